@@ -1,0 +1,65 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let swiftSettings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+/// A C library that Debian packages and Swift calls as it is. Its module map names the library to link.
+func systemLibrary(_ name: String, apt package: String) -> Target {
+    .systemLibrary(name: name, path: "Sources/CLibraries/\(name)", providers: [.apt([package])])
+}
+
+/// C code of ours around a library that Swift cannot call (longjmp, macros).
+func shims(_ name: String, linking library: String) -> Target {
+    .target(
+        name: name,
+        path: "Sources/CLibraries/\(name)",
+        linkerSettings: [.linkedLibrary(library)]
+    )
+}
+
+let package = Package(
+    name: "WebImage",
+    products: [
+        .library(name: "WebImage", targets: ["WebImage"]),
+        .executable(name: "webimage", targets: ["webimage"]),
+    ],
+    targets: [
+        systemLibrary("CCurl", apt: "libcurl4-openssl-dev"),
+        systemLibrary("CWebP", apt: "libwebp-dev"),
+        systemLibrary("CGIF", apt: "libgif-dev"),
+        systemLibrary("CLCMS", apt: "liblcms2-dev"),
+        systemLibrary("CYUV", apt: "libyuv-dev"),
+        systemLibrary("CZimg", apt: "libzimg-dev"),
+        systemLibrary("CXXHash", apt: "libxxhash-dev"),
+        systemLibrary("CMessageDigest", apt: "libmd-dev"),
+        .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
+        shims("CJPEGShims", linking: "jpeg"),
+        shims("CPNGShims", linking: "png16"),
+        .target(
+            name: "WebImage",
+            dependencies: [
+                "CCurl", "CWebP", "CGIF", "CLCMS", "CYUV", "CZimg", "CXXHash", "CMessageDigest", "CLinux", "CJPEGShims",
+                "CPNGShims",
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(name: "webimage", dependencies: ["WebImage", "CLinux"], swiftSettings: swiftSettings),
+        .target(
+            name: "TestSupport",
+            dependencies: ["WebImage", "CLinux"],
+            path: "Tests/TestSupport",
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "WebImageTests",
+            dependencies: ["WebImage", "TestSupport", "CLinux"],
+            exclude: ["Fixtures"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(name: "CommandLineTests", dependencies: ["TestSupport", "CLinux"], swiftSettings: swiftSettings),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,22 @@
+// What `import Glibc` leaves out of Linux's interface, behind functions of our own: including the system's headers here
+// a second time would clash with the toolchain's own module of them.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/// True on the thread that started the process.
+bool webimage_is_main_thread(void);
+
+/// Columns of the terminal behind `fd`, 0 when there is none.
+int webimage_terminal_columns(int fd);
+
+/// Advises the kernel to back the block with huge pages.
+void webimage_advise_huge_pages(void *base, size_t byte_count);
+
+/// A block aligned to `alignment` (a power of two), NULL when there is no memory. Freed with `free`.
+void *webimage_allocate_aligned(size_t alignment, size_t byte_count);
+
+/// Names the calling thread; the system keeps 15 bytes.
+void webimage_name_thread(const char *name);

@@ -1,0 +1,60 @@
+public import FoundationEssentials
+
+/// What a disk cache holds for a key.
+public struct CachedImageData: Sendable, Hashable {
+    /// The encoded picture, byte for byte as it was stored.
+    public var data: Data
+    /// Bytes of the user's that were stored with it.
+    public var extendedData: Data?
+
+    /// An entry's content.
+    public init(data: Data, extendedData: Data? = nil) {
+        self.data = data
+        self.extendedData = extendedData
+    }
+}
+
+/// A cache that the manager can work with; ``ImageCache`` is the library's own.
+///
+/// Completions run on a thread of the cache's choosing, exactly once, also after a cancel and also when nothing was there.
+public protocol ImageCaching: AnyObject, Sendable {
+    /// The image in memory. Called on any thread, the main one included: must neither block nor take long.
+    func memoryImage(forKey key: String) -> Image?
+
+    /// Reads the entry on disk, away from the caller's thread; nil when there is none. A cancelled query that has not
+    /// started answers nil.
+    @discardableResult
+    func queryDisk(
+        forKey key: String,
+        priority: LoadPriority,
+        completion: @escaping @Sendable (CachedImageData?) -> Void
+    ) -> any WebImageOperation
+
+    /// Reads the entry on disk on the caller's thread.
+    func diskEntry(forKey key: String) -> CachedImageData?
+
+    /// Stores. Memory is written before the call returns. For disk, `data` is written if given, else the image is encoded
+    /// (in its own format if that can be written, else PNG with alpha and JPEG without). `completion` is called when
+    /// everything asked for has been stored or given up; a failed write is not an error, the entry is just not there.
+    func store(
+        _ image: Image?,
+        data: Data?,
+        forKey key: String,
+        to cacheType: ImageCacheType,
+        encodeOptions: ImageEncodeOptions,
+        completion: (@Sendable () -> Void)?
+    )
+
+    /// Removes one entry.
+    func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?)
+
+    /// Which level has the key; the first of memory and disk that does.
+    func containsImage(
+        forKey key: String,
+        in cacheType: ImageCacheType,
+        completion: @escaping @Sendable (ImageCacheType) -> Void
+    )
+
+    /// Removes everything.
+    func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?)
+}

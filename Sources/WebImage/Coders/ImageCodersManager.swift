@@ -1,0 +1,72 @@
+public import FoundationEssentials
+
+/// The registered coders; itself a coder that asks them, the one added last first.
+public final class ImageCodersManager: ImageCoder {
+    /// The manager that everything uses unless told otherwise.
+    public static let shared = ImageCodersManager()
+
+    private let list: Lock<[any ImageCoder]>
+
+    /// A manager of the built-in coders, or of those given, the last having the highest priority.
+    public init(coders: [any ImageCoder]? = nil) { list = Lock(coders ?? Self.builtIn) }
+
+    /// JPEG, PNG, GIF, WebP.
+    public static var builtIn: [any ImageCoder] { [] }
+
+    /// The coders, the last having the highest priority.
+    public var coders: [any ImageCoder] {
+        get { list.withLock { $0 } }
+        set { list.withLock { $0 = newValue } }
+    }
+
+    /// Adds a coder with the highest priority.
+    public func add(_ coder: any ImageCoder) { list.withLock { $0.append(coder) } }
+
+    /// Whether any coder takes the data.
+    public func canDecode(_ data: Data) -> Bool { coders.contains { $0.canDecode(data) } }
+
+    /// Asks the first coder that takes the data.
+    public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+        try coder(for: data, limits: limits).properties(of: data, limits: limits)
+    }
+
+    /// Decodes with the first coder that takes the data; its answer is final.
+    public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+        try coder(for: data, limits: options.limits).decode(data, options: options)
+    }
+
+    /// Whether any coder writes the format.
+    public func canEncode(to format: ImageFormat) -> Bool { coders.contains { $0.canEncode(to: format) } }
+
+    /// Encodes with the first coder that writes the format; `.undefined` means PNG with alpha and JPEG without.
+    public func encode(
+        _ image: Image,
+        to format: ImageFormat,
+        options: ImageEncodeOptions
+    ) throws(WebImageError) -> Data {
+        let target = format == .undefined ? (image.hasAlpha ? .png : .jpeg) : format
+        guard let coder = coders.last(where: { $0.canEncode(to: target) }) else {
+            throw WebImageError(.unsupportedFormat, "no coder writes \(target)")
+        }
+        return try coder.encode(image, to: target, options: options)
+    }
+
+    private func coder(for data: Data, limits: ImageLimits) throws(WebImageError) -> any ImageCoder {
+        guard !data.isEmpty else { throw WebImageError(.badImageData, "there is no data") }
+        guard data.count <= limits.maximumEncodedByteCount else {
+            throw .limitExceeded(
+                "maximumEncodedByteCount",
+                allowed: limits.maximumEncodedByteCount,
+                required: data.count
+            )
+        }
+        guard let coder = coders.last(where: { $0.canDecode(data) }) else {
+            let format = ImageFormat(detecting: data)
+            if format == .undefined {
+                throw WebImageError(.badImageData, "the data is not a picture of a known format")
+            }
+            throw WebImageError(.unsupportedFormat, "no coder is registered for \(format)")
+        }
+        return coder
+    }
+}

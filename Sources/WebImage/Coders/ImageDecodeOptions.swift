@@ -1,0 +1,41 @@
+/// How encoded bytes become an ``Image``.
+public struct ImageDecodeOptions: Sendable, Hashable {
+    /// How a picture is made smaller when a thumbnail is decoded.
+    public enum ScalingQuality: Int, Sendable, Hashable {
+        /// The decoder scales down as far as at least twice the wanted size (JPEG), then a Lanczos-3 filter.
+        case high = 0
+        /// The decoder scales down as far as at least the wanted size, then a box filter.
+        case fast = 1
+    }
+
+    /// Decode only the first frame of an animation.
+    public var decodeFirstFrameOnly: Bool = false
+    /// Pixels per point of the result; values below 1 count as 1. Pixels are not changed.
+    public var scaleFactor: Double = 1
+    /// With ``thumbnailPixelSize``: fit the picture into the box (true), or stretch it to exactly that size (false).
+    public var preserveAspectRatio: Bool = true
+    /// The box, in upright pixels, that the result must fit into; nil for full size. A picture that already fits is
+    /// never made bigger.
+    public var thumbnailPixelSize: ImageSize?
+    /// Most bytes of decoded pixels, counted as 4 per pixel over all frames; 0 for no limit. A bigger picture is scaled
+    /// down to it, its aspect ratio kept. Overrides ``thumbnailPixelSize``.
+    public var scaleDownLimitBytes: Int = 0
+    /// How pictures are made smaller. Lanczos by default.
+    public var scalingQuality: ScalingQuality = .high
+    /// The layout of the result; nil lets the decoder choose packed RGB for opaque pictures and BGRA for others.
+    /// A picture with alpha is never forced into a format without.
+    public var pixelFormat: PixelFormat?
+    /// The format the data is said to have; used only when the bytes do not tell.
+    public var formatHint: ImageFormat?
+    /// What is refused.
+    public var limits: ImageLimits = ImageLimits()
+
+    /// Full size, all frames.
+    public init() {}
+
+    /// The byte limit that `scaleDownLargeImages` stands for: 60 MiB.
+    public static let defaultScaleDownLimitBytes = 60 << 20
+
+    /// Whether a thumbnail size is asked for.
+    public var isThumbnail: Bool { thumbnailPixelSize?.isUsable ?? false }
+}

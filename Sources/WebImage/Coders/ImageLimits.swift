@@ -1,0 +1,44 @@
+/// What decoders refuse before they ask for memory.
+///
+/// Every limit is checked from the header, and again inside the decoder's loops where a file can lie. Exceeding one is an
+/// error with ``WebImageError/Code/limitExceeded`` whose ``WebImageError/limit`` names the property.
+public struct ImageLimits: Sendable, Hashable {
+    /// Most pixels (width × height) of one frame. 268 402 689 by default, the square of 16 383.
+    public var maximumPixelCount: Int = 268_402_689
+    /// Most pixels along one side. 65 535 by default.
+    public var maximumSideLength: Int = 65_535
+    /// Most bytes of encoded data. 256 MiB by default.
+    public var maximumEncodedByteCount: Int = 256 << 20
+    /// Most bytes of decoded pixels that one decode may produce, after scaling. 1 GiB by default.
+    public var maximumDecodedByteCount: Int = 1 << 30
+    /// Most frames of an animation; a file with more is refused. 10 000 by default.
+    public var maximumFrameCount: Int = 10_000
+    /// Most scans of a progressive JPEG. 500 by default.
+    public var maximumScanCount: Int = 500
+    /// Most bytes of an embedded colour profile; a bigger one is ignored. 4 MiB by default.
+    public var maximumColorProfileByteCount: Int = 4 << 20
+
+    /// The defaults.
+    public init() {}
+
+    /// Checks the size of a picture.
+    ///
+    /// - Throws: ``WebImageError/Code/limitExceeded``, or ``WebImageError/Code/badImageData`` for a side below 1.
+    public func check(width: Int, height: Int) throws(WebImageError) {
+        guard width > 0, height > 0 else {
+            throw WebImageError(.badImageData, "the picture has 0 pixels (\(width)x\(height))")
+        }
+        let side = max(width, height)
+        guard side <= maximumSideLength else {
+            throw .limitExceeded("maximumSideLength", allowed: maximumSideLength, required: side)
+        }
+        let (pixels, overflow) = width.multipliedReportingOverflow(by: height)
+        guard !overflow, pixels <= maximumPixelCount else {
+            throw .limitExceeded(
+                "maximumPixelCount",
+                allowed: maximumPixelCount,
+                required: overflow ? .max : pixels
+            )
+        }
+    }
+}

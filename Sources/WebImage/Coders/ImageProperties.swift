@@ -1,0 +1,28 @@
+/// What a file's header says, without decoding pixels.
+public struct ImageProperties: Sendable, Hashable {
+    /// The container.
+    public var format: ImageFormat
+    /// Width in pixels as stored, before the orientation is applied.
+    public var width: Int
+    /// Height in pixels as stored.
+    public var height: Int
+    /// The orientation tag.
+    public var orientation: ImageOrientation = .up
+    /// Frames in the file, 1 for a still picture.
+    public var frameCount: Int = 1
+    /// How long each frame is shown, in seconds; empty for a still picture.
+    public var frameDurations: [Double] = []
+    /// How often an animation plays; 0 is for ever. 0 for a still picture.
+    public var loopCount: Int = 0
+    /// Whether pixels can be transparent.
+    public var hasAlpha: Bool = false
+    /// The name of the embedded colour profile, nil without one.
+    public var colorProfile: String?
+
+    /// Properties of a picture of a format and size.
+    public init(format: ImageFormat, width: Int, height: Int) {
+        self.format = format
+        self.width = width
+        self.height = height
+    }
+}

@@ -1,0 +1,24 @@
+/// How long the parts of a download took, in seconds from its start, and how much was moved.
+public struct DownloadMetrics: Sendable, Hashable {
+    /// Until the name was resolved; 0 on a reused connection.
+    public var domainLookup: Double = 0
+    /// Until the connection was made.
+    public var connect: Double = 0
+    /// Until the TLS handshake was done; 0 without TLS.
+    public var secureConnect: Double = 0
+    /// Until the first byte of the response.
+    public var firstByte: Double = 0
+    /// Until the last byte, redirects included.
+    public var total: Double = 0
+    /// Bytes of the body as they came over the wire, before content decoding.
+    public var receivedByteCount: Int64 = 0
+    /// "1.0", "1.1", "2" or "3".
+    public var httpVersion: String = ""
+    /// Whether an existing connection served the request.
+    public var isReusedConnection: Bool = false
+    /// Redirects followed.
+    public var redirectCount: Int = 0
+
+    /// All zero.
+    public init() {}
+}

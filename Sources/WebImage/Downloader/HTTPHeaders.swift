@@ -1,0 +1,45 @@
+/// Header fields of a request or response, in order; names compare without case.
+public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    /// A field: name and value.
+    public struct Field: Sendable, Hashable {
+        /// The name, in the case it was given.
+        public var name: String
+        /// The value.
+        public var value: String
+    }
+
+    /// The fields in order; a name can occur several times.
+    public private(set) var fields: [Field] = []
+
+    /// No fields.
+    public init() {}
+
+    /// One field for each pair.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        fields = elements.map { Field(name: $0.0, value: $0.1) }
+    }
+
+    /// The values of all fields of that name, joined with ", ", or nil without one. Setting replaces them all, or removes
+    /// them with nil.
+    public subscript(name: String) -> String? {
+        get {
+            let values = fields.lazy.filter { Self.equal($0.name, name) }.map(\.value)
+            return values.isEmpty ? nil : values.joined(separator: ", ")
+        }
+        set {
+            fields.removeAll { Self.equal($0.name, name) }
+            if let newValue { fields.append(Field(name: name, value: newValue)) }
+        }
+    }
+
+    /// Adds a field, keeping others of the same name.
+    public mutating func add(name: String, value: String) { fields.append(Field(name: name, value: value)) }
+
+    /// Whether two names are the same, ASCII letters compared without case.
+    static func equal(_ left: String, _ right: String) -> Bool {
+        left.utf8.count == right.utf8.count
+            && zip(left.utf8, right.utf8).allSatisfy { lowercase($0) == lowercase($1) }
+    }
+
+    private static func lowercase(_ byte: UInt8) -> UInt8 { byte >= 65 && byte <= 90 ? byte + 32 : byte }
+}

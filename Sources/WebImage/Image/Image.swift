@@ -1,0 +1,68 @@
+public import FoundationEssentials
+
+/// A decoded picture: pixels, scale, and what is known about where they came from.
+///
+/// Immutable and safe to use from any thread. It is a class because identity matters: the memory cache's weak level
+/// finds the very image that a view still shows.
+public final class Image: Sendable {
+    /// The pixels.
+    public let bitmap: Bitmap
+    /// Pixels per point, at least 1; 2 for a picture whose name says `@2x`.
+    public let scale: Double
+    /// How the pixels of ``bitmap`` must be turned to be seen upright. `.up` for everything this library decodes, since
+    /// its decoders apply the file's tag.
+    public let orientation: ImageOrientation
+    /// What is known besides the pixels.
+    public let metadata: ImageMetadata
+    /// The options it was decoded with; nil for an image that was not decoded.
+    public let decodeOptions: ImageDecodeOptions?
+    /// Bytes of the user's that are stored with the disk entry of this image.
+    public let extendedData: Data?
+
+    /// An image of existing pixels.
+    public init(
+        bitmap: Bitmap,
+        scale: Double = 1,
+        orientation: ImageOrientation = .up,
+        metadata: ImageMetadata = ImageMetadata(),
+        decodeOptions: ImageDecodeOptions? = nil,
+        extendedData: Data? = nil
+    ) {
+        self.bitmap = bitmap
+        self.scale = scale.isFinite ? max(scale, 1) : 1
+        self.orientation = orientation
+        self.metadata = metadata
+        self.decodeOptions = decodeOptions
+        self.extendedData = extendedData
+    }
+
+    /// Width in pixels, as the bitmap is stored.
+    public var pixelWidth: Int { bitmap.width }
+    /// Height in pixels, as the bitmap is stored.
+    public var pixelHeight: Int { bitmap.height }
+    /// Size in points: upright pixels divided by ``scale``.
+    public var size: ImageSize {
+        let width = Double(bitmap.width) / scale
+        let height = Double(bitmap.height) / scale
+        return orientation.swapsSides
+            ? ImageSize(width: height, height: width) : ImageSize(width: width, height: height)
+    }
+    /// The container the picture was decoded from.
+    public var format: ImageFormat { metadata.format }
+    /// What the picture costs in a memory cache: the bytes of its rows.
+    public var memoryCost: Int { bitmap.bytesPerRow * bitmap.height }
+    /// Whether pixels carry alpha.
+    public var hasAlpha: Bool { bitmap.pixelFormat.hasAlpha }
+
+    /// The same pixels, with other metadata, scale or extended data. Does not copy pixels.
+    public func with(metadata: ImageMetadata? = nil, scale: Double? = nil, extendedData: Data?? = nil) -> Image {
+        Image(
+            bitmap: bitmap,
+            scale: scale ?? self.scale,
+            orientation: orientation,
+            metadata: metadata ?? self.metadata,
+            decodeOptions: decodeOptions,
+            extendedData: extendedData ?? self.extendedData
+        )
+    }
+}

@@ -1,0 +1,39 @@
+/// The container format of encoded image data. Extensible: any raw value of your own from 1000 on is a format.
+public struct ImageFormat: RawRepresentable, Sendable, Hashable {
+    /// The number of the format; those up to 10 are SDWebImage's.
+    public let rawValue: Int
+
+    /// A format with a number.
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Not known.
+    public static let undefined = ImageFormat(rawValue: -1)
+    /// JPEG.
+    public static let jpeg = ImageFormat(rawValue: 0)
+    /// PNG, APNG included.
+    public static let png = ImageFormat(rawValue: 1)
+    /// GIF.
+    public static let gif = ImageFormat(rawValue: 2)
+    /// TIFF.
+    public static let tiff = ImageFormat(rawValue: 3)
+    /// WebP.
+    public static let webp = ImageFormat(rawValue: 4)
+    /// HEIF with HEVC pictures.
+    public static let heic = ImageFormat(rawValue: 5)
+    /// HEIF with pictures of another or an unnamed codec.
+    public static let heif = ImageFormat(rawValue: 6)
+    /// PDF.
+    public static let pdf = ImageFormat(rawValue: 7)
+    /// SVG.
+    public static let svg = ImageFormat(rawValue: 8)
+    /// Windows bitmap.
+    public static let bmp = ImageFormat(rawValue: 9)
+    /// A camera's raw format.
+    public static let raw = ImageFormat(rawValue: 10)
+    /// AVIF.
+    public static let avif = ImageFormat(rawValue: 11)
+    /// JPEG XL, naked codestream or container.
+    public static let jpegXL = ImageFormat(rawValue: 12)
+    /// Windows icon or cursor.
+    public static let ico = ImageFormat(rawValue: 13)
+}

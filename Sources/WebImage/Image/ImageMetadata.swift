@@ -1,0 +1,29 @@
+/// What is known about a picture besides its pixels.
+public struct ImageMetadata: Sendable, Hashable {
+    /// The container the picture was decoded from; `.undefined` for a picture that was never encoded.
+    public var format: ImageFormat = .undefined
+    /// Width of the picture in the file, in pixels as stored (before the orientation is applied); 0 if unknown.
+    public var sourceWidth: Int = 0
+    /// Height of the picture in the file, in pixels as stored; 0 if unknown.
+    public var sourceHeight: Int = 0
+    /// The orientation tag found in the file. Decoders of this library have already applied it to the bitmap.
+    public var sourceOrientation: ImageOrientation = .up
+    /// Number of frames in the file, 1 for a still picture.
+    public var frameCount: Int = 1
+    /// How often an animation plays; 0 is for ever.
+    public var loopCount: Int = 0
+    /// The name of the embedded colour profile, nil without one. The pixels have been converted to sRGB.
+    public var colorProfile: String?
+    /// Whether the pixels are a preview of a picture that is still arriving.
+    public var isIncremental: Bool = false
+    /// Whether a transformer made the pixels.
+    public var isTransformed: Bool = false
+    /// Whether the pixels were decoded below full size because a thumbnail size was asked for.
+    public var isThumbnail: Bool = false
+
+    /// Metadata with every property at its default.
+    public init() {}
+
+    /// Whether the file holds more than one frame.
+    public var isAnimated: Bool { frameCount > 1 }
+}

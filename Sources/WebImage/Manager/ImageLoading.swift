@@ -1,0 +1,80 @@
+public import FoundationEssentials
+
+/// What a loader is asked for.
+public struct ImageLoadRequest: Sendable {
+    /// What to load.
+    public var url: URL
+    /// The options of the load.
+    public var options: WebImageOptions
+    /// How urgent it is; can change while it runs.
+    public var priority: LoadPriority
+
+    /// A request.
+    public init(url: URL, options: WebImageOptions = [], priority: LoadPriority = .normal) {
+        self.url = url
+        self.options = options
+        self.priority = priority
+    }
+}
+
+/// How far a download is.
+public struct LoadProgress: Sendable, Hashable {
+    /// Bytes received so far, content decoding undone.
+    public var receivedByteCount: Int64
+    /// Bytes that will come in all; nil when the server does not say.
+    public var expectedByteCount: Int64?
+    /// A part of the whole between 0 and 1; 0 when the whole is unknown.
+    public var fraction: Double {
+        guard let expectedByteCount, expectedByteCount > 0 else { return 0 }
+        return min(max(Double(receivedByteCount) / Double(expectedByteCount), 0), 1)
+    }
+
+    /// A reading.
+    public init(receivedByteCount: Int64, expectedByteCount: Int64?) {
+        self.receivedByteCount = receivedByteCount
+        self.expectedByteCount = expectedByteCount
+    }
+}
+
+/// What a loader delivers.
+public struct LoadedImageData: Sendable {
+    /// The encoded picture, complete.
+    public var data: Data
+    /// The HTTP response, if it came by HTTP.
+    public var response: HTTPResponse?
+    /// How long the download took, if there was one.
+    public var metrics: DownloadMetrics?
+
+    /// Loaded bytes.
+    public init(data: Data, response: HTTPResponse? = nil, metrics: DownloadMetrics? = nil) {
+        self.data = data
+        self.response = response
+        self.metrics = metrics
+    }
+}
+
+/// A load that a loader has under way.
+public protocol ImageLoaderOperation: WebImageOperation {
+    /// Makes the load more or less urgent, also while it waits.
+    func setPriority(_ priority: LoadPriority)
+}
+
+/// Gets encoded pictures for URLs; ``WebImageDownloader`` is the library's own.
+public protocol ImageLoading: AnyObject, Sendable {
+    /// Whether this loader serves URLs like this one.
+    func canLoad(_ url: URL, options: WebImageOptions) -> Bool
+
+    /// Starts a load.
+    ///
+    /// - Parameters:
+    ///   - progress: called zero or more times, in order, on any thread, never after `completion`.
+    ///   - completion: called exactly once, on any thread, with ``WebImageError/Code/cancelled`` after a cancel.
+    func load(
+        _ request: ImageLoadRequest,
+        progress: @escaping @Sendable (LoadProgress) -> Void,
+        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    ) -> any ImageLoaderOperation
+
+    /// Whether a URL that failed with `error` should not be tried again until asked to.
+    func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool
+}

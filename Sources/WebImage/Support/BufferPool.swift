@@ -1,0 +1,83 @@
+import CLinux
+import Glibc
+
+/// Recycles big blocks of memory, because a fresh block of tens of megabytes costs more to fault in than a decode.
+///
+/// Blocks below 64 KiB go straight to `malloc`. Bigger ones are rounded up to one of eight sizes per power of two and,
+/// when given back, kept for the next taker as long as all kept blocks stay within `capacity` bytes. Blocks of 4 MiB and
+/// more are aligned to 2 MiB and marked for huge pages. Taking and giving cost a lock and an array operation.
+final class BufferPool: Sendable {
+    static let shared = BufferPool(capacity: 64 << 20)
+
+    private struct State {
+        var free: [Int: [UnsafeMutableRawPointer]] = [:]
+        var keptBytes = 0
+    }
+
+    // Pointers in the state are owned by it; nobody else holds them.
+    private let state: Lock<State>
+    private let capacity: Int
+    private static let smallest = 64 << 10
+    private static let hugePage = 2 << 20
+
+    init(capacity: Int) {
+        self.capacity = capacity
+        state = Lock(State())
+    }
+
+    deinit { trim(toBytes: 0) }
+
+    /// Bytes in blocks that are kept for reuse.
+    var keptBytes: Int { state.withLock { $0.keptBytes } }
+
+    /// A block of at least `byteCount` bytes, not initialised; nil when the system has no memory.
+    func take(byteCount: Int) -> UnsafeMutableRawPointer? {
+        guard byteCount >= Self.smallest else { return malloc(max(byteCount, 1)) }
+        guard let size = Self.roundedSize(byteCount) else { return nil }
+        let recycled = state.withLock { state -> UnsafeMutableRawPointer? in
+            guard let block = state.free[size]?.popLast() else { return nil }
+            state.keptBytes -= size
+            return block
+        }
+        if let recycled { return recycled }
+        guard size >= 2 * Self.hugePage else { return malloc(size) }
+        guard let block = webimage_allocate_aligned(Self.hugePage, size) else { return nil }
+        webimage_advise_huge_pages(block, size)
+        return block
+    }
+
+    /// Takes back a block that was taken with the same `byteCount`.
+    func give(_ block: UnsafeMutableRawPointer, byteCount: Int) {
+        guard byteCount >= Self.smallest, let size = Self.roundedSize(byteCount) else { return free(block) }
+        let kept = state.withLock { state -> Bool in
+            guard state.keptBytes + size <= capacity else { return false }
+            state.free[size, default: []].append(block)
+            state.keptBytes += size
+            return true
+        }
+        if !kept { free(block) }
+    }
+
+    /// Frees kept blocks, the biggest first, until at most `limit` bytes are kept.
+    func trim(toBytes limit: Int) {
+        let victims = state.withLock { state -> [UnsafeMutableRawPointer] in
+            var victims: [UnsafeMutableRawPointer] = []
+            for size in state.free.keys.sorted(by: >) {
+                while state.keptBytes > limit, let block = state.free[size]?.popLast() {
+                    state.keptBytes -= size
+                    victims.append(block)
+                }
+            }
+            return victims
+        }
+        for block in victims { free(block) }
+    }
+
+    /// `byteCount` rounded up to the next of eight steps between powers of two; nil on overflow.
+    static func roundedSize(_ byteCount: Int) -> Int? {
+        guard byteCount > 0, byteCount < Int.max / 2 else { return nil }
+        let power = Int.bitWidth - 1 - byteCount.leadingZeroBitCount
+        let step = 1 << max(power - 3, 12)
+        return (byteCount + step - 1) & ~(step - 1)
+    }
+}

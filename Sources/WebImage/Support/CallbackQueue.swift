@@ -1,0 +1,60 @@
+import CLinux
+public import Dispatch
+
+/// Where callbacks run.
+public struct CallbackQueue: Sendable {
+    /// When a callback runs inline and when it is dispatched.
+    public enum Policy: Int, Sendable {
+        /// Inline if already on the queue (or on the main thread, when the queue is the main one), else dispatched.
+        case safeExecute = 0
+        /// Always dispatched.
+        case dispatch = 1
+        /// Always inline, on whichever thread finished the work.
+        case invoke = 2
+        /// Inline on the main thread, else dispatched to the main queue; ignores the queue.
+        case safeAsyncMainThread = 3
+    }
+
+    /// The queue that callbacks are dispatched to.
+    public let queue: DispatchQueue
+    /// When a callback runs inline.
+    public let policy: Policy
+
+    /// Callbacks on `queue`.
+    public init(_ queue: DispatchQueue, policy: Policy = .safeExecute) {
+        self.queue = queue
+        self.policy = policy
+        if policy == .safeExecute, queue !== DispatchQueue.main {
+            queue.setSpecific(key: Self.marker, value: ObjectIdentifier(queue))
+        }
+    }
+
+    /// The main thread: inline when already there, else asynchronously. The default of every callback.
+    public static var main: CallbackQueue { CallbackQueue(.main, policy: .safeAsyncMainThread) }
+    /// A concurrent background queue.
+    public static var global: CallbackQueue { CallbackQueue(.global(qos: .userInitiated), policy: .dispatch) }
+    /// Inline, on whichever thread finished the work. The callback must be quick and must not block.
+    public static var inline: CallbackQueue { CallbackQueue(.global(), policy: .invoke) }
+
+    private static let marker = DispatchSpecificKey<ObjectIdentifier>()
+
+    /// Runs `body` by the policy.
+    public func async(_ body: @escaping @Sendable () -> Void) {
+        switch policy {
+        case .invoke:
+            body()
+        case .dispatch:
+            queue.async(execute: body)
+        case .safeAsyncMainThread:
+            if Self.isMainThread { body() } else { DispatchQueue.main.async(execute: body) }
+        case .safeExecute:
+            let isHere =
+                queue === DispatchQueue.main
+                ? Self.isMainThread : DispatchQueue.getSpecific(key: Self.marker) == ObjectIdentifier(queue)
+            if isHere { body() } else { queue.async(execute: body) }
+        }
+    }
+
+    /// Whether the caller runs on the thread that started the process.
+    static var isMainThread: Bool { webimage_is_main_thread() }
+}

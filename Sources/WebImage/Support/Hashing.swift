@@ -1,0 +1,36 @@
+import CMessageDigest
+import CXXHash
+
+/// Hashes from the C libraries, over bytes in memory.
+enum Hashing {
+    /// XXH3, 64 bits: for checksums. Not for anything an attacker must not forge.
+    static func xxh3(_ bytes: UnsafeRawBufferPointer) -> UInt64 { XXH3_64bits(bytes.baseAddress, bytes.count) }
+
+    /// MD5 of the UTF-8 bytes of `string` in 32 lower-case hexadecimal digits: for file names.
+    static func md5Hex(_ string: String) -> String {
+        var copy = string
+        var digest: (UInt64, UInt64) = (0, 0)
+        copy.withUTF8 { bytes in
+            var context = MD5_CTX()
+            MD5Init(&context)
+            MD5Update(&context, bytes.baseAddress, bytes.count)
+            withUnsafeMutableBytes(of: &digest) {
+                MD5Final($0.baseAddress?.assumingMemoryBound(to: UInt8.self), &context)
+            }
+        }
+        return withUnsafeBytes(of: &digest) { hex($0) }
+    }
+
+    /// Lower-case hexadecimal digits of `bytes`.
+    static func hex(_ bytes: UnsafeRawBufferPointer) -> String {
+        String(unsafeUninitializedCapacity: bytes.count * 2) { output in
+            for (index, byte) in bytes.enumerated() {
+                output[index * 2] = digit(byte >> 4)
+                output[index * 2 + 1] = digit(byte & 15)
+            }
+            return bytes.count * 2
+        }
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
+}

@@ -1,0 +1,75 @@
+/// Jobs that wait for a thread: by priority, then in the order they came (or the reverse).
+///
+/// Inserting, taking the first, removing and moving one all take amortised O(1).
+struct JobHeap {
+    typealias Body = @Sendable () -> Void
+
+    private struct Job {
+        var body: Body
+        var priority: LoadPriority
+        /// Changes when the job moves; an entry of a lane with another ticket is stale.
+        var ticket: UInt64
+    }
+
+    private struct Entry {
+        var id: UInt64
+        var ticket: UInt64
+    }
+
+    /// A first-in first-out list whose taken head is dropped from time to time.
+    private struct Lane {
+        var entries: [Entry] = []
+        var head = 0
+
+        mutating func pop(_ order: WorkQueue.Order) -> Entry? {
+            guard head < entries.count else { return nil }
+            if order == .lifo { return entries.removeLast() }
+            let entry = entries[head]
+            head += 1
+            if head == entries.count {
+                entries.removeAll(keepingCapacity: head < 1024)
+                head = 0
+            } else if head > 64, head * 2 > entries.count {
+                entries.removeFirst(head)
+                head = 0
+            }
+            return entry
+        }
+    }
+
+    var order: WorkQueue.Order = .fifo
+    private var lanes = [Lane](repeating: Lane(), count: LoadPriority.allCases.count)
+    private var jobs: [UInt64: Job] = [:]
+    private var nextID: UInt64 = 0
+
+    var count: Int { jobs.count }
+
+    mutating func insert(_ body: @escaping Body, priority: LoadPriority) -> UInt64 {
+        nextID += 1
+        jobs[nextID] = Job(body: body, priority: priority, ticket: nextID)
+        lanes[priority.rawValue].entries.append(Entry(id: nextID, ticket: nextID))
+        return nextID
+    }
+
+    mutating func popFirst() -> Body? {
+        for lane in lanes.indices.reversed() {
+            while let entry = lanes[lane].pop(order) {
+                guard let job = jobs[entry.id], job.ticket == entry.ticket else { continue }
+                jobs[entry.id] = nil
+                return job.body
+            }
+        }
+        return nil
+    }
+
+    mutating func remove(_ id: UInt64) -> Body? { jobs.removeValue(forKey: id)?.body }
+
+    mutating func setPriority(_ priority: LoadPriority, of id: UInt64) {
+        guard var job = jobs[id], job.priority != priority else { return }
+        nextID += 1
+        job.priority = priority
+        job.ticket = nextID
+        jobs[id] = job
+        lanes[priority.rawValue].entries.append(Entry(id: id, ticket: nextID))
+    }
+}

@@ -1,0 +1,195 @@
+import CLinux
+import Glibc
+
+/// A fixed number of threads of its own that run jobs by priority: for work that blocks or computes, which must never
+/// run on Swift's cooperative threads.
+///
+/// Threads start when they are first needed and sleep when there is nothing to do. Submitting costs a lock, and a wake-up
+/// when a thread sleeps.
+final class WorkQueue: Sendable {
+    /// Which of the waiting jobs of one priority runs first.
+    enum Order: Sendable { case fifo, lifo }
+
+    private let core: WorkQueueCore
+
+    /// A queue with at most `width` threads; names of threads start with `name` (15 bytes are shown by the system).
+    init(name: String, width: Int, order: Order = .fifo) {
+        core = WorkQueueCore(name: name, width: width, order: order)
+    }
+
+    deinit { core.stop() }
+
+    /// At most this many jobs run at once; may be changed while jobs run.
+    var width: Int {
+        get { core.withState { $0.width } }
+        set { core.setWidth(newValue) }
+    }
+
+    /// Jobs that wait for a thread.
+    var waitingCount: Int { core.withState { $0.jobs.count } }
+
+    /// Runs `body` on one of the threads, later.
+    @discardableResult
+    func submit(priority: LoadPriority = .normal, _ body: @escaping @Sendable () -> Void) -> WorkItem {
+        WorkItem(id: core.enqueue(priority: priority, body: body), core: core)
+    }
+
+    /// Runs `body` on one of the threads and returns what it returns.
+    func run<Value: Sendable>(
+        priority: LoadPriority = .normal,
+        _ body: @escaping @Sendable () throws(WebImageError) -> Value
+    ) async throws(WebImageError) -> Value {
+        let result: Result<Value, WebImageError> = await withUnsafeContinuation { continuation in
+            submit(priority: priority) {
+                let result: Result<Value, WebImageError>
+                do throws(WebImageError) { result = .success(try body()) } catch { result = .failure(error) }
+                continuation.resume(returning: result)
+            }
+        }
+        return try result.get()
+    }
+}
+
+/// A job given to a ``WorkQueue``.
+struct WorkItem: Sendable {
+    fileprivate let id: UInt64
+    fileprivate let core: WorkQueueCore
+
+    /// Takes the job out of the queue. True if it had not started; then it never will.
+    @discardableResult
+    func cancel() -> Bool { core.cancel(id) }
+
+    /// Moves the job to another priority, if it has not started.
+    func setPriority(_ priority: LoadPriority) { core.setPriority(priority, of: id) }
+}
+
+/// The state that threads share; it outlives the queue until the last thread has left.
+private final class WorkQueueCore: @unchecked Sendable {
+    // Sendable because `state` is only touched with `mutex` held.
+    struct State {
+        var jobs = JobHeap()
+        var width: Int
+        var threads = 0
+        var idle = 0
+        var stopped = false
+    }
+
+    private let name: String
+    private var mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private var condition: UnsafeMutablePointer<pthread_cond_t>
+    private var state: State
+
+    init(name: String, width: Int, order: WorkQueue.Order) {
+        self.name = name
+        state = State(width: max(width, 1))
+        state.jobs.order = order
+        mutex = .allocate(capacity: 1)
+        condition = .allocate(capacity: 1)
+        mutex.initialize(to: pthread_mutex_t())
+        condition.initialize(to: pthread_cond_t())
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        pthread_mutex_destroy(mutex)
+        pthread_cond_destroy(condition)
+        mutex.deallocate()
+        condition.deallocate()
+    }
+
+    func withState<Result>(_ body: (inout State) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body(&state)
+    }
+
+    func enqueue(priority: LoadPriority, body: @escaping @Sendable () -> Void) -> UInt64 {
+        let (id, needsThread) = withState { state -> (UInt64, Bool) in
+            let id = state.jobs.insert(body, priority: priority)
+            if state.idle > 0 {
+                pthread_cond_signal(condition)
+                return (id, false)
+            }
+            guard state.threads < state.width else { return (id, false) }
+            state.threads += 1
+            return (id, true)
+        }
+        if needsThread { startThread() }
+        return id
+    }
+
+    func cancel(_ id: UInt64) -> Bool {
+        // The closure is released outside the lock: it may own anything.
+        let body = withState { $0.jobs.remove(id) }
+        return body != nil
+    }
+
+    func setPriority(_ priority: LoadPriority, of id: UInt64) { withState { $0.jobs.setPriority(priority, of: id) } }
+
+    func setWidth(_ width: Int) {
+        let missing = withState { state -> Int in
+            state.width = max(width, 1)
+            pthread_cond_broadcast(condition)
+            let missing = max(0, min(state.width - state.threads, state.jobs.count - state.idle))
+            state.threads += missing
+            return missing
+        }
+        for _ in 0..<missing { startThread() }
+    }
+
+    func stop() {
+        withState { state in
+            state.stopped = true
+            pthread_cond_broadcast(condition)
+        }
+    }
+
+    private func startThread() {
+        var thread = pthread_t()
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        pthread_attr_setstacksize(&attributes, 1 << 20)
+        let context = Unmanaged.passRetained(self)
+        let code = pthread_create(
+            &thread,
+            &attributes,
+            { pointer in
+                let core = Unmanaged<WorkQueueCore>.fromOpaque(pointer!).takeRetainedValue()
+                core.work()
+                return nil
+            },
+            context.toOpaque()
+        )
+        pthread_attr_destroy(&attributes)
+        guard code != 0 else { return }
+        // No thread to be had: the jobs run on those that exist, or on the next that can be started.
+        context.release()
+        withState { $0.threads -= 1 }
+    }
+
+    private func work() {
+        webimage_name_thread(String(decoding: name.utf8.prefix(15), as: UTF8.self))
+        while let body = nextJob() { body() }
+    }
+
+    private func nextJob() -> (@Sendable () -> Void)? {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if state.threads > state.width {
+                state.threads -= 1
+                return nil
+            }
+            if let body = state.jobs.popFirst() { return body }
+            if state.stopped {
+                state.threads -= 1
+                return nil
+            }
+            state.idle += 1
+            pthread_cond_wait(condition, mutex)
+            state.idle -= 1
+        }
+    }
+}

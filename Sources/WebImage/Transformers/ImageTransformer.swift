@@ -1,0 +1,18 @@
+/// Makes an image from an image.
+///
+/// Called off the main thread, from several threads at once.
+public protocol ImageTransformer: Sendable {
+    /// Identifies the kind of transform and all its parameters; becomes part of cache keys.
+    var transformerKey: String { get }
+    /// Whether loop count, format and the like are copied from the source to the result. True by default.
+    var preservesImageMetadata: Bool { get }
+    /// The transformed image.
+    ///
+    /// - Throws: ``WebImageError/Code/transformFailed`` or what the work needed.
+    func transform(_ image: Image) throws(WebImageError) -> Image
+}
+
+extension ImageTransformer {
+    /// True: metadata is copied.
+    public var preservesImageMetadata: Bool { true }
+}
