@@ -1,0 +1,41 @@
+import FoundationEssentials
+
+/// What the bytes of a decoder's rows mean.
+enum ScanlineLayout: Sendable, Hashable {
+    /// One byte: grey.
+    case gray8
+    /// Three bytes: red, green, blue.
+    case rgb8
+    /// Four bytes: red, green, blue, alpha; not premultiplied.
+    case rgba8
+    /// Four bytes: cyan, magenta, yellow, black; 0 is no ink.
+    case cmyk8
+
+    var bytesPerPixel: Int {
+        switch self {
+        case .gray8: 1
+        case .rgb8: 3
+        case .rgba8, .cmyk8: 4
+        }
+    }
+}
+
+/// A decoder that hands out the rows of one picture, top row first, each once.
+///
+/// Formats that are stored row by row decode on demand, so that a thumbnail needs a few rows of memory and not a picture;
+/// others decode as a whole and hand out rows of that.
+protocol ScanlineSource: AnyObject {
+    /// Width in pixels of the rows handed out: of the stored picture, or less if the decoder scales.
+    var width: Int { get }
+    /// Number of rows.
+    var height: Int { get }
+    var layout: ScanlineLayout { get }
+    /// The embedded ICC profile, nil for sRGB.
+    var colorProfile: Data? { get }
+
+    /// Writes the next `count` rows to `base`, `bytesPerRow` apart.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData`` when the data is damaged or ends too early,
+    ///   ``WebImageError/Code/limitExceeded``.
+    func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError)
+}
