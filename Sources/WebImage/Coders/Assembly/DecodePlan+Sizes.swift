@@ -34,8 +34,7 @@ extension DecodePlan {
         var size = (width: width, height: height)
         if options.scaleDownLimitBytes > 0 {
             let frames = options.decodeFirstFrameOnly ? 1 : max(properties.frameCount, 1)
-            let box = box(width: width, height: height, pixelLimit: options.scaleDownLimitBytes / 4 / frames)
-            size = fit(width: width, height: height, box: box)
+            size = limited(width: width, height: height, pixelLimit: options.scaleDownLimitBytes / 4 / frames)
         } else if let box = options.thumbnailPixelSize, box.isUsable {
             size =
                 options.preserveAspectRatio
@@ -66,11 +65,17 @@ extension DecodePlan {
         (side(box.width, within: .infinity, source: width), side(box.height, within: .infinity, source: height))
     }
 
-    /// The box of at most `pixelLimit` pixels with the aspect ratio of the picture.
-    private static func box(width: Int, height: Int, pixelLimit: Int) -> ImageSize {
+    /// The size of at most `pixelLimit` pixels (and at least 1) with the aspect ratio of the picture, sides rounded down;
+    /// the size itself when it is within the limit.
+    private static func limited(width: Int, height: Int, pixelLimit: Int) -> (width: Int, height: Int) {
+        guard width * height > pixelLimit else { return (width, height) }
         let ratio = Double(height) / Double(width)
         let exactWidth = (Double(pixelLimit) / ratio).squareRoot()
-        return ImageSize(width: max(exactWidth.rounded(.down), 1), height: max((exactWidth * ratio).rounded(.down), 1))
+        let sides = (width: max(Int(exactWidth), 1), height: max(Int(exactWidth * ratio), 1))
+        // A very long picture ends up one pixel high, and its length must give way.
+        if sides.height == 1 { return (max(min(sides.width, pixelLimit), 1), 1) }
+        if sides.width == 1 { return (1, max(min(sides.height, pixelLimit), 1)) }
+        return sides
     }
 
     /// Compares before it converts: a side may be any finite number, and `Int` traps on those it cannot hold.
