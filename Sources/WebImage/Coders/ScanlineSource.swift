@@ -10,12 +10,15 @@ enum ScanlineLayout: Sendable, Hashable {
     case rgba8
     /// Four bytes: cyan, magenta, yellow, black; 0 is no ink.
     case cmyk8
+    /// Four bytes: blue, green, red, alpha; premultiplied, in sRGB. For decoders that write the final pixels themselves;
+    /// a source of this layout has no colour profile.
+    case bgra8Premultiplied
 
     var bytesPerPixel: Int {
         switch self {
         case .gray8: 1
         case .rgb8: 3
-        case .rgba8, .cmyk8: 4
+        case .rgba8, .cmyk8, .bgra8Premultiplied: 4
         }
     }
 }
