@@ -16,7 +16,7 @@ public struct GIFCoder: ImageCoder {
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
-        let structure = try data.withUnsafeBytes { (bytes) throws(WebImageError) in
+        let structure = try data.withBytes { (bytes) throws(WebImageError) in
             try GIFStructure(bytes, frameLimit: limits.maximumFrameCount)
         }
         try limits.check(width: structure.width, height: structure.height)
@@ -30,7 +30,7 @@ public struct GIFCoder: ImageCoder {
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
     ///   ``WebImageError/Code/outOfMemory``.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        try data.withUnsafeBytes { (bytes) throws(WebImageError) in
+        try data.withBytes { (bytes) throws(WebImageError) in
             let structure = try GIFStructure(bytes, frameLimit: options.limits.maximumFrameCount)
             let properties = Self.properties(structure)
             let plan = try DecodePlan.make(for: properties, options: options)

@@ -23,7 +23,11 @@ public struct PNGCoder: ImageCoder {
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
         let header = try Self.header(of: data, limits: limits)
         try limits.check(frameCount: header.animationFrameCount)
-        return Self.properties(header, data)
+        var properties = Self.properties(header, data)
+        if header.color.profileName != nil, let rows = try? PNGRowReader(data, header: header, limits: limits) {
+            properties.colorProfile = rows.profileName ?? properties.colorProfile
+        }
+        return properties
     }
 
     /// Decodes the picture, or the default image of an animated one.
@@ -32,14 +36,15 @@ public struct PNGCoder: ImageCoder {
     ///   ``WebImageError/Code/outOfMemory``.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         let header = try Self.header(of: data, limits: options.limits)
-        let properties = Self.properties(header, data)
+        var properties = Self.properties(header, data)
         let plan = try DecodePlan.make(for: properties, options: options)
         let rows = try PNGRowReader(data, header: header, limits: options.limits)
+        properties.colorProfile = rows.profileName ?? properties.colorProfile
         return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
     }
 
     private static func header(of data: Data, limits: ImageLimits) throws(WebImageError) -> PNGHeader {
-        try data.withUnsafeBytes { (bytes) throws(WebImageError) in try PNGHeader(bytes, limits: limits) }
+        try data.withBytes { (bytes) throws(WebImageError) in try PNGHeader(bytes, limits: limits) }
     }
 
     private static func properties(_ header: PNGHeader, _ data: Data) -> ImageProperties {

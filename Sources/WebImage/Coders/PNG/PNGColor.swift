@@ -55,13 +55,15 @@ struct PNGColor: Sendable, Hashable {
     func makeProfile(isGray: Bool) -> Data? {
         guard !isGray, hasUnusualPrimaries, let gamma, gamma >= 0.1, gamma <= 5 else { return nil }
         let sRGB: [Double] = [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045]
-        let curve = unusualGamma.map { cmsBuildToneCurveGamma(nil, 1 / $0) } ?? cmsBuildParametricToneCurve(nil, 4, sRGB)
+        let curve = unusualGamma.map { cmsBuildGamma(nil, 1 / $0) } ?? cmsBuildParametricToneCurve(nil, 4, sRGB)
         guard let curve else { return nil }
         defer { cmsFreeToneCurve(curve) }
-        func point(_ index: Int) -> cmsCIExyY { cmsCIExyY(x: chromaticities[index], y: chromaticities[index + 1], Y: 1) }
+        func point(_ index: Int) -> cmsCIExyY {
+            cmsCIExyY(x: chromaticities[index], y: chromaticities[index + 1], Y: 1)
+        }
         var white = point(0)
         var primaries = cmsCIExyYTRIPLE(Red: point(2), Green: point(4), Blue: point(6))
-        let curves: [UnsafeMutablePointer<cmsToneCurve>?] = [curve, curve, curve]
+        let curves: [OpaquePointer?] = [curve, curve, curve]
         guard white.y > 0.01, let profile = cmsCreateRGBProfile(&white, &primaries, curves) else { return nil }
         defer { cmsCloseProfile(profile) }
         var count: cmsUInt32Number = 0

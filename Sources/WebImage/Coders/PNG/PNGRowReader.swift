@@ -7,6 +7,8 @@ final class PNGRowReader: ScanlineSource {
     let height: Int
     let layout: ScanlineLayout
     let colorProfile: Data?
+    /// What the embedded profile calls itself; also of one that is sRGB, for which ``colorProfile`` is nil.
+    let profileName: String?
 
     private let data: Data
     private let reader: OpaquePointer
@@ -47,17 +49,12 @@ final class PNGRowReader: ScanlineSource {
             case WEBIMAGE_PNG_RGB: .rgb8
             default: .rgba8
             }
-        colorProfile = Self.profile(in: info, limits: limits) ?? header.color.makeProfile(isGray: header.isGray)
+        let embedded = info.icc.map { Data(bytes: $0, count: info.icc_length) }
+        profileName = embedded.flatMap { ColorProfile.name(of: $0, limit: limits.maximumColorProfileByteCount) }
+        colorProfile = info.is_srgb ? nil : embedded ?? header.color.makeProfile(isGray: header.isGray)
     }
 
     deinit { webimage_png_reader_destroy(reader) }
-
-    private static func profile(in info: webimage_png_info, limits: ImageLimits) -> Data? {
-        guard !info.is_srgb, let bytes = info.icc, info.icc_length <= limits.maximumColorProfileByteCount else {
-            return nil
-        }
-        return Data(bytes: bytes, count: info.icc_length)
-    }
 
     private static func error(of reader: OpaquePointer) -> WebImageError {
         let message = "PNG: " + String(cString: webimage_png_error(reader))
