@@ -7,6 +7,10 @@
 /// Straight RGBA to premultiplied BGRA, exactly rounded: (c * a + 127) / 255. Both may be the same memory.
 void cpixels_premultiply_rgba_to_bgra(const uint8_t *rgba, uint8_t *bgra, size_t count);
 
+/// Premultiplied BGRA to straight BGRA or RGBA, rounded to nearest; 0 where alpha is 0. Both may be the same memory.
+void cpixels_unpremultiply_bgra_to_bgra(const uint8_t *bgra, uint8_t *straight, size_t count);
+void cpixels_unpremultiply_bgra_to_rgba(const uint8_t *bgra, uint8_t *rgba, size_t count);
+
 /// Opaque conversions of `count` pixels; source and destination must not overlap.
 void cpixels_gray_to_rgb(const uint8_t *gray, uint8_t *rgb, size_t count);
 void cpixels_gray_to_bgra(const uint8_t *gray, uint8_t *bgra, size_t count);
