@@ -20,3 +20,10 @@ void *webimage_allocate_aligned(size_t alignment, size_t byte_count);
 
 /// Names the calling thread; the system keeps 15 bytes.
 void webimage_name_thread(const char *name);
+
+/// Renames; with `exclusive`, fails with EEXIST when `to` exists. Returns 0, or the negative error number.
+int webimage_rename(const char *from, const char *to, bool exclusive);
+
+/// Sets the access time (and the modification time, if asked) of an open file to the given time. Returns 0, or the
+/// negative error number.
+int webimage_set_times(int fd, int64_t seconds, int64_t nanoseconds, bool modification_too);
