@@ -2,6 +2,7 @@
 #include "CLinux.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -23,3 +24,8 @@ void *webimage_allocate_aligned(size_t alignment, size_t byte_count) {
 }
 
 void webimage_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+unsigned webimage_current_processor(void) {
+    int processor = sched_getcpu();
+    return processor < 0 ? 0 : (unsigned)processor;
+}

@@ -20,3 +20,6 @@ void *webimage_allocate_aligned(size_t alignment, size_t byte_count);
 
 /// Names the calling thread; the system keeps 15 bytes.
 void webimage_name_thread(const char *name);
+
+/// The processor that the calling thread runs on at the moment; 0 when the system does not say.
+unsigned webimage_current_processor(void);
