@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -38,8 +39,12 @@ int webimage_rename(const char *from, const char *to, bool exclusive) {
     return 0;
 }
 
-int webimage_set_times(int fd, int64_t seconds, int64_t nanoseconds, bool modification_too) {
-    struct timespec times[2] = {{.tv_sec = seconds, .tv_nsec = nanoseconds}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
-    if (!modification_too) times[1].tv_nsec = UTIME_OMIT;
+int webimage_set_access_time(int fd, int64_t seconds, int64_t nanoseconds) {
+    struct timespec times[2] = {{.tv_sec = seconds, .tv_nsec = nanoseconds}, {.tv_nsec = UTIME_OMIT}};
     return futimens(fd, times) == 0 ? 0 : -errno;
+}
+
+unsigned webimage_current_processor(void) {
+    int processor = sched_getcpu();
+    return processor < 0 ? 0 : (unsigned)processor;
 }

@@ -24,6 +24,8 @@ void webimage_name_thread(const char *name);
 /// Renames; with `exclusive`, fails with EEXIST when `to` exists. Returns 0, or the negative error number.
 int webimage_rename(const char *from, const char *to, bool exclusive);
 
-/// Sets the access time (and the modification time, if asked) of an open file to the given time. Returns 0, or the
-/// negative error number.
-int webimage_set_times(int fd, int64_t seconds, int64_t nanoseconds, bool modification_too);
+/// Sets the access time of an open file. Returns 0, or the negative error number.
+int webimage_set_access_time(int fd, int64_t seconds, int64_t nanoseconds);
+
+/// The processor that the calling thread runs on at the moment; 0 when the system does not say.
+unsigned webimage_current_processor(void);

@@ -83,7 +83,7 @@ extension DiskCache {
         guard abs(now - status.st_atim.seconds) >= Self.accessGranularity else { return }
         let time = timespec(seconds: now)
         // Fails on a read-only file system, where nothing is evicted either.
-        _ = webimage_set_times(file, Int64(time.tv_sec), Int64(time.tv_nsec), false)
+        _ = webimage_set_access_time(file, Int64(time.tv_sec), Int64(time.tv_nsec))
     }
 
     /// The state of an entry's file; nil when there is no regular file.
