@@ -18,7 +18,8 @@ import Testing
         return try DecodePlan.make(for: properties, options: options)
     }
 
-    private func fitted(_ width: Int, _ height: Int, _ box: ImageSize, _ orientation: ImageOrientation = .up) throws -> [Int]
+    private func fitted(_ width: Int, _ height: Int, _ box: ImageSize, _ orientation: ImageOrientation = .up) throws
+        -> [Int]
     {
         let plan = try plan(width, height, orientation) { $0.thumbnailPixelSize = box }
         return [plan.width, plan.height]
@@ -91,7 +92,8 @@ import Testing
             $0.scaleDownLimitBytes = 4_000_000
             $0.thumbnailPixelSize = ImageSize(width: 10, height: 10)
         }
-        #expect(plan == DecodePlan(width: 1154, height: 866, orientation: .up, isThumbnail: false))
+        #expect([plan.width, plan.height] == [1154, 866])
+        #expect(!plan.isThumbnail && plan.scaleDownLimitBytes == 4_000_000)
         #expect(plan.width * plan.height * 4 <= 4_000_000)
     }
 
@@ -113,7 +115,9 @@ import Testing
     }
 
     @Test func `Limits name themselves`() throws {
-        func limit(_ width: Int, _ height: Int, frames: Int = 1, _ change: (inout ImageDecodeOptions) -> Void) -> String? {
+        func limit(_ width: Int, _ height: Int, frames: Int = 1, _ change: (inout ImageDecodeOptions) -> Void)
+            -> String?
+        {
             do {
                 _ = try plan(width, height, frames: frames, change: change)
                 return nil

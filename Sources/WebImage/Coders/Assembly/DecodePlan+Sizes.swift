@@ -45,7 +45,8 @@ extension DecodePlan {
             width: swaps ? size.height : size.width,
             height: swaps ? size.width : size.height,
             orientation: properties.orientation,
-            isThumbnail: isSmaller && options.scaleDownLimitBytes <= 0
+            isThumbnail: isSmaller && options.scaleDownLimitBytes <= 0,
+            scaleDownLimitBytes: isSmaller ? max(options.scaleDownLimitBytes, 0) : 0
         )
     }
 

@@ -85,6 +85,7 @@ enum ImageAssembler {
         metadata.loopCount = properties.loopCount
         metadata.colorProfile = properties.colorProfile
         metadata.isThumbnail = plan.isThumbnail
+        metadata.scaleDownLimitBytes = plan.scaleDownLimitBytes
         return metadata
     }
 }
