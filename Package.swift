@@ -36,13 +36,14 @@ let package = Package(
         systemLibrary("CXXHash", apt: "libxxhash-dev"),
         systemLibrary("CMessageDigest", apt: "libmd-dev"),
         .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
+        .target(name: "CPixels", path: "Sources/CLibraries/CPixels"),
         shims("CJPEGShims", linking: "jpeg"),
         shims("CPNGShims", linking: "png16"),
         .target(
             name: "WebImage",
             dependencies: [
-                "CCurl", "CWebP", "CGIF", "CLCMS", "CYUV", "CZimg", "CXXHash", "CMessageDigest", "CLinux", "CJPEGShims",
-                "CPNGShims",
+                "CCurl", "CWebP", "CGIF", "CLCMS", "CYUV", "CZimg", "CXXHash", "CMessageDigest", "CLinux", "CPixels",
+                "CJPEGShims", "CPNGShims",
             ],
             swiftSettings: swiftSettings
         ),

@@ -1,1 +1,3 @@
-import WebImage
+import Glibc
+
+exit(await Program.run(Array(CommandLine.arguments.dropFirst())))

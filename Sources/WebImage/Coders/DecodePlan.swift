@@ -7,4 +7,6 @@ struct DecodePlan: Sendable, Hashable {
     var orientation: ImageOrientation
     /// Whether a thumbnail size made the result smaller than the stored picture.
     var isThumbnail: Bool
+    /// The byte limit that made the result smaller than the stored picture; 0 if none did.
+    var scaleDownLimitBytes = 0
 }

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// What a file's header says, without decoding pixels.
 public struct ImageProperties: Sendable, Hashable {
     /// The container.
@@ -24,5 +26,18 @@ public struct ImageProperties: Sendable, Hashable {
         self.format = format
         self.width = width
         self.height = height
+    }
+}
+
+extension ImageProperties {
+    /// Reads the header of a picture with the shared coders, on the library's own threads.
+    ///
+    /// - Throws: what ``ImageCoder/properties(of:limits:)`` throws.
+    public static func read(
+        from data: Data,
+        limits: ImageLimits = ImageLimits(),
+        coder: any ImageCoder = ImageCodersManager.shared
+    ) async throws(WebImageError) -> ImageProperties {
+        try await CodingQueue.shared.run { () throws(WebImageError) in try coder.properties(of: data, limits: limits) }
     }
 }

@@ -35,6 +35,12 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// Adds a field, keeping others of the same name.
     public mutating func add(name: String, value: String) { fields.append(Field(name: name, value: value)) }
 
+    /// Adds to the value of the last field: a folded line.
+    mutating func continueLast(with text: String) {
+        guard let last = fields.indices.last, !text.isEmpty else { return }
+        fields[last].value += fields[last].value.isEmpty ? text : " " + text
+    }
+
     /// Whether two names are the same, ASCII letters compared without case.
     static func equal(_ left: String, _ right: String) -> Bool {
         left.utf8.count == right.utf8.count

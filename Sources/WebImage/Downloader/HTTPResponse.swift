@@ -18,4 +18,27 @@ public struct HTTPResponse: Sendable, Hashable {
         self.httpVersion = httpVersion
         self.headers = headers
     }
+
+    /// Type and subtype of the body in lower case, without parameters; nil when the response does not say.
+    public var mimeType: String? {
+        guard let value = headers["Content-Type"] else { return nil }
+        let essence = value.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") }
+        let trimmed = String(decoding: essence.filter { $0 > 32 }, as: UTF8.self).lowercased()
+        return trimmed.isEmpty ? nil : trimmed
+    }
+
+    /// The `Content-Length`: bytes of the body as they come over the wire; nil when missing or not a number.
+    public var contentLength: Int64? {
+        guard let value = headers["Content-Length"] else { return nil }
+        let first = value.utf8.prefix { $0 != UInt8(ascii: ",") }
+        guard let length = Int64(String(decoding: first, as: UTF8.self)), length >= 0 else { return nil }
+        return length
+    }
+
+    /// How many bytes the body has once its content coding is undone; nil when the response does not say.
+    public var expectedByteCount: Int64? {
+        if let coding = headers["Content-Encoding"], coding.lowercased() != "identity" { return nil }
+        if headers["Transfer-Encoding"] != nil { return nil }
+        return contentLength
+    }
 }

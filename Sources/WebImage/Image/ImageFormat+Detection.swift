@@ -2,7 +2,104 @@ public import FoundationEssentials
 
 extension ImageFormat {
     /// The format that the first bytes (for SVG also the last) tell; ``undefined`` when they tell none.
+    ///
+    /// A format is named only when its whole signature is there, so that a text that happens to start with the same
+    /// letter is not taken for a picture. Copies nothing and looks at a few bytes; at no more than 64 KiB for SVG, whose
+    /// root element may come after a long comment.
     public init(detecting data: Data) {
-        self = .undefined
+        self = data.withUnsafeBytes { ImageFormat(detecting: $0) }
     }
+
+    /// The same for bytes in memory.
+    init(detecting bytes: UnsafeRawBufferPointer) {
+        guard let first = bytes.first else {
+            self = .undefined
+            return
+        }
+        self =
+            switch first {
+            case 0xFF: Self.startingWithFF(bytes)
+            case 0x89 where bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]): .png
+            case UInt8(ascii: "G") where bytes.starts(with: "GIF87a".utf8) || bytes.starts(with: "GIF89a".utf8): .gif
+            case UInt8(ascii: "R") where Self.isWebP(bytes): .webp
+            case UInt8(ascii: "B") where Self.isWindowsBitmap(bytes): .bmp
+            case UInt8(ascii: "I") where Self.isTIFF(bytes), UInt8(ascii: "M") where Self.isTIFF(bytes): .tiff
+            case UInt8(ascii: "%") where bytes.starts(with: "%PDF-".utf8): .pdf
+            case 0x00: Self.startingWithZero(bytes)
+            default: SVGSniffer.isSVG(bytes) ? .svg : Self.isoBaseMedia(bytes)
+            }
+    }
+
+    private static func startingWithFF(_ bytes: UnsafeRawBufferPointer) -> ImageFormat {
+        if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
+        return bytes.starts(with: [0xFF, 0x0A]) ? .jpegXL : .undefined
+    }
+
+    private static func isWebP(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.count >= 12 && bytes.starts(with: "RIFF".utf8) && bytes[8..<12].elementsEqual("WEBP".utf8)
+    }
+
+    /// `BM` alone begins too many texts: the size of the second header must be one that exists.
+    private static func isWindowsBitmap(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count >= 18, bytes.starts(with: "BM".utf8) else { return false }
+        let headerSize = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 14, as: UInt32.self))
+        return [12, 16, 40, 52, 56, 64, 108, 124].contains(headerSize)
+    }
+
+    private static func isTIFF(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.starts(with: [0x49, 0x49, 0x2A, 0x00]) || bytes.starts(with: [0x4D, 0x4D, 0x00, 0x2A])
+            || bytes.starts(with: [0x49, 0x49, 0x2B, 0x00, 0x08, 0x00, 0x00, 0x00])
+            || bytes.starts(with: [0x4D, 0x4D, 0x00, 0x2B, 0x00, 0x08, 0x00, 0x00])
+    }
+
+    private static func startingWithZero(_ bytes: UnsafeRawBufferPointer) -> ImageFormat {
+        let jpegXLContainer: [UInt8] = [0, 0, 0, 0x0C, 0x4A, 0x58, 0x4C, 0x20, 0x0D, 0x0A, 0x87, 0x0A]
+        if bytes.starts(with: jpegXLContainer) { return .jpegXL }
+        return isIcon(bytes) ? .ico : isoBaseMedia(bytes)
+    }
+
+    /// An icon or cursor directory with at least one entry, whose reserved byte is 0.
+    private static func isIcon(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count >= 22 else { return false }
+        guard bytes.starts(with: [0, 0, 1, 0]) || bytes.starts(with: [0, 0, 2, 0]) else { return false }
+        let count = UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt16.self))
+        return count > 0 && bytes[9] == 0
+    }
+
+    /// HEIC, HEIF or AVIF by the brands of the `ftyp` box, the major one first.
+    ///
+    /// A compatible brand decides where the major one is general (`mif1`) or names another use of the same file.
+    private static func isoBaseMedia(_ bytes: UnsafeRawBufferPointer) -> ImageFormat {
+        guard bytes.count >= 12, bytes[4..<8].elementsEqual("ftyp".utf8) else { return .undefined }
+        let declared = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self)))
+        guard declared == 0 || declared >= 16 else { return .undefined }
+        // 256 brands are far more than any file has; a bigger box is cut there.
+        let end = min(declared == 0 ? bytes.count : declared, bytes.count, 16 + 4 * 256)
+        var best = ImageFormat.undefined
+        for offset in [8] + Array(stride(from: 16, to: end - 3, by: 4)) {
+            let brand = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+            switch Self.format(ofBrand: brand) {
+            case .heif: best = .heif
+            case .undefined: continue
+            case let format: return format
+            }
+        }
+        return best
+    }
+
+    private static func format(ofBrand brand: UInt32) -> ImageFormat {
+        switch brand {
+        case fourCC("avif"), fourCC("avis"): .avif
+        case fourCC("heic"), fourCC("heix"), fourCC("heim"), fourCC("heis"), fourCC("hevc"), fourCC("hevx"),
+            fourCC("hevm"), fourCC("hevs"):
+            .heic
+        case fourCC("mif1"), fourCC("mif2"), fourCC("msf1"): .heif
+        default: .undefined
+        }
+    }
+}
+
+/// Four ASCII characters as the number they make in big-endian order.
+func fourCC(_ code: StaticString) -> UInt32 {
+    code.withUTF8Buffer { $0.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
 }

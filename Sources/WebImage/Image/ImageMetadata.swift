@@ -20,6 +20,8 @@ public struct ImageMetadata: Sendable, Hashable {
     public var isTransformed: Bool = false
     /// Whether the pixels were decoded below full size because a thumbnail size was asked for.
     public var isThumbnail: Bool = false
+    /// The ``ImageDecodeOptions/scaleDownLimitBytes`` that made the pixels fewer than the file's; 0 if none did.
+    public var scaleDownLimitBytes: Int = 0
 
     /// Metadata with every property at its default.
     public init() {}

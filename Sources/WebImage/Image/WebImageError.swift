@@ -27,6 +27,8 @@ public struct WebImageError: Error, Sendable {
         public static let transformFailed = Code(rawValue: 1103)
         /// The system has no memory for the pixels.
         public static let outOfMemory = Code(rawValue: 1104)
+        /// The picture is not in the caches, and only they were asked.
+        public static let notCached = Code(rawValue: 1105)
         /// The download could not be created: a request modifier said no, or the session was invalidated.
         public static let invalidDownloadOperation = Code(rawValue: 2000)
         /// The server answered with a status that is not acceptable; see ``WebImageError/statusCode``.
@@ -116,6 +118,11 @@ public struct WebImageError: Error, Sendable {
     /// The error a cancelled load ends with.
     public static func cancelled(_ url: URL? = nil) -> WebImageError {
         WebImageError(.cancelled, "the load was cancelled", url: url)
+    }
+
+    /// The error of a load that may only use the caches and finds nothing there.
+    static func notCached(_ url: URL? = nil) -> WebImageError {
+        WebImageError(.notCached, "the picture is not in the cache, and only the cache was asked", url: url)
     }
 
     /// The same error, naming `url` if it names none yet.

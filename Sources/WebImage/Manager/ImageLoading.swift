@@ -8,12 +8,21 @@ public struct ImageLoadRequest: Sendable {
     public var options: WebImageOptions
     /// How urgent it is; can change while it runs.
     public var priority: LoadPriority
+    /// Header fields of this load alone, in place of the loader's fields of the same name; loads with different ones do not
+    /// share a download.
+    public var additionalHeaders: HTTPHeaders
 
     /// A request.
-    public init(url: URL, options: WebImageOptions = [], priority: LoadPriority = .normal) {
+    public init(
+        url: URL,
+        options: WebImageOptions = [],
+        priority: LoadPriority = .normal,
+        additionalHeaders: HTTPHeaders = [:]
+    ) {
         self.url = url
         self.options = options
         self.priority = priority
+        self.additionalHeaders = additionalHeaders
     }
 }
 

@@ -19,7 +19,7 @@ public struct WebImageOptions: OptionSet, Sendable, Hashable {
     public static let scaleDownLargeImages = WebImageOptions(rawValue: 1 << 11)
     /// On a memory miss, read and decode from disk on the caller's thread before the call returns.
     public static let queryDiskDataSync = WebImageOptions(rawValue: 1 << 14)
-    /// Never download. A miss completes with neither image nor error.
+    /// Never download. A miss ends with ``WebImageError/Code/notCached``.
     public static let fromCacheOnly = WebImageOptions(rawValue: 1 << 15)
     /// Do not look into the caches; the result is stored all the same.
     public static let fromLoaderOnly = WebImageOptions(rawValue: 1 << 16)

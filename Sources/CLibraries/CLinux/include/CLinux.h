@@ -20,3 +20,12 @@ void *webimage_allocate_aligned(size_t alignment, size_t byte_count);
 
 /// Names the calling thread; the system keeps 15 bytes.
 void webimage_name_thread(const char *name);
+
+/// Renames; with `exclusive`, fails with EEXIST when `to` exists. Returns 0, or the negative error number.
+int webimage_rename(const char *from, const char *to, bool exclusive);
+
+/// Sets the access time of an open file. Returns 0, or the negative error number.
+int webimage_set_access_time(int fd, int64_t seconds, int64_t nanoseconds);
+
+/// The processor that the calling thread runs on at the moment; 0 when the system does not say.
+unsigned webimage_current_processor(void);

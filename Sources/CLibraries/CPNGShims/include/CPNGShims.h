@@ -1,3 +1,65 @@
+// libpng behind functions that Swift can call: libpng reports errors by longjmp, which must never cross a Swift frame,
+// so every function here catches it and returns false, leaving the reason in webimage_png_error().
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/// What the rows that are handed out hold; straight (not premultiplied) alpha, 8 bits per component.
+typedef enum {
+    WEBIMAGE_PNG_GRAY = 1,
+    WEBIMAGE_PNG_RGB = 3,
+    WEBIMAGE_PNG_RGBA = 4,
+} webimage_png_layout;
+
+typedef struct {
+    uint32_t width;
+    uint32_t height;
+    webimage_png_layout layout;
+    bool interlaced;
+    /// The picture's colours are sRGB by declaration, or its ICC profile is a known sRGB profile.
+    bool is_srgb;
+    /// The ICC profile, NULL without one; lives as long as the reader.
+    const uint8_t *icc;
+    size_t icc_length;
+} webimage_png_info;
+
+typedef struct webimage_png_reader webimage_png_reader;
+
+/// A reader that refuses bigger pictures, and ignores bigger colour profiles; NULL when there is no memory.
+webimage_png_reader *webimage_png_reader_create(uint32_t max_width, uint32_t max_height, size_t max_profile);
+void webimage_png_reader_destroy(webimage_png_reader *reader);
+
+/// Reads everything before the pixels. `bytes` is the whole file, and must be the same at every call.
+///
+/// `gamma` is the file's gamma (1/2.2 is the screen's) to be converted to the screen's; 0 to leave the values alone.
+bool webimage_png_read_header(
+    webimage_png_reader *reader, const void *bytes, size_t count, double gamma, webimage_png_info *info);
+
+/// Reads the next `rows` rows to `base`, `stride` bytes apart. An interlaced picture must be read with all its rows in
+/// one call. With the last row the checksums of the pixels have been verified.
+bool webimage_png_read_rows(
+    webimage_png_reader *reader, const void *bytes, size_t count, void *base, size_t stride, uint32_t rows);
+
+/// Why the last call failed.
+const char *webimage_png_error(const webimage_png_reader *reader);
+
+/// Whether the last call failed for want of memory.
+bool webimage_png_out_of_memory(const webimage_png_reader *reader);
+
+typedef struct webimage_png_writer webimage_png_writer;
+
+/// A writer of a picture of that layout; NULL when there is no memory.
+webimage_png_writer *webimage_png_writer_create(void);
+void webimage_png_writer_destroy(webimage_png_writer *writer);
+
+/// Starts the file. `level` is zlib's; `filters` a set of PNG_FILTER_ bits.
+bool webimage_png_write_header(
+    webimage_png_writer *writer, uint32_t width, uint32_t height, webimage_png_layout layout, int level, int filters);
+
+/// Writes the next rows, and with the last one the end of the file.
+bool webimage_png_write_rows(webimage_png_writer *writer, const void *base, size_t stride, uint32_t rows);
+
+/// The bytes written; they live as long as the writer.
+const uint8_t *webimage_png_written(const webimage_png_writer *writer, size_t *count);
+const char *webimage_png_writer_error(const webimage_png_writer *writer);

@@ -1,0 +1,155 @@
+import Glibc
+import WebImage
+
+/// What a memory cache costs: `name<TAB>value<TAB>unit` lines, medians of seven runs.
+@main struct MemoryCacheBench {
+    static let rounds = 7
+    static let lookups = 2_000_000
+
+    static func main() {
+        for size in [100, 1_000, 10_000, 100_000] { measure(size) }
+    }
+
+    static func measure(_ size: Int) {
+        let image = tinyImages(size)
+        let names = (0..<size).map { "https://pictures.example.com/albums/2024/05/photo-\($0)-1600x1200.jpg" }
+        // Other instances of the same strings: what a caller who built the URL anew looks up with.
+        let copies = names.map { String(decoding: Array($0.utf8), as: UTF8.self) }
+        let keys = copies.map { MemoryCacheKey($0) }
+        let order = shuffled(size)
+        // Just full, so that the policy has its whole work to do.
+        let cache = MemoryCache(.init(maxMemoryCost: size * 100, respondsToMemoryPressure: false))
+        for index in 0..<size + size / 10 {
+            cache.setImage(image[index % size], forKey: names[index % size] + (index < size ? "" : "+"), cost: 100)
+        }
+        for index in 0..<size { cache.setImage(image[index], forKey: names[index], cost: 100) }
+        let label = size >= 1000 ? "\(size / 1000)k" : "\(size)"
+
+        var byString: [Double] = []
+        var byKey: [Double] = []
+        var missed: [Double] = []
+        var two: [Double] = []
+        var one: [Double] = []
+        for _ in 0..<rounds {
+            byString.append(time { hits(cache, copies, order, lookups) })
+            byKey.append(time { hits(cache, keys, order, lookups) })
+            missed.append(time { for _ in 0..<lookups / 4 { _ = cache.image(forKey: "https://not.there") } } * 4)
+            one.append(time { onThreads(1) { _ in hits(cache, copies, order, lookups) } })
+            two.append(time { onThreads(2) { hits(cache, copies, order, lookups, from: $0 * size / 2) } })
+        }
+        print("memory-hit-string-\(label)", median(byString), "ns", separator: "\t")
+        print("memory-hit-prehashed-\(label)", median(byKey), "ns", separator: "\t")
+        print("memory-miss-\(label)", median(missed), "ns", separator: "\t")
+        print("memory-hit-2-threads-\(label)", median(two), "ns per hit and thread", separator: "\t")
+        let scaling = zip(one, two).map { 2 * $0 / $1 }
+        print("memory-hit-2-threads-scaling-\(label)", median(scaling), "x of one thread", separator: "\t")
+        print("memory-hit-allocations-\(label)", allocations(cache, copies, order), "per hit", separator: "\t")
+        insertions(label, size, image)
+    }
+
+    static func insertions(_ label: String, _ size: Int, _ images: [Image]) {
+        var plain: [Double] = []
+        var evicting: [Double] = []
+        let names = (0..<2 * size).map { "https://pictures.example.com/albums/2024/05/photo-\($0)-1600x1200.jpg" }
+        for _ in 0..<rounds {
+            let cache = MemoryCache(.init(maxMemoryCost: size * 100, respondsToMemoryPressure: false))
+            let fill = { (range: Range<Int>) in
+                for index in range { cache.setImage(images[index % size], forKey: names[index], cost: 100) }
+            }
+            plain.append(time { fill(0..<size) } * Double(lookups) / Double(size))
+            evicting.append(time { fill(size..<2 * size) } * Double(lookups) / Double(size))
+        }
+        print("memory-insert-\(label)", median(plain), "ns", separator: "\t")
+        print("memory-insert-evicting-\(label)", median(evicting), "ns", separator: "\t")
+    }
+
+    @inline(never)
+    static func hits(_ cache: MemoryCache, _ keys: [String], _ order: [Int], _ count: Int, from start: Int = 0) {
+        var found = 0
+        var position = start
+        for _ in 0..<count {
+            if cache.image(forKey: keys[order[position]]) != nil { found += 1 }
+            position += 1
+            if position == order.count { position = 0 }
+        }
+        guard found > 0 else { fatalError("nothing was found") }
+    }
+
+    @inline(never)
+    static func hits(_ cache: MemoryCache, _ keys: [MemoryCacheKey], _ order: [Int], _ count: Int) {
+        var found = 0
+        var position = 0
+        for _ in 0..<count {
+            if cache.image(forKey: keys[order[position]]) != nil { found += 1 }
+            position += 1
+            if position == order.count { position = 0 }
+        }
+        guard found > 0 else { fatalError("nothing was found") }
+    }
+
+    /// Bytes that a million hits leave allocated or took from the system's heap, per hit.
+    static func allocations(_ cache: MemoryCache, _ keys: [String], _ order: [Int]) -> Double {
+        let before = mallinfo2().uordblks
+        hits(cache, keys, order, 1_000_000)
+        let after = mallinfo2().uordblks
+        return Double(max(Int(after) - Int(before), 0)) / 1_000_000
+    }
+
+    /// Nanoseconds per lookup.
+    static func time(_ body: () -> Void) -> Double {
+        var start = timespec()
+        var end = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &start)
+        body()
+        clock_gettime(CLOCK_MONOTONIC, &end)
+        return (Double(end.tv_sec - start.tv_sec) * 1e9 + Double(end.tv_nsec - start.tv_nsec)) / Double(lookups)
+    }
+
+    static func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+        final class Job: Sendable {
+            let run: @Sendable () -> Void
+            init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+        }
+        let threads = (0..<count).map { number -> pthread_t in
+            var thread = pthread_t()
+            let job = Unmanaged.passRetained(Job { body(number) })
+            pthread_create(
+                &thread,
+                nil,
+                { pointer in
+                    if let pointer { Unmanaged<Job>.fromOpaque(pointer).takeRetainedValue().run() }
+                    return nil
+                },
+                job.toOpaque()
+            )
+            return thread
+        }
+        for thread in threads { pthread_join(thread, nil) }
+    }
+
+    static func tinyImages(_ count: Int) -> [Image] {
+        (0..<count).map { _ in
+            let storage = PixelStorage(adopting: .allocate(byteCount: 4, alignment: 4), byteCount: 4) { base, _ in
+                base.deallocate()
+            }
+            return Image(bitmap: Bitmap(width: 1, height: 1, bytesPerRow: 4, pixelFormat: .rgb8, storage: storage))
+        }
+    }
+
+    static func shuffled(_ count: Int) -> [Int] {
+        var state: UInt64 = 88_172_645_463_325_252
+        var order = Array(0..<count)
+        for index in stride(from: count - 1, to: 0, by: -1) {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            order.swapAt(index, Int(state % UInt64(index + 1)))
+        }
+        return order
+    }
+
+    static func median(_ values: [Double]) -> Double {
+        let sorted = values.sorted()
+        return (sorted[sorted.count / 2] * 100).rounded() / 100
+    }
+}

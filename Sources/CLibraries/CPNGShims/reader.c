@@ -1,0 +1,147 @@
+#include "CPNGShims.h"
+
+#include <png.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct webimage_png_reader {
+    png_structp png;
+    png_infop info;
+    const uint8_t *bytes;
+    size_t count;
+    size_t offset;
+    size_t max_profile;
+    uint32_t height;
+    uint32_t next_row;
+    bool interlaced;
+    bool out_of_memory;
+    bool failed;
+    char message[160];
+};
+
+static void fail(png_structp png, png_const_charp message) {
+    webimage_png_reader *reader = png_get_error_ptr(png);
+    // What is there already is the cause; what follows is its consequence.
+    if (!reader->failed) snprintf(reader->message, sizeof reader->message, "%s", message);
+    reader->failed = true;
+    png_longjmp(png, 1);
+}
+
+static void ignore_warning(png_structp png, png_const_charp message) {
+    (void)png;
+    (void)message;
+}
+
+static void read_bytes(png_structp png, png_bytep to, size_t count) {
+    webimage_png_reader *reader = png_get_io_ptr(png);
+    if (count > reader->count - reader->offset) png_error(png, "the data ends too early");
+    // libpng refuses a file for any chunk over the limit, even one that it is told to pass over, and big chunks of texts
+    // are common. So the limit holds for the only kind that is inflated into memory. A chunk's header is 8 bytes long.
+    if (count == 8) {
+        bool is_profile = memcmp(reader->bytes + reader->offset + 4, "iCCP", 4) == 0;
+        png_set_chunk_malloc_max(png, is_profile ? reader->max_profile : 0);
+    }
+    memcpy(to, reader->bytes + reader->offset, count);
+    reader->offset += count;
+}
+
+static png_voidp allocate(png_structp png, png_alloc_size_t size) {
+    void *block = malloc(size);
+    if (!block) ((webimage_png_reader *)png_get_mem_ptr(png))->out_of_memory = true;
+    return block;
+}
+
+static void release(png_structp png, png_voidp block) {
+    (void)png;
+    free(block);
+}
+
+webimage_png_reader *webimage_png_reader_create(uint32_t max_width, uint32_t max_height, size_t max_profile) {
+    webimage_png_reader *reader = calloc(1, sizeof *reader);
+    if (!reader) return NULL;
+    reader->png = png_create_read_struct_2(
+        PNG_LIBPNG_VER_STRING, reader, fail, ignore_warning, reader, allocate, release);
+    reader->info = reader->png ? png_create_info_struct(reader->png) : NULL;
+    if (!reader->info) {
+        webimage_png_reader_destroy(reader);
+        return NULL;
+    }
+    png_set_user_limits(reader->png, max_width, max_height);
+    reader->max_profile = max_profile;
+    png_set_chunk_cache_max(reader->png, 64);
+    // Nothing here reads texts, histograms and the like: their chunks are passed over, never inflated.
+    static const png_byte unread[] = "tEXt\0zTXt\0iTXt\0sPLT\0hIST\0pCAL\0sCAL\0tIME\0oFFs\0pHYs\0eXIf";
+    png_set_keep_unknown_chunks(reader->png, PNG_HANDLE_CHUNK_NEVER, unread, (int)(sizeof unread / 5));
+    return reader;
+}
+
+void webimage_png_reader_destroy(webimage_png_reader *reader) {
+    if (!reader) return;
+    if (reader->png) png_destroy_read_struct(&reader->png, &reader->info, NULL);
+    free(reader);
+}
+
+/// Asks for 8 bits, palettes as colours, and alpha for whatever can be transparent.
+static void set_transformations(webimage_png_reader *reader, double gamma, webimage_png_info *out) {
+    png_structp png = reader->png;
+    int type = png_get_color_type(png, reader->info);
+    bool alpha = (type & PNG_COLOR_MASK_ALPHA) || png_get_valid(png, reader->info, PNG_INFO_tRNS);
+    png_set_expand(png);
+    png_set_scale_16(png);
+    if (gamma > 0) png_set_gamma(png, PNG_DEFAULT_sRGB, gamma);
+    if (alpha && !(type & PNG_COLOR_MASK_COLOR)) png_set_gray_to_rgb(png);
+    out->layout = alpha ? WEBIMAGE_PNG_RGBA : (type & PNG_COLOR_MASK_COLOR) ? WEBIMAGE_PNG_RGB : WEBIMAGE_PNG_GRAY;
+    png_set_interlace_handling(png);
+    png_read_update_info(png, reader->info);
+    if (png_get_rowbytes(png, reader->info) != (size_t)out->width * out->layout) png_error(png, "unexpected row size");
+}
+
+bool webimage_png_read_header(
+    webimage_png_reader *reader, const void *bytes, size_t count, double gamma, webimage_png_info *out) {
+    if (reader->failed || setjmp(png_jmpbuf(reader->png))) return false;
+    reader->bytes = bytes;
+    reader->count = count;
+    png_set_read_fn(reader->png, reader, read_bytes);
+    png_read_info(reader->png, reader->info);
+    memset(out, 0, sizeof *out);
+    out->width = png_get_image_width(reader->png, reader->info);
+    out->height = reader->height = png_get_image_height(reader->png, reader->info);
+    out->interlaced = reader->interlaced = png_get_interlace_type(reader->png, reader->info) != PNG_INTERLACE_NONE;
+    out->is_srgb = png_get_valid(reader->png, reader->info, PNG_INFO_sRGB);
+    png_charp name;
+    int method;
+    png_bytep profile;
+    png_uint_32 length;
+    if (png_get_iCCP(reader->png, reader->info, &name, &method, &profile, &length)) {
+        out->icc = profile;
+        out->icc_length = length;
+    }
+    set_transformations(reader, gamma, out);
+    return true;
+}
+
+static bool read_interlaced(webimage_png_reader *reader, uint8_t *base, size_t stride, uint32_t rows) {
+    if (rows != reader->height) png_error(reader->png, "an interlaced picture must be read as a whole");
+    for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++) {
+        for (uint32_t row = 0; row < rows; row++) png_read_row(reader->png, base + row * stride, NULL);
+    }
+    return true;
+}
+
+bool webimage_png_read_rows(
+    webimage_png_reader *reader, const void *bytes, size_t count, void *base, size_t stride, uint32_t rows) {
+    if (reader->failed || setjmp(png_jmpbuf(reader->png))) return false;
+    reader->bytes = bytes;
+    if (count != reader->count) png_error(reader->png, "the data has changed");
+    if (rows > reader->height - reader->next_row) png_error(reader->png, "there are no more rows");
+    reader->next_row += rows;
+    if (reader->interlaced) return read_interlaced(reader, base, stride, rows);
+    for (uint32_t row = 0; row < rows; row++) png_read_row(reader->png, (uint8_t *)base + row * stride, NULL);
+    return true;
+}
+
+const char *webimage_png_error(const webimage_png_reader *reader) { return reader->message; }
+
+bool webimage_png_out_of_memory(const webimage_png_reader *reader) { return reader->out_of_memory; }

@@ -1,0 +1,53 @@
+// Inner loops over pixels and samples, compiled once for each level of vector instructions and chosen at run time.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// Straight RGBA to premultiplied BGRA, exactly rounded: (c * a + 127) / 255. Both may be the same memory.
+void cpixels_premultiply_rgba_to_bgra(const uint8_t *rgba, uint8_t *bgra, size_t count);
+
+/// Premultiplied BGRA to straight BGRA or RGBA, rounded to nearest; 0 where alpha is 0. Both may be the same memory.
+void cpixels_unpremultiply_bgra_to_bgra(const uint8_t *bgra, uint8_t *straight, size_t count);
+void cpixels_unpremultiply_bgra_to_rgba(const uint8_t *bgra, uint8_t *rgba, size_t count);
+
+/// Opaque conversions of `count` pixels; source and destination must not overlap.
+void cpixels_gray_to_rgb(const uint8_t *gray, uint8_t *rgb, size_t count);
+void cpixels_gray_to_bgra(const uint8_t *gray, uint8_t *bgra, size_t count);
+void cpixels_rgb_to_bgra(const uint8_t *rgb, uint8_t *bgra, size_t count);
+
+/// The naive conversion R = (255 - C)(255 - K) / 255, for pictures without a profile; 0 is no ink.
+void cpixels_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t count);
+
+/// 255 - x, in place.
+void cpixels_invert(uint8_t *bytes, size_t count);
+
+/// Removes premultiplied pixels from their alpha by putting them onto an opaque colour: BGRA to RGB.
+void cpixels_bgra_onto_color(const uint8_t *bgra, uint8_t *rgb, size_t count, uint8_t red, uint8_t green, uint8_t blue);
+
+/// Copies a block of rows to where its pixels belong in a bigger picture: pixel (x, y) of the block goes to
+/// `origin + x * step_x + y * step_y`. `bytes_per_pixel` is 3 or 4.
+void cpixels_place(
+    const uint8_t *rows, ptrdiff_t bytes_per_row, size_t width, size_t height, uint8_t *origin, ptrdiff_t step_x,
+    ptrdiff_t step_y, int bytes_per_pixel);
+
+/// Four rows of `count` samples to floats, one after the other in `samples`, `stride` floats apart.
+void cpixels_to_float(const uint8_t *rows, ptrdiff_t bytes_per_row, size_t row_count, float *samples, size_t count);
+
+/// sums[i] = (clear ? 0 : sums[i]) + the sum of weights[k] * samples[k * count + i] over four rows.
+void cpixels_accumulate(float *sums, const float *samples, const float weights[4], size_t count, bool clear);
+
+/// How one row is made narrower or wider: output pixel x is the sum of `taps` pixels from `first[x]` on, times
+/// `weights[x * taps ...]`. `taps` is a multiple of 4.
+struct cpixels_row_filter {
+    const int32_t *first;
+    const float *weights;
+    size_t taps;
+    size_t output_width;
+};
+
+/// Applies `filter` to a row of floats of `channels` (1, 3, 4) interleaved samples, and rounds to bytes.
+/// `samples` must be readable, and finite, for `taps` pixels and 4 samples past the last pixel.
+/// With `premultiplied`, colours are kept at or below the fourth channel.
+void cpixels_filter_row(
+    const float *samples, int channels, bool premultiplied, const struct cpixels_row_filter *filter, uint8_t *output);

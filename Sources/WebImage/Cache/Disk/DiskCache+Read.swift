@@ -1,0 +1,116 @@
+import CLinux
+public import FoundationEssentials
+import Glibc
+
+extension DiskCache {
+    /// Seconds within which a second read does not set the access time again.
+    static let accessGranularity: Double = 1
+
+    /// The bytes stored under `key`; nil when there are none. Sets the entry's access time.
+    public func data(forKey key: String) -> Data? { entry(forKey: key)?.data }
+
+    /// The bytes stored under `key` and the extended data with them; nil when there are none. Sets the entry's access
+    /// time. Cost: one open, one read, a checksum over the bytes.
+    public func entry(forKey key: String) -> CachedImageData? {
+        read(key).map { CachedImageData(data: $0.data, extendedData: $0.trailer.extendedData) }
+    }
+
+    /// The extended data stored with the entry of `key`; nil when there is none. Reads the end of the file only and does
+    /// not set the access time.
+    public func extendedData(forKey key: String) -> Data? {
+        guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return nil }
+        let path = cachePath(forKey: key)
+        guard let (file, status) = try? EntryReader(calls: calls).open(path) else { return nil }
+        defer { _ = calls.close(file) }
+        guard status.st_mode & S_IFMT == S_IFREG,
+            let (trailer, _) = EntryReader(calls: calls).trailer(file, status: status), trailer.key == key
+        else { return nil }
+        return trailer.extendedData
+    }
+
+    /// Whether there is a file for `key`. Does not open it, so it can turn out to be damaged when it is read.
+    public func containsData(forKey key: String) -> Bool {
+        guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return false }
+        return status(ofName: CacheFileName(key: key).string) != nil
+    }
+
+    /// Reads any file: bytes of an entry of this library without what follows them, or all bytes of another file. Nil when
+    /// there is no regular file, when it cannot be read, or when it is an entry and damaged. Changes nothing.
+    static func readFile(_ path: String, mapped: Bool, calls: FileCalls = .system) -> CachedImageData? {
+        let reader = EntryReader(calls: calls)
+        switch reader.read(path, key: nil, mapped: mapped) {
+        case .entry(let data, let trailer, _):
+            return CachedImageData(data: data, extendedData: trailer.extendedData)
+        case .damaged(_, reason: EntryReader.noFooter):
+            guard let (file, status) = try? reader.open(path) else { return nil }
+            defer { _ = calls.close(file) }
+            let size = Int(status.st_size)
+            guard status.st_mode & S_IFMT == S_IFREG, size <= ImageLimits().maximumEncodedByteCount,
+                let block = try? FileBlock.load(file, size: size, mapped: mapped, calls: calls, path: path)
+            else { return nil }
+            return CachedImageData(data: block.data(count: size))
+        default:
+            return nil
+        }
+    }
+
+    /// Reads and checks an entry; removes it when it is damaged.
+    func read(_ key: String) -> (data: Data, trailer: EntryTrailer)? {
+        let (isMapped, isRefused) = state.withLock { ($0.config.mapsDiskData, $0.refusal != nil) }
+        guard !key.isEmpty, !isRefused else { return nil }
+        let name = CacheFileName(key: key).string
+        let outcome = EntryReader(calls: calls).read(path(ofName: name), key: key, mapped: isMapped) { file, status in
+            touch(file, status)
+        }
+        switch outcome {
+        case .entry(let data, let trailer, _):
+            state.withLock { $0.statistics.hitCount += 1 }
+            return (data, trailer)
+        case .damaged(let identity, _):
+            removeDamaged(name, identity: identity)
+        case .failed(let error):
+            note(error)
+        case .absent, .foreign:
+            break
+        }
+        state.withLock { $0.statistics.missCount += 1 }
+        return nil
+    }
+
+    /// Sets the access time of a file that was read, unless that was done within the last second.
+    private func touch(_ file: Int32, _ status: stat) {
+        let now = clock.wallTime()
+        guard abs(now - status.st_atim.seconds) >= Self.accessGranularity else { return }
+        let time = timespec(seconds: now)
+        // Fails on a read-only file system, where nothing is evicted either.
+        _ = webimage_set_access_time(file, Int64(time.tv_sec), Int64(time.tv_nsec))
+    }
+
+    /// The state of an entry's file; nil when there is no regular file.
+    func status(ofName name: String) -> stat? {
+        var status = stat()
+        guard lstat(path(ofName: name), &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return status
+    }
+
+    /// Removes a file that was found damaged, unless another one has taken its place.
+    ///
+    /// It is first renamed, then looked at, because between looking and removing another process could store anew.
+    @discardableResult
+    func removeDamaged(_ name: String, identity: FileIdentity) -> Bool {
+        let removed = stripe(of: name).withLock { _ -> Bool in
+            let current = path(ofName: name)
+            guard let status = status(ofName: name), FileIdentity(status) == identity else { return false }
+            let aside = path(ofName: EntryWriter.temporaryName())
+            guard webimage_rename(current, aside, false) == 0 else { return false }
+            var moved = stat()
+            guard lstat(aside, &moved) == 0, FileIdentity(moved) == identity else {
+                if webimage_rename(aside, current, true) != 0 { unlink(aside) }
+                return false
+            }
+            return unlink(aside) == 0
+        }
+        if removed { state.withLock { $0.statistics.damagedCount += 1 } }
+        return removed
+    }
+}

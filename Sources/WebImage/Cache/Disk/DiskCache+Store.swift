@@ -1,0 +1,137 @@
+public import FoundationEssentials
+import Glibc
+
+extension DiskCache {
+    /// Stores `data` under `key`, with or without extended data. An existing entry is replaced as a whole, or left alone with
+    /// ``ImageCacheConfig/writesWithoutOverwriting``.
+    ///
+    /// When there is no room on the disk, the oldest entries go and the write is tried once more; when the directory has
+    /// vanished, it is made again.
+    ///
+    /// - Returns: whether an entry of the key is there now; false when the system or a limit did not allow it.
+    @discardableResult
+    public func store(_ data: Data, forKey key: String, extendedData: Data? = nil) -> Bool {
+        guard !key.isEmpty else { return false }
+        var trailer = EntryTrailer(key: key, created: nowNanoseconds())
+        trailer.extendedData = extendedData
+        let now = timespec(seconds: clock.wallTime())
+        let name = CacheFileName(key: key).string
+        let isStored = stripe(of: name).withLock { _ in
+            write(data, trailer: trailer, name: name, times: (now, now))
+        }
+        keepSizeLimit()
+        return isStored
+    }
+
+    /// Puts extended data to an existing entry, in place of what was there; nil takes it away. Times of the entry stay as
+    /// they are. Has no effect without an entry. Cost: reads and writes the whole entry, so better store both together.
+    public func setExtendedData(_ extendedData: Data?, forKey key: String) {
+        guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return }
+        let name = CacheFileName(key: key).string
+        stripe(of: name).withLock { _ in
+            let outcome = EntryReader(calls: calls).read(path(ofName: name), key: key)
+            guard case .entry(let data, var trailer, let status) = outcome else { return }
+            trailer.extendedData = extendedData
+            let identity = FileIdentity(status)
+            write(data, trailer: trailer, name: name, times: (status.st_atim, status.st_mtim), overwriting: true) {
+                // Another process may have stored other bytes meanwhile.
+                self.status(ofName: name).map { FileIdentity($0) == identity } ?? false
+            }
+        }
+        keepSizeLimit()
+    }
+
+    /// Removes the entry of `key`, if there is one.
+    public func removeData(forKey key: String) {
+        guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return }
+        let name = CacheFileName(key: key).string
+        let freed = stripe(of: name).withLock { _ in unlinkEntry(name) }
+        if let freed { state.withLock { $0.eviction.didFree(freed) } }
+    }
+
+    /// Removes every entry and every file being written. The directory and files that are not of the cache's making stay.
+    public func removeAllData() {
+        guard state.withLock({ $0.refusal == nil }) else { return }
+        DirectoryScan(path: path).forEach { item in
+            if CacheFileName.isEntryName(item.name) || EntryWriter.isTemporaryName(item.name) {
+                unlinkat(item.directory, item.cString, 0)
+            }
+            return true
+        }
+        state.withLock { $0.eviction.reset() }
+        prepareDirectory()
+    }
+
+    /// Removes a file; the disk space it took, or nil when it is still there or never was.
+    func unlinkEntry(_ name: String) -> Int? {
+        guard let status = status(ofName: name), unlink(path(ofName: name)) == 0 else { return nil }
+        return status.allocatedSize
+    }
+
+    /// Commits an entry, with the repairs that can be tried once each. The stripe of the name is held.
+    @discardableResult
+    private func write(
+        _ data: Data,
+        trailer: EntryTrailer,
+        name: String,
+        times: (accessed: timespec, modified: timespec),
+        overwriting: Bool? = nil,
+        stillWanted: () -> Bool = { true }
+    ) -> Bool {
+        let (config, refusal) = state.withLock { ($0.config, $0.refusal) }
+        guard refusal == nil, config.maxDiskSize <= 0 || data.count <= config.maxDiskSize else { return fail(refusal) }
+        let writer = EntryWriter(directory: path, calls: calls)
+        let replaced = config.maxDiskSize > 0 ? status(ofName: name)?.allocatedSize ?? 0 : 0
+        var mayMakeDirectory = true
+        var mayMakeRoom = true
+        while true {
+            do throws(SystemCallError) {
+                let commit = try data.withBytes { (bytes) throws(SystemCallError) in
+                    try writer.write(
+                        bytes,
+                        trailer: trailer,
+                        name: name,
+                        times: times,
+                        overwriting: overwriting ?? !config.writesWithoutOverwriting,
+                        stillWanted: stillWanted
+                    )
+                }
+                if case .stored(let size) = commit {
+                    state.withLock { state in
+                        state.statistics.storeCount += 1
+                        state.eviction.didStore(size, replacing: replaced)
+                    }
+                }
+                return true
+            } catch {
+                if error.number == ENOENT || error.number == ENOTDIR, mayMakeDirectory, prepareDirectory() {
+                    mayMakeDirectory = false
+                } else if error.isOutOfSpace, mayMakeRoom, makeRoom(for: data.count) {
+                    mayMakeRoom = false
+                } else {
+                    return fail(error)
+                }
+            }
+        }
+    }
+
+    private func fail(_ error: SystemCallError?) -> Bool {
+        state.withLock { state in
+            state.statistics.failedStoreCount += 1
+            if let error { state.lastError = error }
+        }
+        return false
+    }
+}
+
+extension Data {
+    /// Calls `body` with the bytes; for typed throws, which `withUnsafeBytes` does not have.
+    func withBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let result: Swift.Result<Result, Failure> = withUnsafeBytes { bytes in
+            do throws(Failure) { return .success(try body(bytes)) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+}

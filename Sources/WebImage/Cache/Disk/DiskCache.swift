@@ -1,0 +1,96 @@
+import FoundationEssentials
+import Glibc
+
+/// Encoded pictures in a directory, one file per key, used by any number of threads and processes at once.
+///
+/// A file starts with the bytes that were stored, so any program can open it; the key, the time, a checksum and extended
+/// data follow them. Both get their name at once, with a rename: a file is there whole or not at all. Nothing is flushed to
+/// the disk on every write; every read compares key, length and checksum instead, and a file that is not whole (torn by a
+/// power cut, truncated, or rotten, or a file without the trailer that somebody put there) is removed and is a miss. A
+/// failed write is not an error to the caller, the entry is just not there; ``lastError`` and ``statistics`` tell.
+///
+/// All methods work on the caller's thread and may block on the disk: do not call them on the main thread or on Swift's
+/// cooperative threads; ``ImageCache`` has the asynchronous forms.
+public final class DiskCache: Sendable {
+    /// The directory, absolute.
+    public let path: String
+
+    struct State {
+        var config: ImageCacheConfig
+        var refusal: SystemCallError?
+        var lastError: SystemCallError?
+        var statistics = DiskCacheStatistics()
+        var eviction = RollingEviction()
+        var jumps: ClockJumpGuard
+    }
+
+    let clock: ClockSource
+    let calls: FileCalls
+    let state: Lock<State>
+    /// Each guards read-modify-write of the keys that fall to it. Held while a file is written.
+    let stripes = (0..<16).map { _ in Lock(()) }
+
+    /// Opens a cache directory, making it if needed (with its parents, mode 0700). When that cannot be done the cache is
+    /// empty and stores nothing.
+    public convenience init(path: String, config: ImageCacheConfig = .default) {
+        self.init(path: path, config: config, clock: .system)
+    }
+
+    init(path: String, config: ImageCacheConfig, clock: ClockSource, calls: FileCalls = .system) {
+        self.path = CacheDirectory.absolute(path)
+        self.clock = clock
+        self.calls = calls
+        state = Lock(State(config: config, jumps: ClockJumpGuard(clock)))
+        if prepareDirectory() { DirectoryScan(path: self.path).sweepTemporaryFiles(now: clock.wallTime()) }
+    }
+
+    /// The configuration in use; may be changed at any time.
+    public var config: ImageCacheConfig {
+        get { state.withLock { $0.config } }
+        set {
+            state.withLock { state in
+                if state.config.maxDiskSize != newValue.maxDiskSize { state.eviction.reset() }
+                state.config = newValue
+            }
+        }
+    }
+
+    /// Counts since this object was made.
+    public var statistics: DiskCacheStatistics { state.withLock { $0.statistics } }
+
+    /// The last error of the system, as one line; nil when there was none.
+    public var lastError: WebImageError? {
+        state.withLock { $0.lastError }.map {
+            WebImageError(.fileAccessFailed, $0.description, underlyingError: $0)
+        }
+    }
+
+    /// The file that the entry of `key` is in, whether it exists or not.
+    public func cachePath(forKey key: String) -> String { path(ofName: CacheFileName(key: key).string) }
+
+    func path(ofName name: String) -> String { path + "/" + name }
+
+    func stripe(of name: String) -> Lock<Void> { stripes[Int(name.utf8.first?.hexValue ?? 0)] }
+
+    /// Makes and checks the directory; false when it cannot be used.
+    @discardableResult
+    func prepareDirectory() -> Bool {
+        let writesTag = config.writesCacheDirectoryTag
+        do throws(SystemCallError) {
+            try CacheDirectory(path: path).prepare(writingTag: writesTag)
+            state.withLock { $0.refusal = nil }
+            return true
+        } catch {
+            state.withLock { state in
+                state.lastError = error
+                if error.call == "trust" { state.refusal = error }
+            }
+            return false
+        }
+    }
+
+    func note(_ error: SystemCallError) { state.withLock { $0.lastError = error } }
+
+    /// Now, in nanoseconds since 1970.
+    func nowNanoseconds() -> Int64 { Int64(exactly: (clock.wallTime() * 1e9).rounded()) ?? 0 }
+}

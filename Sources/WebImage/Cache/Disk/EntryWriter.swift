@@ -1,0 +1,91 @@
+import CLinux
+import FoundationEssentials
+import Glibc
+
+/// Writes entries so that a file is there whole or not at all: into a hidden file of the same directory, then renamed.
+///
+/// Nothing is flushed to the disk; after a power cut a file may be torn, which its reader finds out.
+struct EntryWriter: Sendable {
+    /// What names of files that are being written start with.
+    static let temporaryPrefix = ".webimage-"
+    /// A file that has been written for longer than this, in seconds, has been given up by its writer.
+    static let temporaryGrace: Double = 900
+
+    let directory: String
+    let calls: FileCalls
+
+    /// What committing did.
+    enum Commit: Sendable, Hashable {
+        /// The entry is there; the disk space that its file takes.
+        case stored(allocatedSize: Int)
+        /// There was an entry, and it was to be left alone.
+        case kept
+    }
+
+    /// Writes an entry under a file name.
+    ///
+    /// - Parameters:
+    ///   - times: what access and modification time become.
+    ///   - overwriting: whether an existing file is replaced.
+    ///   - stillWanted: asked before the file gets its name; false leaves everything as it was.
+    func write(
+        _ body: UnsafeRawBufferPointer,
+        trailer: EntryTrailer,
+        name: String,
+        times: (accessed: timespec, modified: timespec),
+        overwriting: Bool,
+        stillWanted: () -> Bool = { true }
+    ) throws(SystemCallError) -> Commit {
+        guard let tail = trailer.encoded(bodyLength: body.count, bodyHash: Hashing.xxh3(body)) else {
+            throw SystemCallError(call: "write", path: directory + "/" + name, number: EFBIG)
+        }
+        let temporary = directory + "/" + Self.temporaryName()
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
+        let file = temporary.withCString { calls.open($0, flags) }
+        guard file >= 0 else { throw SystemCallError(call: "open", path: temporary, number: -file) }
+        var isCommitted = false
+        defer { if !isCommitted { unlink(temporary) } }
+        let size = try fill(file, body, tail, times: times, path: temporary)
+        guard stillWanted() else { return .kept }
+        let final = directory + "/" + name
+        let result = temporary.withCString { from in final.withCString { calls.rename(from, $0, !overwriting) } }
+        if result == -EEXIST, !overwriting { return .kept }
+        guard result == 0 else { throw SystemCallError(call: "rename", path: final, number: -result) }
+        isCommitted = true
+        return .stored(allocatedSize: size)
+    }
+
+    private func fill(
+        _ file: Int32,
+        _ body: UnsafeRawBufferPointer,
+        _ tail: [UInt8],
+        times: (accessed: timespec, modified: timespec),
+        path: String
+    ) throws(SystemCallError) -> Int {
+        var status = stat()
+        let failure = tail.withUnsafeBytes { tail -> SystemCallError? in
+            do throws(SystemCallError) { try calls.writeFully(file, body, tail, path: path) } catch { return error }
+            return nil
+        }
+        if let failure {
+            _ = calls.close(file)
+            throw failure
+        }
+        futimens(file, [times.accessed, times.modified])
+        fstat(file, &status)
+        // Some file systems only find out here that there was no room.
+        let result = calls.close(file)
+        if result < 0, result != -EINTR { throw SystemCallError(call: "close", path: path, number: -result) }
+        return max(Int(status.st_blocks) * 512, Int(status.st_size))
+    }
+
+    /// A name that no other writer has, in this process or another.
+    static func temporaryName() -> String {
+        temporaryPrefix + String(UInt64.random(in: .min ... .max), radix: 36) + ".tmp"
+    }
+
+    /// Whether a file of this name is one that is being written, or was.
+    static func isTemporaryName(_ name: some Collection<UInt8>) -> Bool {
+        name.starts(with: temporaryPrefix.utf8) && name.suffix(4).elementsEqual(".tmp".utf8)
+    }
+}

@@ -1,0 +1,93 @@
+import CLinux
+import Glibc
+
+/// The system calls that make and read entries, so that tests can make each of them fail.
+///
+/// Results below 0 are negative error numbers.
+struct FileCalls: Sendable {
+    var open: @Sendable (_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32
+    var read: @Sendable (_ file: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int
+    var write: @Sendable (_ file: Int32, _ pieces: UnsafePointer<iovec>, _ count: Int32) -> Int
+    var close: @Sendable (_ file: Int32) -> Int32
+    var rename: @Sendable (_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>, _ exclusive: Bool) -> Int32
+
+    static let system = FileCalls(
+        open: { path, flags in
+            let file = Glibc.open(path, flags, 0o600)
+            return file >= 0 ? file : -errno
+        },
+        read: { file, buffer, count in
+            let result = Glibc.read(file, buffer, count)
+            return result >= 0 ? result : -Int(errno)
+        },
+        write: { file, pieces, count in
+            let result = writev(file, pieces, count)
+            return result >= 0 ? result : -Int(errno)
+        },
+        close: { file in Glibc.close(file) == 0 ? 0 : -errno },
+        rename: { from, to, exclusive in webimage_rename(from, to, exclusive) }
+    )
+}
+
+/// A system call that failed, and on what.
+struct SystemCallError: Error, CustomStringConvertible {
+    let call: String
+    let path: String
+    let number: Int32
+
+    var description: String { "\(call) \(path): \(String(cString: strerror(number)))" }
+
+    /// Whether there is no room: no space, no quota, no inodes.
+    var isOutOfSpace: Bool { number == ENOSPC || number == EDQUOT }
+}
+
+extension FileCalls {
+    /// Reads exactly `count` bytes, however many calls it takes. Throws EIO when the file ends earlier.
+    func readFully(
+        _ file: Int32,
+        into buffer: UnsafeMutableRawPointer,
+        count: Int,
+        path: @autoclosure () -> String
+    ) throws(SystemCallError) {
+        var done = 0
+        while done < count {
+            let result = read(file, buffer + done, count - done)
+            if result == -Int(EINTR) { continue }
+            guard result > 0 else {
+                throw SystemCallError(call: "read", path: path(), number: result < 0 ? Int32(-result) : EIO)
+            }
+            done += result
+        }
+    }
+
+    /// Writes two pieces one after the other, however many calls it takes.
+    func writeFully(
+        _ file: Int32,
+        _ first: UnsafeRawBufferPointer,
+        _ second: UnsafeRawBufferPointer,
+        path: @autoclosure () -> String
+    ) throws(SystemCallError) {
+        var pieces = (Self.piece(first), Self.piece(second))
+        while pieces.0.iov_len + pieces.1.iov_len > 0 {
+            let result = withUnsafePointer(to: &pieces) {
+                $0.withMemoryRebound(to: iovec.self, capacity: 2) { write(file, $0, 2) }
+            }
+            if result == -Int(EINTR) { continue }
+            guard result > 0 else {
+                throw SystemCallError(call: "write", path: path(), number: result < 0 ? Int32(-result) : ENOSPC)
+            }
+            let ofFirst = min(result, pieces.0.iov_len)
+            Self.advance(&pieces.0, by: ofFirst)
+            Self.advance(&pieces.1, by: min(result - ofFirst, pieces.1.iov_len))
+        }
+    }
+
+    private static func piece(_ bytes: UnsafeRawBufferPointer) -> iovec {
+        iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+    }
+
+    private static func advance(_ piece: inout iovec, by count: Int) {
+        piece.iov_base = piece.iov_base.map { $0 + count }
+        piece.iov_len -= count
+    }
+}

@@ -1,0 +1,73 @@
+import FoundationEssentials
+
+/// A query that has got as far as the disk.
+struct DiskImageQuery: Sendable {
+    let key: String
+    let options: WebImageOptions
+    let context: WebImageContext
+    let cacheType: ImageCacheType
+}
+
+extension ImageCache {
+    /// The image of an entry's bytes, put into memory. Another query of the key may have done so meanwhile: then its image.
+    /// Data that cannot be decoded gives a result without an image.
+    func decode(_ entry: CachedImageData, for query: DiskImageQuery) -> ImageCacheResult {
+        if query.cacheType.includesMemory, let image = imageFromMemory(forKey: query.key, options: query.options) {
+            return ImageCacheResult(image: image, data: entry.data, cacheType: .memory)
+        }
+        let options = ImageDecodeOptions(query.context, options: query.options, key: query.key)
+        let coder = query.context.imageCoder ?? ImageCodersManager.shared
+        guard var image = try? coder.decode(entry.data, options: options) else {
+            return ImageCacheResult(data: entry.data, cacheType: .disk)
+        }
+        if let extendedData = entry.extendedData { image = image.with(extendedData: .some(extendedData)) }
+        if query.context.storeCacheType?.includesMemory ?? true {
+            putIntoMemory(image, forKey: query.key, decodedWith: options)
+        }
+        return ImageCacheResult(image: image, data: entry.data, cacheType: .disk)
+    }
+
+    /// Puts an image that was decoded from disk into memory: a thumbnail under its own key, and a picture that a byte limit
+    /// made smaller not at all, since no key tells it from the whole one.
+    private func putIntoMemory(_ image: Image, forKey key: String, decodedWith options: ImageDecodeOptions) {
+        guard config.shouldCacheImagesInMemory else { return }
+        let isWhole = image.pixelWidth * image.pixelHeight >= image.metadata.sourceWidth * image.metadata.sourceHeight
+        if options.scaleDownLimitBytes > 0, !isWhole { return }
+        // The first frame alone of an animation would pass for the animation.
+        if options.decodeFirstFrameOnly, image.metadata.isAnimated { return }
+        var key = key
+        if let size = options.thumbnailPixelSize, size.isUsable, !CacheKeys.isThumbnail(key) {
+            key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: options.preserveAspectRatio)
+        }
+        memoryCache.setImage(image, forKey: key, cost: image.memoryCost)
+    }
+}
+
+extension ImageDecodeOptions {
+    /// The decode options that a load's context and options mean: those of the context's own properties win over its
+    /// ``WebImageContext/decodeOptions``.
+    init(_ context: WebImageContext, options: WebImageOptions, key: String) {
+        self = context.decodeOptions ?? ImageDecodeOptions()
+        if options.contains(.decodeFirstFrameOnly) { decodeFirstFrameOnly = true }
+        if let factor = context.imageScaleFactor, factor >= 1 {
+            scaleFactor = factor
+        } else if scaleFactor == 1 {
+            scaleFactor = ImageScaleFactor.forKey(key)
+        }
+        if let size = context.thumbnailPixelSize { thumbnailPixelSize = size }
+        if let preserve = context.preserveAspectRatio { preserveAspectRatio = preserve }
+        if let limit = context.scaleDownLimitBytes {
+            scaleDownLimitBytes = limit
+        } else if options.contains(.scaleDownLargeImages), scaleDownLimitBytes == 0 {
+            scaleDownLimitBytes = Self.defaultScaleDownLimitBytes
+        }
+    }
+}
+
+extension WebImageOptions {
+    /// How urgent a load with these options is.
+    var loadPriority: LoadPriority {
+        if contains(.highPriority) { return .high }
+        return contains(.lowPriority) ? .low : .normal
+    }
+}

@@ -1,0 +1,126 @@
+import FoundationEssentials
+
+extension ImageCache {
+    // MARK: Doing the work
+
+    /// Takes work for a key and sees to it that it is done, on a thread of the cache.
+    func submit(_ work: DiskWork, forKey key: String, completion: DiskBacklog.Completion?) {
+        let config = config
+        let isScheduled = backlog.withLock { backlog in
+            backlog.submit(
+                work,
+                forKey: key,
+                replacing: !config.writesWithoutOverwriting,
+                costLimit: config.maxPendingWriteBytes,
+                completion: completion
+            )
+        }
+        if isScheduled { schedule(key, encodes: work.isEncoding) }
+    }
+
+    /// Takes work for a key and does it before returning, on the caller's thread unless another is at it already.
+    func perform(_ work: DiskWork, forKey key: String) {
+        let latch = Latch()
+        let replaces = !config.writesWithoutOverwriting
+        _ = backlog.withLock { backlog in
+            backlog.submit(work, forKey: key, replacing: replaces) { latch.open() }
+        }
+        // A clear that no thread has begun would be waited for in vain if all threads of the cache stood here.
+        runClear()
+        run(key)
+        latch.wait()
+    }
+
+    private func schedule(_ key: String, encodes: Bool) {
+        (encodes ? Self.encodeQueue : diskQueue).submit(priority: .low) { self.run(key) }
+    }
+
+    /// Does what waits for a key, until nothing does.
+    private func run(_ key: String) {
+        while let work = backlog.withLock({ $0.begin(key) }) {
+            run(work, forKey: key)
+            let (completions, isScheduled, schedulesClear) = backlog.withLock { $0.finish(key) }
+            if schedulesClear { scheduleClear() }
+            // Completions may take long; what came meanwhile does not wait for them.
+            if isScheduled, !completions.isEmpty { schedule(key, encodes: false) }
+            for completion in completions { completion() }
+        }
+        maintainIfDue()
+    }
+
+    private func run(_ work: DiskWork, forKey key: String) {
+        switch work {
+        case .write(let entry):
+            diskCache.store(entry.data, forKey: key, extendedData: entry.extendedData)
+        case .encode(let pending):
+            guard let entry = pending.encoded() else { return }
+            // From here on readers get the bytes instead of encoding once more.
+            backlog.withLock { $0.update(.write(entry), forKey: key) }
+            diskCache.store(entry.data, forKey: key, extendedData: entry.extendedData)
+        case .remove:
+            diskCache.removeData(forKey: key)
+        case .nothing:
+            break
+        }
+    }
+
+    func clearDisk(completion: DiskBacklog.Completion?) {
+        if backlog.withLock({ $0.requestClear(completion: completion) }) { scheduleClear() }
+    }
+
+    private func scheduleClear() { diskQueue.submit { self.runClear() } }
+
+    private func runClear() {
+        guard backlog.withLock({ $0.beginClear() }) else { return }
+        diskCache.removeAllData()
+        let (completions, keys, isScheduled) = backlog.withLock { $0.finishClear() }
+        for key in keys { schedule(key, encodes: false) }
+        if isScheduled { scheduleClear() }
+        for completion in completions { completion() }
+    }
+
+    // MARK: Reading
+
+    /// What is stored for a key, whether on disk already or not; else what the additional path has. Blocks.
+    func readEntry(forKey key: String) -> CachedImageData? {
+        guard !key.isEmpty else { return nil }
+        // An existing entry wins over one that waits, if it is not to be overwritten.
+        if config.writesWithoutOverwriting, let entry = diskCache.entry(forKey: key) { return entry }
+        switch backlog.withLock({ $0.pending(key) }) {
+        case .entry(let entry): return entry
+        case .image(let pending): return pending.encoded()
+        case .absent: break
+        case .nothing: if let entry = diskCache.entry(forKey: key) { return entry }
+        }
+        let (additionalPath, isMapped) = state.withLock { ($0.additionalCachePath, $0.config.mapsDiskData) }
+        guard let path = additionalPath?(key) else { return nil }
+        return DiskCache.readFile(path, mapped: isMapped)
+    }
+
+    /// Whether a key is on disk, or about to be.
+    func hasEntry(forKey key: String) -> Bool {
+        guard !key.isEmpty else { return false }
+        switch backlog.withLock({ $0.pending(key) }) {
+        case .entry, .image: return true
+        case .absent: return false
+        case .nothing: return diskCache.containsData(forKey: key)
+        }
+    }
+
+    // MARK: Looking after the directory
+
+    /// Starts a pass for expired entries when the last one was long enough ago.
+    func maintainIfDue() {
+        let now = clock.monotonicNanoseconds()
+        let isDue = state.withLock { state in
+            guard now >= state.nextExpiry else { return false }
+            state.nextExpiry = Self.nextExpiry(after: clock, state.config)
+            return true
+        }
+        if isDue { diskQueue.submit(priority: .low) { self.diskCache.removeExpiredData() } }
+    }
+}
+
+extension DiskWork {
+    var isEncoding: Bool { if case .encode = self { true } else { false } }
+}

@@ -1,0 +1,198 @@
+public import FoundationEssentials
+
+extension ImageCache {
+    /// Looks for an image: in memory, then on disk, where it is decoded and put into memory.
+    ///
+    /// A memory hit is delivered before the call returns, on the caller's thread, and so is everything with
+    /// ``WebImageOptions/queryDiskDataSync``, which reads and decodes on the caller's thread. Otherwise the result comes on
+    /// the context's callback queue (the main one by default).
+    ///
+    /// - Parameters:
+    ///   - key: the key; without one the result is empty.
+    ///   - options: `queryDiskDataSync`, `decodeFirstFrameOnly`, `scaleDownLargeImages`, and the priorities have a meaning.
+    ///   - context: the callback queue, the coder, the decode options, and, if given, the cache type that the image is stored
+    ///     to when it comes from disk.
+    ///   - cacheType: where to look.
+    ///   - completion: called exactly once. The result says where the image came from; data is given when it came from disk.
+    @discardableResult
+    public func queryImage(
+        forKey key: String,
+        options: WebImageOptions = [],
+        context: WebImageContext? = nil,
+        cacheType: ImageCacheType = .all,
+        completion: @escaping @Sendable (ImageCacheResult) -> Void
+    ) -> ImageCacheToken {
+        let token = ImageCacheToken(key: key, callbackQueue: context?.callbackQueue ?? .main, completion: completion)
+        guard !key.isEmpty, cacheType != .none else {
+            token.result.finish(ImageCacheResult())
+            return token
+        }
+        if cacheType.includesMemory {
+            let image = imageFromMemory(forKey: key, options: options)
+            if image != nil || cacheType == .memory {
+                token.result.finish(ImageCacheResult(image: image, cacheType: image == nil ? .none : .memory))
+                return token
+            }
+        }
+        let query = DiskImageQuery(
+            key: key,
+            options: options,
+            context: context ?? WebImageContext(),
+            cacheType: cacheType
+        )
+        if options.contains(.queryDiskDataSync) {
+            let entry = readEntry(forKey: key)
+            token.result.finish(entry.map { decode($0, for: query) } ?? ImageCacheResult())
+        } else {
+            start(query, token)
+        }
+        return token
+    }
+
+    private func start(_ query: DiskImageQuery, _ token: ImageCacheToken) {
+        let priority = query.options.loadPriority
+        let item = diskQueue.submit(priority: priority) {
+            guard token.result.isWanted else { return }
+            let entry = self.readEntry(forKey: query.key)
+            self.maintainIfDue()
+            guard let entry else { return token.finish(ImageCacheResult()) }
+            let decoding = Self.decodeQueue.submit(priority: priority) {
+                guard token.result.isWanted else { return }
+                token.finish(self.decode(entry, for: query))
+            }
+            token.result.attach(decoding)
+        }
+        token.result.attach(item)
+    }
+
+    /// Looks for an image, see ``queryImage(forKey:options:context:cacheType:completion:)``; a cancelled task gets an empty
+    /// result.
+    public func queryImage(
+        forKey key: String,
+        options: WebImageOptions = [],
+        context: WebImageContext? = nil,
+        cacheType: ImageCacheType = .all
+    ) async -> ImageCacheResult {
+        var inline = context ?? WebImageContext()
+        inline.callbackQueue = .inline
+        let context = inline
+        // The operation is made inside; whichever of it and the cancel comes second finds the other.
+        let operation = Lock<(token: ImageCacheToken?, isCancelled: Bool)>((nil, false))
+        // Without this a synchronous query would block a cooperative thread, which the caller cannot have meant.
+        let options = options.subtracting(.queryDiskDataSync)
+        return await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                let token = queryImage(forKey: key, options: options, context: context, cacheType: cacheType) {
+                    continuation.resume(returning: $0)
+                }
+                let isCancelled = operation.withLock { state in
+                    state.token = token
+                    return state.isCancelled
+                }
+                if isCancelled { token.cancel() }
+            }
+        } onCancel: {
+            let token = operation.withLock { state in
+                state.isCancelled = true
+                return state.token
+            }
+            token?.cancel()
+        }
+    }
+
+    // MARK: Synchronous
+
+    /// The image in memory.
+    public func memoryImage(forKey key: String) -> Image? { key.isEmpty ? nil : memoryCache.image(forKey: key) }
+
+    /// The image in memory; with ``WebImageOptions/decodeFirstFrameOnly``, that of an animation as a still picture.
+    public func imageFromMemory(forKey key: String, options: WebImageOptions = []) -> Image? {
+        guard let image = memoryImage(forKey: key) else { return nil }
+        guard options.contains(.decodeFirstFrameOnly), image.metadata.isAnimated else { return image }
+        var metadata = image.metadata
+        metadata.frameCount = 1
+        metadata.loopCount = 0
+        return image.with(metadata: metadata)
+    }
+
+    /// The image on disk, decoded and put into memory; does not look there. Synchronous.
+    public func imageFromDisk(
+        forKey key: String,
+        options: WebImageOptions = [],
+        context: WebImageContext? = nil
+    ) -> Image? {
+        guard let entry = readEntry(forKey: key) else { return nil }
+        let query = DiskImageQuery(key: key, options: options, context: context ?? WebImageContext(), cacheType: .disk)
+        return decode(entry, for: query).image
+    }
+
+    /// The image in memory, else the one on disk. Synchronous.
+    public func image(
+        forKey key: String,
+        options: WebImageOptions = [],
+        context: WebImageContext? = nil
+    ) -> Image? {
+        imageFromMemory(forKey: key, options: options) ?? imageFromDisk(forKey: key, options: options, context: context)
+    }
+
+    /// The encoded bytes on disk. Synchronous.
+    public func diskData(forKey key: String) -> Data? { readEntry(forKey: key)?.data }
+
+    /// The entry on disk. Synchronous.
+    public func diskEntry(forKey key: String) -> CachedImageData? { readEntry(forKey: key) }
+
+    /// Whether there is an entry on disk, or one about to be written. Synchronous; does not open the file.
+    public func diskDataExists(forKey key: String) -> Bool { hasEntry(forKey: key) }
+
+    // MARK: Data
+
+    /// Reads the entry on disk on a thread of the cache.
+    ///
+    /// - Parameter completion: called exactly once, on a thread of the cache, with nil when there is none. A cancel calls it
+    ///   at once with nil. Must not block.
+    @discardableResult
+    public func queryDisk(
+        forKey key: String,
+        priority: LoadPriority,
+        completion: @escaping @Sendable (CachedImageData?) -> Void
+    ) -> any WebImageOperation {
+        let query = DiskQuery(completion)
+        let item = diskQueue.submit(priority: priority) {
+            guard query.result.isWanted else { return }
+            query.result.finish(self.readEntry(forKey: key))
+            self.maintainIfDue()
+        }
+        query.result.attach(item)
+        return query
+    }
+
+    /// The encoded bytes on disk.
+    public func diskData(forKey key: String) async -> Data? {
+        await withUnsafeContinuation { continuation in
+            queryDisk(forKey: key, priority: .normal) { continuation.resume(returning: $0?.data) }
+        }
+    }
+
+    // MARK: Existence
+
+    /// Which level has the key; the first of memory and disk that does.
+    ///
+    /// - Parameter completion: called exactly once: on the caller's thread when disk need not be asked, else on a thread of
+    ///   the cache. Must not block.
+    public func containsImage(
+        forKey key: String,
+        in cacheType: ImageCacheType,
+        completion: @escaping @Sendable (ImageCacheType) -> Void
+    ) {
+        if cacheType.includesMemory, memoryImage(forKey: key) != nil { return completion(.memory) }
+        guard cacheType.includesDisk, !key.isEmpty else { return completion(.none) }
+        diskQueue.submit { completion(self.hasEntry(forKey: key) ? .disk : .none) }
+    }
+
+    /// Which level has the key; the first of memory and disk that does.
+    public func containsImage(forKey key: String, in cacheType: ImageCacheType = .all) async -> ImageCacheType {
+        await withUnsafeContinuation { continuation in
+            containsImage(forKey: key, in: cacheType) { continuation.resume(returning: $0) }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+public import FoundationEssentials
+
+extension ImageCache {
+    /// Stores an image, its encoded bytes, or both.
+    ///
+    /// Memory is written before the call returns (unless ``ImageCacheConfig/shouldCacheImagesInMemory`` is false). For disk,
+    /// `data` is written if given, else the image is encoded: in its own format if that can be written and keeps its alpha,
+    /// else as PNG with alpha and JPEG without. With neither an image nor data, or without a key, nothing is stored.
+    ///
+    /// - Parameters:
+    ///   - coder: encodes, if that is needed.
+    ///   - completion: called exactly once, when everything has been stored or given up: on the caller's thread when
+    ///     nothing goes to disk, else on a thread of the cache. Must not block.
+    public func store(
+        _ image: Image?,
+        data: Data?,
+        forKey key: String,
+        to cacheType: ImageCacheType,
+        encodeOptions: ImageEncodeOptions,
+        coder: any ImageCoder,
+        completion: (@Sendable () -> Void)?
+    ) {
+        guard !key.isEmpty, image != nil || data != nil else {
+            completion?()
+            return
+        }
+        if cacheType.includesMemory, let image, config.shouldCacheImagesInMemory {
+            memoryCache.setImage(image, forKey: key, cost: image.memoryCost)
+        }
+        guard cacheType.includesDisk else {
+            completion?()
+            return
+        }
+        if let data {
+            let entry = CachedImageData(data: data, extendedData: image?.extendedData)
+            submit(.write(entry), forKey: key, completion: completion)
+        } else if let image {
+            let pending = PendingImage(image: image, options: encodeOptions, coder: coder)
+            submit(.encode(pending), forKey: key, completion: completion)
+        }
+    }
+
+    /// Stores with the shared coders; see ``store(_:data:forKey:to:encodeOptions:coder:completion:)``.
+    public func store(
+        _ image: Image?,
+        data: Data?,
+        forKey key: String,
+        to cacheType: ImageCacheType,
+        encodeOptions: ImageEncodeOptions,
+        completion: (@Sendable () -> Void)?
+    ) {
+        store(
+            image,
+            data: data,
+            forKey: key,
+            to: cacheType,
+            encodeOptions: encodeOptions,
+            coder: ImageCodersManager.shared,
+            completion: completion
+        )
+    }
+
+    /// Stores, and returns when everything has been stored or given up.
+    public func store(
+        _ image: Image?,
+        data: Data? = nil,
+        forKey key: String,
+        to cacheType: ImageCacheType = .all,
+        encodeOptions: ImageEncodeOptions = ImageEncodeOptions(),
+        coder: any ImageCoder = ImageCodersManager.shared
+    ) async {
+        await withUnsafeContinuation { continuation in
+            store(
+                image,
+                data: data,
+                forKey: key,
+                to: cacheType,
+                encodeOptions: encodeOptions,
+                coder: coder
+            ) { continuation.resume() }
+        }
+    }
+
+    /// Stores in memory, whatever the configuration says about storing there.
+    public func storeToMemory(_ image: Image, forKey key: String) {
+        guard !key.isEmpty else { return }
+        memoryCache.setImage(image, forKey: key, cost: image.memoryCost)
+    }
+
+    /// Writes encoded bytes to disk. Synchronous.
+    public func storeDataToDisk(_ data: Data, forKey key: String, extendedData: Data? = nil) {
+        guard !key.isEmpty else { return }
+        perform(.write(CachedImageData(data: data, extendedData: extendedData)), forKey: key)
+    }
+
+    // MARK: Removing
+
+    /// Removes an entry.
+    ///
+    /// - Parameter completion: called exactly once: on the caller's thread when nothing is removed from disk, else on a
+    ///   thread of the cache. Must not block.
+    public func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
+        if cacheType.includesMemory { removeImageFromMemory(forKey: key) }
+        guard cacheType.includesDisk, !key.isEmpty else {
+            completion?()
+            return
+        }
+        submit(.remove, forKey: key, completion: completion)
+    }
+
+    /// Removes an entry, and returns when it is gone.
+    public func removeImage(forKey key: String, from cacheType: ImageCacheType = .all) async {
+        await withUnsafeContinuation { continuation in
+            removeImage(forKey: key, from: cacheType) { continuation.resume() }
+        }
+    }
+
+    /// Removes an image from memory.
+    public func removeImageFromMemory(forKey key: String) { memoryCache.removeImage(forKey: key) }
+
+    /// Removes an entry from disk. Synchronous.
+    public func removeImageFromDisk(forKey key: String) {
+        guard !key.isEmpty else { return }
+        perform(.remove, forKey: key)
+    }
+
+    /// Removes everything. What is stored after the call stays.
+    ///
+    /// - Parameter completion: called exactly once: on the caller's thread when nothing is removed from disk, else on a
+    ///   thread of the cache. Must not block.
+    public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
+        if cacheType.includesMemory { memoryCache.removeAll() }
+        guard cacheType.includesDisk else {
+            completion?()
+            return
+        }
+        clearDisk(completion: completion)
+    }
+
+    /// Removes everything, and returns when it is gone.
+    public func clear(_ cacheType: ImageCacheType = .all) async {
+        await withUnsafeContinuation { continuation in clear(cacheType) { continuation.resume() } }
+    }
+}

@@ -1,0 +1,99 @@
+import FoundationEssentials
+import Glibc
+
+/// Images in memory and their encoded bytes on disk.
+///
+/// Memory is read and written on the caller's thread, in about a tenth of a microsecond. Disk work runs on threads of the
+/// cache's own; a method whose name or documentation says that it is synchronous does it on the caller's thread instead and
+/// must not be called on the main thread or on one of Swift's cooperative threads. All methods may be called from any
+/// thread otherwise.
+///
+/// What was stored is found from the moment `store` returns, also while it still waits to be written. Work on one key takes
+/// effect in the order of the calls. An empty key stands for none: nothing is stored or found under it.
+public final class ImageCache: ImageCaching {
+    /// The cache of the namespace "default" in the default directory.
+    public static let shared = ImageCache()
+
+    /// The level of memory.
+    public let memoryCache: MemoryCache
+    /// The level of disk. Its methods work on the caller's thread and know nothing of what waits to be written.
+    public let diskCache: DiskCache
+
+    struct State {
+        var config: ImageCacheConfig
+        var additionalCachePath: (@Sendable (String) -> String?)?
+        /// When the next pass for expired entries is due, on the monotonic clock.
+        var nextExpiry: UInt64
+    }
+
+    let state: Lock<State>
+    let backlog = Lock(DiskBacklog())
+    let diskQueue: WorkQueue
+    let clock: ClockSource
+    /// Shared by all caches: as many at once as there are processors.
+    static let decodeQueue = WorkQueue(name: "cache-decode", width: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    static let encodeQueue = WorkQueue(name: "cache-encode", width: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+
+    /// A cache of its own directory, made if needed: `namespace` in `directory`.
+    ///
+    /// - Parameters:
+    ///   - namespace: the name of the directory; "/" and NUL in it become "_".
+    ///   - directory: where that is; ``defaultDiskCacheDirectory`` if nil.
+    ///   - config: copied.
+    public convenience init(
+        namespace: String = "default",
+        directory: String? = nil,
+        config: ImageCacheConfig = .default
+    ) {
+        let parent = directory ?? Self.defaultDiskCacheDirectory
+        self.init(path: parent + "/" + Self.directoryName(namespace), config: config, clock: .system)
+    }
+
+    init(path: String, config: ImageCacheConfig, clock: ClockSource, calls: FileCalls = .system) {
+        self.clock = clock
+        diskCache = DiskCache(path: path, config: config, clock: clock, calls: calls)
+        memoryCache = MemoryCache()
+        diskQueue = WorkQueue(name: "cache-disk", width: config.maxConcurrentDiskOperations)
+        state = Lock(State(config: config, nextExpiry: Self.nextExpiry(after: clock, config)))
+        applyToMemory(config)
+    }
+
+    /// The configuration in use; a change takes effect at once.
+    public var config: ImageCacheConfig {
+        get { state.withLock { $0.config } }
+        set {
+            state.withLock { state in
+                state.config = newValue
+                state.nextExpiry = min(state.nextExpiry, Self.nextExpiry(after: clock, newValue))
+            }
+            diskCache.config = newValue
+            diskQueue.width = newValue.maxConcurrentDiskOperations
+            applyToMemory(newValue)
+        }
+    }
+
+    private func applyToMemory(_ config: ImageCacheConfig) {
+        memoryCache.maxMemoryCost = config.maxMemoryCost
+        memoryCache.maxMemoryCount = config.maxMemoryCount
+        memoryCache.usesWeakCache = config.shouldUseWeakMemoryCache
+    }
+
+    /// The directory of the disk level.
+    public var diskCachePath: String { diskCache.path }
+
+    /// The file that the entry of `key` is in, whether it exists or not; nil for an empty key.
+    public func cachePath(forKey key: String) -> String? { key.isEmpty ? nil : diskCache.cachePath(forKey: key) }
+
+    /// Where else to read: a file for a key, or nil for none. Asked on a thread of the cache when an entry is not on disk;
+    /// never written, and not asked whether the cache contains a key. The file may be any picture, or an entry of another
+    /// cache.
+    public var additionalCachePath: (@Sendable (_ key: String) -> String?)? {
+        get { state.withLock { $0.additionalCachePath } }
+        set { state.withLock { $0.additionalCachePath = newValue } }
+    }
+
+    static func nextExpiry(after clock: ClockSource, _ config: ImageCacheConfig) -> UInt64 {
+        guard config.expiryInterval > 0 else { return .max }
+        return clock.monotonicNanoseconds() &+ UInt64(min(config.expiryInterval, 1e9) * 1e9)
+    }
+}

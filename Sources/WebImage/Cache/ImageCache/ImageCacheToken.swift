@@ -1,0 +1,62 @@
+public import FoundationEssentials
+
+/// What a query found.
+public struct ImageCacheResult: Sendable {
+    /// The image, nil when there is none.
+    public var image: Image?
+    /// The encoded bytes, if they were read from disk.
+    public var data: Data?
+    /// Where the image came from: memory, disk, or none when there is none.
+    public var cacheType: ImageCacheType
+
+    /// A result of its parts.
+    public init(image: Image? = nil, data: Data? = nil, cacheType: ImageCacheType = .none) {
+        self.image = image
+        self.data = data
+        self.cacheType = cacheType
+    }
+}
+
+/// A query under way.
+///
+/// Cancelling delivers an empty result at once (on the callback queue, so before the call returns if that is the main queue
+/// and the caller is on the main thread), and nothing after it.
+public final class ImageCacheToken: WebImageOperation {
+    /// What is looked for.
+    public let key: String
+
+    let result: PendingResult<ImageCacheResult>
+    private let callbackQueue: CallbackQueue
+
+    init(key: String, callbackQueue: CallbackQueue, completion: @escaping @Sendable (ImageCacheResult) -> Void) {
+        self.key = key
+        self.callbackQueue = callbackQueue
+        result = PendingResult(completion)
+    }
+
+    /// Gives up the query.
+    public func cancel() {
+        guard let completion = result.cancel() else { return }
+        callbackQueue.async { completion(ImageCacheResult()) }
+    }
+
+    /// Whether ``cancel()`` was called before the result was delivered.
+    public var isCancelled: Bool { result.isCancelled }
+
+    /// Delivers on the callback queue. A cancel that comes before that wins.
+    func finish(_ value: ImageCacheResult) {
+        guard result.isWanted else { return }
+        callbackQueue.async { self.result.finish(value) }
+    }
+}
+
+/// A read of an entry under way, for ``ImageCaching/queryDisk(forKey:priority:completion:)``.
+final class DiskQuery: WebImageOperation {
+    let result: PendingResult<CachedImageData?>
+
+    init(_ completion: @escaping @Sendable (CachedImageData?) -> Void) { result = PendingResult(completion) }
+
+    func cancel() { result.cancel()?(nil) }
+
+    var isCancelled: Bool { result.isCancelled }
+}

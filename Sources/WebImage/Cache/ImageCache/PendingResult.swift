@@ -1,0 +1,50 @@
+/// A completion that is called exactly once, by the result or by a cancel, whichever comes first.
+final class PendingResult<Value: Sendable>: Sendable {
+    typealias Completion = @Sendable (Value) -> Void
+
+    private struct State {
+        var completion: Completion?
+        var item: WorkItem?
+        var isCancelled = false
+    }
+
+    private let state: Lock<State>
+
+    init(_ completion: @escaping Completion) { state = Lock(State(completion: completion)) }
+
+    /// Whether neither the result nor a cancel has come yet.
+    var isWanted: Bool { state.withLock { $0.completion != nil } }
+
+    /// Whether the cancel came first.
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Delivers on the calling thread, if the completion is still there.
+    func finish(_ value: Value) {
+        let completion = state.withLock { state in
+            defer { (state.completion, state.item) = (nil, nil) }
+            return state.completion
+        }
+        completion?(value)
+    }
+
+    /// Takes the work out of its queue and the completion away, which the caller then calls.
+    func cancel() -> Completion? {
+        let (completion, item) = state.withLock { state in
+            defer { (state.completion, state.item) = (nil, nil) }
+            if state.completion != nil { state.isCancelled = true }
+            return (state.completion, state.item)
+        }
+        item?.cancel()
+        return completion
+    }
+
+    /// Remembers the work that makes the result.
+    func attach(_ item: WorkItem) {
+        let isLate = state.withLock { state in
+            guard state.completion != nil else { return state.isCancelled }
+            state.item = item
+            return false
+        }
+        if isLate { item.cancel() }
+    }
+}

@@ -1,0 +1,47 @@
+/// The name of a cache entry's file: the key's MD5 in 32 hexadecimal digits, and the key's path extension if it has one.
+///
+/// MD5 only spreads the names; that two keys could share one is caught by comparing the key stored in the file.
+struct CacheFileName: Sendable, Hashable {
+    /// Most bytes of a file name.
+    static let maximumByteCount = 255
+    private static let digitCount = 32
+
+    /// The name.
+    let string: String
+
+    /// The name for a key.
+    init(key: String) {
+        let hex = Hashing.md5Hex(key)
+        let ext = Self.fileExtension(forKey: key)
+        string = ext.isEmpty ? hex : hex + "." + ext
+    }
+
+    /// A name found in a directory; nil when it is not one that ``init(key:)`` makes.
+    init?(found name: String) {
+        guard Self.isEntryName(name.utf8) else { return nil }
+        string = name
+    }
+
+    /// The extension for a key: that of its path, without what a file name cannot hold; none when it is too long.
+    static func fileExtension(forKey key: String) -> String {
+        var ext = KeyParts(key).pathExtension
+        if ext.utf8.contains(where: isForbidden) {
+            ext = String(decoding: ext.utf8.filter { !isForbidden($0) }, as: UTF8.self)
+        }
+        return ext.utf8.count > maximumByteCount - digitCount - 1 ? "" : ext
+    }
+
+    /// Whether a file of this name is an entry: 32 lower-case hexadecimal digits, then nothing or an extension.
+    static func isEntryName(_ name: some Collection<UInt8>) -> Bool {
+        let digits = name.prefix(digitCount)
+        guard digits.count == digitCount, digits.allSatisfy({ $0.isASCIIDigit || (97...102).contains($0) }) else {
+            return false
+        }
+        let rest = name.dropFirst(digitCount)
+        return rest.isEmpty || (rest.first == UInt8(ascii: ".") && rest.count > 1)
+    }
+
+    private static func isForbidden(_ byte: UInt8) -> Bool {
+        byte == 0 || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "/")
+    }
+}

@@ -1,0 +1,56 @@
+/// How the keys of derived pictures are made from the key of the original.
+///
+/// The keys are SDWebImage's. They name files on disk, so they are part of the format of the cache directory.
+public enum CacheKeys {
+    /// What a thumbnail key contains.
+    static let thumbnailMarker = "-Thumbnail("
+
+    /// The key of a picture that a transformer made: the transformer's key goes in front of the path extension
+    /// (`https://h/a.jpg?x=1` and `Flip` give `https://h/a-Flip.jpg?x=1`), or at the end of a key without one.
+    ///
+    /// In a URL (with a scheme other than `file`), characters of the transformer's key that a path cannot hold are
+    /// percent-encoded, braces for example; parentheses and commas are not. All other characters stay as they are.
+    public static func transformed(_ key: String, by transformerKey: String) -> String {
+        let parts = KeyParts(key)
+        let ext = parts.encodedExtension
+        guard !ext.isEmpty else { return key + "-" + transformerKey }
+        let isRemote = parts.scheme != nil && !parts.isFileURL
+        let suffix = isRemote ? percentEncodedForPath(transformerKey) : transformerKey
+        // `ext` is a slice of `key`, so its indices are the key's. The byte before it is the dot.
+        let dot = key.utf8.index(before: ext.startIndex)
+        return key[..<dot] + "-" + suffix + key[dot...]
+    }
+
+    /// The key of a thumbnail: transformed by `Thumbnail({W,H},P)`, with the sides printed with six decimals and 1 or 0
+    /// for keeping the aspect ratio.
+    public static func thumbnail(_ key: String, size: ImageSize, preserveAspectRatio: Bool) -> String {
+        let sides = "{" + FixedDecimal.string(size.width) + "," + FixedDecimal.string(size.height) + "}"
+        return transformed(key, by: "Thumbnail(\(sides),\(preserveAspectRatio ? 1 : 0))")
+    }
+
+    /// Whether the key already names a thumbnail.
+    static func isThumbnail(_ key: String) -> Bool {
+        key.utf8.count >= thumbnailMarker.utf8.count && key.contains(thumbnailMarker)
+    }
+
+    private static func percentEncodedForPath(_ text: String) -> String {
+        var output: [UInt8] = []
+        for byte in text.utf8 {
+            if isAllowedInPath(byte) {
+                output.append(byte)
+            } else {
+                output.append(UInt8(ascii: "%"))
+                output.append(hexDigit(byte >> 4))
+                output.append(hexDigit(byte & 15))
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// RFC 3986: unreserved, sub-delims, ":", "@" and "/".
+    private static func isAllowedInPath(_ byte: UInt8) -> Bool {
+        byte.isASCIILetter || byte.isASCIIDigit || "-._~!$&'()*+,;=:@/".utf8.contains(byte)
+    }
+
+    private static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 55 + value }
+}

@@ -1,0 +1,90 @@
+import Glibc
+
+/// Keys and values of a cache by entry number, found through their hash.
+///
+/// Memory by hand, because the hit path must neither allocate nor count references that threads would fight over. Lookups
+/// are safe on many threads at once as long as nobody changes the table.
+struct CacheTable<Value: AnyObject>: ~Copyable {
+    private struct Entry {
+        var digestHigh: UInt64
+        var digestLow: UInt64
+        /// The key's UTF-8 bytes; owned.
+        var key: UnsafeMutableRawPointer
+        var keyCount: Int
+        /// Owned.
+        var value: Unmanaged<Value>
+    }
+
+    private var index = HashIndex()
+    private var entries: UnsafeMutablePointer<Entry>
+    private var capacity = 64
+
+    init() { entries = .allocate(capacity: capacity) }
+
+    // Its owner empties it before: only it knows which entries exist.
+    deinit { entries.deallocate() }
+
+    /// The entry of a key. A digest that collides is not enough: the bytes are compared.
+    @inline(__always)
+    func find(_ digest: KeyDigest, _ key: UnsafeRawBufferPointer) -> UInt32? {
+        index.find(digest.low) { id in
+            let entry = entries + Int(id)
+            guard entry.pointee.digestHigh == digest.high, entry.pointee.keyCount == key.count else { return false }
+            guard let base = key.baseAddress, key.count > 0 else { return true }
+            return memcmp(entry.pointee.key, base, key.count) == 0
+        }
+    }
+
+    /// The value of an entry that exists.
+    @inline(__always)
+    func value(of id: UInt32) -> Value { entries[Int(id)].value.takeUnretainedValue() }
+
+    /// The key of an entry that exists.
+    func key(of id: UInt32) -> String {
+        let entry = entries[Int(id)]
+        return String(decoding: UnsafeRawBufferPointer(start: entry.key, count: entry.keyCount), as: UTF8.self)
+    }
+
+    mutating func insert(_ id: UInt32, _ digest: KeyDigest, _ key: UnsafeRawBufferPointer, _ value: Value) {
+        if Int(id) >= capacity { grow(toHold: Int(id)) }
+        let bytes = UnsafeMutableRawPointer.allocate(byteCount: max(key.count, 1), alignment: 1)
+        bytes.copyMemory(from: UnsafeRawPointer(key.baseAddress ?? UnsafeRawPointer(bytes)), byteCount: key.count)
+        (entries + Int(id)).initialize(
+            to: Entry(
+                digestHigh: digest.high,
+                digestLow: digest.low,
+                key: bytes,
+                keyCount: key.count,
+                value: .passRetained(value)
+            )
+        )
+        index.insert(digest.low, id: id)
+    }
+
+    /// Puts another value in; returns the old one.
+    mutating func replace(_ id: UInt32, with value: Value) -> Value {
+        let old = entries[Int(id)].value
+        entries[Int(id)].value = .passRetained(value)
+        return old.takeRetainedValue()
+    }
+
+    /// Removes an entry that exists; returns its value, so that the caller can let it go when no lock is held.
+    mutating func remove(_ id: UInt32) -> Value {
+        let entry = entries[Int(id)]
+        index.remove(entry.digestLow, id: id)
+        entry.key.deallocate()
+        return entry.value.takeRetainedValue()
+    }
+
+    private mutating func grow(toHold id: Int) {
+        let (old, oldCapacity) = (entries, capacity)
+        while capacity <= id { capacity *= 2 }
+        entries = .allocate(capacity: capacity)
+        // Also moves slots that hold nothing: they are plain words and are not read before they are written.
+        UnsafeMutableRawPointer(entries).copyMemory(
+            from: UnsafeRawPointer(old),
+            byteCount: oldCapacity * MemoryLayout<Entry>.stride
+        )
+        old.deallocate()
+    }
+}

@@ -1,0 +1,45 @@
+/// Decides which rule to evict by: both are played through on a sample of the keys, and the one that hits more is used.
+///
+/// Each shadow holds about ``target`` entries at most, so the duel costs the same for a cache of any size: under 70 KB.
+struct EvictionDuel: ~Copyable {
+    /// Entries that each shadow should not exceed by much.
+    private static let target = 512
+
+    private var recency = ShadowCache(rule: .recency, seed: 3)
+    private var density = ShadowCache(rule: .density, seed: 5)
+    /// One key in `2 ^ shift` is in the sample.
+    private(set) var shift: UInt64 = 0
+    /// Requests that only `density` hit, less those that only `recency` did; within ± `patience`.
+    private var lead = 0
+    /// The rule that won last. Recency at first: it is the one that people expect.
+    private(set) var winner = EvictionRule.recency
+
+    func samples(_ hash: UInt64) -> Bool { (hash >> 40) & ((1 << shift) - 1) == 0 }
+
+    /// Notes a request of a sampled key.
+    mutating func request(_ hash: UInt64, cost: Int, frequency: UInt8, epoch: UInt16, limits: EvictionLimits) {
+        // A part of the keys gets the same part of the room.
+        var part = EvictionLimits(cost: limits.cost >> Int(shift), count: limits.count >> Int(shift))
+        if limits.cost > 0 { part.cost = max(part.cost, 1) }
+        if limits.count > 0 { part.count = max(part.count, 1) }
+        let recencyHit = recency.request(hash, cost: cost, frequency: frequency, epoch: epoch, limits: part)
+        let densityHit = density.request(hash, cost: cost, frequency: frequency, epoch: epoch, limits: part)
+        if recencyHit != densityHit { score(densityHit ? 1 : -1) }
+        if max(recency.count, density.count) > Self.target * 2 { thinOut() }
+    }
+
+    private mutating func score(_ change: Int) {
+        let patience = max(16, recency.count / 4)
+        lead = min(max(lead + change, -patience), patience)
+        if lead >= patience / 2 { winner = .density }
+        if lead <= -patience / 2 { winner = .recency }
+    }
+
+    /// Halves the sample.
+    private mutating func thinOut() {
+        shift += 1
+        let mask = (UInt64(1) << shift) - 1
+        recency.keep { ($0 >> 40) & mask == 0 }
+        density.keep { ($0 >> 40) & mask == 0 }
+    }
+}

@@ -1,0 +1,111 @@
+/// Decoded images in memory, by key.
+///
+/// Both limits hold whenever a call has returned. Which image goes when there is no room is decided by what has paid off of
+/// late: the one that was not used the longest, or the one with the fewest uses for the memory it takes.
+///
+/// Looking an image up takes about 100 ns, allocates nothing and can be done on any number of threads at once; call it where
+/// the image is needed, the main thread included. Storing takes a few microseconds. Images are let go of and the
+/// ``evictionHandler`` is called on the thread that made them go, when no lock is held.
+public final class MemoryCache: Sendable {
+    private let core: MemoryCacheCore<Image>
+    // Held for its lifetime: as long as it exists the cache is told of memory pressure.
+    private let pressure: MemoryPressureMonitor.Registration?
+
+    /// A cache that is empty.
+    public init(_ configuration: Configuration = Configuration()) {
+        let core = MemoryCacheCore<Image>(
+            limits: EvictionLimits(cost: configuration.maxMemoryCost, count: configuration.maxMemoryCount),
+            usesWeakCache: configuration.usesWeakCache
+        )
+        self.core = core
+        pressure = configuration.pressureMonitor?.register { level in
+            switch level {
+            case .some: core.halve(.pressure)
+            case .full: core.removeAll(.pressure, keepingWeak: true)
+            }
+        }
+    }
+
+    // MARK: - Images
+
+    /// The image of a key, nil when it is not here. Counts as a use.
+    ///
+    /// With ``usesWeakCache`` on, an image that was evicted while someone else still holds it is found too, and put back.
+    public func image(forKey key: String) -> Image? { core.value(for: key) }
+
+    /// The image of a key whose hash is known already; see ``image(forKey:)-(String)``.
+    public func image(forKey key: MemoryCacheKey) -> Image? { core.value(for: key) }
+
+    /// Stores an image; nil removes.
+    ///
+    /// - Parameters:
+    ///   - image: the image; one that was stored under this key before is gone afterwards in any case.
+    ///   - key: any string.
+    ///   - cost: bytes to count for it; nil means ``Image/memoryCost``, less than 0 counts as 0. An image that costs more than
+    ///     ``maxMemoryCost`` is not stored.
+    public func setImage(_ image: Image?, forKey key: String, cost: Int? = nil) {
+        setImage(image, forKey: MemoryCacheKey(key), cost: cost)
+    }
+
+    /// Stores an image under a key whose hash is known already; see ``setImage(_:forKey:cost:)-(_,String,_)``.
+    public func setImage(_ image: Image?, forKey key: MemoryCacheKey, cost: Int? = nil) {
+        guard let image else { return core.remove(key) }
+        core.set(image, cost: cost ?? image.memoryCost, for: key)
+    }
+
+    /// Removes an image, from the weak level too.
+    public func removeImage(forKey key: String) { core.remove(MemoryCacheKey(key)) }
+
+    /// Removes all images, from the weak level too.
+    public func removeAll() { core.removeAll(.removed, keepingWeak: false) }
+
+    /// Removes the images that are worth least until the rest costs at most `cost` bytes.
+    public func trim(toCost cost: Int) { core.trim(toCost: cost, .cost) }
+
+    /// Removes all images but remembers those that are still shown, if ``usesWeakCache`` was on when they were stored.
+    ///
+    /// The cache is told of pressure by the system on its own; call this when something else says that memory is short.
+    public func didReceiveMemoryWarning() { core.removeAll(.pressure, keepingWeak: true) }
+
+    // MARK: - State
+
+    /// The bytes that all images together may cost; 0 means no limit. A change takes effect at once.
+    public var maxMemoryCost: Int {
+        get { core.limits.cost }
+        set { core.updateLimits { $0.cost = newValue } }
+    }
+
+    /// The number of images there may be; 0 means no limit. A change takes effect at once.
+    public var maxMemoryCount: Int {
+        get { core.limits.count }
+        set { core.updateLimits { $0.count = newValue } }
+    }
+
+    /// Whether images that are evicted can be found again while someone else holds them. Takes effect at once; images
+    /// stored while it was off are not found. Images stored while it is on take four times as long to retain and release.
+    public var usesWeakCache: Bool {
+        get { core.usesWeakCache }
+        set { core.usesWeakCache = newValue }
+    }
+
+    /// What all images together cost, in bytes.
+    public var totalCost: Int { core.totalCost }
+
+    /// The number of images.
+    public var count: Int { core.count }
+
+    /// Called once for every image that goes, on the thread that made it go, when no lock is held: the cache may be used.
+    public var evictionHandler: (@Sendable (Eviction) -> Void)? {
+        get {
+            guard let handler = core.handler else { return nil }
+            return { eviction in handler(eviction.key, eviction.image, eviction.reason) }
+        }
+        set {
+            guard let handler = newValue else {
+                core.handler = nil
+                return
+            }
+            core.handler = { key, image, reason in handler(Eviction(key: key, image: image, reason: reason)) }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+/// The memory cache for values of any class: table, policy, weak level and locks.
+///
+/// A reader takes the lock of its processor's stripe, looks the key up, retains the value and notes the hit. The policy learns
+/// of hits in batches: when a stripe has 64 of them and nobody is writing, or at the next write. A writer takes the
+/// writers' lock and then every stripe's, so what it leaves behind holds for every reader: both limits, at all times.
+final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
+    // Sendable because `table` is changed only with the writers' lock and all stripes locked, and read with at least one
+    // of the stripes; everything else that changes is inside `writers`.
+
+    /// Why a value is no longer in the cache.
+    typealias Reason = MemoryCache.EvictionReason
+
+    typealias Handler = @Sendable (_ key: String, _ value: Value, _ reason: Reason) -> Void
+
+    /// A value that went, to be reported and let go of when no lock is held.
+    struct Removal {
+        let key: String
+        let value: Value
+        let reason: Reason
+    }
+
+    /// What only one thread at a time may touch.
+    struct Writers: ~Copyable {
+        var policy: EvictionPolicy
+        var weak = WeakTable<Value>()
+        var usesWeakCache: Bool
+        var handler: Handler?
+    }
+
+    /// What a write has to leave until the locks are open.
+    private struct Leftovers {
+        var removals: [Removal] = []
+        var seen: [Value] = []
+    }
+
+    /// A value cannot cost more than a tebibyte, so that sums never overflow.
+    private static var maximumCost: Int { 1 << 40 }
+
+    private let writers: Lock<Writers>
+    private let stripes = ReaderStripes()
+    private let table: UnsafeMutablePointer<CacheTable<Value>>
+
+    init(limits: EvictionLimits, usesWeakCache: Bool) {
+        writers = Lock(
+            Writers(policy: EvictionPolicy(limits: Self.sane(limits)), usesWeakCache: usesWeakCache, handler: nil)
+        )
+        table = .allocate(capacity: 1)
+        table.initialize(to: CacheTable())
+    }
+
+    deinit {
+        writers.withLock { for id in $0.policy.ids { _ = table.pointee.remove(id) } }
+        table.deinitialize(count: 1)
+        table.deallocate()
+    }
+
+    // MARK: - Reading
+
+    @inline(__always)
+    func value(for key: MemoryCacheKey) -> Value? {
+        let hit = KeyDigest.withBytes(of: key.string) { value(key.digest, $0) }
+        return hit ?? revive(key)
+    }
+
+    @inline(__always)
+    func value(for string: String) -> Value? {
+        let hit = KeyDigest.withBytes(of: string) { value(KeyDigest($0), $0) }
+        return hit ?? revive(string)
+    }
+
+    @inline(__always)
+    private func value(_ digest: KeyDigest, _ key: UnsafeRawBufferPointer) -> Value? {
+        let stripe = stripes.current
+        stripe.lock()
+        guard let id = table.pointee.find(digest, key) else {
+            stripe.unlock()
+            return nil
+        }
+        let value = table.pointee.value(of: id)
+        if stripe.note(id) {
+            // Never waits: whoever has the writers' lock may be waiting for this stripe.
+            writers.withLockIfFree { writers in stripe.takeHits { writers.policy.touch($0) } }
+        }
+        stripe.unlock()
+        return value
+    }
+
+    /// Looks in the weak level, and puts what it finds back.
+    @inline(never)
+    private func revive(_ string: String) -> Value? {
+        guard writers.withLock({ $0.usesWeakCache }) else { return nil }
+        return revive(MemoryCacheKey(string))
+    }
+
+    @inline(never)
+    private func revive(_ key: MemoryCacheKey) -> Value? {
+        var leftovers = Leftovers()
+        let (value, handler) = writers.withLock { writers -> (Value?, Handler?) in
+            guard writers.usesWeakCache, let found = writers.weak.value(for: key) else { return (nil, nil) }
+            let value = withTableLocked(&writers) { writers -> Value in
+                // Someone may have stored another value since the miss.
+                if let newer = KeyDigest.withBytes(of: key.string, { table.pointee.find(key.digest, $0) }) {
+                    leftovers.seen.append(found.value)
+                    return table.pointee.value(of: newer)
+                }
+                put(found.value, cost: found.cost, for: key, &writers, &leftovers)
+                return found.value
+            }
+            return (value, writers.handler)
+        }
+        report(leftovers, handler)
+        return value
+    }
+
+    // MARK: - Writing
+
+    func set(_ value: Value, cost: Int, for key: MemoryCacheKey) {
+        write { writers, leftovers in
+            if writers.usesWeakCache {
+                writers.weak.set(value, cost: max(cost, 0), for: key, seen: &leftovers.seen)
+            } else {
+                // A value of earlier must not come back when the weak level is turned on again.
+                writers.weak.remove(key)
+            }
+            put(value, cost: max(cost, 0), for: key, &writers, &leftovers)
+        }
+    }
+
+    func remove(_ key: MemoryCacheKey) {
+        write { writers, leftovers in
+            writers.weak.remove(key)
+            guard let id = KeyDigest.withBytes(of: key.string, { table.pointee.find(key.digest, $0) }) else { return }
+            take(id, .removed, &writers, &leftovers)
+        }
+    }
+
+    /// Removes every value; with the weak level or without.
+    func removeAll(_ reason: Reason, keepingWeak: Bool) {
+        write { writers, leftovers in
+            if !keepingWeak { writers.weak.removeAll() }
+            for id in writers.policy.ids { take(id, reason, &writers, &leftovers) }
+            writers.policy.removeAll()
+        }
+    }
+
+    /// Removes values, those that are worth least first, until they cost no more than `cost`.
+    func trim(toCost cost: Int, _ reason: Reason) {
+        write { writers, leftovers in
+            while let id = writers.policy.victim(toCost: max(cost, 0)) { take(id, reason, &writers, &leftovers) }
+        }
+    }
+
+    /// Removes values until they cost half of what they did.
+    func halve(_ reason: Reason) {
+        write { writers, leftovers in
+            let half = writers.policy.totalCost / 2
+            while let id = writers.policy.victim(toCost: half) { take(id, reason, &writers, &leftovers) }
+        }
+    }
+
+    var limits: EvictionLimits { writers.withLock { $0.policy.limits } }
+
+    /// Changes one of the limits, at once for all that is in the cache.
+    func updateLimits(_ body: (inout EvictionLimits) -> Void) {
+        write { writers, leftovers in
+            body(&writers.policy.limits)
+            writers.policy.limits = Self.sane(writers.policy.limits)
+            makeRoom(&writers, &leftovers)
+        }
+    }
+
+    var usesWeakCache: Bool {
+        get { writers.withLock { $0.usesWeakCache } }
+        set { writers.withLock { $0.usesWeakCache = newValue } }
+    }
+
+    var handler: Handler? {
+        get { writers.withLock { $0.handler } }
+        set {
+            // The old one is released after the lock is open.
+            let old = writers.withLock { writers in
+                let old = writers.handler
+                writers.handler = newValue
+                return old
+            }
+            _ = old
+        }
+    }
+
+    var totalCost: Int { writers.withLock { $0.policy.totalCost } }
+    var count: Int { writers.withLock { $0.policy.count } }
+    var weakCount: Int { writers.withLock { $0.weak.count } }
+    var rule: EvictionRule { writers.withLock { $0.policy.rule } }
+
+    // MARK: - Under the locks
+
+    private func write(_ body: (inout Writers, inout Leftovers) -> Void) {
+        var leftovers = Leftovers()
+        let handler = writers.withLock { writers in
+            withTableLocked(&writers) { writers in body(&writers, &leftovers) }
+            return writers.handler
+        }
+        report(leftovers, handler)
+    }
+
+    /// Locks all readers out and lets the policy know of every hit until now; entry numbers noted earlier are used up then,
+    /// so `body` may give them to other entries.
+    private func withTableLocked<Result>(_ writers: inout Writers, _ body: (inout Writers) -> Result) -> Result {
+        stripes.withAllLocked {
+            stripes.takeAllHits { writers.policy.touch($0) }
+            return body(&writers)
+        }
+    }
+
+    private func put(
+        _ value: Value,
+        cost: Int,
+        for key: MemoryCacheKey,
+        _ writers: inout Writers,
+        _ leftovers: inout Leftovers
+    ) {
+        let fits = writers.policy.admits(cost: cost)
+        let cost = min(cost, Self.maximumCost)
+        KeyDigest.withBytes(of: key.string) { bytes in
+            if let id = table.pointee.find(key.digest, bytes) {
+                guard fits else { return take(id, .replaced, &writers, &leftovers) }
+                let old = table.pointee.replace(id, with: value)
+                writers.policy.replace(id, cost: cost)
+                if old !== value {
+                    leftovers.removals.append(Removal(key: key.string, value: old, reason: .replaced))
+                }
+            } else if fits {
+                table.pointee.insert(writers.policy.insert(hash: key.digest.high, cost: cost), key.digest, bytes, value)
+            }
+        }
+        makeRoom(&writers, &leftovers)
+    }
+
+    private func makeRoom(_ writers: inout Writers, _ leftovers: inout Leftovers) {
+        while let victim = writers.policy.victim() {
+            take(victim.id, victim.isForCost ? .cost : .count, &writers, &leftovers)
+        }
+    }
+
+    private func take(_ id: UInt32, _ reason: Reason, _ writers: inout Writers, _ leftovers: inout Leftovers) {
+        let key = writers.handler == nil ? "" : table.pointee.key(of: id)
+        leftovers.removals.append(Removal(key: key, value: table.pointee.remove(id), reason: reason))
+        writers.policy.remove(id)
+    }
+
+    private func report(_ leftovers: Leftovers, _ handler: Handler?) {
+        guard let handler else { return }
+        for removal in leftovers.removals { handler(removal.key, removal.value, removal.reason) }
+    }
+
+    private static func sane(_ limits: EvictionLimits) -> EvictionLimits {
+        EvictionLimits(cost: max(limits.cost, 0), count: max(limits.count, 0))
+    }
+}

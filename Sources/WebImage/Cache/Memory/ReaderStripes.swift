@@ -1,0 +1,90 @@
+import CLinux
+import Glibc
+
+/// One lock per processor for those who read, all of them together for whoever writes; and beside each lock a short list of
+/// the entries that were hit under it.
+///
+/// Readers on different processors share no cache line, so they do not slow each other down. Writing costs a lock per
+/// processor (16 at most).
+struct ReaderStripes: ~Copyable {
+    /// A reader's share: a lock and the hits noted under it since the last time they were taken away.
+    struct Stripe {
+        /// The mutex at 0, the number of hits at 64, the hits from 128.
+        fileprivate let base: UnsafeMutableRawPointer
+
+        private var mutex: UnsafeMutablePointer<pthread_mutex_t> {
+            base.assumingMemoryBound(to: pthread_mutex_t.self)
+        }
+        private var hitCount: UnsafeMutablePointer<Int> { (base + 64).assumingMemoryBound(to: Int.self) }
+        private var hits: UnsafeMutablePointer<UInt32> { (base + 128).assumingMemoryBound(to: UInt32.self) }
+
+        fileprivate func initialize() {
+            (base + 0).bindMemory(to: pthread_mutex_t.self, capacity: 1).initialize(to: pthread_mutex_t())
+            pthread_mutex_init(mutex, nil)
+            (base + 64).bindMemory(to: Int.self, capacity: 1).initialize(to: 0)
+            (base + 128).bindMemory(to: UInt32.self, capacity: ReaderStripes.maximumHits).initialize(
+                repeating: 0,
+                count: ReaderStripes.maximumHits
+            )
+        }
+
+        fileprivate func destroy() { pthread_mutex_destroy(mutex) }
+
+        @inline(__always) func lock() { pthread_mutex_lock(mutex) }
+        @inline(__always) func unlock() { pthread_mutex_unlock(mutex) }
+
+        /// Notes a hit; true when the list is full now and ought to be taken away.
+        @inline(__always)
+        func note(_ id: UInt32) -> Bool {
+            // When nobody could take the list away it starts over: some hits are forgotten, no reader waits.
+            if hitCount.pointee == ReaderStripes.maximumHits { hitCount.pointee = 0 }
+            hits[hitCount.pointee] = id
+            hitCount.pointee += 1
+            return hitCount.pointee == ReaderStripes.maximumHits
+        }
+
+        /// Hands over the hits, the oldest first. Call with the lock held.
+        func takeHits(_ body: (UInt32) -> Void) {
+            for position in 0..<hitCount.pointee { body(hits[position]) }
+            hitCount.pointee = 0
+        }
+    }
+
+    fileprivate static let maximumHits = 64
+    private static let stride = 512
+    private let base: UnsafeMutableRawPointer
+    private let mask: UInt32
+
+    init() {
+        let processors = min(max(sysconf(Int32(_SC_NPROCESSORS_CONF)), 1), 16)
+        var count = 1
+        while count < processors { count *= 2 }
+        mask = UInt32(count - 1)
+        base = .allocate(byteCount: count * Self.stride, alignment: 128)
+        for index in 0..<count { Stripe(base: base + index * Self.stride).initialize() }
+    }
+
+    deinit {
+        for index in 0...Int(mask) { Stripe(base: base + index * Self.stride).destroy() }
+        base.deallocate()
+    }
+
+    /// The stripe of the processor that the caller runs on. It may be moved to another one at any time, which costs speed
+    /// and nothing else.
+    @inline(__always)
+    var current: Stripe { Stripe(base: base + Int(webimage_current_processor() & mask) * Self.stride) }
+
+    /// Runs `body` while nobody reads; .
+    func withAllLocked<Result>(_ body: () -> Result) -> Result {
+        for index in 0...Int(mask) { stripe(index).lock() }
+        defer { for index in 0...Int(mask) { stripe(index).unlock() } }
+        return body()
+    }
+
+    /// Hands over the hits of all stripes. Call within ``withAllLocked(_:)``.
+    func takeAllHits(_ body: (UInt32) -> Void) {
+        for index in 0...Int(mask) { stripe(index).takeHits(body) }
+    }
+
+    private func stripe(_ index: Int) -> Stripe { Stripe(base: base + index * Self.stride) }
+}

@@ -1,0 +1,87 @@
+import FoundationEssentials
+
+extension DecodePlan {
+    /// Decides the size of a decode from the header, and refuses what the limits do not allow.
+    ///
+    /// - Throws: ``WebImageError/Code/limitExceeded``, or ``WebImageError/Code/badImageData`` for a picture of no pixels.
+    static func make(
+        for properties: ImageProperties,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> DecodePlan {
+        let limits = options.limits
+        try limits.check(width: properties.width, height: properties.height)
+        guard options.decodeFirstFrameOnly || properties.frameCount <= limits.maximumFrameCount else {
+            throw .limitExceeded(
+                "maximumFrameCount",
+                allowed: limits.maximumFrameCount,
+                required: properties.frameCount
+            )
+        }
+        let plan = sized(for: properties, options: options)
+        let bytesPerPixel = properties.hasAlpha || options.pixelFormat == .bgra8Premultiplied ? 4 : 3
+        let bytes = plan.width * plan.height * bytesPerPixel
+        guard bytes <= limits.maximumDecodedByteCount else {
+            throw .limitExceeded("maximumDecodedByteCount", allowed: limits.maximumDecodedByteCount, required: bytes)
+        }
+        return plan
+    }
+
+    /// Boxes are measured against the upright picture, so that a portrait photo is a portrait thumbnail.
+    private static func sized(for properties: ImageProperties, options: ImageDecodeOptions) -> DecodePlan {
+        let swaps = properties.orientation.swapsSides
+        let width = swaps ? properties.height : properties.width
+        let height = swaps ? properties.width : properties.height
+        var size = (width: width, height: height)
+        if options.scaleDownLimitBytes > 0 {
+            let frames = options.decodeFirstFrameOnly ? 1 : max(properties.frameCount, 1)
+            size = limited(width: width, height: height, pixelLimit: options.scaleDownLimitBytes / 4 / frames)
+        } else if let box = options.thumbnailPixelSize, box.isUsable {
+            size =
+                options.preserveAspectRatio
+                ? fit(width: width, height: height, box: box) : stretch(width: width, height: height, box: box)
+        }
+        let isSmaller = size.width < width || size.height < height
+        return DecodePlan(
+            width: swaps ? size.height : size.width,
+            height: swaps ? size.width : size.height,
+            orientation: properties.orientation,
+            isThumbnail: isSmaller && options.scaleDownLimitBytes <= 0,
+            scaleDownLimitBytes: isSmaller ? max(options.scaleDownLimitBytes, 0) : 0
+        )
+    }
+
+    /// The largest size within `box` that keeps the aspect ratio, each side rounded to nearest and at least 1; the size
+    /// itself when it fits.
+    static func fit(width: Int, height: Int, box: ImageSize) -> (width: Int, height: Int) {
+        let scale = min(box.width / Double(width), box.height / Double(height))
+        guard scale < 1 else { return (width, height) }
+        return (
+            side(Double(width) * scale, within: box.width, source: width),
+            side(Double(height) * scale, within: box.height, source: height)
+        )
+    }
+
+    /// Exactly `box`, but no side longer than it is.
+    static func stretch(width: Int, height: Int, box: ImageSize) -> (width: Int, height: Int) {
+        (side(box.width, within: .infinity, source: width), side(box.height, within: .infinity, source: height))
+    }
+
+    /// The size of at most `pixelLimit` pixels (and at least 1) with the aspect ratio of the picture, sides rounded down;
+    /// the size itself when it is within the limit.
+    private static func limited(width: Int, height: Int, pixelLimit: Int) -> (width: Int, height: Int) {
+        guard width * height > pixelLimit else { return (width, height) }
+        let ratio = Double(height) / Double(width)
+        let exactWidth = (Double(pixelLimit) / ratio).squareRoot()
+        let sides = (width: max(Int(exactWidth), 1), height: max(Int(exactWidth * ratio), 1))
+        // A very long picture ends up one pixel high, and its length must give way.
+        if sides.height == 1 { return (max(min(sides.width, pixelLimit), 1), 1) }
+        if sides.width == 1 { return (1, max(min(sides.height, pixelLimit), 1)) }
+        return sides
+    }
+
+    /// Compares before it converts: a side may be any finite number, and `Int` traps on those it cannot hold.
+    private static func side(_ value: Double, within limit: Double, source: Int) -> Int {
+        let rounded = min(value.rounded(.toNearestOrAwayFromZero), limit.rounded(.down))
+        return rounded >= Double(source) ? source : max(Int(rounded), 1)
+    }
+}

@@ -1,0 +1,96 @@
+import CPixels
+import FoundationEssentials
+
+/// Makes an ``Image`` of a decoder's rows: colours to sRGB, alpha premultiplied, resized, upright.
+enum ImageAssembler {
+    /// Reads all rows of `source`.
+    ///
+    /// When nothing is left to do to them, rows are decoded into the memory of the result; otherwise they pass through a
+    /// window of a few rows, so that a thumbnail needs no memory for the full picture unless the decoder does.
+    ///
+    /// - Throws: what the source throws, or ``WebImageError/Code/outOfMemory``.
+    static func makeImage(
+        from source: any ScanlineSource,
+        properties: ImageProperties,
+        plan: DecodePlan,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> Image {
+        let format = source.layout.hasAlpha ? .bgra8Premultiplied : options.pixelFormat ?? .rgb8
+        let transform = ColorTransform.shared(
+            profile: source.colorProfile,
+            layout: source.layout,
+            limit: options.limits.maximumColorProfileByteCount
+        )
+        let sink = try RowSink(plan: plan, layout: source.layout, transform: transform, format: format)
+        if source.width != plan.width || source.height != plan.height {
+            try resize(source, into: sink, plan: plan, quality: options.scalingQuality)
+        } else if let bytesPerRow = sink.directBytesPerRow {
+            try source.readRows(source.height, into: sink.bitmap.mutableRow(0), bytesPerRow: bytesPerRow)
+        } else {
+            try copy(source, into: sink)
+        }
+        return Image(
+            bitmap: sink.bitmap,
+            scale: options.scaleFactor,
+            metadata: metadata(properties, plan),
+            decodeOptions: options
+        )
+    }
+
+    private static func copy(_ source: any ScanlineSource, into sink: RowSink) throws(WebImageError) {
+        let stride = (source.width * source.layout.bytesPerPixel + 63) & ~63
+        let rows = min(Resampler.blockRows, source.height)
+        let scratch = try ScratchBuffer(byteCount: stride * rows)
+        var row = 0
+        while row < source.height {
+            let count = min(rows, source.height - row)
+            try source.readRows(count, into: scratch.base, bytesPerRow: stride)
+            for index in 0..<count { sink.normalize(scratch.bytes + index * stride, count: source.width) }
+            for index in 0..<count { sink.put(scratch.bytes + index * stride) }
+            row += count
+        }
+        sink.flush()
+    }
+
+    private static func resize(
+        _ source: any ScanlineSource,
+        into sink: RowSink,
+        plan: DecodePlan,
+        quality: ImageDecodeOptions.ScalingQuality
+    ) throws(WebImageError) {
+        let resampler = Resampler(
+            from: (source.width, source.height),
+            extent: source.extent,
+            to: (plan.width, plan.height),
+            channels: source.layout.bytesPerPixel,
+            isPremultiplied: source.layout.hasAlpha,
+            quality: quality
+        )
+        try resampler.run { (count, base, bytesPerRow) throws(WebImageError) in
+            try source.readRows(count, into: base, bytesPerRow: bytesPerRow)
+            for index in 0..<count { sink.normalize(base + index * bytesPerRow, count: source.width) }
+        } emit: { (row) throws(WebImageError) in
+            sink.put(row)
+        }
+        sink.flush()
+    }
+
+    private static func metadata(_ properties: ImageProperties, _ plan: DecodePlan) -> ImageMetadata {
+        var metadata = ImageMetadata()
+        metadata.format = properties.format
+        metadata.sourceWidth = properties.width
+        metadata.sourceHeight = properties.height
+        metadata.sourceOrientation = properties.orientation
+        metadata.frameCount = properties.frameCount
+        metadata.loopCount = properties.loopCount
+        metadata.colorProfile = properties.colorProfile
+        metadata.isThumbnail = plan.isThumbnail
+        metadata.scaleDownLimitBytes = plan.scaleDownLimitBytes
+        return metadata
+    }
+}
+
+extension ScanlineLayout {
+    /// Whether pixels can be transparent.
+    var hasAlpha: Bool { self == .rgba8 || self == .bgra8Premultiplied }
+}

@@ -1,0 +1,127 @@
+import Glibc
+
+/// Which source pixels make up each pixel of a resized line, and with what weights.
+///
+/// Pixel centres lie at one half, and filters widen with the scale when a line gets shorter. `high` is Lanczos with three
+/// lobes, `fast` the mean over the area a result pixel covers, pixels at its border counting in part (and linear
+/// interpolation when a line gets longer).
+final class ResampleFilter: Sendable {
+    let inputCount: Int
+    let outputCount: Int
+    /// Weights per output pixel, a multiple of 4; those not needed are zero.
+    let taps: Int
+    /// The first source pixel of each output pixel; never decreases.
+    let first: [Int32]
+    /// One past the last source pixel with a weight; never decreases.
+    let end: [Int32]
+    /// `taps` weights for each output pixel; their sum is 1.
+    let weights: [Float]
+
+    /// - Parameter extent: how many of the source pixels the picture covers; a decoder that scales rounds up, and the
+    ///   last pixel is then only partly picture. All of them when nil.
+    init(
+        from inputCount: Int,
+        extent: Double? = nil,
+        to outputCount: Int,
+        quality: ImageDecodeOptions.ScalingQuality
+    ) {
+        self.inputCount = inputCount
+        self.outputCount = outputCount
+        let scale = (extent ?? Double(inputCount)) / Double(outputCount)
+        let widening = max(scale, 1)
+        let support = quality == .high ? 3 * widening : 0.5 * widening + 0.5
+        let mostTaps = min(Int((2 * support).rounded(.up)) + 1, inputCount)
+        let taps = (mostTaps + 3) & ~3
+        var first: [Int32] = []
+        var end: [Int32] = []
+        first.reserveCapacity(outputCount)
+        end.reserveCapacity(outputCount)
+        weights = [Float](unsafeUninitializedCapacity: taps * outputCount) { weights, count in
+            weights.initialize(repeating: 0)
+            count = weights.count
+            for output in 0..<outputCount {
+                let center = (Double(output) + 0.5) * scale
+                let low = max(Int(center - support + 0.5), 0)
+                let high = max(min(Int(center + support + 0.5), inputCount, low + mostTaps), low + 1)
+                first.append(Int32(low))
+                end.append(Int32(high))
+                let line = UnsafeMutableBufferPointer(rebasing: weights[output * taps..<output * taps + high - low])
+                Self.fill(line, start: (Double(low) - center + 0.5) / widening, step: 1 / widening, quality: quality)
+            }
+        }
+        self.taps = taps
+        self.first = first
+        self.end = end
+    }
+
+    private static func fill(
+        _ line: UnsafeMutableBufferPointer<Float>,
+        start: Double,
+        step: Double,
+        quality: ImageDecodeOptions.ScalingQuality
+    ) {
+        // The sines of equally spaced angles follow from each other by a rotation, and sin(3a) = 3 sin a - 4 sin³ a.
+        var sine = sin(start * .pi / 3)
+        var cosine = cos(start * .pi / 3)
+        let stepSine = sin(step * .pi / 3)
+        let stepCosine = cos(step * .pi / 3)
+        var sum = 0.0
+        for index in line.indices {
+            let position = start + Double(index) * step
+            let weight: Double
+            switch quality {
+            case .fast: weight = max(min(position + step / 2, 0.5) - max(position - step / 2, -0.5), 0)
+            // At the centre the quotient below would be of two rounding errors; the curve is flat there.
+            case .high where abs(position) < 1e-4: weight = 1
+            case .high where abs(position) >= 3: weight = 0
+            case .high:
+                weight = 3 * (3 * sine - 4 * sine * sine * sine) * sine / (.pi * .pi * position * position)
+            }
+            line[index] = Float(weight)
+            sum += weight
+            (sine, cosine) = (sine * stepCosine + cosine * stepSine, cosine * stepCosine - sine * stepSine)
+        }
+        guard sum != 0 else {
+            line[0] = 1
+            return
+        }
+        for index in line.indices { line[index] = Float(Double(line[index]) / sum) }
+    }
+}
+
+extension ResampleFilter {
+    private struct Key: Hashable {
+        let from: Int
+        let extent: Double
+        let to: Int
+        let quality: ImageDecodeOptions.ScalingQuality
+    }
+
+    /// The filters used last, newest at the end: pictures of a list often share a size.
+    private static let recent = Lock<[(key: Key, filter: ResampleFilter)]>([])
+
+    /// A filter, from those used last if possible.
+    static func shared(
+        from inputCount: Int,
+        extent: Double,
+        to outputCount: Int,
+        quality: ImageDecodeOptions.ScalingQuality
+    ) -> ResampleFilter {
+        let key = Key(from: inputCount, extent: extent, to: outputCount, quality: quality)
+        let known = recent.withLock { list -> ResampleFilter? in
+            guard let index = list.lastIndex(where: { $0.key == key }) else { return nil }
+            let entry = list.remove(at: index)
+            list.append(entry)
+            return entry.filter
+        }
+        if let known { return known }
+        let filter = ResampleFilter(from: inputCount, extent: extent, to: outputCount, quality: quality)
+        guard filter.weights.count <= 1 << 16 else { return filter }
+        let dropped = recent.withLock { list -> ResampleFilter? in
+            list.append((key, filter))
+            return list.count > 16 ? list.removeFirst().filter : nil
+        }
+        _ = dropped
+        return filter
+    }
+}

@@ -1,0 +1,38 @@
+import CPixels
+import Glibc
+
+extension Resampler {
+    /// A bitmap of another size, smaller or bigger, of the same pixel format.
+    ///
+    /// - Throws: ``WebImageError/Code/limitExceeded`` for a size that no memory can hold,
+    ///   ``WebImageError/Code/outOfMemory``.
+    static func resize(
+        _ bitmap: Bitmap,
+        width: Int,
+        height: Int,
+        quality: ImageDecodeOptions.ScalingQuality = .high
+    ) throws(WebImageError) -> Bitmap {
+        guard width != bitmap.width || height != bitmap.height else { return bitmap }
+        let result = try Bitmap.allocate(width: width, height: height, pixelFormat: bitmap.pixelFormat)
+        let bytesPerPixel = bitmap.pixelFormat.bytesPerPixel
+        let resampler = Resampler(
+            from: (bitmap.width, bitmap.height),
+            to: (width, height),
+            channels: bytesPerPixel,
+            isPremultiplied: bitmap.pixelFormat.hasAlpha,
+            quality: quality
+        )
+        var input = 0
+        var output = 0
+        try resampler.run { (count, base, bytesPerRow) throws(WebImageError) in
+            for row in 0..<count {
+                memcpy(base + row * bytesPerRow, bitmap.mutableRow(input + row), bitmap.width * bytesPerPixel)
+            }
+            input += count
+        } emit: { (row) throws(WebImageError) in
+            memcpy(result.mutableRow(output), row, width * bytesPerPixel)
+            output += 1
+        }
+        return result
+    }
+}

@@ -1,0 +1,21 @@
+/// A block from the buffer pool that goes back when the object goes. For one thread.
+final class ScratchBuffer {
+    let base: UnsafeMutableRawPointer
+    let byteCount: Int
+
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    init(byteCount: Int) throws(WebImageError) {
+        guard let base = BufferPool.shared.take(byteCount: byteCount) else {
+            throw WebImageError(.outOfMemory, "no memory for \(byteCount) bytes")
+        }
+        self.base = base
+        self.byteCount = byteCount
+    }
+
+    deinit { BufferPool.shared.give(base, byteCount: byteCount) }
+
+    var bytes: UnsafeMutablePointer<UInt8> { base.assumingMemoryBound(to: UInt8.self) }
+    var floats: UnsafeMutablePointer<Float> { base.assumingMemoryBound(to: Float.self) }
+
+    func clear() { base.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount) }
+}

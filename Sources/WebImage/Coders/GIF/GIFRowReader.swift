@@ -1,0 +1,124 @@
+import FoundationEssentials
+
+/// The rows of a GIF frame on its canvas: colours looked up, transparent outside of the frame.
+final class GIFRowReader: ScanlineSource {
+    let width: Int
+    let height: Int
+    let layout: ScanlineLayout
+    var colorProfile: Data? { nil }
+
+    private let frame: GIFFrame
+    /// The colour numbers, in the order of the file.
+    private let indices: PixelStorage
+    /// Red, green, blue and alpha of the 256 numbers; black for those the palette does not have.
+    private var colors = [UInt32](repeating: UInt32(littleEndian: 0xFF00_0000), count: 256)
+    private var nextRow = 0
+
+    /// Decodes the colour numbers of the frame.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded`` when the frame is too big,
+    ///   whatever the size of the canvas, ``WebImageError/Code/outOfMemory``.
+    init(
+        _ bytes: UnsafeRawBufferPointer,
+        structure: GIFStructure,
+        frame: GIFFrame,
+        limits: ImageLimits
+    ) throws(WebImageError) {
+        width = structure.width
+        height = structure.height
+        self.frame = frame
+        layout = Self.hasAlpha(frame, of: structure) ? .rgba8 : .rgb8
+        guard let palette = frame.palette else { throw WebImageError(.badImageData, "GIF: the picture has no colours") }
+        for (number, offset) in stride(from: palette.lowerBound, to: palette.upperBound, by: 3).enumerated() {
+            let red = UInt32(bytes[offset])
+            let green = UInt32(bytes[offset + 1])
+            colors[number] = UInt32(littleEndian: red | green << 8 | UInt32(bytes[offset + 2]) << 16 | 0xFF00_0000)
+        }
+        if let transparent = frame.transparentIndex { colors[transparent] = 0 }
+        indices = try Self.decode(bytes, frame, limits)
+    }
+
+    /// Whether any pixel may be transparent.
+    static func hasAlpha(_ frame: GIFFrame, of structure: GIFStructure) -> Bool {
+        let covers =
+            frame.left == 0 && frame.top == 0 && frame.width >= structure.width && frame.height >= structure.height
+        return frame.transparentIndex != nil || !covers
+    }
+
+    private static func decode(
+        _ bytes: UnsafeRawBufferPointer,
+        _ frame: GIFFrame,
+        _ limits: ImageLimits
+    ) throws(WebImageError) -> PixelStorage {
+        try limits.check(width: frame.width, height: frame.height)
+        let count = frame.width * frame.height
+        guard count <= limits.maximumDecodedByteCount else {
+            throw .limitExceeded("maximumDecodedByteCount", allowed: limits.maximumDecodedByteCount, required: count)
+        }
+        let indices = try PixelStorage.allocate(byteCount: count)
+        var decompressor = try GIFDecompressor(bytes, at: frame.dataOffset)
+        let output = indices.base.bindMemory(to: UInt8.self, capacity: count)
+        try decompressor.decode(into: UnsafeMutableBufferPointer(start: output, count: count))
+        return indices
+    }
+
+    func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
+        guard count >= 0, count <= height - nextRow else {
+            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+        }
+        for row in 0..<count { write(row: nextRow + row, to: base + row * bytesPerRow) }
+        nextRow += count
+    }
+
+    private func write(row: Int, to target: UnsafeMutableRawPointer) {
+        let line = row - frame.top
+        guard layout == .rgba8 else { return writeOpaque(line: line, to: target) }
+        let pixels = target.assumingMemoryBound(to: UInt8.self)
+        let start = min(frame.left, width)
+        let end = min(frame.left + frame.width, width)
+        guard line >= 0, line < frame.height, start < end else {
+            pixels.update(repeating: 0, count: width * 4)
+            return
+        }
+        pixels.update(repeating: 0, count: start * 4)
+        (pixels + end * 4).update(repeating: 0, count: (width - end) * 4)
+        let numbers = numbers(ofLine: line)
+        colors.withUnsafeBufferPointer { colors in
+            for column in 0..<(end - start) {
+                target.storeBytes(of: colors[Int(numbers[column])], toByteOffset: (start + column) * 4, as: UInt32.self)
+            }
+        }
+    }
+
+    /// A frame without transparency that covers the canvas.
+    private func writeOpaque(line: Int, to target: UnsafeMutableRawPointer) {
+        let numbers = numbers(ofLine: line)
+        var pixel = target.assumingMemoryBound(to: UInt8.self)
+        colors.withUnsafeBufferPointer { colors in
+            for column in 0..<width {
+                let color = UInt32(littleEndian: colors[Int(numbers[column])])
+                pixel[0] = UInt8(truncatingIfNeeded: color)
+                pixel[1] = UInt8(truncatingIfNeeded: color >> 8)
+                pixel[2] = UInt8(truncatingIfNeeded: color >> 16)
+                pixel += 3
+            }
+        }
+    }
+
+    private func numbers(ofLine line: Int) -> UnsafePointer<UInt8> {
+        let stored = frame.isInterlaced ? Self.storedLine(of: line, height: frame.height) : line
+        return UnsafePointer((indices.base + stored * frame.width).assumingMemoryBound(to: UInt8.self))
+    }
+
+    /// Where a line is among those of an interlaced frame, which come in four passes: from line 0 every 8, from 4 every 8,
+    /// from 2 every 4, from 1 every 2.
+    static func storedLine(of line: Int, height: Int) -> Int {
+        let first = (height + 7) / 8
+        let second = (height + 3) / 8
+        let third = (height + 1) / 4
+        if line % 8 == 0 { return line / 8 }
+        if line % 8 == 4 { return first + line / 8 }
+        if line % 4 == 2 { return first + second + line / 4 }
+        return first + second + third + line / 2
+    }
+}

@@ -1,0 +1,28 @@
+public import FoundationEssentials
+
+extension Image {
+    /// Decodes a picture with the shared coders, on the library's own threads.
+    ///
+    /// - Throws: what ``ImageCoder/decode(_:options:)`` throws.
+    public static func decode(
+        _ data: Data,
+        options: ImageDecodeOptions = ImageDecodeOptions(),
+        coder: any ImageCoder = ImageCodersManager.shared
+    ) async throws(WebImageError) -> Image {
+        try await CodingQueue.shared.run { () throws(WebImageError) in try coder.decode(data, options: options) }
+    }
+
+    /// Encodes the image with the shared coders, on the library's own threads.
+    ///
+    /// - Parameter format: `.undefined` means PNG for an image with alpha and JPEG for one without.
+    /// - Throws: ``WebImageError/Code/unsupportedFormat``, ``WebImageError/Code/encodingFailed``.
+    public func encoded(
+        as format: ImageFormat = .undefined,
+        options: ImageEncodeOptions = ImageEncodeOptions(),
+        coder: any ImageCoder = ImageCodersManager.shared
+    ) async throws(WebImageError) -> Data {
+        try await CodingQueue.shared.run { () throws(WebImageError) in
+            try coder.encode(self, to: format, options: options)
+        }
+    }
+}

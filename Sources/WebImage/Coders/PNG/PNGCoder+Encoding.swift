@@ -1,0 +1,48 @@
+import CPNGShims
+public import FoundationEssentials
+
+extension PNGCoder {
+    /// PNG only.
+    public func canEncode(to format: ImageFormat) -> Bool { format == .png }
+
+    /// Encodes, with alpha if the image has any; quality is ignored, the orientation is applied to the pixels.
+    ///
+    /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``,
+    ///   ``WebImageError/Code/unsupportedFormat`` for another format.
+    public func encode(
+        _ image: Image,
+        to format: ImageFormat,
+        options: ImageEncodeOptions
+    ) throws(WebImageError) -> Data {
+        guard format == .png else { throw WebImageError(.unsupportedFormat, "the PNG coder does not write \(format)") }
+        let rows = try EncodableRows(image, options: options)
+        guard let writer = webimage_png_writer_create() else {
+            throw WebImageError(.outOfMemory, "no memory to encode PNG")
+        }
+        defer { webimage_png_writer_destroy(writer) }
+        let layout = rows.hasAlpha ? WEBIMAGE_PNG_RGBA : WEBIMAGE_PNG_RGB
+        guard
+            webimage_png_write_header(
+                writer,
+                UInt32(clamping: rows.width),
+                UInt32(clamping: rows.height),
+                layout,
+                Self.compressionLevel,
+                Self.filters
+            )
+        else { throw Self.error(of: writer) }
+        try rows.forEachBlock { (base, stride, count) throws(WebImageError) in
+            guard webimage_png_write_rows(writer, base, stride, UInt32(count)) else { throw Self.error(of: writer) }
+        }
+        var count = 0
+        guard let bytes = webimage_png_written(writer, &count) else { throw Self.error(of: writer) }
+        return Data(bytes: bytes, count: count)
+    }
+
+    private static let compressionLevel: Int32 = 6
+    private static let filters: Int32 = 0xF8
+
+    private static func error(of writer: OpaquePointer) -> WebImageError {
+        WebImageError(.encodingFailed, "PNG: " + String(cString: webimage_png_writer_error(writer)))
+    }
+}

@@ -1,0 +1,75 @@
+import CLCMS
+import FoundationEssentials
+
+/// What a PNG file says about the meaning of its numbers.
+///
+/// An ICC profile or an sRGB chunk settles it. Without, a gamma that differs by more than 5 % from 1/2.2 is converted,
+/// and so are primaries that differ notably from those of sRGB when a gamma is given as well; this is what browsers do.
+/// (Pillow and most thumbnailers show the numbers as they are.)
+struct PNGColor: Sendable, Hashable {
+    /// The file's gamma, such as 0.45455.
+    private(set) var gamma: Double?
+    /// White point, red, green and blue as x and y.
+    private(set) var chromaticities: [Double] = []
+    private(set) var isDeclaredSRGB = false
+    /// The name in the profile chunk.
+    private(set) var profileName: String?
+
+    private static let sRGBChromaticities = [0.3127, 0.329, 0.64, 0.33, 0.3, 0.6, 0.15, 0.06]
+
+    /// Takes what the chunk says, if it is one about colours.
+    mutating func read(_ type: UInt32, _ chunk: ByteReader) {
+        switch type {
+        case fourCC("gAMA"):
+            guard gamma == nil, let value = chunk.bigEndian32(0) else { return }
+            gamma = Double(value) / 100_000
+        case fourCC("cHRM"):
+            guard chromaticities.isEmpty, chunk.count >= 32 else { return }
+            chromaticities = (0..<8).compactMap { chunk.bigEndian32($0 * 4).map { Double($0) / 100_000 } }
+        case fourCC("sRGB"): isDeclaredSRGB = true
+        case fourCC("iCCP"):
+            let name = chunk.bytes.prefix(80).prefix { $0 != 0 }
+            // Latin-1 by the specification.
+            profileName = String(String.UnicodeScalarView(name.map { Unicode.Scalar($0) }))
+        default: break
+        }
+    }
+
+    private var isSettled: Bool { isDeclaredSRGB || profileName != nil }
+
+    /// The gamma to convert from; nil when there is none, it is close to the screen's, or it makes no sense.
+    private var unusualGamma: Double? {
+        guard !isSettled, let gamma, gamma >= 0.1, gamma <= 5, abs(gamma * 2.2 - 1) > 0.05 else { return nil }
+        return gamma
+    }
+
+    private var hasUnusualPrimaries: Bool {
+        guard !isSettled, gamma != nil, chromaticities.count == 8 else { return false }
+        return zip(chromaticities, Self.sRGBChromaticities).contains { abs($0 - $1) > 0.01 }
+    }
+
+    /// The gamma that the PNG decoder is to convert from, when nothing else needs converting.
+    func decoderGamma(isGray: Bool) -> Double? { !isGray && hasUnusualPrimaries ? nil : unusualGamma }
+
+    /// A profile made of the primaries and the gamma; nil when the decoder can do without.
+    func makeProfile(isGray: Bool) -> Data? {
+        guard !isGray, hasUnusualPrimaries, let gamma, gamma >= 0.1, gamma <= 5 else { return nil }
+        let sRGB: [Double] = [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045]
+        let curve = unusualGamma.map { cmsBuildGamma(nil, 1 / $0) } ?? cmsBuildParametricToneCurve(nil, 4, sRGB)
+        guard let curve else { return nil }
+        defer { cmsFreeToneCurve(curve) }
+        func point(_ index: Int) -> cmsCIExyY {
+            cmsCIExyY(x: chromaticities[index], y: chromaticities[index + 1], Y: 1)
+        }
+        var white = point(0)
+        var primaries = cmsCIExyYTRIPLE(Red: point(2), Green: point(4), Blue: point(6))
+        let curves: [OpaquePointer?] = [curve, curve, curve]
+        guard white.y > 0.01, let profile = cmsCreateRGBProfile(&white, &primaries, curves) else { return nil }
+        defer { cmsCloseProfile(profile) }
+        var count: cmsUInt32Number = 0
+        guard cmsSaveProfileToMem(profile, nil, &count) != 0, count > 0 else { return nil }
+        var data = Data(count: Int(count))
+        let saved = data.withUnsafeMutableBytes { cmsSaveProfileToMem(profile, $0.baseAddress, &count) }
+        return saved != 0 ? data : nil
+    }
+}

@@ -1,0 +1,109 @@
+import CPNGShims
+import FoundationEssentials
+
+/// The rows of a PNG picture, decoded on demand; of an interlaced one after it was decoded as a whole.
+final class PNGRowReader: ScanlineSource {
+    let width: Int
+    let height: Int
+    let layout: ScanlineLayout
+    let colorProfile: Data?
+    /// What the embedded profile calls itself; also of one that is sRGB, for which ``colorProfile`` is nil.
+    let profileName: String?
+
+    private let data: Data
+    private let reader: OpaquePointer
+    private let isInterlaced: Bool
+    private var nextRow = 0
+    /// All rows of an interlaced picture.
+    private var whole: PixelStorage?
+    private let limits: ImageLimits
+
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/outOfMemory``.
+    init(_ data: Data, header: PNGHeader, limits: ImageLimits) throws(WebImageError) {
+        // Both fit: the limits were checked against the header, whose numbers are 31 bits long.
+        let reader = webimage_png_reader_create(
+            UInt32(clamping: header.width),
+            UInt32(clamping: header.height),
+            max(limits.maximumColorProfileByteCount, 1)
+        )
+        guard let reader else { throw WebImageError(.outOfMemory, "no memory to decode PNG") }
+        var info = webimage_png_info()
+        let gamma = header.color.decoderGamma(isGray: header.isGray) ?? 0
+        let isRead = data.withUnsafeBytes {
+            webimage_png_read_header(reader, $0.baseAddress, $0.count, gamma, &info)
+        }
+        guard isRead else {
+            let error = Self.error(of: reader)
+            webimage_png_reader_destroy(reader)
+            throw error
+        }
+        self.data = data
+        self.reader = reader
+        self.limits = limits
+        width = Int(info.width)
+        height = Int(info.height)
+        isInterlaced = info.interlaced
+        layout =
+            switch info.layout {
+            case WEBIMAGE_PNG_GRAY: .gray8
+            case WEBIMAGE_PNG_RGB: .rgb8
+            default: .rgba8
+            }
+        let embedded = info.icc.map { Data(bytes: $0, count: info.icc_length) }
+        profileName = embedded.flatMap { ColorProfile.name(of: $0, limit: limits.maximumColorProfileByteCount) }
+        colorProfile = info.is_srgb ? nil : embedded ?? header.color.makeProfile(isGray: header.isGray)
+    }
+
+    deinit { webimage_png_reader_destroy(reader) }
+
+    private static func error(of reader: OpaquePointer) -> WebImageError {
+        let message = "PNG: " + String(cString: webimage_png_error(reader))
+        return WebImageError(webimage_png_out_of_memory(reader) ? .outOfMemory : .badImageData, message)
+    }
+
+    func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
+        guard count >= 0, count <= height - nextRow else {
+            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+        }
+        guard isInterlaced else { return try decode(count, into: base, bytesPerRow: bytesPerRow) }
+        let rowBytes = width * layout.bytesPerPixel
+        if whole == nil, count == height { return try decode(count, into: base, bytesPerRow: bytesPerRow) }
+        let whole = try wholePicture()
+        for row in 0..<count {
+            (base + row * bytesPerRow).copyMemory(
+                from: whole.base + (nextRow + row) * rowBytes,
+                byteCount: rowBytes
+            )
+        }
+        nextRow += count
+    }
+
+    private func decode(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
+        let isRead = data.withUnsafeBytes {
+            webimage_png_read_rows(reader, $0.baseAddress, $0.count, base, bytesPerRow, UInt32(count))
+        }
+        guard isRead else { throw Self.error(of: reader) }
+        if !isInterlaced || count == height { nextRow += count }
+    }
+
+    /// Interlaced rows come in seven passes over the whole picture, so it has to be in memory even for a thumbnail.
+    private func wholePicture() throws(WebImageError) -> PixelStorage {
+        if let whole { return whole }
+        let rowBytes = width * layout.bytesPerPixel
+        let byteCount = rowBytes * height
+        guard byteCount <= limits.maximumDecodedByteCount else {
+            throw .limitExceeded(
+                "maximumDecodedByteCount",
+                allowed: limits.maximumDecodedByteCount,
+                required: byteCount
+            )
+        }
+        let storage = try PixelStorage.allocate(byteCount: byteCount)
+        let isRead = data.withUnsafeBytes {
+            webimage_png_read_rows(reader, $0.baseAddress, $0.count, storage.base, rowBytes, UInt32(height))
+        }
+        guard isRead else { throw Self.error(of: reader) }
+        whole = storage
+        return storage
+    }
+}

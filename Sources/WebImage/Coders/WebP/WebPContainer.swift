@@ -1,0 +1,103 @@
+import CWebP
+import FoundationEssentials
+
+/// What a WebP file holds, as its chunks say.
+struct WebPContainer: Sendable {
+    /// Where a frame lies on the canvas, and its bytes in the file.
+    struct Frame: Sendable, Hashable {
+        var x: Int
+        var y: Int
+        var width: Int
+        var height: Int
+        var hasAlpha: Bool
+        /// In seconds, corrected.
+        var duration: Double
+        var bytes: Range<Int>
+    }
+
+    private(set) var width = 0
+    private(set) var height = 0
+    private(set) var first: Frame
+    private(set) var durations: [Double] = []
+    private(set) var frameCount = 0
+    /// How often an animation plays; 0 is for ever.
+    private(set) var loopCount = 0
+    private(set) var colorProfile: Data?
+    private(set) var orientation = ImageOrientation.up
+
+    /// Whether any pixel of the first frame's canvas may be transparent.
+    var hasAlpha: Bool { first.hasAlpha || !firstCoversCanvas }
+    var firstCoversCanvas: Bool { first.x == 0 && first.y == 0 && first.width == width && first.height == height }
+
+    /// Reads the chunks, and the durations of at most as many frames as the limits allow.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData`` when the file is damaged or ends too early,
+    ///   ``WebImageError/Code/limitExceeded`` for a size that is refused.
+    init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+        guard ImageFormat(detecting: bytes) == .webp, let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        else { throw WebImageError(.badImageData, "not a WebP file") }
+        var features = WebPBitstreamFeatures()
+        guard WebPGetFeatures(base, bytes.count, &features) == VP8_STATUS_OK else {
+            throw WebImageError(.badImageData, "WebP: the header is damaged or incomplete")
+        }
+        try limits.check(width: Int(features.width), height: Int(features.height))
+        var input = WebPData(bytes: base, size: bytes.count)
+        guard let demuxer = WebPDemux(&input) else {
+            throw WebImageError(.badImageData, "WebP: the file is damaged or ends too early")
+        }
+        defer { WebPDemuxDelete(demuxer) }
+        width = Int(WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_WIDTH))
+        height = Int(WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_HEIGHT))
+        try limits.check(width: width, height: height)
+        frameCount = Int(WebPDemuxGetI(demuxer, WEBP_FF_FRAME_COUNT))
+        if frameCount > 1 { loopCount = Int(WebPDemuxGetI(demuxer, WEBP_FF_LOOP_COUNT)) }
+        var iterator = WebPIterator()
+        guard WebPDemuxGetFrame(demuxer, 1, &iterator) != 0 else {
+            throw WebImageError(.badImageData, "WebP: the file has no picture")
+        }
+        defer { WebPDemuxReleaseIterator(&iterator) }
+        first = Self.frame(iterator, from: base)
+        if frameCount > 1 {
+            repeat {
+                durations.append(FrameDuration.corrected(Double(iterator.duration) / 1000))
+            } while durations.count < limits.maximumFrameCount && WebPDemuxNextFrame(&iterator) != 0
+        }
+        readMetadata(demuxer, limits: limits)
+    }
+
+    private static func frame(_ iterator: WebPIterator, from base: UnsafePointer<UInt8>) -> Frame {
+        let start = iterator.fragment.bytes.map { $0 - base } ?? 0
+        return Frame(
+            x: Int(iterator.x_offset),
+            y: Int(iterator.y_offset),
+            width: Int(iterator.width),
+            height: Int(iterator.height),
+            hasAlpha: iterator.has_alpha != 0,
+            duration: FrameDuration.corrected(Double(iterator.duration) / 1000),
+            bytes: start..<start + iterator.fragment.size
+        )
+    }
+
+    private mutating func readMetadata(_ demuxer: OpaquePointer, limits: ImageLimits) {
+        let flags = WebPDemuxGetI(demuxer, WEBP_FF_FORMAT_FLAGS)
+        if flags & UInt32(ICCP_FLAG.rawValue) != 0 {
+            colorProfile = Self.chunk("ICCP", of: demuxer) { bytes in
+                bytes.count <= limits.maximumColorProfileByteCount ? Data(bytes) : nil
+            }
+        }
+        if flags & UInt32(EXIF_FLAG.rawValue) != 0 {
+            orientation = Self.chunk("EXIF", of: demuxer) { ExifOrientation.read($0) } ?? .up
+        }
+    }
+
+    private static func chunk<Result>(
+        _ name: String,
+        of demuxer: OpaquePointer,
+        _ body: (UnsafeRawBufferPointer) -> Result?
+    ) -> Result? {
+        var iterator = WebPChunkIterator()
+        guard WebPDemuxGetChunk(demuxer, name, 1, &iterator) != 0 else { return nil }
+        defer { WebPDemuxReleaseChunkIterator(&iterator) }
+        return body(UnsafeRawBufferPointer(start: iterator.chunk.bytes, count: iterator.chunk.size))
+    }
+}

@@ -1,0 +1,117 @@
+import CWebP
+import FoundationEssentials
+
+/// The rows of a WebP picture, or of the first frame of an animation on its canvas.
+///
+/// WebP is decoded as a whole: straight into the memory of the caller who takes all rows at once, otherwise into a buffer
+/// of its own, which holds the picture as scaled down by the decoder.
+final class WebPRowReader: ScanlineSource {
+    let width: Int
+    let height: Int
+    let layout: ScanlineLayout
+    let colorProfile: Data?
+
+    private let data: Data
+    private let container: WebPContainer
+    private let limits: ImageLimits
+    private var whole: PixelStorage?
+    private var nextRow = 0
+
+    /// - Parameters:
+    ///   - width: what the decoder is to scale to, at most the width of the canvas; a frame that does not cover its canvas
+    ///     is not scaled.
+    init(_ data: Data, container: WebPContainer, width: Int, height: Int, limits: ImageLimits) {
+        let scales = container.firstCoversCanvas
+        self.width = scales ? width : container.width
+        self.height = scales ? height : container.height
+        layout = container.hasAlpha ? .rgba8 : .rgb8
+        colorProfile = container.colorProfile
+        self.data = data
+        self.container = container
+        self.limits = limits
+    }
+
+    func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
+        guard count >= 0, count <= height - nextRow else {
+            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+        }
+        if nextRow == 0, count == height {
+            try decode(into: base, bytesPerRow: bytesPerRow)
+        } else {
+            let whole = try wholePicture()
+            let rowBytes = width * layout.bytesPerPixel
+            for row in 0..<count {
+                let source = whole.base + (nextRow + row) * rowBytes
+                (base + row * bytesPerRow).copyMemory(from: source, byteCount: rowBytes)
+            }
+        }
+        nextRow += count
+    }
+
+    private func wholePicture() throws(WebImageError) -> PixelStorage {
+        if let whole { return whole }
+        let rowBytes = width * layout.bytesPerPixel
+        let byteCount = rowBytes * height
+        guard byteCount <= limits.maximumDecodedByteCount else {
+            throw .limitExceeded(
+                "maximumDecodedByteCount",
+                allowed: limits.maximumDecodedByteCount,
+                required: byteCount
+            )
+        }
+        let storage = try PixelStorage.allocate(byteCount: byteCount)
+        try decode(into: storage.base, bytesPerRow: rowBytes)
+        whole = storage
+        return storage
+    }
+
+    private func decode(into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
+        let frame = container.first
+        guard container.firstCoversCanvas else {
+            for row in 0..<height {
+                (base + row * bytesPerRow).initializeMemory(as: UInt8.self, repeating: 0, count: width * 4)
+            }
+            // The demuxer has checked that the frame lies on the canvas.
+            let origin = base + frame.y * bytesPerRow + frame.x * 4
+            return try decode(frame, into: origin, width: frame.width, height: frame.height, bytesPerRow: bytesPerRow)
+        }
+        try decode(frame, into: base, width: width, height: height, bytesPerRow: bytesPerRow)
+    }
+
+    private func decode(
+        _ frame: WebPContainer.Frame,
+        into base: UnsafeMutableRawPointer,
+        width: Int,
+        height: Int,
+        bytesPerRow: Int
+    ) throws(WebImageError) {
+        var config = WebPDecoderConfig()
+        guard WebPInitDecoderConfig(&config) != 0 else {
+            throw WebImageError(.badImageData, "WebP: the library is of another version")
+        }
+        if width != frame.width || height != frame.height {
+            config.options.use_scaling = 1
+            config.options.scaled_width = Int32(width)
+            config.options.scaled_height = Int32(height)
+        }
+        config.output.colorspace = layout == .rgba8 ? MODE_RGBA : MODE_RGB
+        config.output.is_external_memory = 1
+        config.output.u.RGBA.rgba = base.assumingMemoryBound(to: UInt8.self)
+        config.output.u.RGBA.stride = Int32(bytesPerRow)
+        config.output.u.RGBA.size = bytesPerRow * (height - 1) + width * layout.bytesPerPixel
+        let status = data.withUnsafeBytes { bytes in
+            let fragment = UnsafeRawBufferPointer(rebasing: bytes[frame.bytes])
+            return WebPDecode(fragment.baseAddress?.assumingMemoryBound(to: UInt8.self), fragment.count, &config)
+        }
+        WebPFreeDecBuffer(&config.output)
+        guard status == VP8_STATUS_OK else { throw Self.error(status) }
+    }
+
+    private static func error(_ status: VP8StatusCode) -> WebImageError {
+        switch status {
+        case VP8_STATUS_OUT_OF_MEMORY: WebImageError(.outOfMemory, "no memory to decode WebP")
+        case VP8_STATUS_NOT_ENOUGH_DATA: WebImageError(.badImageData, "WebP: the data ends too early")
+        default: WebImageError(.badImageData, "WebP: the picture is damaged (status \(status.rawValue))")
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import FoundationEssentials
+import Glibc
+
+/// The bytes of a body as they arrive, in one block from the buffer pool that becomes a `Data` without a copy.
+///
+/// The announced length sizes the block, as far as it is modest: a length can lie, so beyond 4 MiB memory is asked for
+/// as bytes really come, twice as much each time.
+struct BodyBuffer: ~Copyable {
+    private static let least = 16 << 10
+
+    private let pool: BufferPool
+    private let limit: Int
+    private var mostUpFront = 4 << 20
+    private var expected: Int?
+    private var base: UnsafeMutableRawPointer?
+    private var capacity = 0
+    private(set) var count = 0
+
+    /// An empty buffer that takes at most `limit` bytes.
+    init(limit: Int, pool: BufferPool = .shared) {
+        self.limit = max(limit, 0)
+        self.pool = pool
+    }
+
+    deinit { if let base { pool.give(base, byteCount: capacity) } }
+
+    /// An empty buffer for a source whose size is a fact and not an announcement.
+    init(limit: Int, sizedExactly byteCount: Int, pool: BufferPool = .shared) {
+        self.init(limit: limit, pool: pool)
+        expected = min(max(byteCount, 0), self.limit)
+        mostUpFront = .max
+    }
+
+    /// Says how much will come; believed within bounds.
+    mutating func expect(_ byteCount: Int64) {
+        expected = byteCount > 0 ? Int(min(byteCount, Int64(limit))) : nil
+    }
+
+    /// Adds bytes.
+    ///
+    /// - Throws: ``WebImageError/Code/limitExceeded`` naming `maximumResponseByteCount`,
+    ///   ``WebImageError/Code/outOfMemory``.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
+        guard let source = bytes.baseAddress, bytes.count > 0 else { return }
+        try reserve(bytes.count)
+        base?.advanced(by: count).copyMemory(from: source, byteCount: bytes.count)
+        count += bytes.count
+    }
+
+    /// Lets `body` write at most `most` bytes at the end; it answers how many it wrote, or a negative number, which
+    /// is passed on.
+    mutating func fill(
+        most: Int,
+        _ body: (UnsafeMutableRawPointer, Int) -> Int
+    ) throws(WebImageError) -> Int {
+        try reserve(most)
+        guard let base else { return 0 }
+        let written = body(base + count, most)
+        if written > 0 { count += written }
+        return written
+    }
+
+    /// The bytes; the buffer is empty afterwards. Nil when there are none.
+    mutating func takeData() -> Data? {
+        guard let base, count > 0 else { return nil }
+        let (pool, capacity) = (self.pool, self.capacity)
+        let data = Data(
+            bytesNoCopy: base,
+            count: count,
+            deallocator: .custom { block, _ in pool.give(block, byteCount: capacity) }
+        )
+        self.base = nil
+        self.capacity = 0
+        count = 0
+        return data
+    }
+
+    private mutating func reserve(_ more: Int) throws(WebImageError) {
+        let (needed, overflow) = count.addingReportingOverflow(more)
+        guard !overflow, needed <= limit else {
+            throw .limitExceeded("maximumResponseByteCount", allowed: limit, required: overflow ? .max : needed)
+        }
+        guard needed > capacity else { return }
+        try grow(to: newCapacity(for: needed))
+    }
+
+    private func newCapacity(for needed: Int) -> Int {
+        guard capacity > 0 else {
+            return max(needed, min(expected ?? Self.least, mostUpFront))
+        }
+        let doubled = max(needed, capacity * 2)
+        if let expected, expected >= needed { return min(doubled, expected) }
+        return max(needed, min(doubled, limit))
+    }
+
+    private mutating func grow(to byteCount: Int) throws(WebImageError) {
+        guard let block = pool.take(byteCount: byteCount) else {
+            throw WebImageError(.outOfMemory, "no memory for a body of \(byteCount) bytes")
+        }
+        if let base {
+            block.copyMemory(from: base, byteCount: count)
+            pool.give(base, byteCount: capacity)
+        }
+        base = block
+        capacity = byteCount
+    }
+}

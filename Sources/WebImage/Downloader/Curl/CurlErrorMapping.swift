@@ -1,0 +1,74 @@
+import CCurl
+
+/// What libcurl's results mean in this library's terms.
+enum CurlErrorMapping {
+    /// The error for `result`.
+    ///
+    /// - Parameters:
+    ///   - message: libcurl's own words, kept as the cause; its general text for the code when empty.
+    ///   - isRedirecting: whether the last head asked to go elsewhere: a malformed or unserved URL is then the server's.
+    static func error(_ result: CURLcode, message: String, isRedirecting: Bool) -> WebImageError {
+        let words = message.isEmpty ? String(cString: curl_easy_strerror(result)) : message
+        let (code, text) = meaning(of: result, isRedirecting: isRedirecting)
+        return WebImageError(
+            code,
+            text,
+            underlyingError: TransportFailure(code: Int(result.rawValue), message: words)
+        )
+    }
+
+    private static func meaning(of result: CURLcode, isRedirecting: Bool) -> (WebImageError.Code, String) {
+        switch result {
+        case CURLE_OPERATION_TIMEDOUT:
+            (.timedOut, "the connection was not made in time")
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+            (.cannotFindHost, "the host name could not be resolved")
+        case CURLE_COULDNT_CONNECT, CURLE_PROXY, CURLE_INTERFACE_FAILED:
+            (.cannotConnectToHost, "no connection could be made")
+        case CURLE_PARTIAL_FILE:
+            (.networkConnectionLost, "the body ended before its announced length")
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM:
+            (.networkConnectionLost, "the connection broke")
+        case CURLE_TOO_MANY_REDIRECTS:
+            (.badRedirect, "there were too many redirects")
+        case CURLE_UNSUPPORTED_PROTOCOL where isRedirecting, CURLE_URL_MALFORMAT where isRedirecting:
+            (.badRedirect, "the server redirected to a URL that is not served")
+        case CURLE_URL_MALFORMAT:
+            (.invalidURL, "the URL is malformed")
+        case CURLE_OUT_OF_MEMORY:
+            (.outOfMemory, "the system has no memory for the transfer")
+        case CURLE_BAD_CONTENT_ENCODING:
+            (.transportFailed, "the body's content encoding is damaged or unknown")
+        case _ where secure.contains(result.rawValue):
+            (.secureConnectionFailed, "no secure connection could be made")
+        default:
+            (.transportFailed, "the transfer failed")
+        }
+    }
+
+    private static let secure = Set(
+        certificate.union(
+            [
+                CURLE_SSL_CONNECT_ERROR, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_CIPHER,
+                CURLE_USE_SSL_FAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_SHUTDOWN_FAILED,
+                CURLE_SSL_CRL_BADFILE, CURLE_SSL_CLIENTCERT, CURLE_SSL_CERTPROBLEM,
+            ].map(\.rawValue)
+        )
+    )
+
+    /// Results that say the server's certificate is not acceptable, which no second attempt changes.
+    private static let certificate = Set(
+        [
+            CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+            CURLE_SSL_INVALIDCERTSTATUS,
+        ].map(\.rawValue)
+    )
+
+    /// Whether `error` means that the server's certificate was refused.
+    static func isCertificateFailure(_ error: WebImageError) -> Bool {
+        guard error.code == .secureConnectionFailed, let cause = error.underlyingError as? TransportFailure else {
+            return false
+        }
+        return certificate.contains(UInt32(clamping: cause.code))
+    }
+}

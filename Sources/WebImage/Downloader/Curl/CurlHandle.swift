@@ -1,0 +1,121 @@
+import CCurl
+import FoundationEssentials
+
+/// A request's fields as the list that libcurl wants; freed with the object.
+final class CurlHeaderList {
+    let headers: HTTPHeaders
+    let list: UnsafeMutablePointer<curl_slist>?
+
+    init(_ headers: HTTPHeaders) {
+        self.headers = headers
+        var list: UnsafeMutablePointer<curl_slist>?
+        for field in headers.fields {
+            // "Name:" would remove a field; a semicolon stands for an empty value.
+            let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+            list = curl_slist_append(list, line) ?? list
+        }
+        self.list = list
+    }
+
+    deinit { curl_slist_free_all(list) }
+}
+
+/// One of libcurl's easy handles with everything set that is the same for every request. Used by one thread.
+final class CurlHandle {
+    let easy: UnsafeMutableRawPointer
+    /// Whether the next request may use it: libcurl keeps users, cookies and certificate stores with the handle.
+    private(set) var isRecyclable = true
+    private let errorText: UnsafeMutablePointer<CChar>
+    private var headerList: CurlHeaderList?
+
+    init?() {
+        guard CurlHandle.isLibraryReady, let easy = curl_easy_init() else { return nil }
+        self.easy = easy
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        setConstants()
+    }
+
+    deinit {
+        curl_easy_cleanup(easy)
+        errorText.deallocate()
+    }
+
+    private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    /// What libcurl says about the last failure.
+    var errorMessage: String { String(cString: errorText) }
+
+    private func setConstants() {
+        set(CURLOPT_NOSIGNAL, 1)
+        set(CURLOPT_BUFFERSIZE, 256 << 10)
+        set(CURLOPT_FOLLOWLOCATION, 1)
+        set(CURLOPT_PIPEWAIT, 1)
+        set(CURLOPT_HTTP_VERSION, webimage_curl_http_2_over_tls)
+        set(CURLOPT_SSLVERSION, webimage_curl_tls_1_2)
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        set(CURLOPT_NOPROGRESS, 0)
+        set(CURLOPT_PROTOCOLS_STR, "http,https")
+        set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
+        // Empty stands for everything this libcurl can undo.
+        set(CURLOPT_ACCEPT_ENCODING, "")
+        webimage_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
+        webimage_curl_set_write(easy, CURLOPT_WRITEFUNCTION, curlDidReceiveBody)
+        webimage_curl_set_write(easy, CURLOPT_HEADERFUNCTION, curlDidReceiveHeader)
+        webimage_curl_set_progress(easy, curlDidProgress)
+        webimage_curl_set_before_request(easy, curlWillSendRequest)
+    }
+
+    /// Sets everything that differs between requests. `context` is what the callbacks get; it must outlive the use.
+    func configure(
+        for request: HTTPTransferRequest,
+        headers: CurlHeaderList,
+        cookies: UnsafeMutableRawPointer?,
+        context: UnsafeMutableRawPointer
+    ) {
+        errorText.pointee = 0
+        headerList = headers
+        set(CURLOPT_URL, request.url.absoluteString)
+        webimage_curl_set_pointer(easy, CURLOPT_HTTPHEADER, headers.list)
+        for option in [
+            CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_XFERINFODATA, CURLOPT_PREREQDATA, CURLOPT_PRIVATE,
+        ] {
+            webimage_curl_set_pointer(easy, option, context)
+        }
+        let connectMilliseconds = Int(TransferTimer.nanoseconds(request.connectTimeout) / 1_000_000)
+        set(CURLOPT_CONNECTTIMEOUT_MS, max(1, min(connectMilliseconds, 100_000_000)))
+        set(CURLOPT_MAXREDIRS, max(0, min(request.maximumRedirectCount, 1000)))
+        set(CURLOPT_SSL_VERIFYPEER, request.verifiesCertificates ? 1 : 0)
+        set(CURLOPT_SSL_VERIFYHOST, request.verifiesCertificates ? 2 : 0)
+        setProxy(request.proxy)
+        if request.credential != nil || request.url.user() != nil || request.url.password() != nil {
+            isRecyclable = false
+            // Digest where the server offers it; nothing is sent before the server asks.
+            set(CURLOPT_HTTPAUTH, webimage_curl_auth_basic_and_digest)
+        }
+        if let credential = request.credential {
+            set(CURLOPT_USERNAME, credential.user)
+            set(CURLOPT_PASSWORD, credential.password)
+        }
+        if let file = request.certificateAuthorityFile {
+            isRecyclable = false
+            set(CURLOPT_CAINFO, file)
+        }
+        if let cookies {
+            isRecyclable = false
+            webimage_curl_set_pointer(easy, CURLOPT_SHARE, cookies)
+            set(CURLOPT_COOKIEFILE, "")
+        }
+    }
+
+    private func setProxy(_ proxy: WebImageDownloaderConfig.Proxy) {
+        switch proxy {
+        case .environment: set(CURLOPT_PROXY, nil)
+        case .none: set(CURLOPT_PROXY, "")
+        case .url(let address): set(CURLOPT_PROXY, address)
+        }
+    }
+
+    private func set(_ option: CURLoption, _ value: Int) { webimage_curl_set_long(easy, option, value) }
+    private func set(_ option: CURLoption, _ value: String?) { webimage_curl_set_string(easy, option, value) }
+}

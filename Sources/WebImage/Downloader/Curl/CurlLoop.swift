@@ -1,0 +1,270 @@
+import CCurl
+import CLinux
+import Glibc
+
+/// The thread that drives libcurl: it takes commands from an inbox, lets libcurl work, hands out what has finished, and
+/// sleeps in `curl_multi_poll`.
+final class CurlLoop: @unchecked Sendable {
+    // Sendable because `inbox` is a lock, `multi` is only used for `curl_multi_wakeup` outside the thread, which libcurl
+    // allows, and everything else is only touched by the thread, or in `deinit` when there is none.
+
+    private enum Command {
+        case start(CurlTransfer)
+        case cancel(CurlTransfer)
+    }
+
+    private struct Inbox {
+        var commands: [Command] = []
+        var hasThread = false
+        var isPolling = false
+        var isWoken = false
+        var isStopped = false
+    }
+
+    private static let mostIdleHandles = 64
+
+    private let inbox = Lock(Inbox())
+    private let multi: UnsafeMutableRawPointer?
+    private let clock: ClockSource
+    private var active: [UnsafeMutableRawPointer: CurlTransfer] = [:]
+    private var idleHandles: [CurlHandle] = []
+    private var lastHeaders: CurlHeaderList?
+    private var finishing: [CurlTransfer] = []
+    private var cookies: UnsafeMutableRawPointer?
+    private var nextCheck = UInt64.max
+    /// The time of the current round; for the loop's thread.
+    private(set) var now: UInt64 = 0
+
+    init(clock: ClockSource, maximumIdleConnectionCount: Int) {
+        self.clock = clock
+        multi = curl_multi_init()
+        guard let multi else { return }
+        webimage_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, maximumIdleConnectionCount)
+    }
+
+    deinit {
+        lastHeaders = nil
+        idleHandles = []
+        if let multi { curl_multi_cleanup(multi) }
+        if let cookies { curl_share_cleanup(cookies) }
+    }
+
+    // MARK: From any thread
+
+    /// Starts a transfer; false once the loop has been stopped.
+    func start(_ transfer: CurlTransfer) -> Bool { post(.start(transfer)) }
+
+    func cancel(_ transfer: CurlTransfer) { _ = post(.cancel(transfer)) }
+
+    /// Ends the thread when the transfers under way have ended.
+    func stop() {
+        inbox.withLock { inbox in
+            inbox.isStopped = true
+            wake(&inbox)
+        }
+    }
+
+    private func post(_ command: Command) -> Bool {
+        let (isAccepted, needsThread) = inbox.withLock { inbox -> (Bool, Bool) in
+            if case .start = command, inbox.isStopped { return (false, false) }
+            inbox.commands.append(command)
+            wake(&inbox)
+            let needsThread = !inbox.hasThread
+            inbox.hasThread = true
+            return (true, needsThread)
+        }
+        if needsThread { startThread() }
+        return isAccepted
+    }
+
+    /// A system call only when the thread sleeps and nobody has woken it yet.
+    private func wake(_ inbox: inout Inbox) {
+        guard inbox.isPolling, !inbox.isWoken, let multi else { return }
+        inbox.isWoken = true
+        curl_multi_wakeup(multi)
+    }
+
+    private func startThread() {
+        var thread = pthread_t()
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        pthread_attr_setstacksize(&attributes, 1 << 20)
+        let context = Unmanaged.passRetained(self)
+        let code = pthread_create(
+            &thread,
+            &attributes,
+            { pointer in
+                guard let pointer else { return nil }
+                Unmanaged<CurlLoop>.fromOpaque(pointer).takeRetainedValue().run()
+                return nil
+            },
+            context.toOpaque()
+        )
+        pthread_attr_destroy(&attributes)
+        guard code != 0 else { return }
+        context.release()
+        let commands = inbox.withLock { inbox -> [Command] in
+            inbox.hasThread = false
+            defer { inbox.commands = [] }
+            return inbox.commands
+        }
+        for case .start(let transfer) in commands {
+            transfer.finish(with: WebImageError(.transportFailed, "the system has no thread for the transfer"))
+        }
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        webimage_name_thread("webimage-curl")
+        blockSignals()
+        while let commands = nextCommands() {
+            now = clock.monotonicNanoseconds()
+            for command in commands {
+                switch command {
+                case .start(let transfer): add(transfer)
+                case .cancel(let transfer): remove(transfer)
+                }
+            }
+            var running: Int32 = 0
+            curl_multi_perform(multi, &running)
+            collectFinished()
+            expire()
+        }
+    }
+
+    /// Signals are the program's business and must not land here; OpenSSL's writes would raise SIGPIPE.
+    private func blockSignals() {
+        var all = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_BLOCK, &all, nil)
+    }
+
+    /// Waits for something to do; nil when the thread is to end.
+    private func nextCommands() -> [Command]? {
+        let (commands, mustEnd) = inbox.withLock { inbox -> ([Command], Bool) in
+            if !inbox.commands.isEmpty { return (take(&inbox), false) }
+            if inbox.isStopped, active.isEmpty {
+                inbox.hasThread = false
+                return ([], true)
+            }
+            inbox.isPolling = true
+            return ([], false)
+        }
+        if mustEnd { return nil }
+        if !commands.isEmpty { return commands }
+        curl_multi_poll(multi, nil, 0, pollMilliseconds, nil)
+        return inbox.withLock { inbox in
+            inbox.isPolling = false
+            inbox.isWoken = false
+            return take(&inbox)
+        }
+    }
+
+    private func take(_ inbox: inout Inbox) -> [Command] {
+        defer { inbox.commands = [] }
+        return inbox.commands
+    }
+
+    private var pollMilliseconds: Int32 {
+        guard nextCheck != .max else { return 60_000 }
+        let time = clock.monotonicNanoseconds()
+        guard nextCheck > time else { return 0 }
+        return Int32(min((nextCheck - time) / 1_000_000 + 1, 60_000))
+    }
+
+    private func add(_ transfer: CurlTransfer) {
+        guard let multi, let handle = idleHandles.popLast() ?? CurlHandle() else {
+            return transfer.finish(with: WebImageError(.outOfMemory, "the system has no memory for the transfer"))
+        }
+        if lastHeaders?.headers != transfer.request.headers {
+            lastHeaders = CurlHeaderList(transfer.request.headers)
+        }
+        guard let headers = lastHeaders else { return }
+        handle.configure(
+            for: transfer.request,
+            headers: headers,
+            cookies: transfer.request.handlesCookies ? cookieStore() : nil,
+            context: Unmanaged.passUnretained(transfer).toOpaque()
+        )
+        transfer.handle = handle
+        transfer.timer = TransferTimer(limits: transfer.request.timer, now: now)
+        noteDeadline(transfer.timer.nextDeadline)
+        active[handle.easy] = transfer
+        let code = curl_multi_add_handle(multi, handle.easy)
+        guard code != CURLM_OK else { return }
+        active[handle.easy] = nil
+        transfer.handle = nil
+        transfer.finish(with: WebImageError(.transportFailed, String(cString: curl_multi_strerror(code))))
+    }
+
+    private func cookieStore() -> UnsafeMutableRawPointer? {
+        if cookies == nil {
+            cookies = curl_share_init()
+            if let cookies { webimage_curl_share_cookies(cookies) }
+        }
+        return cookies
+    }
+
+    private func remove(_ transfer: CurlTransfer) {
+        transfer.detach()
+        release(transfer)
+    }
+
+    /// Takes the transfer's handle back.
+    private func release(_ transfer: CurlTransfer) {
+        guard let multi, let handle = transfer.handle else { return }
+        transfer.handle = nil
+        active[handle.easy] = nil
+        curl_multi_remove_handle(multi, handle.easy)
+        if handle.isRecyclable, idleHandles.count < Self.mostIdleHandles { idleHandles.append(handle) }
+    }
+
+    /// The sink is told the end after libcurl's callback has returned.
+    func finishSoon(_ transfer: CurlTransfer) { finishing.append(transfer) }
+
+    private func collectFinished() {
+        while let transfer = finishing.popLast() { transfer.finish(with: nil) }
+        guard let multi else { return }
+        var easy: UnsafeMutableRawPointer?
+        var result = CURLE_OK
+        while webimage_curl_next_finished(multi, &easy, &result) != 0 {
+            guard let handle = easy, let transfer = active[handle] else { continue }
+            transfer.finish(result)
+            release(transfer)
+        }
+    }
+
+    // MARK: Time
+
+    /// Makes sure that deadlines are looked at by then.
+    func noteDeadline(_ deadline: UInt64) { nextCheck = min(nextCheck, deadline) }
+
+    private func expire() {
+        guard nextCheck != .max else { return }
+        let time = clock.monotonicNanoseconds()
+        guard time >= nextCheck else { return }
+        nextCheck = .max
+        for transfer in Array(active.values) {
+            guard let expiry = transfer.timer.check(at: time) else {
+                noteDeadline(transfer.timer.nextDeadline)
+                continue
+            }
+            transfer.finish(with: Self.error(expiry, limits: transfer.request.timer))
+            release(transfer)
+        }
+    }
+
+    private static func error(_ expiry: TransferTimer.Expiry, limits: TransferTimer.Limits) -> WebImageError {
+        func seconds(_ nanoseconds: UInt64) -> String { "\(Double(nanoseconds) / 1e9) s" }
+        let message =
+            switch expiry {
+            case .idle: "nothing came for \(seconds(limits.idle))"
+            case .tooSlow:
+                "fewer than \(limits.minimumBytesPerSecond) bytes a second came for \(seconds(limits.idle))"
+            case .total: "the download took longer than \(seconds(limits.total))"
+            }
+        return WebImageError(.timedOut, message)
+    }
+}

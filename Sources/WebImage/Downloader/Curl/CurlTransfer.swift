@@ -1,0 +1,234 @@
+import CCurl
+import FoundationEssentials
+
+/// One transfer on the event loop: libcurl's callbacks come in, the sink's calls go out.
+final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
+    // Sendable because, after `init`, everything but `cancel` is only called on the loop's thread, and `cancel` reads
+    // nothing but constants.
+
+    let request: HTTPTransferRequest
+    private let loop: CurlLoop
+    private(set) var sink: (any HTTPTransferSink)?
+    var handle: CurlHandle?
+    var timer: TransferTimer
+    private var head: ResponseHeadParser
+    private var response: HTTPResponse?
+    private var failure: WebImageError?
+    private var isRedirecting = false
+    private var wireByteCount: Int64 = 0
+
+    init(_ request: HTTPTransferRequest, sink: any HTTPTransferSink, loop: CurlLoop) {
+        self.request = request
+        self.sink = sink
+        self.loop = loop
+        timer = TransferTimer(limits: request.timer, now: 0)
+        head = ResponseHeadParser(
+            maximumByteCount: request.maximumHeaderByteCount,
+            maximumFieldCount: request.maximumHeaderCount
+        )
+    }
+
+    func cancel() { loop.cancel(self) }
+
+    // MARK: From libcurl
+
+    func willSendRequest() {
+        isRedirecting = false
+        timer.connected(at: loop.now)
+        loop.noteDeadline(timer.nextDeadline)
+    }
+
+    /// False ends the transfer.
+    func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        do throws(WebImageError) {
+            let isComplete = try head.consume(line)
+            noteBytes()
+            guard isComplete, response == nil, !isDetached else { return true }
+            if head.isRedirect {
+                isRedirecting = true
+                try checkRedirect()
+            } else if head.statusCode >= 200, ![401, 407].contains(head.statusCode) {
+                // libcurl may answer 401 and 407 itself; whether it does shows in the body or the end.
+                return deliverHead()
+            }
+            return true
+        } catch {
+            failure = error
+            return false
+        }
+    }
+
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        if isDetached { return true }
+        if response == nil, !deliverHead() { return false }
+        guard let sink else { return true }
+        failure = sink.didReceive(bytes)
+        return failure == nil
+    }
+
+    func progress(wireByteCount: Int64) -> Bool {
+        guard wireByteCount != self.wireByteCount else { return true }
+        self.wireByteCount = wireByteCount
+        noteBytes()
+        guard wireByteCount <= Int64(request.maximumByteCount) else {
+            failure = .limitExceeded(
+                "maximumResponseByteCount",
+                allowed: request.maximumByteCount,
+                required: Int(wireByteCount)
+            )
+            return false
+        }
+        return true
+    }
+
+    private func noteBytes() {
+        let before = timer.nextDeadline
+        timer.received(total: wireByteCount + Int64(head.byteCount), at: loop.now)
+        if timer.nextDeadline < before { loop.noteDeadline(timer.nextDeadline) }
+    }
+
+    private func checkRedirect() throws(WebImageError) {
+        guard !request.allowsInsecureRedirects, let location = head.headers["Location"]?.lowercased(),
+            location.hasPrefix("http:"),
+            let current = handle.flatMap({ webimage_curl_get_string($0.easy, CURLINFO_EFFECTIVE_URL) }),
+            String(cString: current).lowercased().hasPrefix("https:")
+        else { return }
+        throw WebImageError(.badRedirect, "the server redirected from https to http")
+    }
+
+    // MARK: To the sink
+
+    /// Whether the sink has had its end while libcurl still reads a short rest to keep the connection.
+    private(set) var isDetached = false
+
+    private func deliverHead() -> Bool {
+        let response = HTTPResponse(
+            url: effectiveURL,
+            statusCode: head.statusCode,
+            httpVersion: head.httpVersion,
+            headers: head.headers
+        )
+        self.response = response
+        guard let refusal = sink?.didReceive(response) else { return true }
+        guard let rest = response.contentLength, rest <= 16 << 10 else {
+            failure = refusal
+            return false
+        }
+        isDetached = true
+        failure = refusal
+        timer = TransferTimer(limits: .init(idle: 2_000_000_000, total: 2_000_000_000), now: loop.now)
+        timer.connected(at: loop.now)
+        loop.noteDeadline(timer.nextDeadline)
+        loop.finishSoon(self)
+        return true
+    }
+
+    private var effectiveURL: URL {
+        guard let easy = handle?.easy, webimage_curl_get_long(easy, CURLINFO_REDIRECT_COUNT) > 0,
+            let text = webimage_curl_get_string(easy, CURLINFO_EFFECTIVE_URL)
+        else { return request.url }
+        return URL(string: String(cString: text)) ?? request.url
+    }
+
+    /// Tells the sink the end, once.
+    func finish(_ result: CURLcode) {
+        guard sink != nil else { return }
+        if failure == nil, result != CURLE_OK {
+            failure = CurlErrorMapping.error(
+                result,
+                message: handle?.errorMessage ?? "",
+                isRedirecting: isRedirecting
+            )
+        }
+        if failure == nil, response == nil { _ = deliverHead() }
+        if failure == nil { failure = lengthProblem }
+        finish(with: failure)
+    }
+
+    /// Tells the sink the end, once: with an error of the loop's, or the one found earlier.
+    func finish(with error: WebImageError?) {
+        guard let sink else { return }
+        self.sink = nil
+        sink.didFinish(failure ?? error, metrics: metrics)
+    }
+
+    /// Forgets the sink without a word.
+    func detach() { sink = nil }
+
+    private var lengthProblem: WebImageError? {
+        guard let response, let length = response.contentLength, response.headers["Transfer-Encoding"] == nil,
+            let easy = handle?.easy
+        else { return nil }
+        let received = webimage_curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T)
+        guard received != length else { return nil }
+        return WebImageError(
+            .networkConnectionLost,
+            "the body has \(received) bytes and not the announced \(length)"
+        )
+    }
+
+    private var metrics: DownloadMetrics {
+        var metrics = DownloadMetrics()
+        guard let easy = handle?.easy else { return metrics }
+        func seconds(_ info: CURLINFO) -> Double { Double(webimage_curl_get_offset(easy, info)) / 1e6 }
+        metrics.domainLookup = seconds(CURLINFO_NAMELOOKUP_TIME_T)
+        metrics.connect = seconds(CURLINFO_CONNECT_TIME_T)
+        metrics.secureConnect = seconds(CURLINFO_APPCONNECT_TIME_T)
+        metrics.firstByte = seconds(CURLINFO_STARTTRANSFER_TIME_T)
+        metrics.total = seconds(CURLINFO_TOTAL_TIME_T)
+        metrics.receivedByteCount = Int64(webimage_curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T))
+        metrics.httpVersion = response?.httpVersion ?? head.httpVersion
+        metrics.isReusedConnection = response != nil && webimage_curl_get_long(easy, CURLINFO_NUM_CONNECTS) == 0
+        metrics.redirectCount = webimage_curl_get_long(easy, CURLINFO_REDIRECT_COUNT)
+        return metrics
+    }
+}
+
+// MARK: - The functions libcurl calls
+
+private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
+    context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
+}
+
+func curlDidReceiveBody(
+    _ bytes: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let transfer = transfer(context) else { return 0 }
+    let length = size * count
+    return transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: length)) ? length : (length == 0 ? 1 : 0)
+}
+
+func curlDidReceiveHeader(
+    _ bytes: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let transfer = transfer(context) else { return 0 }
+    let length = size * count
+    return transfer.receiveHeaderLine(UnsafeRawBufferPointer(start: bytes, count: length)) ? length : 0
+}
+
+func curlDidProgress(
+    _ context: UnsafeMutableRawPointer?,
+    _: curl_off_t,
+    _ received: curl_off_t,
+    _: curl_off_t,
+    _: curl_off_t
+) -> Int32 {
+    transfer(context)?.progress(wireByteCount: Int64(received)) == false ? 1 : 0
+}
+
+func curlWillSendRequest(
+    _ context: UnsafeMutableRawPointer?,
+    _: UnsafeMutablePointer<CChar>?,
+    _: UnsafeMutablePointer<CChar>?,
+    _: Int32,
+    _: Int32
+) -> Int32 {
+    transfer(context)?.willSendRequest()
+    return Int32(CURL_PREREQFUNC_OK)
+}

@@ -1,0 +1,90 @@
+/// Puts response heads together from lines, as the transport hands them over, within limits of size and number.
+///
+/// The limits are for all heads of a transfer together (interim responses, redirects, trailers), so that a server
+/// cannot send heads for ever.
+struct ResponseHeadParser {
+    let maximumByteCount: Int
+    let maximumFieldCount: Int
+    private(set) var statusCode = 0
+    private(set) var httpVersion = ""
+    private(set) var headers: HTTPHeaders = [:]
+    private(set) var byteCount = 0
+    private var fieldCount = 0
+    private var isAtStart = true
+
+    init(maximumByteCount: Int, maximumFieldCount: Int) {
+        self.maximumByteCount = maximumByteCount
+        self.maximumFieldCount = maximumFieldCount
+    }
+
+    /// Whether the head asks to go elsewhere.
+    var isRedirect: Bool { (300..<400).contains(statusCode) && !(headers["Location"] ?? "").isEmpty }
+
+    /// Takes a line with its line break. True when it ends a head.
+    ///
+    /// - Throws: ``WebImageError/Code/limitExceeded`` naming `maximumResponseHeaderByteCount` or
+    ///   `maximumResponseHeaderCount`.
+    mutating func consume(_ line: UnsafeRawBufferPointer) throws(WebImageError) -> Bool {
+        byteCount += line.count
+        guard byteCount <= maximumByteCount else {
+            throw .limitExceeded("maximumResponseHeaderByteCount", allowed: maximumByteCount, required: byteCount)
+        }
+        var end = line.count
+        while end > 0, line[end - 1] == 10 || line[end - 1] == 13 { end -= 1 }
+        let content = UnsafeRawBufferPointer(rebasing: line[..<end])
+        if isAtStart {
+            guard content.count > 0 else { return false }
+            startHead(content)
+            return false
+        }
+        guard content.count > 0 else {
+            isAtStart = true
+            return true
+        }
+        try addField(content)
+        return false
+    }
+
+    private mutating func startHead(_ line: UnsafeRawBufferPointer) {
+        isAtStart = false
+        headers = [:]
+        statusCode = 0
+        httpVersion = ""
+        let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: true)
+        guard let protocolName = parts.first, protocolName.starts(with: "HTTP/".utf8) else { return }
+        httpVersion = Self.version(UnsafeRawBufferPointer(rebasing: protocolName.dropFirst(5)))
+        guard parts.count > 1, parts[1].count <= 3 else { return }
+        statusCode = parts[1].reduce(0) { code, digit in
+            (48...57).contains(digit) ? code * 10 + Int(digit - 48) : 0
+        }
+    }
+
+    private static func version(_ bytes: UnsafeRawBufferPointer) -> String {
+        if bytes.elementsEqual("1.1".utf8) { return "1.1" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private mutating func addField(_ line: UnsafeRawBufferPointer) throws(WebImageError) {
+        if line[0] == 32 || line[0] == 9 {
+            headers.continueLast(with: Self.text(line, from: 0, to: line.count))
+            return
+        }
+        fieldCount += 1
+        guard fieldCount <= maximumFieldCount else {
+            throw .limitExceeded("maximumResponseHeaderCount", allowed: maximumFieldCount, required: fieldCount)
+        }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
+        headers.add(
+            name: Self.text(line, from: 0, to: colon),
+            value: Self.text(line, from: colon + 1, to: line.count)
+        )
+    }
+
+    /// Bytes as text without blanks at the ends; what is not UTF-8 becomes the replacement character.
+    private static func text(_ line: UnsafeRawBufferPointer, from: Int, to: Int) -> String {
+        var (start, end) = (from, to)
+        while start < end, line[start] == 32 || line[start] == 9 { start += 1 }
+        while end > start, line[end - 1] == 32 || line[end - 1] == 9 { end -= 1 }
+        return String(decoding: line[start..<end], as: UTF8.self)
+    }
+}

@@ -1,0 +1,97 @@
+import FoundationEssentials
+
+/// A `data:` URL (RFC 2397), taken apart.
+struct DataURL {
+    /// The type in lower case with its parameters, "text/plain;charset=US-ASCII" when left out.
+    let mediaType: String
+    let data: Data
+
+    /// Parses the text of a URL.
+    ///
+    /// - Throws: ``WebImageError/Code/invalidURL`` for another scheme or without a comma,
+    ///   ``WebImageError/Code/badImageData`` for text that is not base64, ``WebImageError/Code/limitExceeded`` naming
+    ///   `maximumDataURLByteCount`, before anything is decoded.
+    init(_ text: String, limit: Int) throws(WebImageError) {
+        var text = text
+        let result: Result<(String, Data), WebImageError> = text.withUTF8 { bytes in
+            do throws(WebImageError) { return .success(try Self.parse(bytes, limit: limit)) } catch {
+                return .failure(error)
+            }
+        }
+        (mediaType, data) = try result.get()
+    }
+
+    private static func parse(
+        _ bytes: UnsafeBufferPointer<UInt8>,
+        limit: Int
+    ) throws(WebImageError) -> (String, Data) {
+        guard bytes.count >= 5, bytes[..<5].map({ $0 | 0x20 }).elementsEqual("data:".utf8.map { $0 | 0x20 }) else {
+            throw WebImageError(.invalidURL, "the URL is not a data URL")
+        }
+        guard let comma = bytes.firstIndex(of: UInt8(ascii: ",")) else {
+            throw WebImageError(.invalidURL, "the data URL has no comma")
+        }
+        let end = bytes[comma...].firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
+        let body = bytes[(comma + 1)..<end]
+        let header = percentDecoded(bytes[5..<comma])
+        let (type, isBase64) = split(header)
+        // The decoded size is at most this; what percent signs stand for is only known afterwards.
+        let escapes = body.lazy.filter { $0 == UInt8(ascii: "%") }.count
+        let characters = body.count - min(2 * escapes, body.count)
+        let most = isBase64 ? characters / 4 * 3 : characters
+        guard most <= limit else {
+            throw .limitExceeded("maximumDataURLByteCount", allowed: limit, required: most)
+        }
+        let decoded = percentDecoded(body)
+        return (type, isBase64 ? try base64Decoded(decoded) : Data(decoded))
+    }
+
+    private static func split(_ header: [UInt8]) -> (String, Bool) {
+        var text = String(decoding: header, as: UTF8.self).lowercased().filter { $0 != " " }
+        let isBase64 = text.hasSuffix(";base64")
+        if isBase64 { text.removeLast(7) }
+        if text.isEmpty { text = "text/plain;charset=us-ascii" }
+        return (text, isBase64)
+    }
+
+    private static func percentDecoded(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8] {
+        guard bytes.contains(UInt8(ascii: "%")) else { return Array(bytes) }
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.endIndex, let high = hexValue(bytes[index + 1]),
+                let low = hexValue(bytes[index + 2])
+            {
+                result.append(high << 4 | low)
+                index += 3
+            } else {
+                result.append(bytes[index])
+                index += 1
+            }
+        }
+        return result
+    }
+
+    private static func hexValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    /// White space is skipped and padding may be missing, as browsers have it; anything else must be right.
+    private static func base64Decoded(_ bytes: [UInt8]) throws(WebImageError) -> Data {
+        var characters = bytes.filter { $0 != 32 && !(9...13).contains($0) }
+        while characters.count % 4 != 0, characters.last != UInt8(ascii: "="), characters.count % 4 != 1 {
+            characters.append(UInt8(ascii: "="))
+            if characters.count % 4 == 3 { characters.append(UInt8(ascii: "=")) }
+        }
+        guard let data = Data(base64Encoded: Data(characters)) else {
+            throw WebImageError(.badImageData, "the data URL's text is not base64")
+        }
+        return data
+    }
+}

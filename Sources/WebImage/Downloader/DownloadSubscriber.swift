@@ -1,0 +1,107 @@
+import FoundationEssentials
+
+/// One caller of a download: receives its progress and its end.
+///
+/// Calls to the caller's closures come one at a time, in order, the completion exactly once and nothing after it, without a
+/// lock being held: whoever finds nobody delivering delivers, including what others leave meanwhile. A slow receiver of
+/// progress gets the latest reading, not every one.
+final class DownloadSubscriber: Sendable {
+    typealias Completion = @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+
+    private struct State {
+        var onProgress: (@Sendable (LoadProgress) -> Void)?
+        var completion: Completion?
+        var progress: LoadProgress?
+        var latest: Int64 = -1
+        var result: Result<LoadedImageData, WebImageError>?
+        var isDelivering = false
+        var isCancelled = false
+        var response: HTTPResponse?
+        var metrics: DownloadMetrics?
+    }
+
+    private enum Delivery {
+        case progress(LoadProgress, @Sendable (LoadProgress) -> Void)
+        case end(Result<LoadedImageData, WebImageError>, Completion)
+        case nothing
+    }
+
+    let url: URL
+    /// Whether anybody listens to the progress.
+    let wantsProgress: Bool
+    private let state: Lock<State>
+
+    init(url: URL, onProgress: (@Sendable (LoadProgress) -> Void)?, completion: @escaping Completion) {
+        self.url = url
+        wantsProgress = onProgress != nil
+        state = Lock(State(onProgress: onProgress, completion: completion))
+    }
+
+    /// Whether the end was a cancel.
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    /// The response, from its arrival on.
+    var response: HTTPResponse? { state.withLock { $0.response } }
+    /// The timings, from the end on.
+    var metrics: DownloadMetrics? { state.withLock { $0.metrics } }
+
+    func note(_ response: HTTPResponse) { state.withLock { $0.response = response } }
+
+    /// Passes progress on, unless newer progress or the end was there first.
+    func post(_ progress: LoadProgress) {
+        guard wantsProgress else { return }
+        let mustDeliver = state.withLock { state -> Bool in
+            guard state.result == nil, progress.receivedByteCount > state.latest else { return false }
+            state.latest = progress.receivedByteCount
+            state.progress = progress
+            return Self.claim(&state)
+        }
+        if mustDeliver { deliver() }
+    }
+
+    /// Passes the end on, unless there was one.
+    func finish(_ result: Result<LoadedImageData, WebImageError>, metrics: DownloadMetrics? = nil) {
+        let mustDeliver = state.withLock { state -> Bool in
+            guard state.result == nil else { return false }
+            state.result = result
+            state.metrics = metrics
+            if case .failure(let error) = result {
+                state.progress = nil
+                state.isCancelled = error.code == .cancelled
+            }
+            return Self.claim(&state)
+        }
+        if mustDeliver { deliver() }
+    }
+
+    private static func claim(_ state: inout State) -> Bool {
+        guard !state.isDelivering else { return false }
+        state.isDelivering = true
+        return true
+    }
+
+    private func deliver() {
+        while true {
+            switch state.withLock({ Self.next(&$0) }) {
+            case .progress(let progress, let receive): receive(progress)
+            case .end(let result, let complete): complete(result)
+            case .nothing: return
+            }
+        }
+    }
+
+    private static func next(_ state: inout State) -> Delivery {
+        if let progress = state.progress, let receive = state.onProgress {
+            state.progress = nil
+            return .progress(progress, receive)
+        }
+        if let result = state.result, let complete = state.completion {
+            state.completion = nil
+            state.onProgress = nil
+            // Whoever holds the token must not hold the bytes.
+            state.result = .failure(.cancelled())
+            return .end(result, complete)
+        }
+        state.isDelivering = false
+        return .nothing
+    }
+}

@@ -1,0 +1,233 @@
+import FoundationEssentials
+
+/// What is behind a ``WebImageDownloader``: one lock around the coordinator and the transfers, and what must be done outside
+/// it. Outlives the downloader until the last transfer has ended.
+final class DownloaderCore: Sendable {
+    /// A transfer with those who wait for it.
+    private struct Record {
+        let transfer: DownloadTransfer
+        var members: [UInt64: DownloadSubscriber] = [:]
+        var progress: LoadProgress?
+        var response: HTTPResponse?
+    }
+
+    private struct State {
+        var config: WebImageDownloaderConfig
+        var headers: HTTPHeaders
+        var headersProblem: WebImageError?
+        var generation: UInt64 = 0
+        var coordinator: DownloadCoordinator<DownloadTransfer.Key>
+        var records: [UInt64: Record] = [:]
+        var isInvalidated = false
+    }
+
+    /// A transfer to start, with what it starts with.
+    private struct Start {
+        let transfer: DownloadTransfer
+        let config: WebImageDownloaderConfig
+        let headers: HTTPHeaders
+    }
+
+    private let state: Lock<State>
+    private let transport: any HTTPTransport
+
+    init(config: WebImageDownloaderConfig, transport: any HTTPTransport) {
+        self.transport = transport
+        var coordinator = DownloadCoordinator<DownloadTransfer.Key>(maximumRunning: config.maxConcurrentDownloads)
+        coordinator.scheduler.isLIFO = config.executionOrder == .lifo
+        let headers: HTTPHeaders = ["User-Agent": UserAgent.standard, "Accept": "image/*,*/*;q=0.8"]
+        state = Lock(State(config: config, headers: headers, coordinator: coordinator))
+    }
+
+    // MARK: Settings
+
+    var config: WebImageDownloaderConfig {
+        get { state.withLock { $0.config } }
+        set {
+            let starts = state.withLock { state -> [Start] in
+                if state.config.credential != newValue.credential { state.generation += 1 }
+                state.config = newValue
+                state.coordinator.scheduler.maximumRunning = newValue.maxConcurrentDownloads
+                state.coordinator.scheduler.isLIFO = newValue.executionOrder == .lifo
+                return Self.takeStarts(&state)
+            }
+            run(starts)
+        }
+    }
+
+    var isSuspended: Bool {
+        get { state.withLock { $0.coordinator.scheduler.isSuspended } }
+        set {
+            let starts = state.withLock { state -> [Start] in
+                state.coordinator.scheduler.isSuspended = newValue
+                return Self.takeStarts(&state)
+            }
+            run(starts)
+        }
+    }
+
+    var transferCount: Int { state.withLock { $0.coordinator.transferCount } }
+
+    func header(_ name: String) -> String? { state.withLock { $0.headers[name] } }
+
+    func setHeader(_ name: String, _ value: String?) {
+        state.withLock { state in
+            state.headers[name] = value
+            state.headersProblem = state.headers.problem
+            state.generation += 1
+        }
+    }
+
+    // MARK: Callers
+
+    /// Attaches a caller; nil when it was told at once that the load cannot be.
+    func subscribe(_ request: ImageLoadRequest, _ subscriber: DownloadSubscriber) -> UInt64? {
+        if let problem = Self.problem(of: request) {
+            subscriber.finish(.failure(problem.with(url: request.url)))
+            return nil
+        }
+        var key = DownloadTransfer.Key(
+            url: request.url,
+            options: request.options.intersection([.handleCookies, .allowInvalidSSLCertificates]),
+            headers: request.additionalHeaders,
+            generation: 0
+        )
+        enum Answer {
+            case attached(UInt64, [Start], LoadProgress?)
+            case refused(WebImageError)
+        }
+        let answer = state.withLock { state -> Answer in
+            if state.isInvalidated {
+                return .refused(WebImageError(.invalidDownloadOperation, "the downloader was invalidated"))
+            }
+            if let problem = state.headersProblem { return .refused(problem) }
+            key.generation = state.generation
+            let (token, id, isNew) = state.coordinator.subscribe(key: key, priority: request.priority)
+            if isNew { state.records[id] = Record(transfer: DownloadTransfer(id: id, key: key, core: self)) }
+            state.records[id]?.members[token] = subscriber
+            if let response = state.records[id]?.response { subscriber.note(response) }
+            return .attached(token, Self.takeStarts(&state), state.records[id]?.progress)
+        }
+        switch answer {
+        case .refused(let error):
+            subscriber.finish(.failure(error.with(url: request.url)))
+            return nil
+        case .attached(let token, let starts, let progress):
+            if let progress { subscriber.post(progress) }
+            run(starts)
+            return token
+        }
+    }
+
+    /// True if the caller was still waiting; it has its cancellation then.
+    @discardableResult
+    func cancel(_ token: UInt64) -> Bool {
+        let (subscriber, abandoned, starts) = state.withLock { state -> (DownloadSubscriber?, Record?, [Start]) in
+            switch state.coordinator.cancel(token) {
+            case .unknown:
+                return (nil, nil, [])
+            case .left(let id):
+                return (state.records[id]?.members.removeValue(forKey: token), nil, [])
+            case .last(let id, _):
+                let record = state.records.removeValue(forKey: id)
+                return (record?.members[token], record, Self.takeStarts(&state))
+            }
+        }
+        abandoned?.transfer.cancel()
+        run(starts)
+        subscriber?.finish(.failure(.cancelled(subscriber?.url)))
+        retireIfDone()
+        return subscriber != nil
+    }
+
+    func setPriority(_ priority: LoadPriority, of token: UInt64) {
+        state.withLock { $0.coordinator.setPriority(priority, of: token) }
+    }
+
+    func cancelAll() {
+        let records = state.withLock { state -> [Record] in
+            let ids = state.coordinator.closeAll().transfers
+            let records = ids.compactMap { state.records[$0] }
+            state.records = [:]
+            return records
+        }
+        for record in records {
+            record.transfer.cancel()
+            for (_, subscriber) in record.members.sorted(by: { $0.key < $1.key }) {
+                subscriber.finish(.failure(.cancelled(subscriber.url)))
+            }
+        }
+        retireIfDone()
+    }
+
+    func invalidate(cancelling: Bool) {
+        state.withLock { $0.isInvalidated = true }
+        if cancelling { cancelAll() }
+        retireIfDone()
+    }
+
+    // MARK: From transfers
+
+    func note(_ response: HTTPResponse, of id: UInt64) {
+        state.withLock { state in
+            guard var record = state.records.removeValue(forKey: id) else { return }
+            record.response = response
+            for subscriber in record.members.values { subscriber.note(response) }
+            state.records[id] = record
+        }
+    }
+
+    func report(_ progress: LoadProgress, of id: UInt64) {
+        let listeners = state.withLock { state -> [DownloadSubscriber] in
+            state.records[id]?.progress = progress
+            return state.records[id]?.members.values.filter(\.wantsProgress) ?? []
+        }
+        for listener in listeners { listener.post(progress) }
+    }
+
+    func finish(_ id: UInt64, _ result: Result<LoadedImageData, WebImageError>, metrics: DownloadMetrics) {
+        let (record, tokens, starts) = state.withLock { state -> (Record?, [UInt64], [Start]) in
+            let tokens = state.coordinator.close(id)
+            return (state.records.removeValue(forKey: id), tokens, Self.takeStarts(&state))
+        }
+        // The network first, then the callers.
+        run(starts)
+        for token in tokens { record?.members[token]?.finish(result, metrics: metrics) }
+        retireIfDone()
+    }
+
+    // MARK: Helpers
+
+    private static func takeStarts(_ state: inout State) -> [Start] {
+        var starts: [Start] = []
+        while let id = state.coordinator.scheduler.startNext() {
+            guard let transfer = state.records[id]?.transfer else { continue }
+            starts.append(Start(transfer: transfer, config: state.config, headers: state.headers))
+        }
+        return starts
+    }
+
+    private func run(_ starts: [Start]) {
+        for start in starts { start.transfer.begin(transport, config: start.config, headers: start.headers) }
+    }
+
+    private func retireIfDone() {
+        let isDone = state.withLock { $0.isInvalidated && $0.coordinator.transferCount == 0 }
+        if isDone { transport.invalidate() }
+    }
+
+    private static func problem(of request: ImageLoadRequest) -> WebImageError? {
+        guard serves(request.url), let host = request.url.host(), !host.isEmpty,
+            request.url.absoluteString.utf8.allSatisfy({ $0 > 32 && $0 != 127 })
+        else {
+            return WebImageError(.invalidURL, "the URL is not a well-formed http or https URL")
+        }
+        return request.additionalHeaders.fields.isEmpty ? nil : request.additionalHeaders.problem
+    }
+
+    /// Whether the URL's scheme is http or https.
+    static func serves(_ url: URL) -> Bool {
+        guard let scheme = url.scheme else { return false }
+        return scheme == "https" || scheme == "http" || ["http", "https"].contains(scheme.lowercased())
+    }
+}

@@ -1,0 +1,37 @@
+extension HTTPHeaders {
+    /// What is wrong with the first field that must not be sent, or nil: a name that is not a token, or a value with CR, LF or
+    /// NUL, which would let whoever gave it write fields, or a whole request, of his own.
+    var problem: WebImageError? {
+        for field in fields {
+            guard !field.name.isEmpty, field.name.utf8.allSatisfy(Self.isTokenByte) else {
+                return WebImageError(.invalidDownloadOperation, "a request field has an invalid name")
+            }
+            guard field.value.utf8.allSatisfy({ $0 != 0 && $0 != 10 && $0 != 13 }) else {
+                return WebImageError(
+                    .invalidDownloadOperation,
+                    "the request field \(field.name) has a line break or a zero byte in its value"
+                )
+            }
+        }
+        return nil
+    }
+
+    /// These fields, with those of `other` in place of fields of the same name.
+    func overlaid(with other: HTTPHeaders) -> HTTPHeaders {
+        guard !other.fields.isEmpty else { return self }
+        var result = self
+        for field in other.fields { result[field.name] = nil }
+        for field in other.fields { result.add(name: field.name, value: field.value) }
+        return result
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"):
+            true
+        default:
+            "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}

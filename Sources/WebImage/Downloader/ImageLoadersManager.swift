@@ -1,0 +1,64 @@
+public import FoundationEssentials
+
+/// The registered loaders; itself a loader that asks them, the one added last first.
+public final class ImageLoadersManager: ImageLoading {
+    /// The manager that everything uses unless told otherwise: http, https, file and data URLs.
+    public static let shared = ImageLoadersManager()
+
+    private let list: Lock<[any ImageLoading]>
+
+    /// A manager of the built-in loaders, or of those given, the last having the highest priority.
+    public init(loaders: [any ImageLoading]? = nil) { list = Lock(loaders ?? Self.builtIn) }
+
+    /// Data URLs, files, and ``WebImageDownloader/shared``.
+    public static var builtIn: [any ImageLoading] {
+        [DataURLImageLoader.shared, FileImageLoader.shared, WebImageDownloader.shared]
+    }
+
+    /// The loaders, the last having the highest priority.
+    public var loaders: [any ImageLoading] {
+        get { list.withLock { $0 } }
+        set { list.withLock { $0 = newValue } }
+    }
+
+    /// Adds a loader with the highest priority.
+    public func add(_ loader: any ImageLoading) { list.withLock { $0.append(loader) } }
+
+    /// Removes a loader.
+    public func remove(_ loader: any ImageLoading) { list.withLock { $0.removeAll { $0 === loader } } }
+
+    /// Whether any loader serves the URL.
+    public func canLoad(_ url: URL, options: WebImageOptions) -> Bool { loader(for: url, options: options) != nil }
+
+    /// Starts a load with the first loader that serves the URL; without one it completes at once with
+    /// ``WebImageError/Code/invalidURL``.
+    public func load(
+        _ request: ImageLoadRequest,
+        progress: @escaping @Sendable (LoadProgress) -> Void,
+        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    ) -> any ImageLoaderOperation {
+        guard let loader = loader(for: request.url, options: request.options) else {
+            let words = request.url.scheme.map { "no loader serves \($0) URLs" } ?? "the URL has no scheme"
+            completion(.failure(WebImageError(.invalidURL, words, url: request.url)))
+            return FinishedLoadOperation()
+        }
+        return loader.load(request, progress: progress, completion: completion)
+    }
+
+    /// What the loader of the URL says; true for an invalid URL that none serves.
+    public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool {
+        guard let loader = loader(for: url, options: []) else { return error.code == .invalidURL }
+        return loader.shouldBlockFailedURL(url, error: error)
+    }
+
+    private func loader(for url: URL, options: WebImageOptions) -> (any ImageLoading)? {
+        loaders.last { $0.canLoad(url, options: options) }
+    }
+}
+
+/// A load that ended before it began.
+final class FinishedLoadOperation: ImageLoaderOperation {
+    var isCancelled: Bool { false }
+    func cancel() {}
+    func setPriority(_ priority: LoadPriority) {}
+}

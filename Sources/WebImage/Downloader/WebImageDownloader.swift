@@ -1,0 +1,148 @@
+public import FoundationEssentials
+
+/// Downloads encoded pictures over http and https.
+///
+/// Callers that ask for the same URL with the same rights (cookies, certificates, header fields) share one transfer. At
+/// most ``WebImageDownloaderConfig/maxConcurrentDownloads`` run at once; the others wait by priority. All methods may be called
+/// from any thread and return at once. Every call has exactly one completion, on every path.
+public final class WebImageDownloader: ImageLoading {
+    /// The downloader that everything uses unless told otherwise; made from ``WebImageDownloaderConfig/default`` when it is
+    /// first used.
+    public static let shared = WebImageDownloader()
+
+    let core: DownloaderCore
+
+    /// A downloader with connections of its own.
+    public convenience init(config: WebImageDownloaderConfig = .default) {
+        self.init(config: config, transport: CurlTransport())
+    }
+
+    init(config: WebImageDownloaderConfig, transport: any HTTPTransport) {
+        core = DownloaderCore(config: config, transport: transport)
+    }
+
+    /// Cancels everything under way.
+    deinit { core.invalidate(cancelling: true) }
+
+    /// This downloader's own settings. Changes have effect as ``WebImageDownloaderConfig`` says.
+    public var config: WebImageDownloaderConfig {
+        get { core.config }
+        set { core.config = newValue }
+    }
+
+    /// While true, waiting downloads are not started; those that run go on.
+    public var isSuspended: Bool {
+        get { core.isSuspended }
+        set { core.isSuspended = newValue }
+    }
+
+    /// Transfers that run or wait.
+    public var currentDownloadCount: Int { core.transferCount }
+
+    /// Sets a header field of all requests that start afterwards; nil removes it. `User-Agent` and `Accept` are set by
+    /// default. Downloads fail with ``WebImageError/Code/invalidDownloadOperation`` while a field is set that must not be sent:
+    /// an invalid name, or a value with a line break or zero byte.
+    ///
+    /// Redirects take fields along to other hosts, except `Authorization` and `Cookie`.
+    public func setValue(_ value: String?, forHTTPHeaderField field: String) { core.setHeader(field, value) }
+
+    /// A header field of all requests.
+    public func value(forHTTPHeaderField field: String) -> String? { core.header(field) }
+
+    /// Cancels everything that runs or waits.
+    public func cancelAllDownloads() { core.cancelAll() }
+
+    /// Makes every later download fail with ``WebImageError/Code/invalidDownloadOperation`` and ends the network thread after
+    /// the last transfer.
+    ///
+    /// - Parameter cancelling: whether what runs or waits is cancelled; otherwise it goes on to its end.
+    ///
+    /// No effect on ``shared``.
+    public func invalidate(cancelling: Bool) {
+        guard self !== Self.shared else { return }
+        core.invalidate(cancelling: cancelling)
+    }
+
+    // MARK: Bytes
+
+    /// Downloads a picture's bytes.
+    ///
+    /// - Parameters:
+    ///   - options: `handleCookies`, `allowInvalidSSLCertificates`, `lowPriority` and `highPriority` are looked at.
+    ///   - progress: called on a background thread, in order; must be quick.
+    ///   - callbackQueue: where `completion` runs.
+    ///   - completion: called once. With ``WebImageError/Code/cancelled`` after a cancel.
+    @discardableResult
+    public func downloadData(
+        with url: URL,
+        options: WebImageOptions = [],
+        progress: (@Sendable (LoadProgress) -> Void)? = nil,
+        callbackQueue: CallbackQueue = .main,
+        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    ) -> WebImageDownloadToken {
+        start(ImageLoadRequest(url: url, options: options, priority: options.priority), progress: progress) { result in
+            callbackQueue.async { completion(result) }
+        }
+    }
+
+    /// Downloads a picture's bytes. Cancelling the task leaves the download.
+    ///
+    /// - Parameters:
+    ///   - options: `handleCookies`, `allowInvalidSSLCertificates`, `lowPriority` and `highPriority` are looked at.
+    ///   - progress: called on a background thread, in order, never after the return; must be quick.
+    /// - Throws: ``WebImageError`` of any code between 1000 and 2199.
+    public func downloadData(
+        with url: URL,
+        options: WebImageOptions = [],
+        progress: (@Sendable (LoadProgress) -> Void)? = nil
+    ) async throws(WebImageError) -> LoadedImageData {
+        let request = ImageLoadRequest(url: url, options: options, priority: options.priority)
+        return try await awaitOperation { completion in
+            self.start(request, progress: progress, completion: completion)
+        }
+    }
+
+    func start(
+        _ request: ImageLoadRequest,
+        stage: DownloadDecodeStage? = nil,
+        progress: (@Sendable (LoadProgress) -> Void)?,
+        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    ) -> WebImageDownloadToken {
+        let subscriber = DownloadSubscriber(url: request.url, onProgress: progress, completion: completion)
+        let id = core.subscribe(request, subscriber)
+        return WebImageDownloadToken(url: request.url, core: core, subscriber: subscriber, id: id, stage: stage)
+    }
+
+    // MARK: ImageLoading
+
+    /// Whether the scheme is http or https.
+    public func canLoad(_ url: URL, options: WebImageOptions) -> Bool { DownloaderCore.serves(url) }
+
+    /// Starts a load; `progress` and `completion` are called on the network thread and must be quick.
+    public func load(
+        _ request: ImageLoadRequest,
+        progress: @escaping @Sendable (LoadProgress) -> Void,
+        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    ) -> any ImageLoaderOperation {
+        start(request, progress: progress, completion: completion)
+    }
+
+    /// Whether another attempt could not end differently: the URL is invalid, its bytes are no picture, or the server's
+    /// certificate is refused.
+    ///
+    /// Nothing that may pass is blocked: connectivity, time limits, statuses, redirects; nor a limit, which may be raised.
+    public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool {
+        switch error.code {
+        case .invalidURL, .badImageData: true
+        default: CurlErrorMapping.isCertificateFailure(error)
+        }
+    }
+}
+
+extension WebImageOptions {
+    /// The priority that the options ask for; high wins over low.
+    var priority: LoadPriority {
+        if contains(.highPriority) { return .high }
+        return contains(.lowPriority) ? .low : .normal
+    }
+}

@@ -1,0 +1,96 @@
+/// In which order waiting downloads of one priority start.
+public enum WebImageDownloaderExecutionOrder: Int, Sendable, Hashable {
+    /// The oldest first.
+    case fifo = 0
+    /// The newest first.
+    case lifo = 1
+}
+
+/// How a ``WebImageDownloader`` works: its limits, times and credentials.
+///
+/// The downloader has its own copy. A change of ``maxConcurrentDownloads`` and ``executionOrder`` there has effect at once,
+/// of everything else for downloads that start afterwards.
+public struct WebImageDownloaderConfig: Sendable, Hashable {
+    /// The proxy that requests go through.
+    public enum Proxy: Sendable, Hashable {
+        /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say.
+        case environment
+        /// None, whatever the environment says.
+        case none
+        /// This one, for example `http://proxy.example:3128`.
+        case url(String)
+    }
+
+    private static let template = Lock(WebImageDownloaderConfig())
+
+    /// What downloaders start with that are made without a config; ``WebImageDownloader/shared`` too, if it is changed before
+    /// that is first used.
+    public static var `default`: WebImageDownloaderConfig {
+        get { template.withLock { $0 } }
+        set { template.withLock { $0 = newValue } }
+    }
+
+    /// At most this many downloads run at once. 6 by default; values below 1 count as 1.
+    public var maxConcurrentDownloads = 6
+    /// In which order waiting downloads of one priority start. The oldest first by default.
+    public var executionOrder: WebImageDownloaderExecutionOrder = .fifo
+
+    /// Seconds without any byte after which a connected download fails with ``WebImageError/Code/timedOut``; also the stretch
+    /// over which ``minimumBytesPerSecond`` is measured. 15 by default; 0 is read as 15.
+    public var downloadTimeout: Double = 15
+    /// Seconds for finding the host, connecting and the TLS handshake. 10 by default; 0 is read as 10.
+    public var connectTimeout: Double = 10
+    /// Seconds that a whole download may take, redirects included. 0, the default, is no limit: a big picture over a slow
+    /// line may take its time as long as ``minimumBytesPerSecond`` holds.
+    public var totalTimeout: Double = 0
+    /// A download that brings less than this on average over ``downloadTimeout`` fails with
+    /// ``WebImageError/Code/timedOut``, so that a server that sends a byte a second cannot hold it for ever. 100 by
+    /// default; 0 is no limit.
+    public var minimumBytesPerSecond = 100
+
+    /// The least growth, as a part of the whole (0...1), between two reports of progress. 0, the default, reports every
+    /// arrival. Downloads of unknown size report every arrival.
+    public var minimumProgressInterval: Double = 0
+
+    /// What the server's and the proxy's challenges (Basic, Digest) are answered with; wins over ``username`` and
+    /// ``password``. Never sent to another host after a redirect. Nil by default.
+    public var urlCredential: WebImageCredential?
+    /// The user name, if there is no ``urlCredential``.
+    public var username: String?
+    /// The password, if there is no ``urlCredential``.
+    public var password: String?
+
+    /// Statuses that are accepted; others fail with ``WebImageError/Code/invalidDownloadStatusCode``. 200..<300 by
+    /// default; nil accepts all. A 304 always fails with ``WebImageError/Code/cacheNotModified``.
+    public var acceptableStatusCodes: RangeSet<Int>? = RangeSet(200..<300)
+    /// Content types that are accepted, in lower case and without parameters; others fail with
+    /// ``WebImageError/Code/invalidDownloadContentType``. Nil, the default, accepts all; so does a response without type.
+    public var acceptableContentTypes: Set<String>?
+
+    /// Most bytes of a body, on the wire as well as with its content coding undone. 64 MiB by default. More is
+    /// ``WebImageError/Code/limitExceeded``, before anything is received if the response announces it.
+    public var maximumResponseByteCount = 64 << 20
+    /// Most bytes of all response heads of a download. 64 KiB by default.
+    public var maximumResponseHeaderByteCount = 64 << 10
+    /// Most fields in all response heads of a download. 250 by default.
+    public var maximumResponseHeaderCount = 250
+    /// Most redirects. 10 by default; more are ``WebImageError/Code/badRedirect``.
+    public var maximumRedirectCount = 10
+    /// Whether a redirect from https to http is followed. False by default: it fails with
+    /// ``WebImageError/Code/badRedirect``. Redirects to anything but http and https always fail.
+    public var allowsInsecureRedirects = false
+
+    /// The proxy. The environment's by default.
+    public var proxy: Proxy = .environment
+    /// A PEM file of certificate authorities to trust in place of the system's. Nil by default.
+    public var certificateAuthorityFile: String?
+
+    /// The defaults.
+    public init() {}
+
+    var credential: WebImageCredential? {
+        if let urlCredential { return urlCredential }
+        guard let username, let password else { return nil }
+        return WebImageCredential(user: username, password: password)
+    }
+}

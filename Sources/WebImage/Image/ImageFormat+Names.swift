@@ -1,0 +1,170 @@
+/// The names a format goes by. The first of several extensions or types is the one to write, the others are read.
+private struct FormatNames: Sendable {
+    let format: ImageFormat
+    let name: String
+    let extensions: [String]
+    let mimeTypes: [String]
+    let typeIdentifiers: [String]
+
+    static let all: [FormatNames] = [
+        FormatNames(
+            format: .jpeg,
+            name: "JPEG",
+            extensions: ["jpg", "jpeg", "jpe", "jfif", "pjpeg", "pjp"],
+            mimeTypes: ["image/jpeg", "image/jpg", "image/pjpeg"],
+            typeIdentifiers: ["public.jpeg"]
+        ),
+        FormatNames(
+            format: .png,
+            name: "PNG",
+            extensions: ["png", "apng"],
+            mimeTypes: ["image/png", "image/apng", "image/x-png", "image/vnd.mozilla.apng"],
+            typeIdentifiers: ["public.png"]
+        ),
+        FormatNames(
+            format: .gif,
+            name: "GIF",
+            extensions: ["gif"],
+            mimeTypes: ["image/gif"],
+            typeIdentifiers: ["com.compuserve.gif"]
+        ),
+        FormatNames(
+            format: .tiff,
+            name: "TIFF",
+            extensions: ["tiff", "tif"],
+            mimeTypes: ["image/tiff", "image/tiff-fx"],
+            typeIdentifiers: ["public.tiff"]
+        ),
+        FormatNames(
+            format: .webp,
+            name: "WebP",
+            extensions: ["webp"],
+            mimeTypes: ["image/webp", "image/x-webp"],
+            typeIdentifiers: ["org.webmproject.webp"]
+        ),
+        FormatNames(
+            format: .heic,
+            name: "HEIC",
+            extensions: ["heic", "heics"],
+            mimeTypes: ["image/heic", "image/heic-sequence"],
+            typeIdentifiers: ["public.heic", "public.heics"]
+        ),
+        FormatNames(
+            format: .heif,
+            name: "HEIF",
+            extensions: ["heif", "heifs", "hif"],
+            mimeTypes: ["image/heif", "image/heif-sequence"],
+            typeIdentifiers: ["public.heif"]
+        ),
+        FormatNames(
+            format: .pdf,
+            name: "PDF",
+            extensions: ["pdf"],
+            mimeTypes: ["application/pdf", "application/x-pdf"],
+            typeIdentifiers: ["com.adobe.pdf"]
+        ),
+        FormatNames(
+            format: .svg,
+            name: "SVG",
+            extensions: ["svg"],
+            mimeTypes: ["image/svg+xml", "image/svg"],
+            typeIdentifiers: ["public.svg-image"]
+        ),
+        FormatNames(
+            format: .bmp,
+            name: "BMP",
+            extensions: ["bmp", "dib"],
+            mimeTypes: ["image/bmp", "image/x-ms-bmp", "image/x-bmp"],
+            typeIdentifiers: ["com.microsoft.bmp"]
+        ),
+        FormatNames(
+            format: .raw,
+            name: "RAW",
+            extensions: ["raw", "dng", "cr2", "cr3", "nef", "arw", "orf", "rw2", "raf", "pef", "srw"],
+            mimeTypes: ["image/x-dcraw", "image/x-adobe-dng", "image/x-canon-cr2", "image/x-nikon-nef"],
+            typeIdentifiers: [
+                "public.camera-raw-image", "com.adobe.raw-image", "com.nikon.raw-image", "com.canon.cr2-raw-image",
+                "com.canon.cr3-raw-image", "com.sony.arw-raw-image", "com.fuji.raw-image",
+                "com.olympus.raw-image", "com.panasonic.rw2-raw-image", "com.pentax.raw-image",
+            ]
+        ),
+        FormatNames(
+            format: .avif,
+            name: "AVIF",
+            extensions: ["avif", "avifs"],
+            mimeTypes: ["image/avif", "image/avif-sequence"],
+            typeIdentifiers: ["public.avif"]
+        ),
+        FormatNames(
+            format: .jpegXL,
+            name: "JPEG XL",
+            extensions: ["jxl"],
+            mimeTypes: ["image/jxl"],
+            typeIdentifiers: ["public.jpeg-xl"]
+        ),
+        FormatNames(
+            format: .ico,
+            name: "ICO",
+            extensions: ["ico", "cur"],
+            mimeTypes: ["image/vnd.microsoft.icon", "image/x-icon", "image/ico"],
+            typeIdentifiers: ["com.microsoft.ico", "com.microsoft.cur"]
+        ),
+    ]
+
+    static let byFormat = Dictionary(uniqueKeysWithValues: all.map { ($0.format, $0) })
+    static let byExtension = index(\.extensions)
+    static let byMIMEType = index(\.mimeTypes)
+    static let byTypeIdentifier = index(\.typeIdentifiers)
+
+    private static func index(_ names: (FormatNames) -> [String]) -> [String: ImageFormat] {
+        var table: [String: ImageFormat] = [:]
+        for entry in all {
+            for name in names(entry) { table[name] = entry.format }
+        }
+        return table
+    }
+}
+
+extension ImageFormat {
+    /// The format that files of this extension hold, ``undefined`` if none is known.
+    ///
+    /// - Parameter fileExtension: with or without the dot, in any case.
+    public init(fileExtension: String) {
+        let name = fileExtension.hasPrefix(".") ? fileExtension.dropFirst() : Substring(fileExtension)
+        self = FormatNames.byExtension[name.lowercased()] ?? .undefined
+    }
+
+    /// The format of a MIME type, ``undefined`` if none is known.
+    ///
+    /// - Parameter mimeType: in any case; parameters after a semicolon are ignored.
+    public init(mimeType: String) {
+        let type = mimeType.prefix { $0 != ";" }
+        let name = type.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
+        self = FormatNames.byMIMEType[name.lowercased()] ?? .undefined
+    }
+
+    /// The format of a uniform type identifier such as `public.jpeg`, ``undefined`` if none is known.
+    ///
+    /// A camera maker's raw identifier (`com.nikon.raw-image`) is ``raw``.
+    public init(typeIdentifier: String) {
+        let name = typeIdentifier.lowercased()
+        self = FormatNames.byTypeIdentifier[name] ?? (name.hasSuffix("raw-image") ? .raw : .undefined)
+    }
+
+    /// The usual extension of files of this format, without the dot; nil when the format is not known.
+    public var fileExtension: String? { FormatNames.byFormat[self]?.extensions.first }
+
+    /// The registered MIME type; `application/octet-stream` when the format is not known.
+    public var mimeType: String { FormatNames.byFormat[self]?.mimeTypes.first ?? "application/octet-stream" }
+
+    /// The uniform type identifier; `public.image` when the format is not known.
+    public var typeIdentifier: String { FormatNames.byFormat[self]?.typeIdentifiers.first ?? "public.image" }
+}
+
+extension ImageFormat: CustomStringConvertible {
+    /// The name of the format, such as `JPEG`.
+    public var description: String {
+        if self == .undefined { return "undefined" }
+        return FormatNames.byFormat[self]?.name ?? "format \(rawValue)"
+    }
+}

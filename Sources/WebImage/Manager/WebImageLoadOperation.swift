@@ -1,0 +1,92 @@
+public import FoundationEssentials
+
+/// One load of one caller.
+///
+/// Its completion is called exactly once, on the callback queue, whatever happens: the picture, an error, or
+/// ``WebImageError/Code/cancelled``.
+public final class WebImageLoadOperation: WebImageOperation {
+    typealias Completion = @Sendable (Result<WebImageResult, WebImageError>) -> Void
+
+    private struct State {
+        var completion: Completion?
+        var subscription: UInt64?
+        var isCancelled = false
+        var onEnd: (@Sendable () -> Void)?
+    }
+
+    /// What is being loaded; nil if the caller's string was no URL.
+    public let url: URL?
+    private let callbackQueue: CallbackQueue
+    private let pipeline: Pipeline
+    private let state: Lock<State>
+
+    init(url: URL?, callbackQueue: CallbackQueue, pipeline: Pipeline, completion: @escaping Completion) {
+        self.url = url
+        self.callbackQueue = callbackQueue
+        self.pipeline = pipeline
+        state = Lock(State(completion: completion))
+    }
+
+    /// Whether ``cancel()`` came before the end.
+    public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Whether the completion has still to be called.
+    var isRunning: Bool { state.withLock { $0.completion != nil } }
+
+    /// Gives the load up: its completion is called now (on the callback queue) with ``WebImageError/Code/cancelled``.
+    /// Work that nobody else waits for stops.
+    public func cancel() {
+        let subscription = state.withLock { state -> UInt64? in
+            guard state.completion != nil else { return nil }
+            state.isCancelled = true
+            defer { state.subscription = nil }
+            return state.subscription
+        }
+        if let subscription { pipeline.unsubscribe(subscription) }
+        end(.failure(.cancelled(url)))
+    }
+
+    /// Makes the load more or less urgent while it runs.
+    public func setPriority(_ priority: LoadPriority) {
+        if let subscription = state.withLock({ $0.subscription }) { pipeline.setPriority(priority, of: subscription) }
+    }
+
+    /// Called once when the load has ended, before the completion.
+    func onEnd(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onEnd = body } }
+
+    /// Begins shared work in the name of this load; gives it up again if the load was cancelled meanwhile.
+    func subscribe(
+        to work: any Work,
+        priority: LoadPriority,
+        progress: (@Sendable (LoadProgress) -> Void)?,
+        completion: @escaping @Sendable (WorkResult) -> Void
+    ) {
+        let subscription = pipeline.subscribe(
+            to: work,
+            priority: priority,
+            progress: progress,
+            completion: completion
+        )
+        guard let subscription else { return }
+        let isOver = state.withLock { state -> Bool in
+            state.subscription = subscription
+            return state.completion == nil
+        }
+        if isOver { pipeline.unsubscribe(subscription) }
+    }
+
+    /// Ends the load, the first time it is called.
+    func end(_ result: Result<WebImageResult, WebImageError>) {
+        let (completion, onEnd) = state.withLock { state -> (Completion?, (@Sendable () -> Void)?) in
+            defer {
+                state.completion = nil
+                state.onEnd = nil
+                state.subscription = nil
+            }
+            return (state.completion, state.onEnd)
+        }
+        guard let completion else { return }
+        onEnd?()
+        callbackQueue.async { completion(result) }
+    }
+}

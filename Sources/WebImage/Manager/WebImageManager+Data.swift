@@ -1,0 +1,84 @@
+public import FoundationEssentials
+
+extension WebImageManager {
+    /// The original bytes of a URL, from the disk cache if they are there, else from the loader, without decoding them.
+    /// Shares a download with loads of the same picture. Bytes that come from the loader are not stored, because nothing
+    /// has shown yet that they are a picture.
+    ///
+    /// - Throws: ``WebImageError``; ``WebImageError/Code/cancelled`` when the task is cancelled.
+    public func data(
+        with url: URL,
+        options: WebImageOptions = [],
+        context: WebImageContext? = nil
+    ) async throws(WebImageError) -> Data {
+        if !options.contains(.retryFailed), isBlocked(url) { throw .blacklisted(url) }
+        let key = originalKey(for: url, context: context)
+        let work = recipe(url: url, originalKey: key, resultKey: key, options: options, context: context).decode.data
+        let pipeline = pipeline
+        let request = DataRequest()
+        let result = await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                let late = request.begin(continuation) { end in
+                    pipeline.subscribe(to: work, priority: options.loadPriority, completion: end)
+                }
+                if let late { pipeline.unsubscribe(late) }
+            }
+        } onCancel: {
+            request.cancel(.cancelled(url)) { pipeline.unsubscribe($0) }
+        }
+        switch result {
+        case .success(.data(let original)): return original.entry.data
+        case .success: throw WebImageError(.badImageData, "the load brought no data", url: url)
+        case .failure(let error): throw error.with(url: url)
+        }
+    }
+}
+
+/// Resumes a continuation once, whichever of result and cancel comes first.
+private final class DataRequest: Sendable {
+    private struct State {
+        var continuation: UnsafeContinuation<WorkResult, Never>?
+        var subscription: UInt64?
+        var cancellation: WebImageError?
+    }
+
+    private let state = Lock(State())
+
+    /// Returns the subscription if the request ended while it was made, for the caller to give up.
+    func begin(
+        _ continuation: UnsafeContinuation<WorkResult, Never>,
+        _ subscribe: (@escaping @Sendable (WorkResult) -> Void) -> UInt64?
+    ) -> UInt64? {
+        let cancellation = state.withLock { state -> WebImageError? in
+            if state.cancellation == nil { state.continuation = continuation }
+            return state.cancellation
+        }
+        if let cancellation {
+            continuation.resume(returning: .failure(cancellation))
+            return nil
+        }
+        let subscription = subscribe { [self] in end($0) }
+        return state.withLock { state in
+            guard state.continuation != nil else { return subscription }
+            state.subscription = subscription
+            return nil
+        }
+    }
+
+    func cancel(_ error: WebImageError, _ unsubscribe: (UInt64) -> Void) {
+        let subscription = state.withLock { state in
+            state.cancellation = error
+            return state.subscription
+        }
+        if let subscription { unsubscribe(subscription) }
+        end(.failure(error))
+    }
+
+    private func end(_ result: WorkResult) {
+        let continuation = state.withLock { state in
+            defer { state.continuation = nil }
+            return state.continuation
+        }
+        continuation?.resume(returning: result)
+    }
+}

@@ -1,0 +1,38 @@
+public import FoundationEssentials
+
+extension WebImageManager {
+    /// The key under which the original of `url` lies in the caches; empty if the key filter gives none.
+    public func cacheKey(for url: URL) -> String { originalKey(for: url, context: nil) ?? "" }
+
+    /// The key under which the result of a load with `context` lies in the caches: that of the original, with a suffix for
+    /// a thumbnail size and one for a transformer. Empty if the key filter gives none.
+    public func cacheKey(for url: URL, context: WebImageContext?) -> String {
+        guard let original = originalKey(for: url, context: context) else { return "" }
+        return resultKey(for: original, context: context)
+    }
+
+    func originalKey(for url: URL, context: WebImageContext?) -> String? {
+        guard let filter = context?.cacheKeyFilter ?? cacheKeyFilter else { return url.absoluteString }
+        return filter.cacheKey(for: url)
+    }
+
+    func resultKey(for originalKey: String, context: WebImageContext?) -> String {
+        var key = originalKey
+        if let size = context?.thumbnailPixelSize, size.isUsable {
+            let preserves = context?.preserveAspectRatio ?? true
+            key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: preserves)
+        }
+        if let transformer = transformer(for: context) {
+            key = CacheKeys.transformed(key, by: transformer.transformerKey)
+        }
+        return key
+    }
+
+    func transformer(for context: WebImageContext?) -> (any ImageTransformer)? {
+        switch context?.imageTransformer {
+        case nil, .inherited?: transformer
+        case .some(.none): nil
+        case .transformer(let transformer)?: transformer
+        }
+    }
+}

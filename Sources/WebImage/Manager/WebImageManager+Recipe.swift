@@ -1,0 +1,72 @@
+import FoundationEssentials
+
+extension WebImageManager {
+    /// Resolves everything that decides how the image is got.
+    func recipe(
+        url: URL,
+        originalKey: String?,
+        resultKey: String?,
+        options: WebImageOptions,
+        context: WebImageContext?
+    ) -> LoadRecipe {
+        let cache = context?.imageCache ?? imageCache
+        let originalCache = context?.originalImageCache ?? cache
+        let asksCaches = !options.contains(.fromLoaderOnly)
+        let isOriginal = originalKey == resultKey && cache === originalCache
+        let query = asksCaches ? context?.queryCacheType ?? .all : .none
+        var originalQuery = asksCaches ? context?.originalQueryCacheType ?? .disk : .none
+        // One key, one lookup: what is said of the result holds for an original that is the result.
+        if isOriginal { originalQuery = ImageCacheType(memory: false, disk: query.includesDisk) }
+        let originalStore = context?.originalStoreCacheType ?? .disk
+        let load = LoadWork(
+            url: url,
+            loader: context?.imageLoader ?? imageLoader,
+            options: options.intersection(.affectingRequest)
+        )
+        let data = DataWork(
+            cache: originalCache,
+            cacheKey: originalKey,
+            queriesDisk: originalQuery.includesDisk,
+            storesDisk: originalStore.includesDisk,
+            load: options.contains(.fromCacheOnly) ? nil : load
+        )
+        return LoadRecipe(
+            decode: DecodeWork(
+                data: data,
+                coder: context?.imageCoder ?? ImageCodersManager.shared,
+                options: decodeOptions(for: originalKey ?? url.absoluteString, options: options, context: context)
+            ),
+            chain: transformer(for: context).map { PipelineTransformer([$0]).flattened } ?? [],
+            cacheKey: resultKey,
+            cache: cache,
+            queriesMemory: query.includesMemory,
+            queriesDisk: query.includesDisk,
+            queriesOriginalMemory: originalQuery.includesMemory,
+            store: context?.storeCacheType ?? .all,
+            storesOriginalInMemory: originalStore.includesMemory,
+            encodeOptions: context?.encodeOptions ?? ImageEncodeOptions()
+        )
+    }
+
+    /// The decode options of a load. Size options come from the context alone, because only those are part of the key: a
+    /// scaled image must never lie under the key of the whole one.
+    func decodeOptions(
+        for key: String,
+        options: WebImageOptions,
+        context: WebImageContext?
+    ) -> ImageDecodeOptions {
+        var result = ImageDecodeOptions(context ?? WebImageContext(), options: options, key: key)
+        result.thumbnailPixelSize = context?.thumbnailPixelSize.flatMap { $0.isUsable ? $0 : nil }
+        result.preserveAspectRatio = context?.preserveAspectRatio ?? true
+        return result
+    }
+}
+
+extension Image {
+    /// Whether an image from memory serves a load with this byte limit (0 for none): one that was decoded with a lower
+    /// limit is not the picture that the load means, though both have the same key.
+    func serves(scaleDownLimitBytes limit: Int) -> Bool {
+        let own = metadata.scaleDownLimitBytes
+        return own == 0 || (limit > 0 && limit <= own)
+    }
+}

@@ -1,0 +1,19 @@
+extension LoadRecipe {
+    /// The loader, if one may be asked.
+    var loader: (any ImageLoading)? { decode.data.load?.loader }
+
+    /// Reads, decodes and transforms what lies on disk on the caller's thread; nil if there is nothing usable.
+    func imageFromDiskSync() -> PipelineImage? {
+        if queriesDerivedDisk, let cacheKey, let entry = cache.diskEntry(forKey: cacheKey),
+            let image = decodeDerived(entry)
+        {
+            return image
+        }
+        let data = decode.data
+        guard data.queriesDisk, let originalKey, let entry = data.cache.diskEntry(forKey: originalKey),
+            let image = try? decode.decoded(OriginalData(entry: entry, source: .disk)),
+            let result = try? transformed(image)
+        else { return nil }
+        return stored(result)
+    }
+}

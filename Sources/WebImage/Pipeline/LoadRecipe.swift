@@ -1,0 +1,112 @@
+/// Everything that decides how one image is got, resolved from a URL, options, context and the manager's parts.
+struct LoadRecipe: Sendable {
+    var decode: DecodeWork
+    var chain: [any ImageTransformer]
+    /// The key of the result; nil when the caches take no part.
+    var cacheKey: String?
+    var cache: any ImageCaching
+    var queriesMemory: Bool
+    var queriesDisk: Bool
+    var queriesOriginalMemory: Bool
+    var store: ImageCacheType
+    var storesOriginalInMemory: Bool
+    var encodeOptions: ImageEncodeOptions
+
+    var originalKey: String? { decode.data.cacheKey }
+    /// Whether the result is the original itself, and not a thumbnail or transformed.
+    var isOriginal: Bool { cacheKey == originalKey }
+    /// Whether to look on disk for the result as it was stored. The original is looked for by ``DataWork``.
+    var queriesDerivedDisk: Bool { queriesDisk && !(isOriginal && decode.data.queriesDisk) }
+
+    /// The memory that may hold results of shorter chains.
+    var prefixMemory: (cache: any ImageCaching, baseKey: String)? {
+        guard queriesMemory, let originalKey else { return nil }
+        guard decode.options.isThumbnail, let size = decode.options.thumbnailPixelSize else {
+            return (cache, originalKey)
+        }
+        let preserves = decode.options.preserveAspectRatio
+        return (cache, CacheKeys.thumbnail(originalKey, size: size, preserveAspectRatio: preserves))
+    }
+
+    /// The result, if it lies in memory.
+    func memoryHit() -> PipelineImage? {
+        guard queriesMemory, let cacheKey, let image = cache.memoryImage(forKey: cacheKey),
+            image.serves(scaleDownLimitBytes: decode.options.scaleDownLimitBytes)
+        else { return nil }
+        return PipelineImage(image: image, source: .memory, stores: StoreGroup())
+    }
+
+    /// The original at full size, if it lies in memory, may be used and is of use.
+    func originalMemoryHit() -> PipelineImage? {
+        guard queriesOriginalMemory, !chain.isEmpty, !decode.options.isThumbnail, let originalKey,
+            let image = decode.data.cache.memoryImage(forKey: originalKey),
+            image.serves(scaleDownLimitBytes: decode.options.scaleDownLimitBytes)
+        else { return nil }
+        return PipelineImage(image: image, source: .memory, stores: StoreGroup())
+    }
+
+    /// The image of an entry that was stored under the result's own key; nil if it is no picture.
+    func decodeDerived(_ entry: CachedImageData) -> PipelineImage? {
+        var options = decode.options
+        if !isOriginal { options.thumbnailPixelSize = nil }
+        guard var image = try? decode.coder.decode(entry.data, options: options) else { return nil }
+        var metadata = image.metadata
+        metadata.isThumbnail = decode.options.isThumbnail
+        metadata.isTransformed = !chain.isEmpty
+        image = image.with(metadata: metadata, extendedData: entry.extendedData)
+        if let cacheKey, store.includesMemory {
+            cache.store(image, data: nil, forKey: cacheKey, to: .memory, encodeOptions: encodeOptions, completion: nil)
+        }
+        return PipelineImage(image: image, data: entry.data, source: .disk, stores: StoreGroup())
+    }
+
+    /// Applies the whole chain.
+    func transformed(_ input: PipelineImage) throws(WebImageError) -> PipelineImage {
+        var image = input
+        for transformer in chain { image = try image.transformed(by: transformer) }
+        return image
+    }
+
+    /// Starts the writes that the result calls for.
+    func stored(_ image: PipelineImage) -> PipelineImage {
+        var image = image
+        let group = StoreGroup()
+        group.enter()
+        image.stores.whenDone { group.leave() }
+        if storesOriginalInMemory, !isOriginal, let original = image.original, let originalKey {
+            decode.data.cache.store(
+                original,
+                data: nil,
+                forKey: originalKey,
+                to: .memory,
+                encodeOptions: encodeOptions,
+                completion: nil
+            )
+        }
+        // On disk nothing tells a result that a byte limit made smaller from one of the whole picture.
+        let isLimited = image.image.metadata.scaleDownLimitBytes > 0 && !isOriginal
+        let target = ImageCacheType(
+            memory: store.includesMemory,
+            disk: store.includesDisk && !isOnDisk(image) && !isLimited
+        )
+        if let cacheKey, target != .none {
+            group.enter()
+            cache.store(
+                image.image,
+                data: image.data,
+                forKey: cacheKey,
+                to: target,
+                encodeOptions: encodeOptions
+            ) { group.leave() }
+        }
+        image.stores = group
+        image.original = nil
+        return image
+    }
+
+    /// Whether the bytes of the result lie on disk already, or are being written there as the original.
+    private func isOnDisk(_ image: PipelineImage) -> Bool {
+        guard isOriginal, cache === decode.data.cache else { return false }
+        return image.source == .disk || decode.data.storesDisk
+    }
+}

@@ -1,0 +1,56 @@
+/// Counts writes that are under way and tells those who want to wait for them.
+final class StoreGroup: Sendable {
+    private struct State {
+        var pending = 0
+        var waiters: [@Sendable () -> Void] = []
+    }
+
+    private let state = Lock(State())
+
+    /// One more write.
+    func enter() { state.withLock { $0.pending += 1 } }
+
+    /// One write has ended.
+    func leave() {
+        let ready = state.withLock { state -> [@Sendable () -> Void] in
+            state.pending -= 1
+            guard state.pending == 0 else { return [] }
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in ready { waiter() }
+    }
+
+    /// Calls `body` when no write is under way: at once, or on the thread that ends the last.
+    func whenDone(_ body: @escaping @Sendable () -> Void) {
+        let isDone = state.withLock { state -> Bool in
+            guard state.pending > 0 else { return true }
+            state.waiters.append(body)
+            return false
+        }
+        if isDone { body() }
+    }
+}
+
+/// Stores the original bytes the first time it is asked to, however many decodes they go through.
+final class StoreOnce: Sendable {
+    private let body: Lock<(@Sendable (StoreGroup) -> Void)?>
+    private let group = StoreGroup()
+
+    /// - Parameter body: starts the write and ends it with `leave()` of the group, which has been entered for it.
+    init(_ body: @escaping @Sendable (StoreGroup) -> Void) { self.body = Lock(body) }
+
+    /// Starts the write if it has not been started.
+    func start() {
+        let first = body.withLock { body -> (@Sendable (StoreGroup) -> Void)? in
+            defer { body = nil }
+            return body
+        }
+        guard let first else { return }
+        group.enter()
+        first(group)
+    }
+
+    /// Calls `body` when the write, if it was started, has ended.
+    func whenDone(_ body: @escaping @Sendable () -> Void) { group.whenDone(body) }
+}

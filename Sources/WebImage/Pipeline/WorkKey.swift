@@ -1,0 +1,51 @@
+/// Names a piece of shared work: two loads whose keys are equal at a level share the work of that level.
+enum WorkKey: Hashable, Sendable {
+    /// Reading an entry of a disk cache.
+    case diskRead(cache: ObjectIdentifier, key: String)
+    /// Getting bytes from a loader.
+    case load(LoadKey)
+    /// Getting the original bytes, from disk or from a loader.
+    case data(DataKey)
+    /// Making an image of the original bytes.
+    case decode(DecodeKey)
+    /// Applying the first transformers of a chain, by their keys.
+    case transform(DecodeKey, chain: [String])
+    /// Getting the image that callers asked for, stored where they want it.
+    case result(ResultKey)
+
+    struct LoadKey: Hashable, Sendable {
+        var url: String
+        var loader: ObjectIdentifier
+        /// The options that change what is sent.
+        var options: WebImageOptions
+    }
+
+    struct DataKey: Hashable, Sendable {
+        /// Nil when the caches must not be asked or the key filter gave none.
+        var cacheKey: String?
+        var cache: ObjectIdentifier
+        var queriesDisk: Bool
+        var storesDisk: Bool
+        /// Nil when only the caches may be asked.
+        var load: LoadKey?
+    }
+
+    struct DecodeKey: Hashable, Sendable {
+        var data: DataKey
+        var coder: ObjectIdentifier
+        var options: ImageDecodeOptions
+    }
+
+    struct ResultKey: Hashable, Sendable {
+        var decode: DecodeKey
+        var chain: [String]
+        var cacheKey: String?
+        var cache: ObjectIdentifier
+        var queriesMemory: Bool
+        var queriesDisk: Bool
+        var queriesOriginalMemory: Bool
+        var store: ImageCacheType
+        var storesOriginalInMemory: Bool
+        var encodeOptions: ImageEncodeOptions
+    }
+}

@@ -1,0 +1,36 @@
+import FoundationEssentials
+
+/// What a piece of shared work ends with.
+enum WorkOutput: Sendable {
+    case diskEntry(CachedImageData?)
+    case loaded(LoadedImageData, ByteReservation)
+    case data(OriginalData)
+    case image(PipelineImage)
+}
+
+typealias WorkResult = Result<WorkOutput, WebImageError>
+
+/// The original bytes of a picture, and the duty to store them once they have proved to be a picture.
+struct OriginalData: Sendable {
+    var entry: CachedImageData
+    /// Where the bytes came from: `.disk`, or `.none` for a loader.
+    var source: ImageCacheType
+    var loaded: LoadedImageData?
+    /// Stores the bytes on disk the first time it is called; nil when they are not to be stored.
+    var store: StoreOnce?
+    /// Counts the bytes against the pipeline's bound on undecoded data as long as it lives.
+    var reservation: ByteReservation?
+}
+
+/// An image on its way to the callers.
+struct PipelineImage: Sendable {
+    var image: Image
+    /// The encoded bytes of just this image; nil for one that was scaled or transformed.
+    var data: Data?
+    /// The untransformed picture at full size, as long as it may still have to be stored.
+    var original: Image?
+    var source: ImageCacheType
+    var loaded: LoadedImageData?
+    /// Ends when everything has been written to the caches.
+    var stores: StoreGroup
+}

@@ -1,0 +1,14 @@
+/// Reads an entry of a disk cache, once for all who ask at the same time.
+struct DiskReadWork: Work {
+    let cache: any ImageCaching
+    let cacheKey: String
+
+    var key: WorkKey { .diskRead(cache: ObjectIdentifier(cache), key: cacheKey) }
+
+    func start(_ job: WorkJob) {
+        let operation = cache.queryDisk(forKey: cacheKey, priority: job.priority) { entry in
+            job.finish(.success(.diskEntry(entry)))
+        }
+        job.hold(WorkJob.Handle(cancel: { operation.cancel() }, setPriority: { _ in }))
+    }
+}

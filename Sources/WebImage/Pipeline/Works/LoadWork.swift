@@ -1,0 +1,51 @@
+import FoundationEssentials
+
+/// Gets the bytes of a URL from a loader, when the gate has room.
+struct LoadWork: Work {
+    let url: URL
+    let loader: any ImageLoading
+    /// Only those that change what is sent; see ``WebImageOptions/affectingRequest``.
+    let options: WebImageOptions
+
+    var loadKey: WorkKey.LoadKey {
+        WorkKey.LoadKey(url: url.absoluteString, loader: ObjectIdentifier(loader), options: options)
+    }
+    var key: WorkKey { .load(loadKey) }
+
+    func start(_ job: WorkJob) {
+        let gate = job.pipeline.gate
+        let ticket = gate.pass(priority: job.priority) { admission in
+            guard !job.isCancelled else { return }
+            let admission = Lock<ByteReservation?>(admission)
+            let request = ImageLoadRequest(url: url, options: options, priority: job.priority)
+            let operation = loader.load(request) { progress in
+                job.report(progress)
+            } completion: { result in
+                job.finish(
+                    result.map { .loaded($0, gate.reserve($0.data.count)) }.mapError { $0.with(url: url) }
+                )
+                // Given back after the bytes are counted, so that the gate does not open in between.
+                let ended = admission.withLock { admission in
+                    defer { admission = nil }
+                    return admission
+                }
+                withExtendedLifetime(ended) {}
+            }
+            job.hold(
+                WorkJob.Handle(
+                    cancel: { operation.cancel() },
+                    setPriority: { operation.setPriority($0) }
+                )
+            )
+        }
+        guard let ticket else { return }
+        job.holdUnlessHolding(
+            WorkJob.Handle(cancel: { ticket.cancel() }, setPriority: { ticket.setPriority($0) })
+        )
+    }
+}
+
+extension WebImageOptions {
+    /// The options that change what a loader sends or accepts, and so which loads can be one.
+    static let affectingRequest: WebImageOptions = [.handleCookies, .allowInvalidSSLCertificates]
+}

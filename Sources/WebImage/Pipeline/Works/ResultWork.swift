@@ -1,0 +1,63 @@
+/// Gets the image that callers asked for: from the caches under its own key, else made from the original; and stores it.
+struct ResultWork: Work {
+    let recipe: LoadRecipe
+
+    var key: WorkKey {
+        .result(
+            WorkKey.ResultKey(
+                decode: recipe.decode.decodeKey,
+                chain: recipe.chain.map(\.transformerKey),
+                cacheKey: recipe.cacheKey,
+                cache: ObjectIdentifier(recipe.cache),
+                queriesMemory: recipe.queriesMemory,
+                queriesDisk: recipe.queriesDisk,
+                queriesOriginalMemory: recipe.queriesOriginalMemory,
+                store: recipe.store,
+                storesOriginalInMemory: recipe.storesOriginalInMemory,
+                encodeOptions: recipe.encodeOptions
+            )
+        )
+    }
+
+    func start(_ job: WorkJob) {
+        // Between the caller's look into memory and now, another load may have put the image there.
+        if let hit = recipe.memoryHit() { return job.finish(.success(.image(hit))) }
+        guard recipe.queriesDerivedDisk, let cacheKey = recipe.cacheKey else { return make(job) }
+        job.require(DiskReadWork(cache: recipe.cache, cacheKey: cacheKey)) { result in
+            if case .success(.diskEntry(let entry?)) = result { decodeDerived(entry, job) } else { make(job) }
+        }
+    }
+
+    /// Decodes what was stored under the result's own key; if that is no picture, makes the result anew.
+    private func decodeDerived(_ entry: CachedImageData, _ job: WorkJob) {
+        let item = job.pipeline.decodeQueue.submit(priority: job.priority) {
+            guard !job.isCancelled else { return }
+            if let image = recipe.decodeDerived(entry) {
+                job.finish(.success(.image(image)))
+            } else {
+                make(job)
+            }
+        }
+        job.hold(WorkJob.Handle(cancel: { item.cancel() }, setPriority: { item.setPriority($0) }))
+    }
+
+    private func make(_ job: WorkJob) {
+        if let original = recipe.originalMemoryHit() {
+            return job.run(on: job.pipeline.decodeQueue) { () throws(WebImageError) in
+                .image(recipe.stored(try recipe.transformed(original)))
+            }
+        }
+        let input: any Work =
+            recipe.chain.isEmpty
+            ? recipe.decode
+            : TransformWork(decode: recipe.decode, chain: recipe.chain, memory: recipe.prefixMemory)
+        job.require(input) { result in
+            job.finish(
+                result.map { output in
+                    guard case .image(let image) = output else { return output }
+                    return .image(recipe.stored(image))
+                }
+            )
+        }
+    }
+}

@@ -1,0 +1,69 @@
+/// Applies the first transformers of a chain; a longer chain builds on the result of a shorter one.
+struct TransformWork: Work {
+    let decode: DecodeWork
+    /// At least one.
+    let chain: [any ImageTransformer]
+    /// Where results of shorter chains may lie in memory, and the key they are based on; nil to not look.
+    let memory: (cache: any ImageCaching, baseKey: String)?
+
+    var key: WorkKey { .transform(decode.decodeKey, chain: chain.map(\.transformerKey)) }
+
+    func start(_ job: WorkJob) {
+        guard let transformer = chain.last else { return requireInput(job, decode) { $0 } }
+        let shorter = Array(chain.dropLast())
+        if !shorter.isEmpty, let image = memoryImage(of: shorter) {
+            let input = PipelineImage(image: image, source: .memory, stores: StoreGroup())
+            return job.run(on: job.pipeline.decodeQueue) { () throws(WebImageError) in
+                .image(try input.transformed(by: transformer))
+            }
+        }
+        let input: any Work =
+            shorter.isEmpty ? decode : TransformWork(decode: decode, chain: shorter, memory: memory)
+        requireInput(job, input) { (image) throws(WebImageError) in try image.transformed(by: transformer) }
+    }
+
+    private func requireInput(
+        _ job: WorkJob,
+        _ input: any Work,
+        _ body: @escaping @Sendable (PipelineImage) throws(WebImageError) -> PipelineImage
+    ) {
+        let url = decode.data.load?.url
+        job.require(input) { result in
+            switch result {
+            case .success(.image(let image)):
+                job.run(on: job.pipeline.decodeQueue) { () throws(WebImageError) in
+                    do throws(WebImageError) { return .image(try body(image)) } catch { throw error.with(url: url) }
+                }
+            case .success: job.finish(.failure(WebImageError(.transformFailed, "there is no image to transform")))
+            case .failure(let error): job.finish(.failure(error))
+            }
+        }
+    }
+
+    private func memoryImage(of chain: [any ImageTransformer]) -> Image? {
+        guard let memory else { return nil }
+        let transformerKey = PipelineTransformer(chain).transformerKey
+        let key = CacheKeys.transformed(memory.baseKey, by: transformerKey)
+        guard let image = memory.cache.memoryImage(forKey: key),
+            image.serves(scaleDownLimitBytes: decode.options.scaleDownLimitBytes)
+        else { return nil }
+        return image
+    }
+}
+
+extension PipelineImage {
+    /// The transformed image; its bytes are no longer those of the original.
+    func transformed(by transformer: any ImageTransformer) throws(WebImageError) -> PipelineImage {
+        let result = try transformer.transform(image)
+        var metadata = transformer.preservesImageMetadata ? image.metadata : ImageMetadata()
+        metadata.isTransformed = true
+        metadata.scaleDownLimitBytes = image.metadata.scaleDownLimitBytes
+        // What was made is one picture, whatever the file held.
+        metadata.frameCount = 1
+        metadata.loopCount = 0
+        var copy = self
+        copy.image = result.with(metadata: metadata, extendedData: image.extendedData)
+        copy.data = nil
+        return copy
+    }
+}

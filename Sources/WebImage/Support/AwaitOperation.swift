@@ -1,0 +1,35 @@
+/// Awaits the one completion of a callback form, and cancels its operation when the task is cancelled.
+func awaitOperation<Value: Sendable>(
+    _ start: @Sendable (@escaping @Sendable (Result<Value, WebImageError>) -> Void) -> any WebImageOperation
+) async throws(WebImageError) -> Value {
+    let relay = CancellationRelay()
+    let result: Result<Value, WebImageError> = await withTaskCancellationHandler {
+        await withUnsafeContinuation { continuation in
+            relay.attach(start { continuation.resume(returning: $0) })
+        }
+    } onCancel: {
+        relay.cancel()
+    }
+    return try result.get()
+}
+
+/// Brings a cancel to an operation that may not exist yet.
+private final class CancellationRelay: Sendable {
+    private let state = Lock<(operation: (any WebImageOperation)?, isCancelled: Bool)>((nil, false))
+
+    func attach(_ operation: any WebImageOperation) {
+        let isCancelled = state.withLock { state -> Bool in
+            state.operation = operation
+            return state.isCancelled
+        }
+        if isCancelled { operation.cancel() }
+    }
+
+    func cancel() {
+        let operation = state.withLock { state -> (any WebImageOperation)? in
+            state.isCancelled = true
+            return state.operation
+        }
+        operation?.cancel()
+    }
+}

@@ -1,0 +1,142 @@
+import CLinux
+import Glibc
+
+/// How short memory is.
+enum MemoryPressureLevel: Sendable, Hashable {
+    /// Some tasks wait for memory.
+    case some
+    /// All of them do, at times.
+    case full
+}
+
+/// Where reports of memory pressure come from.
+protocol MemoryPressureSource: Sendable {
+    /// Waits for the next report; nil when the source has been stopped or cannot go on.
+    func next() -> MemoryPressureLevel?
+    /// Makes ``next()`` return nil, now and later. Called on another thread.
+    func stop()
+}
+
+/// Tells those who hold much memory that the system runs short of it.
+///
+/// One thread waits for the kernel's reports (PSI) as long as anybody listens, and none otherwise or where the kernel does not
+/// report. Listeners are called on that thread.
+final class MemoryPressureMonitor: Sendable {
+    /// The monitor of the machine, or of the process's control group if that has a limit.
+    static let shared = MemoryPressureMonitor(openSource: PressureStallSource.open)
+
+    typealias Listener = @Sendable (MemoryPressureLevel) -> Void
+
+    /// A listener's place; it is called no more when this is gone.
+    final class Registration: Sendable {
+        private let id: UInt64
+        private let monitor: MemoryPressureMonitor
+
+        fileprivate init(id: UInt64, monitor: MemoryPressureMonitor) {
+            self.id = id
+            self.monitor = monitor
+        }
+
+        deinit { monitor.unregister(id) }
+    }
+
+    private struct State {
+        var listeners: [UInt64: Listener] = [:]
+        var nextID: UInt64 = 0
+        var source: (any MemoryPressureSource)?
+        var isUnavailable = false
+    }
+
+    private let state = Lock(State())
+    private let openSource: @Sendable () -> (any MemoryPressureSource)?
+
+    init(openSource: @escaping @Sendable () -> (any MemoryPressureSource)?) { self.openSource = openSource }
+
+    /// False when someone wanted to listen and there was nothing to listen to.
+    var isAvailable: Bool { state.withLock { !$0.isUnavailable } }
+
+    /// Whether a thread is waiting for reports.
+    var isListening: Bool { state.withLock { $0.source != nil } }
+
+    /// Calls `listener` for each report until the registration is gone.
+    func register(_ listener: @escaping Listener) -> Registration {
+        let (id, started) = state.withLock { state -> (UInt64, (any MemoryPressureSource)?) in
+            state.nextID += 1
+            state.listeners[state.nextID] = listener
+            guard state.source == nil, !state.isUnavailable else { return (state.nextID, nil) }
+            state.source = openSource()
+            state.isUnavailable = state.source == nil
+            return (state.nextID, state.source)
+        }
+        if let started { start(started) }
+        return Registration(id: id, monitor: self)
+    }
+
+    private func unregister(_ id: UInt64) {
+        // Listener and source are released outside the lock.
+        let (listener, source) = state.withLock { state -> (Listener?, (any MemoryPressureSource)?) in
+            let listener = state.listeners.removeValue(forKey: id)
+            guard state.listeners.isEmpty, let source = state.source else { return (listener, nil) }
+            state.source = nil
+            return (listener, source)
+        }
+        source?.stop()
+        withExtendedLifetime(listener) {}
+    }
+
+    private func start(_ source: any MemoryPressureSource) {
+        let started = DetachedThread.start(name: "memory-pressure") { [self] in
+            while let level = source.next() { report(level) }
+        }
+        guard !started else { return }
+        state.withLock { state in
+            state.source = nil
+            state.isUnavailable = true
+        }
+    }
+
+    private func report(_ level: MemoryPressureLevel) {
+        let listeners = state.withLock { Array($0.listeners.values) }
+        for listener in listeners { listener(level) }
+        // After the listeners: what they let go of went there.
+        BufferPool.shared.trim(toBytes: 0)
+    }
+}
+
+/// A thread that runs one closure and is not waited for.
+enum DetachedThread {
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+        let name: String
+
+        init(name: String, run: @escaping @Sendable () -> Void) {
+            self.run = run
+            self.name = name
+        }
+    }
+
+    /// Starts a thread of 256 KiB of stack; false when the system has none to give.
+    static func start(name: String, _ run: @escaping @Sendable () -> Void) -> Bool {
+        var thread = pthread_t()
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        pthread_attr_setstacksize(&attributes, 256 << 10)
+        let body = Unmanaged.passRetained(Body(name: name, run: run))
+        let code = pthread_create(
+            &thread,
+            &attributes,
+            { pointer in
+                guard let pointer else { return nil }
+                let body = Unmanaged<Body>.fromOpaque(pointer).takeRetainedValue()
+                webimage_name_thread(String(decoding: body.name.utf8.prefix(15), as: UTF8.self))
+                body.run()
+                return nil
+            },
+            body.toOpaque()
+        )
+        if code != 0 { body.release() }
+        return code == 0
+    }
+}

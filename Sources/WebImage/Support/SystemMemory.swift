@@ -1,0 +1,99 @@
+import Glibc
+
+/// How much memory this process may use, from `/proc` and the control groups below `/sys/fs/cgroup`.
+struct SystemMemory {
+    /// Where `proc` and `sys` are found: empty for the real ones.
+    var root = ""
+
+    /// The smaller of the machine's memory and the control group's limit; nil when neither is known.
+    var usableBytes: Int? {
+        [physicalBytes, controlGroupLimit].compactMap(\.self).min()
+    }
+
+    /// The machine's memory.
+    var physicalBytes: Int? {
+        guard let text = SmallFile.read(root + "/proc/meminfo") else { return nil }
+        for line in text.split(separator: "\n") where line.hasPrefix("MemTotal:") {
+            let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" })
+            guard words.count >= 2, let kibibytes = Int(words[1]), kibibytes > 0 else { return nil }
+            let (bytes, overflow) = kibibytes.multipliedReportingOverflow(by: 1024)
+            return overflow ? nil : bytes
+        }
+        return nil
+    }
+
+    /// The least that the process's control group and those above it allow; nil when none of them sets a limit.
+    var controlGroupLimit: Int? {
+        controlGroups.flatMap { group in group.limitFiles.compactMap { limit(in: group.path + "/" + $0) } }.min()
+    }
+
+    /// The file that tells of memory pressure in the process's control group, if a limit is set there.
+    var controlGroupPressurePath: String? {
+        controlGroups.first { group in
+            group.limitFiles.contains { limit(in: group.path + "/" + $0) != nil }
+                && SmallFile.read(group.path + "/memory.pressure") != nil
+        }.map { $0.path + "/memory.pressure" }
+    }
+
+    private struct Group {
+        var path: String
+        var limitFiles: [String]
+    }
+
+    /// The process's groups in both kinds of hierarchy, each followed by those above it.
+    private var controlGroups: [Group] {
+        guard let text = SmallFile.read(root + "/proc/self/cgroup") else { return [] }
+        let mount = root + "/sys/fs/cgroup"
+        return text.split(separator: "\n").prefix(64).flatMap { line -> [Group] in
+            // hierarchy-ID:controllers:path
+            let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard fields.count == 3 else { return [] }
+            if fields[1].isEmpty {
+                return [mount, mount + "/unified"].flatMap {
+                    ancestors(of: fields[2], below: $0, files: ["memory.max", "memory.high"])
+                }
+            }
+            guard fields[1].split(separator: ",").contains("memory") else { return [] }
+            return ancestors(of: fields[2], below: mount + "/memory", files: ["memory.limit_in_bytes"])
+        }
+    }
+
+    private func ancestors(of path: Substring, below mount: String, files: [String]) -> [Group] {
+        // A group outside of the process's namespace is written with "..", and cannot be looked into.
+        var parts = path.split(separator: "/").filter { $0 != ".." && $0 != "." }.prefix(64)
+        var groups: [Group] = []
+        while true {
+            groups.append(Group(path: ([mount] + parts.map(String.init)).joined(separator: "/"), limitFiles: files))
+            if parts.popLast() == nil { return groups }
+        }
+    }
+
+    private func limit(in path: String) -> Int? {
+        guard let text = SmallFile.read(path)?.split(whereSeparator: { $0.isWhitespace }).first else { return nil }
+        // Version 1 writes the biggest number of pages for "no limit".
+        guard let bytes = Int(text), bytes > 0, bytes < 1 << 60 else { return nil }
+        return bytes
+    }
+}
+
+/// Reads the small files in which the kernel says things.
+enum SmallFile {
+    /// The file's first 64 KiB as text; nil when it cannot be read.
+    static func read(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        var length = 0
+        while length < bytes.count {
+            let count = bytes.withUnsafeMutableBytes { buffer in
+                Glibc.read(descriptor, buffer.baseAddress.map { $0 + length }, buffer.count - length)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            if count == 0 { break }
+            length += count
+        }
+        return String(decoding: bytes[..<length], as: UTF8.self)
+    }
+}

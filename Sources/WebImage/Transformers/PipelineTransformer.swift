@@ -1,0 +1,31 @@
+/// Several transformers, one after the other.
+///
+/// Loads share the work of equal beginnings: `resize + blur` builds on the `resize` that another load does or has in memory.
+public struct PipelineTransformer: ImageTransformer {
+    /// The transformers in the order they are applied.
+    public let transformers: [any ImageTransformer]
+
+    /// A chain.
+    public init(_ transformers: [any ImageTransformer]) { self.transformers = transformers }
+
+    /// The keys of the transformers, joined with "-".
+    public var transformerKey: String { transformers.map(\.transformerKey).joined(separator: "-") }
+
+    /// False: every transformer of the chain decides for its own step.
+    public var preservesImageMetadata: Bool { false }
+
+    /// Applies all; an error of one ends the chain.
+    public func transform(_ image: Image) throws(WebImageError) -> Image {
+        var image = image
+        for transformer in transformers {
+            let result = try transformer.transform(image)
+            image = transformer.preservesImageMetadata ? result.with(metadata: image.metadata) : result
+        }
+        return image
+    }
+
+    /// The chain with nested chains unfolded.
+    var flattened: [any ImageTransformer] {
+        transformers.flatMap { ($0 as? PipelineTransformer)?.flattened ?? [$0] }
+    }
+}

@@ -1,0 +1,104 @@
+/// What a user typed does not make sense; ends the program with status 64.
+struct UsageError: Error {
+    var message: String
+    init(_ message: String) { self.message = message }
+}
+
+/// An option that a command takes.
+struct OptionSpec {
+    /// The long name with dashes.
+    var name: String
+    /// The short name with its dash.
+    var short: String?
+    /// What stands for the value in the help; nil for an option without one.
+    var value: String?
+    var help: String
+
+    init(_ name: String, short: String? = nil, value: String? = nil, _ help: String) {
+        self.name = name
+        self.short = short
+        self.value = value
+        self.help = help
+    }
+}
+
+/// The words of a command line, sorted into options and the rest.
+struct ParsedArguments {
+    /// Options in the order given, by long name.
+    var options: [(name: String, value: String)] = []
+    var positional: [String] = []
+
+    func has(_ name: String) -> Bool { options.contains { $0.name == name } }
+    /// The last value given for an option.
+    func value(_ name: String) -> String? { options.last { $0.name == name }?.value }
+    func values(_ name: String) -> [String] { options.filter { $0.name == name }.map(\.value) }
+
+    func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
+        guard let text = value(name) else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw UsageError(
+                "\(name) takes a whole number from \(range.lowerBound) to \(range.upperBound), not '\(text)'"
+            )
+        }
+        return number
+    }
+
+    func number(_ name: String, in range: ClosedRange<Double>) throws -> Double? {
+        guard let text = value(name) else { return nil }
+        guard let number = Double(text), range.contains(number) else {
+            throw UsageError("\(name) takes a number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
+        }
+        return number
+    }
+}
+
+/// Sorts words by the GNU conventions: `--name value`, `--name=value`, `-n value`, `-nvalue`, `--` ends the options.
+struct ArgumentParser {
+    var specs: [OptionSpec]
+
+    func parse(_ words: [String]) throws -> ParsedArguments {
+        var result = ParsedArguments()
+        var index = words.startIndex
+        func next(for spec: OptionSpec) throws -> String {
+            index += 1
+            guard index < words.endIndex else { throw UsageError("\(spec.name) needs a value (\(spec.value ?? ""))") }
+            return words[index]
+        }
+        while index < words.endIndex {
+            let word = words[index]
+            if word == "--" {
+                result.positional += words[(index + 1)...]
+                break
+            } else if word.hasPrefix("--") {
+                let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+                let spec = try find { $0.name == parts[0] } ?? unknown(parts[0])
+                if spec.value == nil {
+                    guard parts.count == 1 else { throw UsageError("\(spec.name) takes no value") }
+                    result.options.append((spec.name, ""))
+                } else {
+                    result.options.append((spec.name, parts.count == 2 ? parts[1] : try next(for: spec)))
+                }
+            } else if word.hasPrefix("-"), word.count > 1 {
+                let letter = String(word.prefix(2))
+                let spec = try find { $0.short == letter } ?? unknown(word)
+                let rest = String(word.dropFirst(2))
+                if spec.value == nil {
+                    guard rest.isEmpty else { throw UsageError("\(letter) takes no value") }
+                    result.options.append((spec.name, ""))
+                } else {
+                    result.options.append((spec.name, rest.isEmpty ? try next(for: spec) : rest))
+                }
+            } else {
+                result.positional.append(word)
+            }
+            index += 1
+        }
+        return result
+    }
+
+    private func find(_ matches: (OptionSpec) -> Bool) -> OptionSpec? { specs.first(where: matches) }
+
+    private func unknown(_ word: String) throws -> OptionSpec {
+        throw UsageError("there is no option \(word)")
+    }
+}

@@ -1,0 +1,178 @@
+import FoundationEssentials
+import WebImage
+
+extension CacheCommand {
+    private struct Stats: Encodable {
+        var path: String
+        var entries: Int
+        var bytes: Int
+        var allocated: Int
+        var oldest: String?
+        var newest: String?
+    }
+
+    static func stats(_ cache: ImageCache, json: Bool) -> Int32 {
+        var stats = Stats(path: cache.diskCachePath, entries: 0, bytes: 0, allocated: 0)
+        var oldest: Date?
+        var newest: Date?
+        cache.diskCache.forEachEntry { entry in
+            stats.entries += 1
+            stats.bytes += entry.byteCount
+            stats.allocated += entry.allocatedSize
+            oldest = min(oldest ?? entry.accessed, entry.accessed)
+            newest = max(newest ?? entry.accessed, entry.accessed)
+        }
+        stats.oldest = oldest.map { JSONLine.time($0.timeIntervalSince1970) }
+        stats.newest = newest.map { JSONLine.time($0.timeIntervalSince1970) }
+        if json {
+            Terminal.write(JSONLine.text(stats))
+        } else {
+            let bytes = ByteCount.describe(Int64(stats.bytes))
+            let space = ByteCount.describe(Int64(stats.allocated))
+            Terminal.write("\(stats.path)\n\(stats.entries) entries, \(bytes) of pictures, \(space) on disk\n")
+            if let first = stats.oldest, let last = stats.newest {
+                Terminal.write("last used between \(first) and \(last)\n")
+            }
+        }
+        return ExitStatus.success
+    }
+
+    private struct Entry: Encodable {
+        var key: String
+        var path: String
+        var bytes: Int
+        var created: String
+        var modified: String
+        var accessed: String
+    }
+
+    static func list(_ cache: ImageCache, json: Bool) -> Int32 {
+        cache.diskCache.forEachEntry { entry in
+            if json {
+                Terminal.write(
+                    JSONLine.text(
+                        Entry(
+                            key: entry.key,
+                            path: entry.path,
+                            bytes: entry.byteCount,
+                            created: JSONLine.time(entry.created.timeIntervalSince1970),
+                            modified: JSONLine.time(entry.modified.timeIntervalSince1970),
+                            accessed: JSONLine.time(entry.accessed.timeIntervalSince1970)
+                        )
+                    )
+                )
+            } else {
+                Terminal.write(
+                    "\(JSONLine.time(entry.accessed.timeIntervalSince1970))  "
+                        + "\(ByteCount.describe(Int64(entry.byteCount)))  \(entry.key)\n"
+                )
+            }
+        }
+        return ExitStatus.success
+    }
+
+    private struct PathLine: Encodable {
+        var source: String
+        var path: String
+        var exists: Bool
+    }
+
+    /// Prints the directory, or the files of sources; a source that is not in the cache fails.
+    static func path(_ cache: ImageCache, _ words: [String], json: Bool) throws -> Int32 {
+        guard !words.isEmpty else {
+            Terminal.write(
+                json ? JSONLine.text(["path": cache.diskCachePath]) : cache.diskCachePath + "\n"
+            )
+            return ExitStatus.success
+        }
+        var status = ExitStatus.success
+        for word in words {
+            let key = try key(of: word)
+            let path = cache.diskCache.cachePath(forKey: key)
+            let exists = cache.diskDataExists(forKey: key)
+            if json { Terminal.write(JSONLine.text(PathLine(source: word, path: path, exists: exists))) }
+            if exists {
+                if !json { Terminal.write(path + "\n") }
+            } else {
+                if !json { Terminal.printError("\(word): not in the cache") }
+                status = ExitStatus.failure
+            }
+        }
+        return status
+    }
+
+    /// Removes sources or keys; one that is not in the cache fails.
+    static func remove(_ cache: ImageCache, _ words: [String]) throws -> Int32 {
+        guard !words.isEmpty else { throw UsageError("remove takes the sources or keys to remove") }
+        var status = ExitStatus.success
+        for word in words {
+            let key = try key(of: word)
+            if cache.diskDataExists(forKey: key) {
+                cache.removeImageFromDisk(forKey: key)
+            } else {
+                Terminal.printError("\(word): not in the cache")
+                status = ExitStatus.failure
+            }
+        }
+        return status
+    }
+
+    private struct Cleanup: Encodable {
+        var expired: Int
+        var trimmed: Int
+        var freed: Int
+    }
+
+    static func trim(_ cache: ImageCache, _ config: ImageCacheConfig, json: Bool) -> Int32 {
+        cache.config = config
+        let done = cache.diskCache.removeExpiredData()
+        report(
+            Cleanup(expired: done.expiredCount, trimmed: done.trimmedCount, freed: done.freedByteCount),
+            json: json,
+            text: "\(done.expiredCount) expired and \(done.trimmedCount) more removed, "
+                + "\(ByteCount.describe(Int64(done.freedByteCount))) free again"
+        )
+        return ExitStatus.success
+    }
+
+    static func clear(_ cache: ImageCache, json: Bool) -> Int32 {
+        let before = cache.diskCache.usage()
+        cache.diskCache.removeAllData()
+        let left = cache.diskCache.totalCount
+        report(
+            Cleanup(expired: 0, trimmed: before.count - left, freed: before.size),
+            json: json,
+            text: "\(before.count - left) entries removed"
+        )
+        if left > 0 { Terminal.printError("\(cache.diskCachePath): \(left) entries could not be removed") }
+        return left > 0 ? ExitStatus.failure : ExitStatus.success
+    }
+
+    private struct Damage: Encodable {
+        var path: String
+        var reason: String
+        var removed: Bool
+    }
+
+    static func verify(_ cache: ImageCache, removes: Bool, json: Bool) -> Int32 {
+        let damaged = cache.diskCache.verify(removingDamaged: removes)
+        for entry in damaged {
+            report(
+                Damage(path: entry.path, reason: entry.reason, removed: entry.isRemoved),
+                json: json,
+                text: "\(entry.path): \(entry.reason)\(entry.isRemoved ? " (removed)" : "")"
+            )
+        }
+        if !json { Terminal.write("\(cache.diskCache.totalCount) entries checked, \(damaged.count) damaged\n") }
+        return damaged.allSatisfy(\.isRemoved) ? ExitStatus.success : ExitStatus.failure
+    }
+
+    private static func report(_ value: some Encodable, json: Bool, text: String) {
+        Terminal.write(json ? JSONLine.text(value) : text + "\n")
+    }
+
+    /// The key of a source; a word that is no URL is a key as it is.
+    private static func key(of word: String) throws -> String {
+        Source.isURL(word) ? try Source(word).url.absoluteString : word
+    }
+}

@@ -1,0 +1,61 @@
+import Dispatch
+import FoundationEssentials
+import WebImage
+
+/// `webimage cache`: looks after a cache directory.
+enum CacheCommand: Command {
+    static let name = "cache"
+    static let usage = "stats|list|path|remove|trim|clear|verify [options] [SOURCE…]"
+    static let summary = """
+        Looks after the cache: stats (entries and bytes), list, path [SOURCE…] (the directory, or files of sources),
+        remove SOURCE…, trim (removes expired entries, and the oldest down to --max-size), clear, verify (checks every
+        entry; --remove takes damaged ones away).
+        """
+    static let specs =
+        [
+            OptionSpec("--max-age", value: "SECONDS", "for trim: entries not used for so long go; one week by default"),
+            OptionSpec(
+                "--max-size",
+                value: "BYTES",
+                "for trim: above it, the oldest go until half is left (500M, 2GiB)"
+            ),
+            OptionSpec("--remove", "for verify: remove damaged entries"),
+        ] + CommonOptions.cacheSpecs
+
+    static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+        let common = try CommonOptions(arguments)
+        guard let action = arguments.positional.first else {
+            throw UsageError("say what to do: stats, list, path, remove, trim, clear or verify")
+        }
+        let rest = Array(arguments.positional.dropFirst())
+        if ["stats", "list", "trim", "clear", "verify"].contains(action), !rest.isEmpty {
+            throw UsageError("\(action) takes no sources")
+        }
+        let run: @Sendable () throws -> Int32
+        switch action {
+        case "stats": run = { stats(common.makeCache(), json: common.json) }
+        case "list": run = { list(common.makeCache(), json: common.json) }
+        case "path": run = { try path(common.makeCache(), rest, json: common.json) }
+        case "remove": run = { try remove(common.makeCache(), rest) }
+        case "trim":
+            var config = ImageCacheConfig()
+            config.maxDiskAge = try arguments.number("--max-age", in: 0...1e12) ?? config.maxDiskAge
+            if let text = arguments.value("--max-size") {
+                guard let bytes = ByteCount.parse(text), bytes > 0 else {
+                    throw UsageError("--max-size takes a number of bytes such as 500M, not '\(text)'")
+                }
+                config.maxDiskSize = Int(bytes)
+            }
+            let limits = config
+            run = { trim(common.makeCache(), limits, json: common.json) }
+        case "clear": run = { clear(common.makeCache(), json: common.json) }
+        case "verify":
+            let removes = arguments.has("--remove")
+            run = { verify(common.makeCache(), removes: removes, json: common.json) }
+        default: throw UsageError("there is no 'cache \(action)'")
+        }
+        return try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(with: Result { try run() }) }
+        }
+    }
+}

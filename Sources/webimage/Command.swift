@@ -1,0 +1,93 @@
+/// A command of the program.
+protocol Command: Sendable {
+    static var name: String { get }
+    /// What follows the name in the help.
+    static var usage: String { get }
+    static var summary: String { get }
+    static var specs: [OptionSpec] { get }
+    /// Returns the exit status.
+    static func run(_ arguments: ParsedArguments) async throws -> Int32
+}
+
+/// Statuses that the program ends with.
+enum ExitStatus {
+    static let success: Int32 = 0
+    /// Some source failed.
+    static let failure: Int32 = 1
+    /// The command line made no sense (`EX_USAGE`).
+    static let usage: Int32 = 64
+}
+
+enum Program {
+    static let version = "0.1.0"
+    static let commands: [any Command.Type] = [
+        GetCommand.self, IdentifyCommand.self, PrefetchCommand.self, CacheCommand.self,
+    ]
+
+    static func run(_ words: [String]) async -> Int32 {
+        guard let first = words.first else {
+            Terminal.write(help, to: 2)
+            return ExitStatus.usage
+        }
+        switch first {
+        case "--help", "-h", "help":
+            if words.count > 1, let command = commands.first(where: { $0.name == words[1] }) {
+                Terminal.write(help(for: command))
+            } else {
+                Terminal.write(help)
+            }
+            return ExitStatus.success
+        case "--version":
+            Terminal.write("webimage \(version)\n")
+            return ExitStatus.success
+        default:
+            break
+        }
+        guard let command = commands.first(where: { $0.name == first }) else {
+            Terminal.printError("there is no command '\(first)'; see webimage --help")
+            return ExitStatus.usage
+        }
+        return await run(command, Array(words.dropFirst()))
+    }
+
+    private static func run(_ command: any Command.Type, _ words: [String]) async -> Int32 {
+        let own = words.prefix { $0 != "--" }
+        if own.contains("--help") || own.contains("-h") {
+            Terminal.write(help(for: command))
+            return ExitStatus.success
+        }
+        do {
+            return try await command.run(ArgumentParser(specs: command.specs).parse(words))
+        } catch let error as UsageError {
+            Terminal.printError("\(command.name): \(error.message)\nTry 'webimage \(command.name) --help'.")
+            return ExitStatus.usage
+        } catch {
+            Terminal.printError("\(error)")
+            return ExitStatus.failure
+        }
+    }
+
+    private static var help: String {
+        var text = "webimage loads pictures from the web: downloads, decodes, scales, caches and converts them.\n\n"
+        text += "Usage: webimage <command> [options] …\n\nCommands:\n"
+        for command in commands { text += "  \(padded(command.name, 10)) \(command.summary)\n" }
+        text +=
+            "\n'webimage <command> --help' tells the rest. A source is an http, https, file or data URL, or a file.\n"
+        return text + "Status: 0 all well, 1 some source failed, 64 the command line makes no sense.\n"
+    }
+
+    private static func help(for command: any Command.Type) -> String {
+        var text = "Usage: webimage \(command.name) \(command.usage)\n\n\(command.summary)\n\nOptions:\n"
+        for spec in command.specs {
+            let names = (spec.short.map { "\($0), " } ?? "    ") + spec.name + (spec.value.map { " \($0)" } ?? "")
+            text +=
+                names.count > 30
+                ? "  \(names)\n\(padded("", 33))\(spec.help)\n" : "  \(padded(names, 30)) \(spec.help)\n"
+        }
+        return text + "  \(padded("-h, --help", 30)) this text\n"
+    }
+
+    private static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(width - text.count, 0))
+    }
+}

@@ -1,0 +1,149 @@
+import FoundationEssentials
+import WebImage
+
+/// The options that every command which loads something takes.
+struct CommonOptions: Sendable {
+    var cacheDirectory: String?
+    var namespace: String
+    var usesCache: Bool
+    var options: WebImageOptions = []
+    var json: Bool
+    var isQuiet: Bool
+    var maxConcurrent: Int
+    private var headers: [(String, String)] = []
+    private var timeout: Double?
+
+    static let cacheSpecs: [OptionSpec] = [
+        OptionSpec("--cache-dir", value: "DIR", "where caches are; $XDG_CACHE_HOME/webimage by default"),
+        OptionSpec("--namespace", value: "NAME", "which cache in there; 'default' by default"),
+        OptionSpec("--json", "one JSON object per line on standard output"),
+    ]
+
+    static let loadSpecs: [OptionSpec] =
+        cacheSpecs + [
+            OptionSpec("--no-cache", "neither read nor write the cache"),
+            OptionSpec("--refresh", "load anew what is in the cache, and store it"),
+            OptionSpec("--cache-only", "load nothing; what is not in the cache is an error"),
+            OptionSpec("--header", short: "-H", value: "'NAME: VALUE'", "send a header field; may be repeated"),
+            OptionSpec("--timeout", value: "SECONDS", "longest time for one download; without it 15 s without a byte"),
+            OptionSpec("--max-concurrent", short: "-j", value: "N", "downloads at once; 6 by default"),
+            OptionSpec("--quiet", "no progress bars and no lines about successes"),
+        ]
+
+    init(_ arguments: ParsedArguments) throws {
+        cacheDirectory = arguments.value("--cache-dir")
+        namespace = arguments.value("--namespace") ?? "default"
+        usesCache = !arguments.has("--no-cache")
+        json = arguments.has("--json")
+        isQuiet = arguments.has("--quiet")
+        maxConcurrent = try arguments.integer("--max-concurrent", in: 1...256) ?? 6
+        timeout = try arguments.number("--timeout", in: 0.001...86_400)
+        let modes = ["--no-cache", "--refresh", "--cache-only"].filter(arguments.has)
+        guard modes.count <= 1 else { throw UsageError("\(modes.joined(separator: " and ")) do not go together") }
+        if arguments.has("--refresh") { options.insert(.fromLoaderOnly) }
+        if arguments.has("--cache-only") { options.insert(.fromCacheOnly) }
+        for text in arguments.values("--header") { headers.append(try Self.header(text)) }
+        for (name, value) in [("--cache-dir", cacheDirectory), ("--namespace", namespace)] where value?.isEmpty == true
+        {
+            throw UsageError("\(name) needs a value")
+        }
+    }
+
+    func makeCache() -> ImageCache { ImageCache(namespace: namespace, directory: cacheDirectory) }
+
+    func makeLoader() -> ImageLoadersManager {
+        var config = WebImageDownloaderConfig()
+        config.maxConcurrentDownloads = maxConcurrent
+        if let timeout {
+            config.totalTimeout = timeout
+            config.downloadTimeout = min(timeout, config.downloadTimeout)
+            config.connectTimeout = min(timeout, config.connectTimeout)
+        }
+        let downloader = WebImageDownloader(config: config)
+        for (name, value) in headers { downloader.setValue(value, forHTTPHeaderField: name) }
+        return ImageLoadersManager(loaders: [FileImageLoader.shared, DataURLImageLoader.shared, downloader])
+    }
+
+    private static func header(_ text: String) throws -> (String, String) {
+        guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
+            throw UsageError("--header takes 'Name: value', not '\(text)'")
+        }
+        let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        return (String(text[..<colon]), String(value))
+    }
+}
+
+/// The manager and cache of one run.
+struct Session: Sendable {
+    let manager: WebImageManager
+    /// Nil with `--no-cache`.
+    let cache: ImageCache?
+    let common: CommonOptions
+
+    init(_ common: CommonOptions) {
+        self.common = common
+        cache = common.usesCache ? common.makeCache() : nil
+        manager = WebImageManager(cache: cache ?? NoCache.shared, loader: common.makeLoader())
+    }
+
+    /// A context for a source: what lies on this machine already is not put into the cache on disk.
+    func context(for source: Source) -> WebImageContext {
+        var context = WebImageContext()
+        guard !source.isRemote else { return context }
+        context.queryCacheType = .memory
+        context.storeCacheType = .memory
+        context.originalQueryCacheType = ImageCacheType.none
+        context.originalStoreCacheType = ImageCacheType.none
+        return context
+    }
+
+    /// Waits until everything is on disk.
+    func close() async { await cache?.flush() }
+}
+
+/// A cache that holds nothing, for `--no-cache`.
+final class NoCache: ImageCaching {
+    static let shared = NoCache()
+
+    private final class Done: WebImageOperation {
+        func cancel() {}
+        var isCancelled: Bool { false }
+    }
+
+    func memoryImage(forKey key: String) -> Image? { nil }
+    func diskEntry(forKey key: String) -> CachedImageData? { nil }
+
+    func queryDisk(
+        forKey key: String,
+        priority: LoadPriority,
+        completion: @escaping @Sendable (CachedImageData?) -> Void
+    ) -> any WebImageOperation {
+        completion(nil)
+        return Done()
+    }
+
+    func store(
+        _ image: Image?,
+        data: Data?,
+        forKey key: String,
+        to cacheType: ImageCacheType,
+        encodeOptions: ImageEncodeOptions,
+        completion: (@Sendable () -> Void)?
+    ) {
+        completion?()
+    }
+
+    func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
+        completion?()
+    }
+
+    func containsImage(
+        forKey key: String,
+        in cacheType: ImageCacheType,
+        completion: @escaping @Sendable (ImageCacheType) -> Void
+    ) {
+        completion(.none)
+    }
+
+    func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) { completion?() }
+}

@@ -1,0 +1,162 @@
+import FoundationEssentials
+import WebImage
+
+/// `webimage get`: loads, scales, converts and writes pictures.
+enum GetCommand: Command {
+    static let name = "get"
+    static let usage = "[options] SOURCE…"
+    static let summary = "Loads each URL or file through the cache and writes it, scaled and converted as told."
+    static let specs = OutputArguments.specs + ImageArguments.specs + CommonOptions.loadSpecs
+
+    private struct Line: Encodable {
+        var source: String
+        var key: String
+        var cacheType: String
+        var format: String
+        var width: Int
+        var height: Int
+        var frames: Int
+        var bytes: Int
+        var elapsedMs: Double
+        var output: String
+    }
+
+    static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+        let common = try CommonOptions(arguments)
+        let image = try ImageArguments(arguments)
+        let output = try OutputArguments(arguments)
+        guard !arguments.positional.isEmpty else { throw UsageError("no source is named") }
+        let sources = try arguments.positional.map { try Source($0) }
+        let files = try OutputFiles(output.output, sourceCount: sources.count)
+        if case .standardOutput = files.target, common.json {
+            throw UsageError("--json and -o - both want standard output")
+        }
+        try checkExtension(files.target, output)
+        let session = Session(common)
+        let display = ProgressDisplay(total: sources.count, isEnabled: !common.isQuiet)
+        let failures = await Loading.forEach(sources, width: common.maxConcurrent) { id, source in
+            let start = ContinuousClock.now
+            var context = session.context(for: source)
+            image.apply(to: &context)
+            // The result goes to a file; nobody asks memory for it again.
+            if source.isRemote { context.storeCacheType = .disk } else { context.storeCacheType = ImageCacheType.none }
+            let outcome = await Loading.load(source, id: id, session: session, context: context, display: display)
+            do {
+                let result = try outcome.result.get()
+                let written = try await write(result, source, image, output, files)
+                display.finish(id, failed: false)
+                tell(result, source, written, Loading.milliseconds(since: start), files, common, display)
+                return true
+            } catch let error as WebImageError {
+                display.finish(id, failed: true)
+                Loading.report(error, source, json: common.json, display)
+            } catch {
+                display.finish(id, failed: true)
+                let message = (error as? OutputError)?.message ?? "\(error)"
+                Loading.report(WebImageError(.fileAccessFailed, message), source, json: common.json, display)
+            }
+            return false
+        }
+        display.close()
+        await session.close()
+        return failures == 0 ? ExitStatus.success : ExitStatus.failure
+    }
+
+    /// An output file whose extension names a format that cannot be written is a mistake of the command line.
+    private static func checkExtension(_ target: OutputFiles.Target, _ output: OutputArguments) throws {
+        guard case .file(let path) = target, output.format == nil else { return }
+        let fileExtension = Source.fileExtension(of: path)
+        guard !fileExtension.isEmpty, OutputArguments.format(named: fileExtension) == nil,
+            !ImageCodersManager.shared.canEncode(to: ImageFormat(fileExtension: fileExtension)),
+            ImageFormat(fileExtension: fileExtension) != .undefined
+        else { return }
+        throw UsageError("\(path): pictures are written as jpeg, png or webp; --format says which, whatever the name")
+    }
+
+    private struct Written {
+        var path: String
+        var format: ImageFormat
+        var bytes: Int
+    }
+
+    private static func write(
+        _ result: WebImageResult,
+        _ source: Source,
+        _ image: ImageArguments,
+        _ output: OutputArguments,
+        _ files: OutputFiles
+    ) async throws -> Written {
+        let format = outputFormat(result, output, files.target)
+        let data: Data
+        // Bytes that need no change are written as they came, without another loss.
+        if image.isEmpty, !output.isQualityGiven, !output.options.isLossless, let bytes = result.data,
+            ImageFormat(detecting: bytes) == format
+        {
+            data = bytes
+        } else {
+            data = try await result.image.encoded(as: format, options: output.options)
+        }
+        let path = await files.path(
+            stem: source.outputStem,
+            fileExtension: OutputArguments.fileExtension(of: format)
+        )
+        try await OutputFiles.write(data, to: path)
+        return Written(path: path, format: format, bytes: data.count)
+    }
+
+    private static func outputFormat(
+        _ result: WebImageResult,
+        _ output: OutputArguments,
+        _ target: OutputFiles.Target
+    ) -> ImageFormat {
+        if let format = output.format { return format }
+        if case .file(let path) = target, let format = OutputArguments.format(named: Source.fileExtension(of: path)) {
+            return format
+        }
+        let own = result.data.map { ImageFormat(detecting: $0) } ?? result.image.format
+        if result.data != nil || ImageCodersManager.shared.canEncode(to: own) { return own }
+        return result.image.hasAlpha ? .png : .jpeg
+    }
+
+    private static func tell(
+        _ result: WebImageResult,
+        _ source: Source,
+        _ written: Written,
+        _ elapsed: Double,
+        _ files: OutputFiles,
+        _ common: CommonOptions,
+        _ display: ProgressDisplay
+    ) {
+        if common.json {
+            let line = Line(
+                source: source.text,
+                key: result.cacheKey,
+                cacheType: result.cacheType.word,
+                format: "\(written.format)",
+                width: result.image.pixelWidth,
+                height: result.image.pixelHeight,
+                frames: result.image.metadata.frameCount,
+                bytes: written.bytes,
+                elapsedMs: elapsed,
+                output: written.path
+            )
+            display.print(JSONLine.text(line), to: 1)
+        } else if !common.isQuiet, case .standardOutput = files.target {
+            return
+        } else if !common.isQuiet {
+            let size = "\(result.image.pixelWidth)x\(result.image.pixelHeight)"
+            let bytes = ByteCount.describe(Int64(written.bytes))
+            let origin = result.cacheType == .none ? (source.isRemote ? "network" : "file") : result.cacheType.word
+            display.print("\(written.path)  \(size) \(written.format) \(bytes)  (\(origin))\n", to: 1)
+        }
+    }
+}
+
+extension Source {
+    /// What follows the last dot of a path's last component, in lower case; empty without one.
+    static func fileExtension(of path: String) -> String {
+        let name = path.split(separator: "/").last ?? ""
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
+        return name[name.index(after: dot)...].lowercased()
+    }
+}

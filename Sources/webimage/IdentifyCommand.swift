@@ -1,0 +1,107 @@
+import FoundationEssentials
+import WebImage
+
+/// `webimage identify`: what a picture is.
+enum IdentifyCommand: Command {
+    static let name = "identify"
+    static let usage = "[options] SOURCE…"
+    static let summary = "Tells format, size, frames, orientation, alpha, colour profile and bytes of each URL or file."
+    static let specs = CommonOptions.loadSpecs
+
+    private struct Line: Encodable {
+        var source: String
+        var format: String
+        var width: Int
+        var height: Int
+        var frames: Int
+        var durations: [Double]
+        var loopCount: Int
+        var orientation: Int
+        var alpha: Bool
+        var colorProfile: String?
+        var bytes: Int
+        var thumbHash: String?
+
+        enum CodingKeys: CodingKey {
+            case source, format, width, height, frames, durations, loopCount, orientation, alpha, colorProfile, bytes
+            case thumbHash
+        }
+
+        /// Every key is always there; what is not known is null.
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(source, forKey: .source)
+            try container.encode(format, forKey: .format)
+            try container.encode(width, forKey: .width)
+            try container.encode(height, forKey: .height)
+            try container.encode(frames, forKey: .frames)
+            try container.encode(durations, forKey: .durations)
+            try container.encode(loopCount, forKey: .loopCount)
+            try container.encode(orientation, forKey: .orientation)
+            try container.encode(alpha, forKey: .alpha)
+            try container.encode(colorProfile, forKey: .colorProfile)
+            try container.encode(bytes, forKey: .bytes)
+            try container.encode(thumbHash, forKey: .thumbHash)
+        }
+    }
+
+    static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+        let common = try CommonOptions(arguments)
+        guard !arguments.positional.isEmpty else { throw UsageError("no source is named") }
+        let sources = try arguments.positional.map { try Source($0) }
+        let session = Session(common)
+        let display = ProgressDisplay(total: sources.count, isEnabled: !common.isQuiet)
+        let failures = await Loading.forEach(sources, width: common.maxConcurrent) { id, source in
+            do throws(WebImageError) {
+                let data = try await session.manager.data(
+                    with: source.url,
+                    options: common.options,
+                    context: session.context(for: source)
+                )
+                let line = try await describe(data, source)
+                display.finish(id, failed: false)
+                display.print(common.json ? JSONLine.text(line) : text(line), to: 1)
+                return true
+            } catch {
+                display.finish(id, failed: true)
+                Loading.report(error, source, json: common.json, display)
+                return false
+            }
+        }
+        display.close()
+        return failures == 0 ? ExitStatus.success : ExitStatus.failure
+    }
+
+    private static func describe(_ data: Data, _ source: Source) async throws(WebImageError) -> Line {
+        let properties = try await ImageProperties.read(from: data)
+        return Line(
+            source: source.text,
+            format: "\(properties.format)",
+            width: properties.width,
+            height: properties.height,
+            frames: properties.frameCount,
+            durations: properties.frameDurations,
+            loopCount: properties.loopCount,
+            orientation: properties.orientation.rawValue,
+            alpha: properties.hasAlpha,
+            colorProfile: properties.colorProfile,
+            bytes: data.count,
+            thumbHash: nil
+        )
+    }
+
+    private static func text(_ line: Line) -> String {
+        var parts = ["\(line.source): \(line.format) \(line.width)x\(line.height)"]
+        if line.frames > 1 {
+            let seconds = (line.durations.reduce(0, +) * 100).rounded() / 100
+            parts.append(
+                "\(line.frames) frames in \(seconds) s, \(line.loopCount == 0 ? "for ever" : "\(line.loopCount) times")"
+            )
+        }
+        if line.orientation != 1 { parts.append("orientation \(line.orientation)") }
+        if line.alpha { parts.append("alpha") }
+        if let profile = line.colorProfile { parts.append("profile '\(profile)'") }
+        parts.append(ByteCount.describe(Int64(line.bytes)))
+        return parts.joined(separator: ", ") + "\n"
+    }
+}

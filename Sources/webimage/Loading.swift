@@ -1,0 +1,108 @@
+import FoundationEssentials
+import WebImage
+
+/// How one source went.
+struct SourceOutcome: Sendable {
+    var source: Source
+    var result: Result<WebImageResult, WebImageError>
+    var elapsedMilliseconds: Double
+}
+
+/// Runs an operation over a list, some at once.
+enum Loading {
+    /// Calls `body` for every element with at most `width` under way; returns the number of those that failed.
+    static func forEach<Element: Sendable>(
+        _ elements: [Element],
+        width: Int,
+        _ body: @escaping @Sendable (Int, Element) async -> Bool
+    ) async -> Int {
+        await withTaskGroup(of: Bool.self) { group in
+            var failures = 0
+            var next = 0
+            func add() {
+                let (index, element) = (next, elements[next])
+                next += 1
+                group.addTask { await body(index, element) }
+            }
+            while next < min(width, elements.count) { add() }
+            while let isWell = await group.next() {
+                if !isWell { failures += 1 }
+                if next < elements.count { add() }
+            }
+            return failures
+        }
+    }
+
+    /// Loads a source with bars.
+    static func load(
+        _ source: Source,
+        id: Int,
+        session: Session,
+        context: WebImageContext,
+        display: ProgressDisplay
+    ) async -> SourceOutcome {
+        let start = ContinuousClock.now
+        let result: Result<WebImageResult, WebImageError>
+        do throws(WebImageError) {
+            result = .success(
+                try await session.manager.result(
+                    with: source.url,
+                    options: session.common.options,
+                    context: context
+                ) { progress in
+                    display.update(
+                        id,
+                        label: source.label,
+                        received: progress.receivedByteCount,
+                        expected: progress.expectedByteCount
+                    )
+                }
+            )
+        } catch {
+            result = .failure(error)
+        }
+        return SourceOutcome(source: source, result: result, elapsedMilliseconds: milliseconds(since: start))
+    }
+
+    static func milliseconds(since start: ContinuousClock.Instant) -> Double {
+        let duration = ContinuousClock.now - start
+        let microseconds = Double(duration.components.seconds) * 1e6 + Double(duration.components.attoseconds) / 1e12
+        return (microseconds / 10).rounded() / 100
+    }
+
+    /// Tells of a failed source: on standard error, or as JSON.
+    static func report(
+        _ error: WebImageError,
+        _ source: Source,
+        pass: Int? = nil,
+        json: Bool,
+        _ display: ProgressDisplay
+    ) {
+        if json {
+            let details = JSONLine.Failure.Details(code: error.code.rawValue, message: error.plainMessage)
+            display.print(
+                JSONLine.text(JSONLine.Failure(source: source.text, error: details, pass: pass)),
+                to: 1
+            )
+        } else {
+            display.print("webimage: \(source.text): \(error.plainMessage)\n", to: 2)
+        }
+    }
+}
+
+extension WebImageError {
+    /// The explanation and its cause, without the URL.
+    var plainMessage: String { underlyingError.map { "\(message) (\($0))" } ?? message }
+}
+
+extension ImageCacheType {
+    /// The word for it in JSON.
+    var word: String {
+        switch self {
+        case .none: "none"
+        case .disk: "disk"
+        case .memory: "memory"
+        case .all: "all"
+        }
+    }
+}

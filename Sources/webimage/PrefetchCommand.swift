@@ -1,0 +1,120 @@
+import FoundationEssentials
+import WebImage
+
+/// `webimage prefetch`: loads a list into the cache.
+enum PrefetchCommand: Command {
+    static let name = "prefetch"
+    static let usage = "[options] [FILE|URL|-]…"
+    static let summary = "Loads a list of URLs into the cache: one a line, from files or standard input."
+    static let specs =
+        ImageArguments.specs + [
+            OptionSpec("--repeat", value: "N", "load the whole list N times in this process; 1 by default")
+        ] + CommonOptions.loadSpecs
+
+    private struct Line: Encodable {
+        var source: String
+        var key: String
+        var cacheType: String
+        var format: String
+        var width: Int
+        var height: Int
+        var frames: Int
+        var bytes: Int
+        var elapsedMs: Double
+        var pass: Int
+    }
+
+    private struct Totals: Sendable {
+        var network = 0
+        var disk = 0
+        var memory = 0
+        var failed = 0
+        var bytes: Int64 = 0
+    }
+
+    static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+        let common = try CommonOptions(arguments)
+        guard common.usesCache else { throw UsageError("there is nothing to prefetch into with --no-cache") }
+        let image = try ImageArguments(arguments)
+        let passes = try arguments.integer("--repeat", in: 1...1000) ?? 1
+        var sources: [Source] = []
+        for word in arguments.positional.isEmpty ? ["-"] : arguments.positional {
+            sources += Source.isURL(word) ? [try Source(word)] : try SourceList.read(word)
+        }
+        let session = Session(common)
+        var failures = 0
+        for pass in 1...passes {
+            let start = ContinuousClock.now
+            let totals = await run(sources, pass: pass, session: session, image: image)
+            failures += totals.failed
+            if !common.json, !common.isQuiet { summarise(totals, pass, passes, Loading.milliseconds(since: start)) }
+        }
+        await session.close()
+        return failures == 0 ? ExitStatus.success : ExitStatus.failure
+    }
+
+    private static func run(_ sources: [Source], pass: Int, session: Session, image: ImageArguments) async -> Totals {
+        let common = session.common
+        let display = ProgressDisplay(total: sources.count, isEnabled: !common.isQuiet)
+        let counter = TotalsCounter()
+        _ = await Loading.forEach(sources, width: common.maxConcurrent) { id, source in
+            var context = session.context(for: source)
+            image.apply(to: &context)
+            let outcome = await Loading.load(source, id: id, session: session, context: context, display: display)
+            switch outcome.result {
+            case .success(let result):
+                display.finish(id, failed: false)
+                await counter.count(result)
+                if common.json { display.print(JSONLine.text(line(outcome, result, pass)), to: 1) }
+                return true
+            case .failure(let error):
+                display.finish(id, failed: true)
+                await counter.countFailure()
+                Loading.report(error, source, pass: pass, json: common.json, display)
+                return false
+            }
+        }
+        display.close()
+        return await counter.totals
+    }
+
+    private actor TotalsCounter {
+        var totals = Totals()
+
+        func count(_ result: WebImageResult) {
+            switch result.cacheType {
+            case .none: totals.network += 1
+            case .disk: totals.disk += 1
+            case .memory, .all: totals.memory += 1
+            }
+            totals.bytes += result.metrics?.receivedByteCount ?? 0
+        }
+
+        func countFailure() { totals.failed += 1 }
+    }
+
+    private static func line(_ outcome: SourceOutcome, _ result: WebImageResult, _ pass: Int) -> Line {
+        Line(
+            source: outcome.source.text,
+            key: result.cacheKey,
+            cacheType: result.cacheType.word,
+            format: "\(result.image.format)",
+            width: result.image.pixelWidth,
+            height: result.image.pixelHeight,
+            frames: result.image.metadata.frameCount,
+            bytes: Int(result.metrics?.receivedByteCount ?? Int64(result.data?.count ?? 0)),
+            elapsedMs: outcome.elapsedMilliseconds,
+            pass: pass
+        )
+    }
+
+    private static func summarise(_ totals: Totals, _ pass: Int, _ passes: Int, _ milliseconds: Double) {
+        let number = passes > 1 ? "pass \(pass): " : ""
+        let loaded = totals.network + totals.disk + totals.memory
+        var text = "\(number)\(loaded) pictures in \((milliseconds / 10).rounded() / 100) s: "
+        text += "\(totals.network) loaded (\(ByteCount.describe(totals.bytes))), \(totals.disk) from disk, "
+        text += "\(totals.memory) from memory"
+        if totals.failed > 0 { text += ", \(totals.failed) failed" }
+        Terminal.write(text + "\n")
+    }
+}

@@ -1,0 +1,70 @@
+import FoundationEssentials
+import Glibc
+
+/// A URL or a file that a user named.
+struct Source: Sendable {
+    /// As it was typed.
+    var text: String
+    var url: URL
+
+    /// A word with a scheme that loads is a URL; everything else is the path of a file.
+    init(_ text: String) throws {
+        self.text = text
+        guard !text.isEmpty else { throw UsageError("a source is empty") }
+        if Source.isURL(text) {
+            guard let url = URL(string: text) else { throw UsageError("'\(text)' is not a URL") }
+            self.url = url
+        } else {
+            url = URL(filePath: text, directoryHint: .notDirectory).absoluteURL
+        }
+    }
+
+    static func isURL(_ text: String) -> Bool {
+        ["http://", "https://", "file:", "data:"].contains { text.lowercased().hasPrefix($0) }
+    }
+
+    /// Whether the caches on disk take part: what lies on this machine already is read where it lies.
+    var isRemote: Bool { ["http", "https"].contains(url.scheme?.lowercased()) }
+
+    /// A short name for bars.
+    var label: String {
+        if url.scheme?.lowercased() == "data" { return "data:" }
+        let name = url.lastPathComponent
+        return name.isEmpty || name == "/" ? (url.host() ?? text) : name
+    }
+
+    /// A name without extension for an output file: that of the URL's last path component, made safe.
+    var outputStem: String {
+        guard url.scheme?.lowercased() != "data" else { return "image" }
+        var name = url.lastPathComponent
+        if let dot = name.lastIndex(of: "."), dot != name.startIndex { name = String(name[..<dot]) }
+        name = String(name.unicodeScalars.map { $0.value < 32 || $0.value == 127 || $0 == "/" ? "_" : Character($0) })
+        while name.hasPrefix(".") { name.removeFirst() }
+        while name.utf8.count > 200 { name.removeLast() }
+        return name.isEmpty ? "image" : name
+    }
+}
+
+/// Reads a list of sources: one a line; blank lines and lines that start with # are left out.
+enum SourceList {
+    static func read(_ path: String) throws -> [Source] {
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw UsageError("\(path): \(String(cString: strerror(errno)))") }
+        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw UsageError("\(path): \(String(cString: strerror(errno)))") }
+            if count == 0 { break }
+            bytes += buffer[..<count]
+        }
+        return try String(decoding: bytes, as: UTF8.self)
+            .split(whereSeparator: \.isNewline)
+            .map { $0.drop(while: \.isWhitespace) }
+            .map { String($0.reversed().drop(while: \.isWhitespace).reversed()) }
+            .filter { !$0.isEmpty && !$0.hasPrefix("#") }
+            .map { try Source($0) }
+    }
+}

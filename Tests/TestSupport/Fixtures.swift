@@ -1,0 +1,20 @@
+public import FoundationEssentials
+
+/// Files that other programs made, below `Tests/WebImageTests/Fixtures`.
+public enum Fixtures {
+    /// The absolute path of a fixture, for example `JPEG/baseline.jpg`. Found next to the sources, not in a bundle.
+    public static func path(_ name: String) -> String {
+        var directory = URL(fileURLWithPath: #filePath)
+        directory.deleteLastPathComponent()
+        directory.deleteLastPathComponent()
+        return directory.path + "/WebImageTests/Fixtures/" + name
+    }
+
+    /// The bytes of a fixture.
+    ///
+    /// - Throws: when the file does not exist.
+    public static func data(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path(name))) }
+
+    /// The pixels of a fixture in a portable anymap.
+    public static func pixels(_ name: String) throws -> PortableAnymap { try PortableAnymap(data(name)) }
+}

@@ -1,0 +1,171 @@
+public import FoundationEssentials
+import Glibc
+
+/// A real nginx on free loopback ports, over http and over https with HTTP/2, that serves a directory; it ends with the object.
+public final class NginxServer: Sendable {
+    /// Why it did not start.
+    public struct StartFailure: Error, CustomStringConvertible {
+        /// The reason.
+        public let description: String
+    }
+
+    /// Whether the programs it needs are installed.
+    public static var isInstalled: Bool { program("nginx") != nil && program("openssl") != nil }
+
+    /// Below `root`: what it serves.
+    public let directory = TemporaryDirectory()
+    /// The directory that is served.
+    public var root: String { directory.path("root") }
+    /// The file of the certificate, which is its own authority.
+    public var certificate: String { directory.path("cert.pem") }
+    private let ports: (http: Int, https: Int)
+    private let process: pid_t
+
+    /// Starts nginx.
+    ///
+    /// - Parameters:
+    ///   - files: what it serves: names and contents.
+    ///   - locations: further lines for its `server` block.
+    public init(files: [String: [UInt8]] = [:], locations: String = "") throws {
+        guard let nginx = Self.program("nginx"), let openssl = Self.program("openssl") else {
+            throw StartFailure(description: "nginx or openssl is not installed")
+        }
+        mkdir(directory.path("root"), 0o755)
+        for (name, bytes) in files {
+            try Data(bytes).write(to: URL(filePath: directory.path("root") + "/" + name))
+        }
+        ports = (LoopbackServer.deadPort(), LoopbackServer.deadPort())
+        try Self.makeCertificate(openssl, directory)
+        let configuration = Self.configuration(directory, ports: ports, locations: locations)
+        let file = directory.path("nginx.conf")
+        try Data(configuration.utf8).write(to: URL(filePath: file))
+        process = try Self.spawn([nginx, "-p", directory.path, "-e", directory.path("error.log"), "-c", file])
+        // Another process: there is no event to wait for but its answer.
+        guard Self.poll(until: { Self.isListening(ports.http) && Self.isListening(ports.https) }) else {
+            throw StartFailure(description: "nginx does not listen")
+        }
+    }
+
+    deinit {
+        kill(process, SIGTERM)
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+    }
+
+    /// The URL of a path, which starts with a slash.
+    public func url(_ path: String, scheme: String = "http") -> URL {
+        let port = scheme == "https" ? ports.https : ports.http
+        guard let url = URL(string: "\(scheme)://127.0.0.1:\(port)\(path)") else {
+            preconditionFailure("\(path) is no path")
+        }
+        return url
+    }
+
+    /// The lines of the access log: connection number, requests on it so far, protocol, path and status.
+    public var log: [String] {
+        guard let data = FileManager.default.contents(atPath: directory.path("access.log")) else { return [] }
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    /// Waits until the log has `count` lines, which nginx writes after it has answered.
+    public func log(count: Int) -> [String] {
+        _ = Self.poll { log.count >= count }
+        return log
+    }
+
+    private static func configuration(
+        _ directory: TemporaryDirectory,
+        ports: (http: Int, https: Int),
+        locations: String
+    ) -> String {
+        """
+        daemon off;
+        master_process off;
+        worker_processes 1;
+        pid \(directory.path("nginx.pid"));
+        error_log \(directory.path("error.log"));
+        events { worker_connections 1024; }
+        http {
+            types { image/jpeg jpg; image/png png; image/svg+xml svg; text/html html; }
+            log_format short '$connection $connection_requests $server_protocol $uri $status';
+            access_log \(directory.path("access.log")) short;
+            client_body_temp_path \(directory.path("body"));
+            proxy_temp_path \(directory.path("proxy"));
+            fastcgi_temp_path \(directory.path("fastcgi"));
+            uwsgi_temp_path \(directory.path("uwsgi"));
+            scgi_temp_path \(directory.path("scgi"));
+            keepalive_requests 1000000;
+            gzip on;
+            gzip_min_length 1;
+            gzip_types image/svg+xml;
+            server {
+                listen 127.0.0.1:\(ports.http) backlog=1024;
+                listen 127.0.0.1:\(ports.https) ssl http2 backlog=1024;
+                ssl_certificate \(directory.path("cert.pem"));
+                ssl_certificate_key \(directory.path("key.pem"));
+                root \(directory.path("root"));
+                location = /moved { return 302 /a.jpg; }
+                location = /to-http { return 302 http://127.0.0.1:\(ports.http)/a.jpg; }
+                location = /to-https { return 302 https://127.0.0.1:\(ports.https)/a.jpg; }
+                \(locations)
+            }
+        }
+        """
+    }
+
+    private static func makeCertificate(_ openssl: String, _ directory: TemporaryDirectory) throws {
+        let process = try spawn([
+            openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+            "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-keyout",
+            directory.path("key.pem"), "-out", directory.path("cert.pem"),
+        ])
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+        guard status == 0 else { throw StartFailure(description: "openssl made no certificate") }
+    }
+
+    /// Starts a program with its output thrown away.
+    private static func spawn(_ arguments: [String]) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for descriptor in [Int32(0), 1, 2] {
+            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+        }
+        var pointers = arguments.map { strdup($0) } + [nil]
+        defer { for pointer in pointers { free(pointer) } }
+        var process = pid_t()
+        guard posix_spawn(&process, arguments[0], &actions, nil, &pointers, environ) == 0 else {
+            throw StartFailure(description: "\(arguments[0]) cannot be started")
+        }
+        return process
+    }
+
+    private static func program(_ name: String) -> String? {
+        ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"].map { "\($0)/\(name)" }
+            .first { access($0, X_OK) == 0 }
+    }
+
+    private static func poll(until condition: () -> Bool) -> Bool {
+        for _ in 0..<3000 {
+            if condition() { return true }
+            usleep(5000)
+        }
+        return false
+    }
+
+    private static func isListening(_ port: Int) -> Bool {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { return false }
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+}

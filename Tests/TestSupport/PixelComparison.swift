@@ -1,0 +1,61 @@
+import Glibc
+public import WebImage
+
+/// How far the pixels of an image are from expected ones.
+public struct PixelDifference: Sendable, CustomStringConvertible {
+    /// The largest difference of a sample.
+    public var maximum = 0
+    /// The mean of the differences of all samples.
+    public var mean = 0.0
+    /// Peak signal-to-noise ratio in decibels; infinite for equal pixels.
+    public var psnr = Double.infinity
+    /// Whether the sizes differ; then nothing else is compared.
+    public var sizesDiffer = false
+
+    /// Compares; expected alpha is premultiplied here, exactly rounded.
+    public init(_ bitmap: Bitmap, _ expected: PortableAnymap) {
+        guard bitmap.width == expected.width, bitmap.height == expected.height else {
+            sizesDiffer = true
+            maximum = 255
+            mean = 255
+            psnr = 0
+            return
+        }
+        var sum = 0
+        var squares = 0
+        for y in 0..<bitmap.height {
+            for x in 0..<bitmap.width {
+                var wanted = expected.rgba(x: x, y: y).map(Int.init)
+                for channel in 0..<3 { wanted[channel] = (wanted[channel] * wanted[3] * 2 + 255) / 510 }
+                let found = bitmap.premultipliedRGBA(x: x, y: y)
+                for channel in 0..<4 {
+                    let difference = abs(wanted[channel] - Int(found[channel]))
+                    maximum = max(maximum, difference)
+                    sum += difference
+                    squares += difference * difference
+                }
+            }
+        }
+        let samples = Double(bitmap.width * bitmap.height * (expected.channels % 2 == 0 ? 4 : 3))
+        mean = Double(sum) / samples
+        if squares > 0 { psnr = 10 * log10(255 * 255 * samples / Double(squares)) }
+    }
+
+    /// The figures.
+    public var description: String {
+        sizesDiffer ? "sizes differ" : "max \(maximum), mean \(mean), PSNR \(psnr) dB"
+    }
+}
+
+extension Bitmap {
+    /// The components of a pixel in the order red, green, blue, alpha; colours premultiplied as stored.
+    public func premultipliedRGBA(x: Int, y: Int) -> [UInt8] {
+        withUnsafeBytes { bytes in
+            let pixel = y * bytesPerRow + x * pixelFormat.bytesPerPixel
+            return switch pixelFormat {
+            case .rgb8: [bytes[pixel], bytes[pixel + 1], bytes[pixel + 2], 255]
+            case .bgra8Premultiplied: [bytes[pixel + 2], bytes[pixel + 1], bytes[pixel], bytes[pixel + 3]]
+            }
+        }
+    }
+}

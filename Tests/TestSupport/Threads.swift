@@ -1,0 +1,123 @@
+import Glibc
+
+/// Runs `body` on a new detached thread.
+public func startThread(_ body: @escaping @Sendable () -> Void) {
+    final class Box: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    var thread = pthread_t()
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    defer { pthread_attr_destroy(&attributes) }
+    let context = Unmanaged.passRetained(Box(body))
+    let code = pthread_create(
+        &thread,
+        &attributes,
+        { pointer in
+            guard let pointer else { return nil }
+            Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body()
+            return nil
+        },
+        context.toOpaque()
+    )
+    if code != 0 { context.release() }
+}
+
+/// A value behind a lock, and a condition to wait for it to become something.
+public final class Monitor<Value>: @unchecked Sendable {
+    // Sendable because `value` is only touched with `mutex` held.
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private var value: Value
+
+    /// A monitor around a value.
+    public init(_ value: Value) {
+        self.value = value
+        mutex = .allocate(capacity: 1)
+        condition = .allocate(capacity: 1)
+        mutex.initialize(to: pthread_mutex_t())
+        condition.initialize(to: pthread_cond_t())
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        pthread_mutex_destroy(mutex)
+        pthread_cond_destroy(condition)
+        mutex.deallocate()
+        condition.deallocate()
+    }
+
+    /// Changes the value and wakes whoever waits.
+    @discardableResult
+    public func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+        pthread_mutex_lock(mutex)
+        defer {
+            pthread_cond_broadcast(condition)
+            pthread_mutex_unlock(mutex)
+        }
+        return try body(&value)
+    }
+
+    /// Blocks the calling thread until `body` answers something; nil after `seconds`.
+    public func wait<Result>(seconds: Double = 30, until body: (inout Value) -> Result?) -> Result? {
+        var deadline = timespec()
+        clock_gettime(CLOCK_REALTIME, &deadline)
+        deadline.tv_sec += Int(seconds)
+        deadline.tv_nsec += Int((seconds - seconds.rounded(.down)) * 1e9)
+        if deadline.tv_nsec >= 1_000_000_000 {
+            deadline.tv_sec += 1
+            deadline.tv_nsec -= 1_000_000_000
+        }
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let result = body(&value) { return result }
+            if pthread_cond_timedwait(condition, mutex, &deadline) == ETIMEDOUT { return body(&value) }
+        }
+    }
+}
+
+/// A door that a test opens: what waits at it goes on when it is opened, or as often as it is given a permit.
+public final class Gate: Sendable {
+    private let state = Monitor<(isOpen: Bool, permits: Int, waiting: Int)>((false, 0, 0))
+
+    /// A closed door.
+    public init() {}
+
+    /// Lets everyone through from now on.
+    public func open() { state.withLock { $0.isOpen = true } }
+
+    /// Lets `count` through.
+    public func release(_ count: Int = 1) { state.withLock { $0.permits += count } }
+
+    /// Blocks the calling thread until it may go through; false when that took longer than 30 seconds.
+    @discardableResult
+    public func wait() -> Bool {
+        state.withLock { $0.waiting += 1 }
+        let passed = state.wait { state -> Bool? in
+            if state.isOpen { return true }
+            guard state.permits > 0 else { return nil }
+            state.permits -= 1
+            return true
+        }
+        state.withLock { $0.waiting -= 1 }
+        return passed ?? false
+    }
+
+    /// Blocks the calling thread until `count` others wait at the door; false after 30 seconds.
+    @discardableResult
+    public func waitForArrivals(_ count: Int = 1) -> Bool {
+        state.wait { $0.waiting >= count ? true : nil } ?? false
+    }
+
+    /// Suspends until `count` threads wait at the door; false after 30 seconds.
+    @discardableResult
+    public func arrivals(_ count: Int = 1) async -> Bool {
+        await withUnsafeContinuation { continuation in
+            startThread { continuation.resume(returning: self.waitForArrivals(count)) }
+        }
+    }
+}

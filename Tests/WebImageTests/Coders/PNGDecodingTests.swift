@@ -1,0 +1,104 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+@Suite struct PNGDecodingTests {
+    private let coder = PNGCoder()
+
+    private func difference(_ name: String, expected: String? = nil) throws -> PixelDifference {
+        let image = try coder.decode(Fixtures.data("PNG/\(name).png"), options: ImageDecodeOptions())
+        return try PixelDifference(image.bitmap, Fixtures.pixels("PNG/\(expected ?? name).pam"))
+    }
+
+    /// Pixels that were computed, or converted by another program, in floating point.
+    private static let converted: Set<String> = [
+        "gamma-1.0", "gamma-1.0-gray", "chrm-adobe", "icc-wide",
+    ]
+    private static let exact = Fixtures.names(in: "PNG", ending: "pam").filter { !converted.contains($0) }
+    private static let matrix = exact.filter { $0.hasPrefix("type") }
+
+    @Test(arguments: exact)
+    func `Pixels are exactly those of the file`(name: String) throws {
+        #expect(try difference(name).maximum == 0)
+    }
+
+    @Test(arguments: matrix)
+    func `An interlaced picture has the same pixels`(name: String) throws {
+        #expect(try difference(name + "-interlaced", expected: name).maximum == 0)
+    }
+
+    @Test func `All fifteen kinds and their transparent forms are there`() { #expect(Self.matrix.count == 26) }
+
+    @Test(arguments: converted)
+    func `Unusual colours are converted to sRGB`(name: String) throws {
+        let found = try difference(name)
+        #expect(found.maximum <= 2 && found.mean < 0.6, "\(found)")
+    }
+
+    @Test func `The name of a profile is the profile's own`() throws {
+        let wide = try coder.properties(of: Fixtures.data("PNG/icc-wide.png"), limits: ImageLimits())
+        #expect(wide.colorProfile == "Test wide RGB")
+        #expect(
+            try coder.decode(Fixtures.data("PNG/icc-wide.png"), options: .init()).metadata.colorProfile
+                == "Test wide RGB"
+        )
+        #expect(try coder.properties(of: Fixtures.data("PNG/photo-rgb.png"), limits: .init()).colorProfile == nil)
+        let sRGB = try coder.properties(of: Fixtures.data("PNG/icc-srgb.png"), limits: ImageLimits())
+        #expect(sRGB.colorProfile?.contains("sRGB") == true)
+    }
+
+    @Test func `A profile over the limit is ignored`() throws {
+        var options = ImageDecodeOptions()
+        options.limits.maximumColorProfileByteCount = 200
+        let image = try coder.decode(Fixtures.data("PNG/icc-wide.png"), options: options)
+        let plain = try Fixtures.pixels("PNG/gamma-0.45455.pam")
+        #expect(PixelDifference(image.bitmap, plain).maximum == 0)
+    }
+
+    @Test func `Opaque pictures are packed RGB and others BGRA`() throws {
+        for (name, format) in [
+            ("type0-8bit", PixelFormat.rgb8), ("type2-16bit", .rgb8), ("type3-4bit", .rgb8),
+            ("type0-1bit-trns", .bgra8Premultiplied), ("type3-2bit-trns", .bgra8Premultiplied),
+            ("type4-8bit", .bgra8Premultiplied), ("type6-16bit", .bgra8Premultiplied),
+        ] {
+            let image = try coder.decode(Fixtures.data("PNG/\(name).png"), options: ImageDecodeOptions())
+            #expect(image.bitmap.pixelFormat == format, "\(name)")
+            let properties = try coder.properties(of: Fixtures.data("PNG/\(name).png"), limits: ImageLimits())
+            #expect(properties.hasAlpha == format.hasAlpha)
+        }
+    }
+
+    @Test(arguments: 1...8)
+    func `The orientation is told as stored and applied`(number: Int) throws {
+        let data = try Fixtures.data("PNG/orientation-\(number).png")
+        let properties = try coder.properties(of: data, limits: ImageLimits())
+        #expect(properties.orientation.rawValue == number)
+        #expect((properties.width, properties.height) == (24, 16))
+        let image = try coder.decode(data, options: ImageDecodeOptions())
+        #expect(image.orientation == .up)
+        #expect((image.pixelWidth, image.pixelHeight) == (number < 5 ? (24, 16) : (16, 24)))
+    }
+
+    @Test func `Of an animation the default image is decoded and the frames are told`() throws {
+        let animated = try coder.properties(of: Fixtures.data("PNG/animated.png"), limits: ImageLimits())
+        #expect(animated.frameCount == 3)
+        #expect(animated.frameDurations == [0.05, 0.1, 0.25])
+        #expect(animated.loopCount == 3)
+        let other = try coder.properties(of: Fixtures.data("PNG/animated-default-image.png"), limits: ImageLimits())
+        #expect(other.frameCount == 2)
+        #expect(other.frameDurations == [0.1, 0.25])
+        let image = try coder.decode(Fixtures.data("PNG/animated.png"), options: ImageDecodeOptions())
+        #expect(image.metadata.frameCount == 3 && image.metadata.loopCount == 3)
+        let still = try coder.properties(of: Fixtures.data("PNG/photo-rgb.png"), limits: ImageLimits())
+        #expect(still.frameCount == 1 && still.frameDurations.isEmpty && still.loopCount == 0)
+    }
+
+    @Test func `A slice of data is read from its own beginning`() throws {
+        let data = try Fixtures.data("PNG/photo-rgb.png")
+        let slice = (Data(repeating: 1, count: 17) + data + Data(repeating: 2, count: 5))[17..<17 + data.count]
+        let image = try coder.decode(slice, options: ImageDecodeOptions())
+        #expect(try PixelDifference(image.bitmap, Fixtures.pixels("PNG/photo-rgb.pam")).maximum == 0)
+    }
+}

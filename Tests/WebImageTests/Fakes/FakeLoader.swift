@@ -1,0 +1,119 @@
+import FoundationEssentials
+
+@testable import WebImage
+
+/// A loader under the test's control: loads wait until the test answers them, unless they are answered at once.
+final class FakeLoader: ImageLoading {
+    final class Load: ImageLoaderOperation {
+        let request: ImageLoadRequest
+        private let progress: @Sendable (LoadProgress) -> Void
+        private let state: Lock<State>
+
+        private struct State {
+            var completion: (@Sendable (Result<LoadedImageData, WebImageError>) -> Void)?
+            var isCancelled = false
+            var priority: LoadPriority
+        }
+
+        init(
+            _ request: ImageLoadRequest,
+            _ progress: @escaping @Sendable (LoadProgress) -> Void,
+            _ completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+        ) {
+            self.request = request
+            self.progress = progress
+            state = Lock(State(completion: completion, priority: request.priority))
+        }
+
+        var isCancelled: Bool { state.withLock { $0.isCancelled } }
+        var priority: LoadPriority { state.withLock { $0.priority } }
+
+        func cancel() {
+            state.withLock { $0.isCancelled = true }
+            answer(.failure(.cancelled(request.url)))
+        }
+
+        func setPriority(_ priority: LoadPriority) { state.withLock { $0.priority = priority } }
+
+        func report(_ received: Int64, of expected: Int64) {
+            progress(LoadProgress(receivedByteCount: received, expectedByteCount: expected))
+        }
+
+        func answer(_ result: Result<LoadedImageData, WebImageError>) {
+            let completion = state.withLock { state in
+                defer { state.completion = nil }
+                return state.completion
+            }
+            completion?(result)
+        }
+
+        func succeed(_ text: String = "picture") { answer(.success(LoadedImageData(data: Data(text.utf8)))) }
+    }
+
+    private let list = Lock<[Load]>([])
+    private let started = EventCounter()
+    /// Answers loads as they start; nil leaves them to the test.
+    private let respond: (@Sendable (URL) -> Result<String, WebImageError>)?
+
+    init(respond: (@Sendable (URL) -> Result<String, WebImageError>)? = nil) { self.respond = respond }
+
+    var loads: [Load] { list.withLock { $0 } }
+
+    /// Waits until `count` loads have been started in all.
+    func waitForLoads(_ count: Int) async -> [Load] {
+        await started.wait(for: count)
+        return loads
+    }
+
+    func canLoad(_ url: URL, options: WebImageOptions) -> Bool { true }
+
+    func load(
+        _ request: ImageLoadRequest,
+        progress: @escaping @Sendable (LoadProgress) -> Void,
+        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    ) -> any ImageLoaderOperation {
+        let load = Load(request, progress, completion)
+        list.withLock { $0.append(load) }
+        started.signal()
+        if let respond {
+            load.answer(respond(request.url).map { LoadedImageData(data: Data($0.utf8)) })
+        }
+        return load
+    }
+
+    func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { error.code == .badImageData }
+}
+
+/// Counts events and lets tasks wait for a number of them.
+final class EventCounter: Sendable {
+    private struct State {
+        var count = 0
+        var waiters: [(Int, CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Lock(State())
+
+    var count: Int { state.withLock { $0.count } }
+
+    func signal() {
+        let ready = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            state.count += 1
+            let count = state.count
+            let ready = state.waiters.filter { $0.0 <= count }.map(\.1)
+            state.waiters.removeAll { $0.0 <= count }
+            return ready
+        }
+        for waiter in ready { waiter.resume() }
+    }
+
+    func wait(for count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state -> Bool in
+                if state.count >= count { return true }
+                state.waiters.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+}

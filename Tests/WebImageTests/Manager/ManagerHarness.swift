@@ -1,0 +1,82 @@
+import FoundationEssentials
+
+@testable import WebImage
+
+/// A manager on fakes, with everything that a test looks at.
+struct ManagerHarness {
+    let cache = FakeCache()
+    let coder = FakeCoder()
+    let loader: FakeLoader
+    let manager: WebImageManager
+    let url = URL(string: "http://host/picture.png")!
+
+    init(respond: (@Sendable (URL) -> Result<String, WebImageError>)? = nil, undecodedByteLimit: Int = 64 << 20) {
+        loader = FakeLoader(respond: respond)
+        manager = WebImageManager(
+            cache: cache,
+            loader: loader,
+            pipeline: Pipeline(undecodedByteLimit: undecodedByteLimit)
+        )
+    }
+
+    /// A harness whose loads succeed at once.
+    static func answering(_ text: String = "picture") -> ManagerHarness {
+        ManagerHarness { _ in .success(text) }
+    }
+
+    func context(_ change: (inout WebImageContext) -> Void = { _ in }) -> WebImageContext {
+        var context = WebImageContext()
+        context.imageCoder = coder
+        context.callbackQueue = .inline
+        change(&context)
+        return context
+    }
+
+    func thumbnail(_ side: Int) -> WebImageContext {
+        context { $0.thumbnailPixelSize = ImageSize(width: side, height: side) }
+    }
+
+    /// Starts a load and returns what it will end with.
+    func start(
+        _ url: URL? = nil,
+        options: WebImageOptions = [],
+        context: WebImageContext? = nil,
+        progress: (@Sendable (LoadProgress) -> Void)? = nil
+    ) -> (operation: WebImageLoadOperation, outcome: Outcome) {
+        let outcome = Outcome()
+        let operation = manager.loadImage(
+            with: url ?? self.url,
+            options: options,
+            context: context ?? self.context(),
+            progress: progress
+        ) { outcome.record($0) }
+        return (operation, outcome)
+    }
+}
+
+/// What a load ended with, and how often.
+final class Outcome: Sendable {
+    private let list = Lock<[Result<WebImageResult, WebImageError>]>([])
+    private let counter = EventCounter()
+
+    func record(_ result: Result<WebImageResult, WebImageError>) {
+        list.withLock { $0.append(result) }
+        counter.signal()
+    }
+
+    /// How often the completion has been called.
+    var count: Int { list.withLock { $0.count } }
+
+    /// The first result, waiting for it.
+    func value() async -> Result<WebImageResult, WebImageError> {
+        await counter.wait(for: 1)
+        return list.withLock { $0[0] }
+    }
+
+    func image() async throws -> Image { try await value().get().image }
+
+    func error() async -> WebImageError? {
+        if case .failure(let error) = await value() { return error }
+        return nil
+    }
+}

@@ -1,0 +1,222 @@
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+@Suite struct WorkGraphTests {
+    typealias Graph = WorkGraph<String, Int>
+
+    /// Actions in words, without versions, so that rows of expectations read well.
+    private func words(_ actions: [Graph.Action]) -> [String] {
+        actions.map { action in
+            switch action {
+            case .start(let node): "start \(node)"
+            case .cancel(let node): "cancel \(node)"
+            case .setPriority(let node, let priority, _): "priority \(node) \(priority)"
+            case .progress(let id, let progress): "progress \(id) \(progress.receivedByteCount)"
+            case .deliver(let id, let output): "deliver \(id) \(output)"
+            case .forget(let id): "forget \(id)"
+            }
+        }
+    }
+
+    private struct NotJoined: Error {}
+
+    private func join(
+        _ graph: inout Graph,
+        _ key: String,
+        _ priority: LoadPriority,
+        parent: UInt64? = nil
+    ) throws -> (subscription: UInt64, node: UInt64, actions: [Graph.Action]) {
+        guard let joined = graph.subscribe(to: key, priority: priority, parent: parent) else { throw NotJoined() }
+        return joined
+    }
+
+    @Test func `The first subscriber starts the work, later ones join it`() throws {
+        var graph = Graph()
+        let first = try join(&graph, "a", .normal)
+        let second = try join(&graph, "a", .normal)
+        #expect(words(first.actions) == ["start \(first.node)"])
+        #expect(second.actions.isEmpty)
+        #expect(first.node == second.node)
+        #expect(graph.nodeCount == 1)
+    }
+
+    @Test func `Finishing delivers to all in the order they came and leaves nothing behind`() throws {
+        var graph = Graph()
+        let first = try join(&graph, "a", .normal)
+        let second = try join(&graph, "a", .low)
+        let seen1 = words(graph.finish(first.node, with: 7))
+        #expect(
+            seen1 == [
+                "deliver \(first.subscription) 7", "deliver \(second.subscription) 7",
+            ]
+        )
+        #expect(graph.nodeCount == 0)
+        #expect(graph.subscriptionCount == 0)
+        let seen10 = graph.finish(first.node, with: 8)
+        #expect(seen10.isEmpty)
+    }
+
+    @Test func `Work goes on when one of two leaves, and is cancelled when the last does`() throws {
+        var graph = Graph()
+        let first = try join(&graph, "a", .normal)
+        let second = try join(&graph, "a", .normal)
+        let seen2 = words(graph.unsubscribe(first.subscription) ?? [])
+        #expect(seen2 == ["forget \(first.subscription)"])
+        let seen3 = words(graph.unsubscribe(second.subscription) ?? [])
+        #expect(
+            seen3 == [
+                "forget \(second.subscription)", "cancel \(first.node)",
+            ]
+        )
+        let seen11 = graph.unsubscribe(second.subscription)
+        #expect(seen11 == nil)
+        #expect(graph.nodeCount == 0)
+    }
+
+    @Test func `A key whose work was cancelled starts anew, and the old work's end changes nothing`() throws {
+        var graph = Graph()
+        let old = try join(&graph, "a", .normal)
+        _ = graph.unsubscribe(old.subscription)
+        let new = try join(&graph, "a", .normal)
+        #expect(new.node != old.node)
+        let seen12 = graph.finish(old.node, with: 1)
+        #expect(seen12.isEmpty)
+        let seen4 = words(graph.finish(new.node, with: 2))
+        #expect(seen4 == ["deliver \(new.subscription) 2"])
+    }
+
+    @Test func `Cancelling work gives up what it depends on unless somebody else waits for that`() throws {
+        var graph = Graph()
+        let top = try join(&graph, "decode", .normal)
+        let below = try join(&graph, "data", .normal, parent: top.node)
+        let other = try join(&graph, "decode small", .normal)
+        let shared = try join(&graph, "data", .normal, parent: other.node)
+        #expect(shared.node == below.node)
+        let seen5 = words(graph.unsubscribe(top.subscription) ?? [])
+        #expect(
+            seen5 == [
+                "forget \(top.subscription)", "cancel \(top.node)", "forget \(below.subscription)",
+            ]
+        )
+        let seen6 = words(graph.unsubscribe(other.subscription) ?? [])
+        #expect(
+            seen6 == [
+                "forget \(other.subscription)", "cancel \(other.node)", "forget \(shared.subscription)",
+                "cancel \(below.node)",
+            ]
+        )
+        #expect(graph.subscriptionCount == 0)
+    }
+
+    @Test func `Ended work can depend on nothing new`() throws {
+        var graph = Graph()
+        let top = try join(&graph, "a", .normal)
+        _ = graph.unsubscribe(top.subscription)
+        let late = graph.subscribe(to: "b", priority: .normal, parent: top.node)
+        #expect(late == nil)
+        #expect(graph.nodeCount == 0)
+    }
+
+    @Test func `Priority is the highest of the subscribers and reaches what the work depends on`() throws {
+        var graph = Graph()
+        let slow = try join(&graph, "decode", .low)
+        let data = try join(&graph, "data", .high, parent: slow.node)
+        #expect(graph.priority(of: data.node) == .low, "a dependent's own priority counts, not the argument")
+        let fast = try join(&graph, "decode", .high)
+        #expect(words(fast.actions) == ["priority \(slow.node) high", "priority \(data.node) high"])
+        let seen7 = words(graph.unsubscribe(fast.subscription) ?? [])
+        #expect(
+            seen7 == [
+                "forget \(fast.subscription)", "priority \(slow.node) low", "priority \(data.node) low",
+            ]
+        )
+        let seen8 = words(graph.setPriority(.normal, of: slow.subscription))
+        #expect(
+            seen8 == [
+                "priority \(slow.node) normal", "priority \(data.node) normal",
+            ]
+        )
+        let seen13 = graph.setPriority(.normal, of: slow.subscription)
+        #expect(seen13.isEmpty)
+    }
+
+    @Test func `Later changes of priority carry higher versions`() throws {
+        var graph = Graph()
+        let caller = try join(&graph, "a", .low)
+        let versions = [LoadPriority.high, .normal, .high].flatMap { priority in
+            graph.setPriority(priority, of: caller.subscription).map { action -> UInt64 in
+                guard case .setPriority(_, _, let version) = action else { return 0 }
+                return version
+            }
+        }
+        #expect(versions.count == 3)
+        #expect(versions == versions.sorted() && Set(versions).count == 3)
+    }
+
+    @Test func `Progress passes through dependents to callers, and late callers get what there is`() throws {
+        var graph = Graph()
+        let top = try join(&graph, "decode", .normal)
+        let data = try join(&graph, "data", .normal, parent: top.node)
+        let reading = LoadProgress(receivedByteCount: 5, expectedByteCount: 10)
+        let seen9 = words(graph.report(reading, of: data.node))
+        #expect(seen9 == ["progress \(top.subscription) 5"])
+        let late = try join(&graph, "decode", .normal)
+        #expect(words(late.actions) == ["progress \(late.subscription) 5"])
+        let other = try join(&graph, "decode small", .normal)
+        let joined = try join(&graph, "data", .normal, parent: other.node)
+        #expect(words(joined.actions) == ["progress \(other.subscription) 5"])
+    }
+
+    @Test(arguments: 0..<20)
+    func `Whatever happens, every subscription ends exactly once`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var graph = Graph()
+        var open: Set<UInt64> = []
+        var running: Set<UInt64> = []
+        var letters: [UInt64: String] = [:]
+        var ended: [UInt64: Int] = [:]
+        func apply(_ actions: [Graph.Action]) {
+            for action in actions {
+                switch action {
+                case .start(let node): running.insert(node)
+                case .cancel(let node): running.remove(node)
+                case .deliver(let id, _), .forget(let id):
+                    ended[id, default: 0] += 1
+                    open.remove(id)
+                case .progress, .setPriority: break
+                }
+            }
+        }
+        for _ in 0..<2000 {
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0, 1:
+                // Only works of letter a depend, and only on works of letter b: work has no cycles.
+                let parent =
+                    Bool.random(using: &random)
+                    ? letters.keys.filter { letters[$0] == "a" && running.contains($0) }.min() : nil
+                let letter = parent == nil ? "a" : "b"
+                let key = letter + String(Int.random(in: 0..<4, using: &random))
+                let priority = LoadPriority.allCases.randomElement(using: &random) ?? .normal
+                guard let joined = graph.subscribe(to: key, priority: priority, parent: parent) else { continue }
+                letters[joined.node] = letter
+                open.insert(joined.subscription)
+                apply(joined.actions)
+            case 2:
+                if let id = open.randomElement(using: &random), let actions = graph.unsubscribe(id) { apply(actions) }
+            case 3:
+                if let id = open.randomElement(using: &random) { apply(graph.setPriority(.high, of: id)) }
+            default:
+                guard let node = running.randomElement(using: &random) else { continue }
+                running.remove(node)
+                apply(graph.finish(node, with: 0))
+            }
+            #expect(graph.nodeCount == running.count)
+            #expect(graph.subscriptionCount == open.count)
+        }
+        for id in open { if let actions = graph.unsubscribe(id) { apply(actions) } }
+        #expect(graph.nodeCount == 0 && graph.subscriptionCount == 0)
+        #expect(ended.values.allSatisfy { $0 == 1 })
+    }
+}
