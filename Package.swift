@@ -48,9 +48,10 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .executableTarget(name: "webimage", dependencies: ["WebImage", "CLinux"], swiftSettings: swiftSettings),
+        .target(name: "CTestSupport", path: "Tests/CTestSupport"),
         .target(
             name: "TestSupport",
-            dependencies: ["WebImage", "CLinux"],
+            dependencies: ["WebImage", "CLinux", "CTestSupport"],
             path: "Tests/TestSupport",
             swiftSettings: swiftSettings
         ),
@@ -60,7 +61,7 @@ let package = Package(
             exclude: ["Fixtures"],
             swiftSettings: swiftSettings
         ),
-        .testTarget(name: "CommandLineTests", dependencies: ["TestSupport", "CLinux"], swiftSettings: swiftSettings),
+        .testTarget(name: "CommandLineTests", dependencies: ["TestSupport", "CLinux", "webimage"], swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6]
 )
