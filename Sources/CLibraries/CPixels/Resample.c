@@ -2,11 +2,7 @@
 
 #include <string.h>
 
-#if defined(__x86_64__)
-#define MULTIVERSION __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define MULTIVERSION
-#endif
+#include "Multiversion.h"
 
 // Vectors are passed only between functions that are always inlined, so how they would be passed does not matter.
 #pragma clang diagnostic ignored "-Wpsabi"
