@@ -2,7 +2,7 @@ import CPixels
 
 /// An image made ready for an encoder: upright, within the size asked for, its rows handed out with straight alpha.
 struct EncodableRows {
-    private let bitmap: Bitmap
+    let bitmap: Bitmap
 
     var width: Int { bitmap.width }
     var height: Int { bitmap.height }
