@@ -11,7 +11,7 @@ public final class ImageCodersManager: ImageCoder {
     public init(coders: [any ImageCoder]? = nil) { list = Lock(coders ?? Self.builtIn) }
 
     /// JPEG, PNG, GIF, WebP.
-    public static var builtIn: [any ImageCoder] { [PNGCoder(), GIFCoder(), WebPCoder()] }
+    public static var builtIn: [any ImageCoder] { [JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder()] }
 
     /// The coders, the last having the highest priority.
     public var coders: [any ImageCoder] {

@@ -32,6 +32,9 @@ protocol ScanlineSource: AnyObject {
     var width: Int { get }
     /// Number of rows.
     var height: Int { get }
+    /// How much of `width` and `height` the picture covers: a decoder that scales rounds up, and its last column and row
+    /// may then be only partly picture. By default all.
+    var extent: (width: Double, height: Double) { get }
     var layout: ScanlineLayout { get }
     /// The embedded ICC profile, nil for sRGB.
     var colorProfile: Data? { get }
@@ -41,4 +44,8 @@ protocol ScanlineSource: AnyObject {
     /// - Throws: ``WebImageError/Code/badImageData`` when the data is damaged or ends too early,
     ///   ``WebImageError/Code/limitExceeded``.
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError)
+}
+
+extension ScanlineSource {
+    var extent: (width: Double, height: Double) { (Double(width), Double(height)) }
 }

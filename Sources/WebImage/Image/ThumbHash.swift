@@ -1,4 +1,4 @@
-public import FoundationEssentials
+import FoundationEssentials
 
 /// A picture in about 25 bytes: enough for a blurred placeholder with the right shape, colours and transparency.
 ///

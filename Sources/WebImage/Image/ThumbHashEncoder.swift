@@ -80,6 +80,9 @@ struct ThumbHashEncoder {
         return bytes
     }
 
+    /// Strength that is nothing but rounding; scaled up it would make a plain picture hash differently on each machine.
+    private static let noise = 1e-10
+
     private static func rounded(_ value: Double) -> Int { Int(value.rounded(.toNearestOrAwayFromZero)) }
 
     /// The cosine transform, only the triangle of low frequencies; waves are scaled to 0...1.
@@ -106,7 +109,10 @@ struct ThumbHashEncoder {
                 column += 1
             }
         }
-        if result.scale > 0 { result.waves = result.waves.map { 0.5 + 0.5 / result.scale * $0 } }
+        guard result.scale > Self.noise else {
+            return Channel(constant: result.constant, waves: result.waves.map { _ in 0 }, scale: 0)
+        }
+        result.waves = result.waves.map { 0.5 + 0.5 / result.scale * $0 }
         return result
     }
 

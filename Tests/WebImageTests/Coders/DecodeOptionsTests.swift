@@ -10,7 +10,8 @@ import Testing
 
     /// Pictures of 120 x 90 pixels; the last two are animations.
     private static let files = [
-        "PNG/photo-rgb.png", "PNG/photo-rgba.png", "PNG/photo-interlaced.png", "PNG/photo-gray16.png", "GIF/photo-120.gif",
+        "PNG/photo-rgb.png", "PNG/photo-rgba.png", "PNG/photo-interlaced.png", "PNG/photo-gray16.png",
+        "GIF/photo-120.gif",
         "GIF/photo-120-interlaced.gif", "WebP/lossy.webp", "WebP/lossy-alpha.webp", "WebP/lossless.webp",
         "WebP/lossless-alpha.webp", "WebP/animated.webp", "WebP/animated-offset.webp", "PNG/animated-120.png",
         "GIF/animated-120.gif",
@@ -26,7 +27,9 @@ import Testing
 
     @Test(arguments: files)
     func `A thumbnail fits its box and keeps its shape`(file: String) throws {
-        for (box, expected) in [((40, 40), [40, 30]), ((1000, 9), [12, 9]), ((119, 90), [119, 89]), ((1, 1), [1, 1])] {
+        for (box, expected) in [
+            ((40, 40), [40, 30]), ((1000, 9), [12, 9]), ((119, 90), [119, 89]), ((1, 1), [1, 1]),
+        ] {
             for quality in [ImageDecodeOptions.ScalingQuality.high, .fast] {
                 let image = try decode(file) {
                     $0.thumbnailPixelSize = ImageSize(width: box.0, height: box.1)

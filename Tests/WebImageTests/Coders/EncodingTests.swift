@@ -29,7 +29,9 @@ import Testing
     }
 
     private static let lossless: [ImageFormat] = [.png, .webp]
-    private static let names = ["photo-rgb", "photo-rgba", "tiny-1x1", "tiny-5x1", "tiny-1x9", "type6-8bit", "opaque-rgba"]
+    private static let names = [
+        "photo-rgb", "photo-rgba", "tiny-1x1", "tiny-5x1", "tiny-1x9", "type6-8bit", "opaque-rgba",
+    ]
 
     @Test(arguments: lossless, names)
     func `Without loss the pixels come back exactly`(format: ImageFormat, name: String) throws {
@@ -50,7 +52,9 @@ import Testing
             }
         }
         let bitmap = try Bitmap.allocate(width: 256, height: 256, pixelFormat: .bgra8Premultiplied)
-        for row in 0..<256 { bitmap.mutableRow(row).copyMemory(from: Array(bytes[row * 1024..<row * 1024 + 1024]), byteCount: 1024) }
+        for row in 0..<256 {
+            bitmap.mutableRow(row).copyMemory(from: Array(bytes[row * 1024..<row * 1024 + 1024]), byteCount: 1024)
+        }
         let original = Image(bitmap: bitmap)
         #expect(pixels(try roundTrip(original, .png)) == pixels(original))
     }
@@ -84,7 +88,9 @@ import Testing
     @Test(arguments: lossless)
     func `The longest size is kept to and never enlarges`(format: ImageFormat) throws {
         let original = try image("photo-rgba")
-        for (box, width, height) in [((60, 60), 60, 45), ((1000, 30), 40, 30), ((500, 500), 120, 90), ((0, 5), 120, 90)] {
+        for (box, width, height) in [
+            ((60, 60), 60, 45), ((1000, 30), 40, 30), ((500, 500), 120, 90), ((0, 5), 120, 90),
+        ] {
             var options = ImageEncodeOptions()
             options.maxPixelSize = ImageSize(width: box.0, height: box.1)
             let copy = try roundTrip(original, format, options)

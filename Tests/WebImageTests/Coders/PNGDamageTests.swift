@@ -51,7 +51,9 @@ import Testing
         let length = data[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
         for offset in 200..<260 { data[start + 8 + offset] ^= 0x5A }
         let checksum = CRC32.of(data[start + 4..<start + 8 + length])
-        for index in 0..<4 { data[start + 8 + length + index] = UInt8(truncatingIfNeeded: checksum >> (24 - 8 * index)) }
+        for index in 0..<4 {
+            data[start + 8 + length + index] = UInt8(truncatingIfNeeded: checksum >> (24 - 8 * index))
+        }
         #expect(error(data)?.code == .badImageData)
     }
 
@@ -85,7 +87,9 @@ import Testing
     }
 
     @Test func `Sides of 0 and of 4 billion are errors`() throws {
-        for bytes: [UInt8] in [[0, 0, 0, 0, 0, 0, 0, 9], [0, 0, 0, 9, 0, 0, 0, 0], [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 9]] {
+        for bytes: [UInt8] in [
+            [0, 0, 0, 0, 0, 0, 0, 9], [0, 0, 0, 9, 0, 0, 0, 0], [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 9],
+        ] {
             var data = try Fixtures.data("PNG/type0-1bit.png")
             data.replaceSubrange(16..<24, with: bytes)
             #expect(error(CRC32.repairingPNG(data)) != nil)

@@ -40,7 +40,10 @@ import Testing
     @Test func `The name of a profile is the profile's own`() throws {
         let wide = try coder.properties(of: Fixtures.data("PNG/icc-wide.png"), limits: ImageLimits())
         #expect(wide.colorProfile == "Test wide RGB")
-        #expect(try coder.decode(Fixtures.data("PNG/icc-wide.png"), options: .init()).metadata.colorProfile == "Test wide RGB")
+        #expect(
+            try coder.decode(Fixtures.data("PNG/icc-wide.png"), options: .init()).metadata.colorProfile
+                == "Test wide RGB"
+        )
         #expect(try coder.properties(of: Fixtures.data("PNG/photo-rgb.png"), limits: .init()).colorProfile == nil)
         let sRGB = try coder.properties(of: Fixtures.data("PNG/icc-srgb.png"), limits: ImageLimits())
         #expect(sRGB.colorProfile?.contains("sRGB") == true)

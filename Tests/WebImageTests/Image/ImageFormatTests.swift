@@ -92,10 +92,12 @@ import Testing
 
     @Test func `Random bytes never trap`() {
         var random = SeededGenerator(seed: 1)
-        let starts: [[UInt8]] = Self.signatures.map { $0.1 } + [Array("<!DOCTYPE [".utf8), [0, 0, 0, 24] + Array("ftyp".utf8)]
+        let starts: [[UInt8]] =
+            Self.signatures.map { $0.1 } + [Array("<!DOCTYPE [".utf8), [0, 0, 0, 24] + Array("ftyp".utf8)]
         for _ in 0..<2000 {
             let start = starts.randomElement(using: &random) ?? []
-            let tail = (0..<Int.random(in: 0..<60, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let tail = (0..<Int.random(in: 0..<60, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random)
+            }
             _ = format(Array(start.prefix(Int.random(in: 0...start.count, using: &random))) + tail)
         }
     }
@@ -103,13 +105,17 @@ import Testing
     @Test(arguments: [
         (ImageFormat.jpeg, "public.jpeg", "jpg", "image/jpeg", "JPEG"), (.png, "public.png", "png", "image/png", "PNG"),
         (.gif, "com.compuserve.gif", "gif", "image/gif", "GIF"), (.tiff, "public.tiff", "tiff", "image/tiff", "TIFF"),
-        (.webp, "org.webmproject.webp", "webp", "image/webp", "WebP"), (.heic, "public.heic", "heic", "image/heic", "HEIC"),
+        (.webp, "org.webmproject.webp", "webp", "image/webp", "WebP"),
+        (.heic, "public.heic", "heic", "image/heic", "HEIC"),
         (.heif, "public.heif", "heif", "image/heif", "HEIF"), (.pdf, "com.adobe.pdf", "pdf", "application/pdf", "PDF"),
-        (.svg, "public.svg-image", "svg", "image/svg+xml", "SVG"), (.bmp, "com.microsoft.bmp", "bmp", "image/bmp", "BMP"),
-        (.avif, "public.avif", "avif", "image/avif", "AVIF"), (.jpegXL, "public.jpeg-xl", "jxl", "image/jxl", "JPEG XL"),
+        (.svg, "public.svg-image", "svg", "image/svg+xml", "SVG"),
+        (.bmp, "com.microsoft.bmp", "bmp", "image/bmp", "BMP"),
+        (.avif, "public.avif", "avif", "image/avif", "AVIF"),
+        (.jpegXL, "public.jpeg-xl", "jxl", "image/jxl", "JPEG XL"),
         (.ico, "com.microsoft.ico", "ico", "image/vnd.microsoft.icon", "ICO"),
     ])
-    func `Names lead to the format and back`(format: ImageFormat, type: String, ext: String, mime: String, name: String) {
+    func `Names lead to the format and back`(format: ImageFormat, type: String, ext: String, mime: String, name: String)
+    {
         #expect(format.typeIdentifier == type && ImageFormat(typeIdentifier: type) == format)
         #expect(format.fileExtension == ext && ImageFormat(fileExtension: ext) == format)
         #expect(format.mimeType == mime && ImageFormat(mimeType: mime) == format)
@@ -134,7 +140,9 @@ import Testing
     }
 
     @Test func `The fixtures of each format are known`() throws {
-        for (directory, ending, expected) in [("PNG", "png", ImageFormat.png), ("GIF", "gif", .gif), ("WebP", "webp", .webp)] {
+        for (directory, ending, expected) in [
+            ("PNG", "png", ImageFormat.png), ("GIF", "gif", .gif), ("WebP", "webp", .webp),
+        ] {
             let names = Fixtures.names(in: directory, ending: ending)
             #expect(!names.isEmpty)
             for name in names {

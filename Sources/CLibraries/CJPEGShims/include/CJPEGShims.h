@@ -1,3 +1,57 @@
+// libjpeg-turbo behind functions that return a status. Its errors are longjmps, which must never cross a Swift frame:
+// each function here catches them. An object is used by one thread at a time, and after an error only to be freed.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum webimage_jpeg_status {
+    webimage_jpeg_ok = 0,
+    /// The data is damaged or ends too early.
+    webimage_jpeg_bad_data,
+    /// More scans than allowed.
+    webimage_jpeg_too_many_scans,
+    webimage_jpeg_no_memory,
+};
+
+enum webimage_jpeg_pixels {
+    webimage_jpeg_gray,
+    webimage_jpeg_rgb,
+    /// Blue, green, red, 255.
+    webimage_jpeg_bgra,
+    /// As stored, which by convention is inverted: 255 is no ink.
+    webimage_jpeg_cmyk,
+};
+
+struct webimage_jpeg_decoder;
+
+/// A decoder of bytes in memory, which must stay valid until it is freed. NULL when there is no memory.
+struct webimage_jpeg_decoder *webimage_jpeg_decoder_create(const uint8_t *data, size_t byte_count);
+void webimage_jpeg_decoder_free(struct webimage_jpeg_decoder *decoder);
+/// What went wrong, in libjpeg's words; empty without an error.
+const char *webimage_jpeg_decoder_message(const struct webimage_jpeg_decoder *decoder);
+
+/// Reads the header and starts; for a progressive picture this reads all scans. The picture is scaled by `eighths` / 8
+/// (1...8), sides rounded up.
+enum webimage_jpeg_status webimage_jpeg_decoder_start(
+    struct webimage_jpeg_decoder *decoder, enum webimage_jpeg_pixels pixels, unsigned eighths, unsigned maximum_scans,
+    unsigned *width, unsigned *height);
+
+/// Decodes the next `count` rows. The last row succeeds only if nothing of the picture was missing.
+enum webimage_jpeg_status webimage_jpeg_decoder_read(
+    struct webimage_jpeg_decoder *decoder, unsigned count, uint8_t *base, size_t bytes_per_row);
+
+struct webimage_jpeg_encoder;
+
+/// An encoder of RGB rows. `quality` is 1...100.
+struct webimage_jpeg_encoder *webimage_jpeg_encoder_create(void);
+void webimage_jpeg_encoder_free(struct webimage_jpeg_encoder *encoder);
+const char *webimage_jpeg_encoder_message(const struct webimage_jpeg_encoder *encoder);
+enum webimage_jpeg_status webimage_jpeg_encoder_start(
+    struct webimage_jpeg_encoder *encoder, unsigned width, unsigned height, int quality, bool full_chroma,
+    bool optimize);
+enum webimage_jpeg_status webimage_jpeg_encoder_write(
+    struct webimage_jpeg_encoder *encoder, unsigned count, const uint8_t *base, size_t bytes_per_row);
+/// Ends the file and hands over its bytes, to be freed with `free`.
+enum webimage_jpeg_status webimage_jpeg_encoder_finish(
+    struct webimage_jpeg_encoder *encoder, uint8_t **bytes, size_t *byte_count);

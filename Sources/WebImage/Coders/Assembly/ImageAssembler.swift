@@ -60,6 +60,7 @@ enum ImageAssembler {
     ) throws(WebImageError) {
         let resampler = Resampler(
             from: (source.width, source.height),
+            extent: source.extent,
             to: (plan.width, plan.height),
             channels: source.layout.bytesPerPixel,
             isPremultiplied: source.layout.hasAlpha,

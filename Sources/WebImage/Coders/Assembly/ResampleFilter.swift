@@ -2,8 +2,9 @@ import Glibc
 
 /// Which source pixels make up each pixel of a resized line, and with what weights.
 ///
-/// The positions and the shape of the filter are those of Pillow and most others: pixel centres lie at one half, and the
-/// filter widens with the scale when a line gets shorter.
+/// Pixel centres lie at one half, and filters widen with the scale when a line gets shorter. `high` is Lanczos with three
+/// lobes, `fast` the mean over the area a result pixel covers, pixels at its border counting in part (and linear
+/// interpolation when a line gets longer).
 final class ResampleFilter: Sendable {
     let inputCount: Int
     let outputCount: Int
@@ -16,12 +17,19 @@ final class ResampleFilter: Sendable {
     /// `taps` weights for each output pixel; their sum is 1.
     let weights: [Float]
 
-    init(from inputCount: Int, to outputCount: Int, quality: ImageDecodeOptions.ScalingQuality) {
+    /// - Parameter extent: how many of the source pixels the picture covers; a decoder that scales rounds up, and the
+    ///   last pixel is then only partly picture. All of them when nil.
+    init(
+        from inputCount: Int,
+        extent: Double? = nil,
+        to outputCount: Int,
+        quality: ImageDecodeOptions.ScalingQuality
+    ) {
         self.inputCount = inputCount
         self.outputCount = outputCount
-        let scale = Double(inputCount) / Double(outputCount)
+        let scale = (extent ?? Double(inputCount)) / Double(outputCount)
         let widening = max(scale, 1)
-        let support = (quality == .high ? 3 : 0.5) * widening
+        let support = quality == .high ? 3 * widening : 0.5 * widening + 0.5
         let mostTaps = min(Int((2 * support).rounded(.up)) + 1, inputCount)
         let taps = (mostTaps + 3) & ~3
         var first: [Int32] = []
@@ -62,8 +70,9 @@ final class ResampleFilter: Sendable {
             let position = start + Double(index) * step
             let weight: Double
             switch quality {
-            case .fast: weight = position > -0.5 && position <= 0.5 ? 1 : 0
-            case .high where position == 0: weight = 1
+            case .fast: weight = max(min(position + step / 2, 0.5) - max(position - step / 2, -0.5), 0)
+            // At the centre the quotient below would be of two rounding errors; the curve is flat there.
+            case .high where abs(position) < 1e-4: weight = 1
             case .high where abs(position) >= 3: weight = 0
             case .high:
                 weight = 3 * (3 * sine - 4 * sine * sine * sine) * sine / (.pi * .pi * position * position)
@@ -83,6 +92,7 @@ final class ResampleFilter: Sendable {
 extension ResampleFilter {
     private struct Key: Hashable {
         let from: Int
+        let extent: Double
         let to: Int
         let quality: ImageDecodeOptions.ScalingQuality
     }
@@ -93,10 +103,11 @@ extension ResampleFilter {
     /// A filter, from those used last if possible.
     static func shared(
         from inputCount: Int,
+        extent: Double,
         to outputCount: Int,
         quality: ImageDecodeOptions.ScalingQuality
     ) -> ResampleFilter {
-        let key = Key(from: inputCount, to: outputCount, quality: quality)
+        let key = Key(from: inputCount, extent: extent, to: outputCount, quality: quality)
         let known = recent.withLock { list -> ResampleFilter? in
             guard let index = list.lastIndex(where: { $0.key == key }) else { return nil }
             let entry = list.remove(at: index)
@@ -104,7 +115,7 @@ extension ResampleFilter {
             return entry.filter
         }
         if let known { return known }
-        let filter = ResampleFilter(from: inputCount, to: outputCount, quality: quality)
+        let filter = ResampleFilter(from: inputCount, extent: extent, to: outputCount, quality: quality)
         guard filter.weights.count <= 1 << 16 else { return filter }
         let dropped = recent.withLock { list -> ResampleFilter? in
             list.append((key, filter))

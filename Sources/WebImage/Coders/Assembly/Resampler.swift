@@ -18,17 +18,20 @@ struct Resampler {
     private let isPremultiplied: Bool
 
     /// - Parameters:
+    ///   - extent: how much of the input the picture covers, in pixels; all of it when nil.
     ///   - channels: interleaved bytes per pixel: 1, 3 or 4.
     ///   - isPremultiplied: whether the first three channels must stay at or below the fourth.
     init(
         from input: (width: Int, height: Int),
+        extent: (width: Double, height: Double)? = nil,
         to output: (width: Int, height: Int),
         channels: Int,
         isPremultiplied: Bool,
         quality: ImageDecodeOptions.ScalingQuality
     ) {
-        rows = .shared(from: input.height, to: output.height, quality: quality)
-        columns = .shared(from: input.width, to: output.width, quality: quality)
+        let extent = extent ?? (Double(input.width), Double(input.height))
+        rows = .shared(from: input.height, extent: extent.height, to: output.height, quality: quality)
+        columns = .shared(from: input.width, extent: extent.width, to: output.width, quality: quality)
         self.channels = channels
         self.isPremultiplied = isPremultiplied
     }

@@ -1,0 +1,142 @@
+#include "Errors.h"
+
+#include <jerror.h>
+#include <stdlib.h>
+
+struct webimage_jpeg_decoder {
+    struct jpeg_decompress_struct info;
+    struct error_trap trap;
+    struct jpeg_source_mgr source;
+    struct jpeg_progress_mgr progress;
+    unsigned maximum_scans;
+    /// Whether the decoder asked for bytes after the last one.
+    bool hit_end;
+};
+
+static struct webimage_jpeg_decoder *owner(j_decompress_ptr info) { return info->client_data; }
+
+static void source_nothing(j_decompress_ptr info) { (void)info; }
+
+/// The decoder reads ahead, so wanting more bytes is not yet a fault: it gets an end marker, and what it then finds
+/// missing is an error elsewhere.
+static boolean source_fill(j_decompress_ptr info) {
+    static const JOCTET end[2] = {0xFF, JPEG_EOI};
+    owner(info)->hit_end = true;
+    info->src->next_input_byte = end;
+    info->src->bytes_in_buffer = sizeof end;
+    return TRUE;
+}
+
+static void source_skip(j_decompress_ptr info, long count) {
+    if (count <= 0) { return; }
+    if ((size_t)count > info->src->bytes_in_buffer) {
+        source_fill(info);
+        return;
+    }
+    info->src->next_input_byte += count;
+    info->src->bytes_in_buffer -= (size_t)count;
+}
+
+/// Called over and over while the scans of a progressive picture are read.
+static void check_scans(j_common_ptr common) {
+    j_decompress_ptr info = (j_decompress_ptr)common;
+    struct webimage_jpeg_decoder *decoder = owner(info);
+    if (info->input_scan_number > 0 && (unsigned)info->input_scan_number > decoder->maximum_scans) {
+        error_trap_raise(&decoder->trap, webimage_jpeg_too_many_scans, "the picture has too many scans");
+    }
+}
+
+/// Whether every coefficient of every component has arrived in full.
+static bool is_fully_refined(j_decompress_ptr info) {
+    if (!info->coef_bits) { return false; }
+    for (int component = 0; component < info->num_components; component++) {
+        for (int coefficient = 0; coefficient < DCTSIZE2; coefficient++) {
+            if (info->coef_bits[component][coefficient] != 0) { return false; }
+        }
+    }
+    return true;
+}
+
+/// A picture whose bytes ran out is complete only if nothing could still have followed but the end marker.
+static void check_completeness(struct webimage_jpeg_decoder *decoder) {
+    j_decompress_ptr info = &decoder->info;
+    if (!decoder->hit_end) { return; }
+    // Arithmetic decoding goes on with zeros after the end and cannot tell.
+    bool complete = !info->arith_code && (!jpeg_has_multiple_scans(info) || is_fully_refined(info));
+    if (!complete) { error_trap_raise(&decoder->trap, webimage_jpeg_bad_data, "the data ends before the picture does"); }
+}
+
+struct webimage_jpeg_decoder *webimage_jpeg_decoder_create(const uint8_t *data, size_t byte_count) {
+    struct webimage_jpeg_decoder *decoder = calloc(1, sizeof *decoder);
+    if (!decoder) { return NULL; }
+    decoder->info.err = error_trap_install(&decoder->trap);
+    if (setjmp(decoder->trap.target)) {
+        webimage_jpeg_decoder_free(decoder);
+        return NULL;
+    }
+    jpeg_create_decompress(&decoder->info);
+    decoder->info.client_data = decoder;
+    decoder->source.init_source = source_nothing;
+    decoder->source.fill_input_buffer = source_fill;
+    decoder->source.skip_input_data = source_skip;
+    decoder->source.resync_to_restart = jpeg_resync_to_restart;
+    decoder->source.term_source = source_nothing;
+    decoder->source.next_input_byte = data;
+    decoder->source.bytes_in_buffer = byte_count;
+    decoder->info.src = &decoder->source;
+    return decoder;
+}
+
+void webimage_jpeg_decoder_free(struct webimage_jpeg_decoder *decoder) {
+    if (!decoder) { return; }
+    if (!setjmp(decoder->trap.target)) { jpeg_destroy_decompress(&decoder->info); }
+    free(decoder);
+}
+
+const char *webimage_jpeg_decoder_message(const struct webimage_jpeg_decoder *decoder) { return decoder->trap.message; }
+
+enum webimage_jpeg_status webimage_jpeg_decoder_start(
+    struct webimage_jpeg_decoder *decoder, enum webimage_jpeg_pixels pixels, unsigned eighths, unsigned maximum_scans,
+    unsigned *width, unsigned *height) {
+    j_decompress_ptr info = &decoder->info;
+    if (setjmp(decoder->trap.target)) { return decoder->trap.status; }
+    jpeg_read_header(info, TRUE);
+    decoder->maximum_scans = maximum_scans;
+    decoder->progress.progress_monitor = check_scans;
+    info->progress = &decoder->progress;
+    switch (pixels) {
+    case webimage_jpeg_gray: info->out_color_space = JCS_GRAYSCALE; break;
+    case webimage_jpeg_rgb: info->out_color_space = JCS_EXT_RGB; break;
+    case webimage_jpeg_bgra: info->out_color_space = JCS_EXT_BGRA; break;
+    case webimage_jpeg_cmyk: info->out_color_space = JCS_CMYK; break;
+    }
+    info->scale_num = eighths;
+    info->scale_denom = 8;
+    info->dct_method = JDCT_ISLOW;
+    jpeg_start_decompress(info);
+    check_completeness(decoder);
+    *width = info->output_width;
+    *height = info->output_height;
+    return webimage_jpeg_ok;
+}
+
+enum webimage_jpeg_status webimage_jpeg_decoder_read(
+    struct webimage_jpeg_decoder *decoder, unsigned count, uint8_t *base, size_t bytes_per_row) {
+    enum { batch = 16 };
+    if (setjmp(decoder->trap.target)) { return decoder->trap.status; }
+    j_decompress_ptr info = &decoder->info;
+    if (count > info->output_height - info->output_scanline) {
+        error_trap_raise(&decoder->trap, webimage_jpeg_bad_data, "there are no more rows");
+    }
+    while (count > 0) {
+        JSAMPROW rows[batch];
+        unsigned wanted = count < batch ? count : batch;
+        for (unsigned i = 0; i < wanted; i++) { rows[i] = base + i * bytes_per_row; }
+        unsigned got = jpeg_read_scanlines(info, rows, wanted);
+        if (got == 0) { error_trap_raise(&decoder->trap, webimage_jpeg_bad_data, "the data ends before the picture does"); }
+        base += got * bytes_per_row;
+        count -= got;
+    }
+    if (info->output_scanline == info->output_height) { check_completeness(decoder); }
+    return webimage_jpeg_ok;
+}

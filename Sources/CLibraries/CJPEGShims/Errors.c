@@ -1,0 +1,45 @@
+#include "Errors.h"
+
+#include <jerror.h>
+#include <string.h>
+
+_Noreturn void error_trap_raise(struct error_trap *trap, enum webimage_jpeg_status status, const char *message) {
+    trap->status = status;
+    snprintf(trap->message, sizeof trap->message, "%s", message);
+    longjmp(trap->target, 1);
+}
+
+static _Noreturn void raise_current(j_common_ptr info) {
+    struct error_trap *trap = (struct error_trap *)info->err;
+    trap->status = info->err->msg_code == JERR_OUT_OF_MEMORY ? webimage_jpeg_no_memory : webimage_jpeg_bad_data;
+    info->err->format_message(info, trap->message);
+    longjmp(trap->target, 1);
+}
+
+/// libjpeg paints over damage and warns. Warnings that mean pixels were made up are errors here; the others are about
+/// things that real encoders do and that change no pixel (a few extra bytes, odd version numbers).
+static void on_message(j_common_ptr info, int level) {
+    if (level >= 0) { return; }
+    switch (info->err->msg_code) {
+    case JWRN_JPEG_EOF:
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_ARITH_BAD_CODE:
+    case JWRN_MUST_RESYNC:
+        raise_current(info);
+    default:
+        info->err->num_warnings++;
+    }
+}
+
+static void print_nothing(j_common_ptr info) { (void)info; }
+
+struct jpeg_error_mgr *error_trap_install(struct error_trap *trap) {
+    jpeg_std_error(&trap->manager);
+    trap->manager.error_exit = raise_current;
+    trap->manager.emit_message = on_message;
+    trap->manager.output_message = print_nothing;
+    trap->status = webimage_jpeg_ok;
+    trap->message[0] = 0;
+    return &trap->manager;
+}

@@ -1,0 +1,100 @@
+import CJPEGShims
+import CPixels
+public import FoundationEssentials
+import Glibc
+
+extension JPEGCoder {
+    /// The longest side libjpeg writes.
+    private static let maximumSide = 65_500
+
+    /// True for JPEG.
+    public func canEncode(to format: ImageFormat) -> Bool { format == .jpeg }
+
+    /// Encodes a baseline JPEG, upright, without metadata.
+    ///
+    /// Quality 0...1 becomes libjpeg's 1...100. Chroma is stored at half the resolution (4:2:0) below 0.9 and in full
+    /// (4:4:4) from there on. Pixels with alpha are put on ``ImageEncodeOptions/backgroundColor``, white by default.
+    public func encode(
+        _ image: Image,
+        to format: ImageFormat,
+        options: ImageEncodeOptions
+    ) throws(WebImageError) -> Data {
+        guard canEncode(to: format) else { throw WebImageError(.unsupportedFormat, "the JPEG coder writes only JPEG") }
+        let bitmap = try image.bitmap.prepared(for: options, orientation: image.orientation)
+        let side = max(bitmap.width, bitmap.height)
+        guard side <= Self.maximumSide else {
+            throw .limitExceeded("JPEG side length", allowed: Self.maximumSide, required: side)
+        }
+        guard let encoder = webimage_jpeg_encoder_create() else {
+            throw WebImageError(.outOfMemory, "no memory for a JPEG encoder")
+        }
+        defer { webimage_jpeg_encoder_free(encoder) }
+        let quality = Self.quality(options.compressionQuality)
+        try Self.check(
+            webimage_jpeg_encoder_start(
+                encoder,
+                UInt32(bitmap.width),
+                UInt32(bitmap.height),
+                quality,
+                quality >= 90,
+                false
+            ),
+            encoder
+        )
+        try Self.write(bitmap, to: encoder, background: options.backgroundColor ?? .white)
+        var bytes: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        try Self.check(webimage_jpeg_encoder_finish(encoder, &bytes, &count), encoder)
+        guard let bytes else { throw WebImageError(.encodingFailed, "the JPEG encoder wrote nothing") }
+        return Data(bytesNoCopy: bytes, count: count, deallocator: .free)
+    }
+
+    /// 1...100; what is no number counts as the default, the best.
+    static func quality(_ value: Double) -> Int32 {
+        guard !value.isNaN else { return 100 }
+        return Int32((min(max(value, 0.01), 1) * 100).rounded())
+    }
+
+    private static func write(
+        _ bitmap: Bitmap,
+        to encoder: OpaquePointer,
+        background: ImageEncodeOptions.Color
+    ) throws(WebImageError) {
+        guard bitmap.pixelFormat.hasAlpha else {
+            let rows = bitmap.mutableRow(0).assumingMemoryBound(to: UInt8.self)
+            try check(
+                webimage_jpeg_encoder_write(encoder, UInt32(bitmap.height), rows, bitmap.bytesPerRow),
+                encoder
+            )
+            return
+        }
+        let block = min(Resampler.blockRows, bitmap.height)
+        let stride = bitmap.width * 3
+        let scratch = try ScratchBuffer(byteCount: stride * block)
+        var row = 0
+        while row < bitmap.height {
+            let count = min(block, bitmap.height - row)
+            for index in 0..<count {
+                cpixels_bgra_onto_color(
+                    bitmap.mutableRow(row + index),
+                    scratch.bytes + index * stride,
+                    bitmap.width,
+                    background.red,
+                    background.green,
+                    background.blue
+                )
+            }
+            try check(webimage_jpeg_encoder_write(encoder, UInt32(count), scratch.bytes, stride), encoder)
+            row += count
+        }
+    }
+
+    private static func check(_ status: webimage_jpeg_status, _ encoder: OpaquePointer) throws(WebImageError) {
+        guard status != webimage_jpeg_ok else { return }
+        let message = String(cString: webimage_jpeg_encoder_message(encoder))
+        throw WebImageError(
+            status == webimage_jpeg_no_memory ? .outOfMemory : .encodingFailed,
+            "the JPEG encoder failed: \(message)"
+        )
+    }
+}

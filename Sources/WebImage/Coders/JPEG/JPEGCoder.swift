@@ -1,0 +1,105 @@
+public import FoundationEssentials
+
+/// Reads and writes JPEG, with libjpeg-turbo.
+///
+/// Decodes baseline and progressive pictures, Huffman or arithmetic coded, of grey, YCbCr, RGB, CMYK and YCCK, with
+/// embedded profiles and EXIF orientation. Thumbnails are scaled while they are decoded, in steps of an eighth. Damaged or
+/// missing picture data is an error, never a grey area; bytes after the end are ignored.
+///
+/// ``ImageLimits/maximumScanCount`` holds for pictures of up to 16 megapixels and shrinks in proportion for bigger ones
+/// (to 32 at the least), since each scan may cost the time of a whole picture. The coefficients of a progressive picture
+/// must fit into ``ImageLimits/maximumDecodedByteCount``.
+public struct JPEGCoder: ImageCoder {
+    /// A coder; it has no state.
+    public init() {}
+
+    /// Whether the data starts like a JPEG.
+    public func canDecode(_ data: Data) -> Bool {
+        data.count >= 3 && data.prefix(3).elementsEqual([0xFF, 0xD8, 0xFF])
+    }
+
+    /// What the header says. Cost: a few microseconds; the profile, if any, is read.
+    public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+        let header = try JPEGHeader(data)
+        try limits.check(width: header.frame.width, height: header.frame.height)
+        return Self.properties(header, limits)
+    }
+
+    /// Decodes the picture, upright, in sRGB.
+    public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+        try data.withRawBytes { (bytes) throws(WebImageError) in
+            let header = try JPEGHeader(bytes)
+            let properties = Self.properties(header, options.limits)
+            let plan = try DecodePlan.make(for: properties, options: options)
+            try Self.check(header, options.limits)
+            let (layout, profile) = Self.layout(header, plan, options)
+            let source = try JPEGScanlineSource(
+                bytes,
+                size: (header.frame.width, header.frame.height),
+                layout: layout,
+                colorProfile: profile,
+                eighths: Self.eighths(for: plan, header.frame, options.scalingQuality),
+                maximumScanCount: Self.scanLimit(header.frame, options.limits)
+            )
+            return try ImageAssembler.makeImage(from: source, properties: properties, plan: plan, options: options)
+        }
+    }
+
+    private static func properties(_ header: JPEGHeader, _ limits: ImageLimits) -> ImageProperties {
+        var properties = ImageProperties(format: .jpeg, width: header.frame.width, height: header.frame.height)
+        properties.orientation = header.orientation
+        properties.colorProfile = header.colorProfile.flatMap {
+            ColorProfile.name(of: $0, limit: limits.maximumColorProfileByteCount)
+        }
+        return properties
+    }
+
+    private static func check(_ header: JPEGHeader, _ limits: ImageLimits) throws(WebImageError) {
+        let bytes = header.coefficientByteCount
+        guard bytes <= limits.maximumDecodedByteCount else {
+            throw .limitExceeded("maximumDecodedByteCount", allowed: limits.maximumDecodedByteCount, required: bytes)
+        }
+    }
+
+    private static func scanLimit(_ frame: JPEGHeader.Frame, _ limits: ImageLimits) -> Int {
+        let pixels = frame.width * frame.height
+        let limit = limits.maximumScanCount
+        guard pixels > 16_000_000, limit > 32 else { return limit }
+        return max(min(limit, Int(Double(limit) * 16_000_000 / Double(pixels))), 32)
+    }
+
+    /// What the decoder shall produce: the final pixels if nothing else will be done to them, otherwise what is least work
+    /// to go on with.
+    private static func layout(
+        _ header: JPEGHeader,
+        _ plan: DecodePlan,
+        _ options: ImageDecodeOptions
+    ) -> (ScanlineLayout, Data?) {
+        let components = header.frame.sampling.count
+        let stored: ScanlineLayout = components == 1 ? .gray8 : components == 4 ? .cmyk8 : .rgb8
+        let transform = ColorTransform.shared(
+            profile: header.colorProfile,
+            layout: stored,
+            limit: options.limits.maximumColorProfileByteCount
+        )
+        let isResized = plan.width != header.frame.width || plan.height != header.frame.height
+        if transform != nil { return (stored, header.colorProfile) }
+        if isResized || stored == .cmyk8 { return (stored, nil) }
+        return (options.pixelFormat == .bgra8Premultiplied ? .bgra8Premultiplied : .rgb8, nil)
+    }
+
+    /// The smallest scale, in eighths, that leaves the resampler enough to work with.
+    static func eighths(
+        for plan: DecodePlan,
+        _ frame: JPEGHeader.Frame,
+        _ quality: ImageDecodeOptions.ScalingQuality
+    ) -> Int {
+        let factor = quality == .high ? 2 : 1
+        for eighths in 1..<8 {
+            let width = (frame.width * eighths + 7) / 8
+            let height = (frame.height * eighths + 7) / 8
+            if width >= factor * plan.width, height >= factor * plan.height { return eighths }
+        }
+        return 8
+    }
+}

@@ -1,0 +1,184 @@
+import FoundationEssentials
+
+/// What stands before the first scan of a JPEG: read by walking the segments, without the decoder and without copying.
+struct JPEGHeader {
+    /// The frame: the kind of coding, the size, and how the components are sampled.
+    struct Frame {
+        var marker: UInt8
+        var width: Int
+        var height: Int
+        /// Horizontal and vertical sampling factors of each component.
+        var sampling: [(horizontal: Int, vertical: Int)]
+
+        /// Coded with coefficients of all scans kept in memory.
+        var isProgressive: Bool { marker == 0xC2 || marker == 0xCA }
+    }
+
+    var frame: Frame
+    var orientation: ImageOrientation = .up
+    /// The colour profile, joined from its segments; nil without one or when segments are missing.
+    var colorProfile: Data?
+    /// Components in the first scan; fewer than in the frame means one scan per component.
+    var componentsInFirstScan = 0
+
+    /// - Throws: ``WebImageError/Code/badImageData`` when the segments end before a scan starts,
+    ///   ``WebImageError/Code/unsupportedFormat`` for lossless, hierarchical and 12-bit pictures.
+    init(_ data: Data) throws(WebImageError) {
+        self = try data.withRawBytes { (bytes) throws(WebImageError) in try JPEGHeader(bytes) }
+    }
+
+    /// The same for bytes in memory.
+    init(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
+        var walker = SegmentWalker(bytes)
+        try walker.walk()
+        self = try walker.header()
+    }
+
+    fileprivate init(frame: Frame) { self.frame = frame }
+
+    /// Bytes of coefficients that a decoder must hold: none when a picture is coded in one scan.
+    var coefficientByteCount: Int {
+        guard frame.isProgressive || componentsInFirstScan < frame.sampling.count else { return 0 }
+        let mostHorizontal = frame.sampling.map(\.horizontal).max() ?? 1
+        let mostVertical = frame.sampling.map(\.vertical).max() ?? 1
+        let columns = (frame.width + 8 * mostHorizontal - 1) / (8 * mostHorizontal)
+        let rows = (frame.height + 8 * mostVertical - 1) / (8 * mostVertical)
+        return frame.sampling.reduce(0) { $0 + columns * $1.horizontal * rows * $1.vertical * 128 }
+    }
+}
+
+/// Goes from segment to segment and keeps what matters.
+private struct SegmentWalker {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 2
+    private var frame: JPEGHeader.Frame?
+    private var orientation: ImageOrientation?
+    private var profile = ProfileParts()
+    private var componentsInFirstScan: Int?
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    mutating func walk() throws(WebImageError) {
+        guard bytes.count >= 4, bytes[0] == 0xFF, bytes[1] == 0xD8 else {
+            throw WebImageError(.badImageData, "the data is not a JPEG")
+        }
+        while componentsInFirstScan == nil, let marker = nextMarker() {
+            // Markers without a length.
+            if marker == 0x01 || (0xD0...0xD8).contains(marker) { continue }
+            guard marker != 0xD9, let segment = nextSegment() else { return }
+            try take(marker, segment)
+        }
+    }
+
+    func header() throws(WebImageError) -> JPEGHeader {
+        guard let frame, let componentsInFirstScan else {
+            throw WebImageError(.badImageData, "the JPEG ends before its picture starts")
+        }
+        var header = JPEGHeader(frame: frame)
+        header.orientation = orientation ?? .up
+        header.componentsInFirstScan = componentsInFirstScan
+        header.colorProfile = profile.joined(bytes)
+        return header
+    }
+
+    /// The next marker; bytes before it that belong to nothing are skipped, as libjpeg does.
+    private mutating func nextMarker() -> UInt8? {
+        while position < bytes.count {
+            while position < bytes.count, bytes[position] != 0xFF { position += 1 }
+            while position < bytes.count, bytes[position] == 0xFF { position += 1 }
+            guard position < bytes.count else { return nil }
+            let marker = bytes[position]
+            position += 1
+            if marker != 0 { return marker }
+        }
+        return nil
+    }
+
+    private mutating func nextSegment() -> Range<Int>? {
+        guard position + 2 <= bytes.count else { return nil }
+        let length = uint16(position)
+        guard length >= 2, position + length <= bytes.count else { return nil }
+        let segment = position + 2..<position + length
+        position += length
+        return segment
+    }
+
+    private mutating func take(_ marker: UInt8, _ segment: Range<Int>) throws(WebImageError) {
+        switch marker {
+        case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
+            if frame == nil { frame = try readFrame(marker, segment) }
+        case 0xDA:
+            componentsInFirstScan = segment.isEmpty ? 0 : Int(bytes[segment.lowerBound])
+        case 0xE1:
+            if orientation == nil, starts(segment, with: "Exif\0") {
+                let tiff = min(segment.lowerBound + 6, segment.upperBound)
+                orientation = EXIFOrientation.read(tiff: .init(rebasing: bytes[tiff..<segment.upperBound]))
+            }
+        case 0xE2:
+            if starts(segment, with: "ICC_PROFILE\0"), segment.count >= 14 {
+                let number = Int(bytes[segment.lowerBound + 12])
+                let count = Int(bytes[segment.lowerBound + 13])
+                profile.add(number: number, of: count, segment.lowerBound + 14..<segment.upperBound)
+            }
+        default: break
+        }
+    }
+
+    private func readFrame(_ marker: UInt8, _ segment: Range<Int>) throws(WebImageError) -> JPEGHeader.Frame {
+        let start = segment.lowerBound
+        guard segment.count >= 6 else { throw WebImageError(.badImageData, "the JPEG's frame header is too short") }
+        guard [0xC0, 0xC1, 0xC2, 0xC9, 0xCA].contains(marker) else {
+            throw WebImageError(.unsupportedFormat, "lossless and hierarchical JPEG are not supported")
+        }
+        guard bytes[start] == 8 else {
+            throw WebImageError(.unsupportedFormat, "JPEG with \(bytes[start]) bits per sample is not supported")
+        }
+        let count = Int(bytes[start + 5])
+        guard segment.count >= 6 + 3 * count, [1, 3, 4].contains(count) else {
+            throw WebImageError(.badImageData, "the JPEG's frame header is damaged (\(count) components)")
+        }
+        let sampling = (0..<count).map { component in
+            let factors = bytes[start + 7 + 3 * component]
+            return (horizontal: Int(factors >> 4), vertical: Int(factors & 15))
+        }
+        guard sampling.allSatisfy({ (1...4).contains($0.horizontal) && (1...4).contains($0.vertical) }) else {
+            throw WebImageError(.badImageData, "the JPEG's frame header is damaged (sampling factors)")
+        }
+        return JPEGHeader.Frame(
+            marker: marker,
+            width: uint16(start + 3),
+            height: uint16(start + 1),
+            sampling: sampling
+        )
+    }
+
+    private func uint16(_ offset: Int) -> Int { Int(bytes[offset]) << 8 | Int(bytes[offset + 1]) }
+
+    private func starts(_ segment: Range<Int>, with text: StaticString) -> Bool {
+        guard segment.count >= text.utf8CodeUnitCount else { return false }
+        return (0..<text.utf8CodeUnitCount).allSatisfy { bytes[segment.lowerBound + $0] == text.utf8Start[$0] }
+    }
+}
+
+/// A colour profile is cut into numbered parts, which may come in any order; all must be there.
+private struct ProfileParts {
+    private var count = 0
+    private var parts: [Int: Range<Int>] = [:]
+    private var isBroken = false
+
+    mutating func add(number: Int, of total: Int, _ range: Range<Int>) {
+        if number < 1 || number > total || (count != 0 && count != total) || parts[number] != nil { isBroken = true }
+        count = total
+        parts[number] = range
+    }
+
+    func joined(_ bytes: UnsafeRawBufferPointer) -> Data? {
+        guard !isBroken, count > 0, parts.count == count else { return nil }
+        var profile = Data()
+        for number in 1...count {
+            guard let range = parts[number] else { return nil }
+            profile.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[range]))
+        }
+        return profile
+    }
+}

@@ -1,0 +1,82 @@
+import CJPEGShims
+import CPixels
+import FoundationEssentials
+
+/// Rows of a JPEG, decoded as they are asked for (a progressive picture's coefficients are all read at the start).
+final class JPEGScanlineSource: ScanlineSource {
+    let width: Int
+    let height: Int
+    let extent: (width: Double, height: Double)
+    let layout: ScanlineLayout
+    let colorProfile: Data?
+    private let decoder: OpaquePointer
+
+    /// - Parameters:
+    ///   - bytes: must stay valid as long as the source lives.
+    ///   - size: the size in the header.
+    ///   - eighths: scales the picture by `eighths` / 8 while it is decoded, 1...8.
+    ///   - layout: `cmyk8` if and only if the picture has four components.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
+    ///   ``WebImageError/Code/outOfMemory``.
+    init(
+        _ bytes: UnsafeRawBufferPointer,
+        size: (width: Int, height: Int),
+        layout: ScanlineLayout,
+        colorProfile: Data?,
+        eighths: Int,
+        maximumScanCount: Int
+    ) throws(WebImageError) {
+        let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        guard let decoder = webimage_jpeg_decoder_create(start, bytes.count) else {
+            throw WebImageError(.outOfMemory, "no memory for a JPEG decoder")
+        }
+        let pixels: webimage_jpeg_pixels
+        switch layout {
+        case .gray8: pixels = webimage_jpeg_gray
+        case .rgb8, .rgba8: pixels = webimage_jpeg_rgb
+        case .bgra8Premultiplied: pixels = webimage_jpeg_bgra
+        case .cmyk8: pixels = webimage_jpeg_cmyk
+        }
+        var width: UInt32 = 0
+        var height: UInt32 = 0
+        let scans = UInt32(clamping: max(maximumScanCount, 0))
+        let status = webimage_jpeg_decoder_start(decoder, pixels, UInt32(eighths), scans, &width, &height)
+        if let error = Self.error(status, decoder, maximumScanCount: maximumScanCount) {
+            webimage_jpeg_decoder_free(decoder)
+            throw error
+        }
+        self.decoder = decoder
+        self.layout = layout
+        self.colorProfile = colorProfile
+        self.width = Int(width)
+        self.height = Int(height)
+        extent = (Double(size.width * eighths) / 8, Double(size.height * eighths) / 8)
+    }
+
+    deinit { webimage_jpeg_decoder_free(decoder) }
+
+    func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
+        let rows = base.assumingMemoryBound(to: UInt8.self)
+        let status = webimage_jpeg_decoder_read(decoder, UInt32(count), rows, bytesPerRow)
+        if let error = Self.error(status, decoder, maximumScanCount: 0) { throw error }
+        guard layout == .cmyk8 else { return }
+        // Since Photoshop all CMYK in JPEG is inverted, whether or not a marker says who wrote it.
+        for row in 0..<count { cpixels_invert(rows + row * bytesPerRow, width * 4) }
+    }
+
+    private static func error(
+        _ status: webimage_jpeg_status,
+        _ decoder: OpaquePointer,
+        maximumScanCount: Int
+    ) -> WebImageError? {
+        switch status {
+        case webimage_jpeg_ok: return nil
+        case webimage_jpeg_too_many_scans:
+            return .limitExceeded("maximumScanCount", allowed: maximumScanCount, required: maximumScanCount + 1)
+        case webimage_jpeg_no_memory: return WebImageError(.outOfMemory, "no memory to decode a JPEG")
+        default:
+            let message = String(cString: webimage_jpeg_decoder_message(decoder))
+            return WebImageError(.badImageData, "the JPEG is damaged: \(message)")
+        }
+    }
+}
