@@ -12,11 +12,11 @@ func systemLibrary(_ name: String, apt package: String) -> Target {
 }
 
 /// C code of ours around a library that Swift cannot call (longjmp, macros).
-func shims(_ name: String, linking library: String) -> Target {
+func shims(_ name: String, linking libraries: String...) -> Target {
     .target(
         name: name,
         path: "Sources/CLibraries/\(name)",
-        linkerSettings: [.linkedLibrary(library)]
+        linkerSettings: libraries.map { .linkedLibrary($0) }
     )
 }
 
@@ -38,7 +38,7 @@ let package = Package(
         .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
         .target(name: "CPixels", path: "Sources/CLibraries/CPixels"),
         shims("CJPEGShims", linking: "jpeg"),
-        shims("CPNGShims", linking: "png16"),
+        shims("CPNGShims", linking: "png16", "isal"),
         .target(
             name: "WebImage",
             dependencies: [
