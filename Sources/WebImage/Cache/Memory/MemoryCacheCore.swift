@@ -68,7 +68,7 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
         return hit ?? revive(string)
     }
 
-    @inline(__always)
+    @inline(never)
     private func value(_ digest: KeyDigest, _ key: UnsafeRawBufferPointer) -> Value? {
         let stripe = stripes.current
         stripe.lock()
@@ -77,12 +77,19 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
             return nil
         }
         let value = table.pointee.value(of: id)
-        if stripe.note(id) {
-            // Never waits: whoever has the writers' lock may be waiting for this stripe.
-            writers.withLockIfFree { writers in stripe.takeHits { writers.policy.touch($0) } }
-        }
+        if stripe.note(id) { learn(from: stripe) }
         stripe.unlock()
         return value
+    }
+
+    /// Lets the policy know of a stripe's hits, whose lock is held.
+    @inline(never)
+    private func learn(from stripe: ReaderStripes.Stripe) {
+        // Never waits: whoever has the writers' lock may be waiting for this stripe.
+        writers.withLockIfFree { writers in
+            stripe.takeHits { writers.policy.touch($0) }
+            stripe.skip(writers.policy.hitsToSkip())
+        }
     }
 
     /// Looks in the weak level, and puts what it finds back.
