@@ -6,7 +6,8 @@ extension CacheTrace {
     /// - Parameter scale: 1 for a hundred thousand items and a million requests; smaller for a quick look.
     public static func all(scale: Double, seed: UInt64 = 1) -> [CacheTrace] {
         [
-            zipf(0.8, scale: scale, seed: seed), zipf(1.0, scale: scale, seed: seed), zipf(1.1, scale: scale, seed: seed),
+            zipf(0.8, scale: scale, seed: seed), zipf(1.0, scale: scale, seed: seed),
+            zipf(1.1, scale: scale, seed: seed),
             drift(scale: scale, seed: seed), feed(scale: scale, seed: seed), grid(scale: scale, seed: seed),
             scans(scale: scale, seed: seed),
         ]

@@ -56,7 +56,7 @@ struct EvictionPolicy: ~Copyable {
     func hitsToSkip() -> Int {
         guard calm > 256 + 2 * slab.count else { return 0 }
         // Never the same number, so that requests that come round and round are all told some time.
-        return 256 + calm &* 2_654_435_761 >> 7 & 511
+        return 256 + Int((UInt64(truncatingIfNeeded: calm) &* 0x9E37_79B9_7F4A_7C15) >> 55)
     }
 
     /// An entry was given another value, which counts as a request.

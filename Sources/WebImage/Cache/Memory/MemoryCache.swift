@@ -101,7 +101,10 @@ public final class MemoryCache: Sendable {
             return { eviction in handler(eviction.key, eviction.image, eviction.reason) }
         }
         set {
-            guard let handler = newValue else { return core.handler = nil }
+            guard let handler = newValue else {
+                core.handler = nil
+                return
+            }
             core.handler = { key, image, reason in handler(Eviction(key: key, image: image, reason: reason)) }
         }
     }

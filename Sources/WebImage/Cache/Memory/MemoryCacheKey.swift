@@ -14,6 +14,11 @@ public struct MemoryCacheKey: Sendable, Hashable, ExpressibleByStringLiteral {
         digest = KeyDigest.withBytes(of: string) { KeyDigest($0) }
     }
 
+    init(_ string: String, _ digest: KeyDigest) {
+        self.string = string
+        self.digest = digest
+    }
+
     /// Hashes `value`.
     public init(stringLiteral value: String) { self.init(value) }
 

@@ -22,7 +22,8 @@ struct ReaderStripes: ~Copyable {
             (base + 0).bindMemory(to: pthread_mutex_t.self, capacity: 1).initialize(to: pthread_mutex_t())
             pthread_mutex_init(mutex, nil)
             (base + 64).bindMemory(to: Int.self, capacity: 2).initialize(repeating: 0, count: 2)
-            (base + 128).bindMemory(to: UInt32.self, capacity: ReaderStripes.maximumHits).initialize(repeating: 0, count: ReaderStripes.maximumHits)
+            let hits = (base + 128).bindMemory(to: UInt32.self, capacity: ReaderStripes.maximumHits)
+            hits.initialize(repeating: 0, count: ReaderStripes.maximumHits)
         }
 
         fileprivate func destroy() { pthread_mutex_destroy(mutex) }

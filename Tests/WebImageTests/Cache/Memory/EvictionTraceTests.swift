@@ -9,9 +9,9 @@ import Testing
         "zipf-0.8", "zipf-1.0", "zipf-1.1", "zipf-1.0-drift", "feed-scroll", "grid-back-and-forth", "hot-set-and-scans",
     ]
 
-    @Test(arguments: names, [UInt64(1), 2])
-    func `It hits at least 0.95 times what the better of LRU and ARC hits`(name: String, seed: UInt64) throws {
-        let trace = try #require(CacheTrace.all(scale: 0.015, seed: seed).first { $0.name == name })
+    @Test(arguments: names)
+    func `It hits at least 0.95 times what the better of LRU and ARC hits`(name: String) throws {
+        let trace = try #require(CacheTrace.all(scale: 0.03, seed: 1).first { $0.name == name })
         for percent in [1, 5, 10] {
             let capacity = trace.footprint * percent / 100
             var policy = PolicySimulation(capacity: capacity, trace: trace)

@@ -41,11 +41,10 @@ private final class FakePressureSource: MemoryPressureSource {
         return MemoryCache(configuration)
     }
 
-    /// Sends one report and waits until everyone has been told: listeners are called one after the other.
+    /// Sends one report and waits until it has arrived.
     private func report(_ level: MemoryPressureLevel, _ source: FakePressureSource, _ monitor: MemoryPressureMonitor)
         async
     {
-        // Two reports in a row: when the second arrives, the first has been handled by all.
         let (stream, continuation) = AsyncStream<Void>.makeStream()
         let registration = monitor.register { _ in continuation.yield() }
         source.send(level)
@@ -77,10 +76,9 @@ private final class FakePressureSource: MemoryPressureSource {
 
     @Test func `Nobody listens, nothing runs`() async {
         let opened = Lock(0)
-        let source = FakePressureSource()
         let monitor = MemoryPressureMonitor {
             opened.withLock { $0 += 1 }
-            return source
+            return FakePressureSource()
         }
         #expect(!monitor.isListening && opened.withLock { $0 } == 0)
         do {
@@ -115,6 +113,17 @@ private final class FakePressureSource: MemoryPressureSource {
         await report(.full, source, monitor)
         #expect(calls.withLock { $0 } == before)
         withExtendedLifetime(other) {}
+    }
+
+    @Test func `A source that ends by itself is not waited for any more`() async {
+        let source = FakePressureSource()
+        let monitor = MemoryPressureMonitor { source }
+        let cache = makeCache(monitor)
+        source.stop()
+        // Its thread notices within moments.
+        while monitor.isListening { await Task.yield() }
+        #expect(!monitor.isAvailable)
+        withExtendedLifetime(cache) {}
     }
 
     @Test func `A plain file, a directory and nothing at all are no sources of reports`() {
