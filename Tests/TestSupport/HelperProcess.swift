@@ -7,11 +7,16 @@ public final class HelperProcess {
     private var status: Int32?
 
     /// Starts a program that lies beside the running one.
-    public init(_ name: String, _ arguments: [String]) throws {
+    public convenience init(_ name: String, _ arguments: [String]) throws {
         var path = [CChar](repeating: 0, count: 4096)
         let length = readlink("/proc/self/exe", &path, path.count - 1)
         let own = String(decoding: path.prefix(max(length, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
         let directory = own.lastIndex(of: "/").map { own[..<$0] } ?? "."
+        try self.init(path: "\(directory)/\(name)", arguments)
+    }
+
+    /// Starts a program.
+    public init(path program: String, _ arguments: [String]) throws {
         var pipes: [Int32] = [0, 0]
         guard pipe(&pipes) == 0 else { throw HelperProcessError(what: "pipe", number: errno) }
         for end in pipes { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -19,7 +24,6 @@ public final class HelperProcess {
         posix_spawn_file_actions_init(&actions)
         posix_spawn_file_actions_adddup2(&actions, pipes[1], 1)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        let program = "\(directory)/\(name)"
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var pid: pid_t = 0
