@@ -55,9 +55,15 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: swiftSettings
         ),
+        .executableTarget(
+            name: "cache-hammer",
+            dependencies: ["WebImage", "TestSupport"],
+            path: "Tests/Helpers/cache-hammer",
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "WebImageTests",
-            dependencies: ["WebImage", "TestSupport", "CLinux"],
+            dependencies: ["WebImage", "TestSupport", "CLinux", "cache-hammer"],
             exclude: ["Fixtures"],
             swiftSettings: swiftSettings
         ),
