@@ -1,37 +1,30 @@
 // swift-tools-version: 6.1
-import Foundation
 import PackageDescription
 
-/// The programs that Scripts/bench measures with: one folder in Sources for each. A folder that is not there is left out.
-let programs = [
-    "memory-cache-bench",
-    "hit-ratio-bench",
-    "download-bench",
-    "disk-bench",
-    "jpeg-bench",
-    "pipeline-bench",
+let swiftSettings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Sources")
-
-func hasSources(_ name: String) -> Bool {
-    let path = sources.appendingPathComponent(name).path
-    let files = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-    return files.contains { $0.hasSuffix(".swift") }
-}
+/// The programs that Scripts/bench measures with, each a folder in Sources.
+let programs = [
+    "memory-cache-bench", "hit-ratio-bench", "disk-bench", "jpeg-bench", "download-bench", "pipeline-bench",
+]
 
 let package = Package(
     name: "WebImageBenchmarks",
     dependencies: [.package(name: "WebImage", path: "..")],
-    targets: programs.filter(hasSources).map { name in
-        .executableTarget(
-            name: name,
-            dependencies: [.product(name: "WebImage", package: "WebImage")],
-            path: "Sources/\(name)",
-            swiftSettings: [
-                .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
-            ]
-        )
-    },
+    targets: [
+        .target(name: "BenchSupport", swiftSettings: swiftSettings), .target(name: "CAllocationCounter"),
+    ]
+        + programs.map { name in
+            .executableTarget(
+                name: name,
+                dependencies: ["BenchSupport", .product(name: "WebImage", package: "WebImage")]
+                    + (name == "memory-cache-bench" ? ["CAllocationCounter"] : []),
+                path: "Sources/\(name)",
+                swiftSettings: swiftSettings
+            )
+        },
     swiftLanguageModes: [.v6]
 )

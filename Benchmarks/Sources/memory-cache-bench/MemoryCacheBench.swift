@@ -1,3 +1,4 @@
+import CAllocationCounter
 import Glibc
 import WebImage
 
@@ -99,6 +100,13 @@ import WebImage
             if position == order.count { position = 0 }
         }
         guard found > 0 else { fatalError("nothing was found") }
+    }
+
+    /// Blocks that a hit takes from the heap, on average over a million.
+    static func allocations(_ cache: MemoryCache, _ keys: [String], _ order: [Int]) -> Double {
+        let before = bench_allocation_count()
+        hits(cache, keys, order, 1_000_000)
+        return Double(bench_allocation_count() - before) / 1_000_000
     }
 
     /// Nanoseconds per lookup.

@@ -1,0 +1,60 @@
+import BenchSupport
+import FoundationEssentials
+import WebImage
+
+/// What a hit of the disk cache costs.
+///
+/// `disk-bench fill DIRECTORY COUNT BYTES LIST`: stores entries and writes the paths of their files into LIST, in the order
+/// in which they are read later.
+/// `disk-bench read DIRECTORY COUNT PASSES`: reads each entry; microseconds per hit, the median of the passes.
+@main struct DiskBench {
+    static func main() throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        switch (arguments.first, arguments.count) {
+        case ("fill", 5):
+            try fill(Array(arguments.dropFirst()))
+        case ("read", 4):
+            read(Array(arguments.dropFirst()))
+        default:
+            Measurement.stop("usage: disk-bench fill DIRECTORY COUNT BYTES LIST | read DIRECTORY COUNT PASSES")
+        }
+    }
+
+    /// Keys as a program has them, in an order that is not that of the directory.
+    static func keys(_ count: Int) -> [String] {
+        (0..<count).map { "https://pictures.example.com/albums/2024/05/photo-\($0 &* 7919 % count)-1600x1200.jpg" }
+    }
+
+    static func fill(_ arguments: [String]) throws {
+        let cache = DiskCache(path: arguments[0])
+        let keys = keys(Int(arguments[1]) ?? 0)
+        let size = Int(arguments[2]) ?? 0
+        var state: UInt64 = 88_172_645_463_325_252
+        for key in keys {
+            var data = Data(capacity: size)
+            while data.count < size {
+                state ^= state << 13
+                state ^= state >> 7
+                state ^= state << 17
+                withUnsafeBytes(of: state) { data.append(contentsOf: $0) }
+            }
+            guard cache.store(data, forKey: key) else { Measurement.stop("storing failed: \(cache.lastError as Any)") }
+        }
+        let paths = keys.map { cache.cachePath(forKey: $0) }
+        try Data(paths.joined(separator: "\n").utf8).write(to: URL(filePath: arguments[3]))
+    }
+
+    static func read(_ arguments: [String]) {
+        let cache = DiskCache(path: arguments[0])
+        let keys = keys(Int(arguments[1]) ?? 0)
+        var times: [Double] = []
+        for _ in 0..<(Int(arguments[2]) ?? 1) {
+            let start = Measurement.now()
+            for key in keys {
+                guard cache.data(forKey: key) != nil else { Measurement.stop("\(key) is not there") }
+            }
+            times.append((Measurement.now() - start) * 1e6 / Double(keys.count))
+        }
+        Measurement.report("read", Measurement.median(times), "us")
+    }
+}
