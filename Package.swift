@@ -12,11 +12,11 @@ func systemLibrary(_ name: String, apt package: String) -> Target {
 }
 
 /// C code of ours around a library that Swift cannot call (longjmp, macros).
-func shims(_ name: String, linking library: String) -> Target {
+func shims(_ name: String, linking libraries: String...) -> Target {
     .target(
         name: name,
         path: "Sources/CLibraries/\(name)",
-        linkerSettings: [.linkedLibrary(library)]
+        linkerSettings: libraries.map { .linkedLibrary($0) }
     )
 }
 
@@ -38,7 +38,7 @@ let package = Package(
         .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
         .target(name: "CPixels", path: "Sources/CLibraries/CPixels"),
         shims("CJPEGShims", linking: "jpeg"),
-        shims("CPNGShims", linking: "png16"),
+        shims("CPNGShims", linking: "png16", "isal"),
         .target(
             name: "WebImage",
             dependencies: [
@@ -48,19 +48,26 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .executableTarget(name: "webimage", dependencies: ["WebImage", "CLinux"], swiftSettings: swiftSettings),
+        .target(name: "CTestSupport", path: "Tests/CTestSupport"),
         .target(
             name: "TestSupport",
-            dependencies: ["WebImage", "CLinux"],
+            dependencies: ["WebImage", "CLinux", "CTestSupport"],
             path: "Tests/TestSupport",
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(
+            name: "cache-hammer",
+            dependencies: ["WebImage", "TestSupport"],
+            path: "Tests/Helpers/cache-hammer",
             swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "WebImageTests",
-            dependencies: ["WebImage", "TestSupport", "CLinux"],
+            dependencies: ["WebImage", "TestSupport", "CLinux", "cache-hammer"],
             exclude: ["Fixtures"],
             swiftSettings: swiftSettings
         ),
-        .testTarget(name: "CommandLineTests", dependencies: ["TestSupport", "CLinux"], swiftSettings: swiftSettings),
+        .testTarget(name: "CommandLineTests", dependencies: ["TestSupport", "CLinux", "webimage"], swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6]
 )

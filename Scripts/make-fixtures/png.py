@@ -184,8 +184,9 @@ def color_spaces(small):
     save("chrm-adobe", write_png(small, 2, 8, before=[gamma(45455), chrm]), convert(small, points))
     # Without a gamma the primaries mean nothing.
     save("chrm-alone", write_png(small, 2, 8, before=[chrm]), small)
-    srgb = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    wrapped = b"named\0\0" + zlib.compress(srgb)
+    srgb = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+    srgb[24:36] = struct.pack(">6H", 2026, 1, 1, 0, 0, 0)
+    wrapped = b"named\0\0" + zlib.compress(bytes(srgb))
     save("icc-srgb", write_png(small, 2, 8, before=[(b"iCCP", wrapped)]), small)
     wide = ImageCms.ImageCmsProfile(io.BytesIO(wide_rgb()))
     target = ImageCms.createProfile("sRGB")

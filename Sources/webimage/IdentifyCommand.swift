@@ -74,6 +74,12 @@ enum IdentifyCommand: Command {
 
     private static func describe(_ data: Data, _ source: Source) async throws(WebImageError) -> Line {
         let properties = try await ImageProperties.read(from: data)
+        var options = ImageDecodeOptions()
+        options.thumbnailPixelSize = ImageSize(width: 100, height: 100)
+        options.decodeFirstFrameOnly = true
+        // A picture whose header can be read and whose pixels cannot has properties and no hash.
+        var hash: String?
+        if let image = try? await Image.decode(data, options: options) { hash = try? ThumbHash(image).base64 }
         return Line(
             source: source.text,
             format: "\(properties.format)",
@@ -86,7 +92,7 @@ enum IdentifyCommand: Command {
             alpha: properties.hasAlpha,
             colorProfile: properties.colorProfile,
             bytes: data.count,
-            thumbHash: nil
+            thumbHash: hash
         )
     }
 

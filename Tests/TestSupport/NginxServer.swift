@@ -132,10 +132,18 @@ public final class NginxServer: Sendable {
         for descriptor in [Int32(0), 1, 2] {
             posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
         }
+        // Threads of the test runner may block signals, and the program would inherit that and never end.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var pointers = arguments.map { strdup($0) } + [nil]
         defer { for pointer in pointers { free(pointer) } }
         var process = pid_t()
-        guard posix_spawn(&process, arguments[0], &actions, nil, &pointers, environ) == 0 else {
+        guard posix_spawn(&process, arguments[0], &actions, &attributes, &pointers, environ) == 0 else {
             throw StartFailure(description: "\(arguments[0]) cannot be started")
         }
         return process

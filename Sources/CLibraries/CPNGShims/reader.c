@@ -1,4 +1,5 @@
 #include "CPNGShims.h"
+#include "stream.h"
 
 #include <png.h>
 #include <setjmp.h>
@@ -15,6 +16,8 @@ struct webimage_png_reader {
     size_t max_profile;
     uint32_t height;
     uint32_t next_row;
+    /// Reads the pixels in libpng's place; NULL when the picture is one of those that only libpng reads.
+    png_stream *stream;
     bool interlaced;
     bool out_of_memory;
     bool failed;
@@ -79,6 +82,7 @@ webimage_png_reader *webimage_png_reader_create(uint32_t max_width, uint32_t max
 
 void webimage_png_reader_destroy(webimage_png_reader *reader) {
     if (!reader) return;
+    png_stream_destroy(reader->stream);
     if (reader->png) png_destroy_read_struct(&reader->png, &reader->info, NULL);
     free(reader);
 }
@@ -96,6 +100,14 @@ static void set_transformations(webimage_png_reader *reader, double gamma, webim
     png_set_interlace_handling(png);
     png_read_update_info(png, reader->info);
     if (png_get_rowbytes(png, reader->info) != (size_t)out->width * out->layout) png_error(png, "unexpected row size");
+}
+
+/// Whether rows are stored just as they are handed out.
+static bool is_plain(webimage_png_reader *reader, double gamma) {
+    int type = png_get_color_type(reader->png, reader->info);
+    bool has_type = type == PNG_COLOR_TYPE_GRAY || type == PNG_COLOR_TYPE_RGB || type == PNG_COLOR_TYPE_RGB_ALPHA;
+    return has_type && png_get_bit_depth(reader->png, reader->info) == 8 && !reader->interlaced && gamma <= 0
+        && !png_get_valid(reader->png, reader->info, PNG_INFO_tRNS);
 }
 
 bool webimage_png_read_header(
@@ -118,7 +130,15 @@ bool webimage_png_read_header(
         out->icc = profile;
         out->icc_length = length;
     }
+    bool plain = is_plain(reader, gamma);
     set_transformations(reader, gamma, out);
+    if (plain) {
+        // libpng has just read the header of the first IDAT chunk, which is 8 bytes long.
+        reader->stream = png_stream_create(
+            reader->offset - 8, (size_t)out->width * out->layout, out->layout, out->height);
+        reader->out_of_memory = !reader->stream;
+        if (!reader->stream) png_error(reader->png, "no memory");
+    }
     return true;
 }
 
@@ -137,6 +157,11 @@ bool webimage_png_read_rows(
     if (count != reader->count) png_error(reader->png, "the data has changed");
     if (rows > reader->height - reader->next_row) png_error(reader->png, "there are no more rows");
     reader->next_row += rows;
+    if (reader->stream) {
+        const char *error = png_stream_read(reader->stream, bytes, count, base, stride, rows);
+        if (error) png_error(reader->png, error);
+        return true;
+    }
     if (reader->interlaced) return read_interlaced(reader, base, stride, rows);
     for (uint32_t row = 0; row < rows; row++) png_read_row(reader->png, (uint8_t *)base + row * stride, NULL);
     return true;

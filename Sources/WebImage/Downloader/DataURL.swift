@@ -85,11 +85,13 @@ struct DataURL {
     /// White space is skipped and padding may be missing, as browsers have it; anything else must be right.
     private static func base64Decoded(_ bytes: [UInt8]) throws(WebImageError) -> Data {
         var characters = bytes.filter { $0 != 32 && !(9...13).contains($0) }
-        while characters.count % 4 != 0, characters.last != UInt8(ascii: "="), characters.count % 4 != 1 {
-            characters.append(UInt8(ascii: "="))
-            if characters.count % 4 == 3 { characters.append(UInt8(ascii: "=")) }
+        let padding = UInt8(ascii: "=")
+        if characters.count % 4 == 0 {
+            for _ in 0..<2 where characters.last == padding { characters.removeLast() }
         }
-        guard let data = Data(base64Encoded: Data(characters)) else {
+        let isUnpadded = characters.count % 4 != 1 && !characters.contains(padding)
+        while characters.count % 4 != 0, isUnpadded { characters.append(padding) }
+        guard isUnpadded, let data = Data(base64Encoded: Data(characters)) else {
             throw WebImageError(.badImageData, "the data URL's text is not base64")
         }
         return data

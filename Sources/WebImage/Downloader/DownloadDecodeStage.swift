@@ -50,7 +50,7 @@ final class DownloadDecodeStage: Sendable {
         case .success(let loaded):
             state.withLock { state in
                 guard state.completion != nil else { return }
-                state.item = WorkQueue.decoding.submit(priority: state.priority) { [self] in decode(loaded) }
+                state.item = CodingQueue.shared.submit(priority: state.priority) { [self] in decode(loaded) }
             }
         }
     }

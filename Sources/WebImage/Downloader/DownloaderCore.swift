@@ -68,6 +68,9 @@ final class DownloaderCore: Sendable {
 
     var transferCount: Int { state.withLock { $0.coordinator.transferCount } }
 
+    /// Callers that wait.
+    var callerCount: Int { state.withLock { $0.coordinator.tokenCount } }
+
     func header(_ name: String) -> String? { state.withLock { $0.headers[name] } }
 
     func setHeader(_ name: String, _ value: String?) {

@@ -10,7 +10,7 @@ enum MemoryPressureLevel: Sendable, Hashable {
 }
 
 /// Where reports of memory pressure come from.
-protocol MemoryPressureSource: Sendable {
+protocol MemoryPressureSource: AnyObject, Sendable {
     /// Waits for the next report; nil when the source has been stopped or cannot go on.
     func next() -> MemoryPressureLevel?
     /// Makes ``next()`` return nil, now and later. Called on another thread.
@@ -87,9 +87,15 @@ final class MemoryPressureMonitor: Sendable {
     private func start(_ source: any MemoryPressureSource) {
         let started = DetachedThread.start(name: "memory-pressure") { [self] in
             while let level = source.next() { report(level) }
+            abandon(source)
         }
-        guard !started else { return }
+        if !started { abandon(source) }
+    }
+
+    /// A source has ended; unless it was stopped, there will be no other.
+    private func abandon(_ source: any MemoryPressureSource) {
         state.withLock { state in
+            guard state.source === source else { return }
             state.source = nil
             state.isUnavailable = true
         }

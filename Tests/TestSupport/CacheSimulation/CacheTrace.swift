@@ -12,12 +12,15 @@ public struct CacheTrace: Sendable {
     /// The cost of all items together.
     public var footprint: Int { costs.reduce(0) { $0 + Int($1) } }
 
-    init(name: String, requestCount: Int) {
+    /// A trace without requests; `requestCount` is how many are to come.
+    public init(name: String, requestCount: Int) {
         self.name = name
         requests.reserveCapacity(requestCount)
     }
 
-    mutating func addItem(cost: Int) -> Int {
+    /// Adds an item; returns its number.
+    @discardableResult
+    public mutating func addItem(cost: Int) -> Int {
         costs.append(Int32(clamping: cost))
         return costs.count - 1
     }
@@ -26,7 +29,8 @@ public struct CacheTrace: Sendable {
         for _ in 0..<count { _ = addItem(cost: Self.logNormal(median: median, &random)) }
     }
 
-    mutating func request(_ item: Int) { requests.append(Int32(item)) }
+    /// Adds a request.
+    public mutating func request(_ item: Int) { requests.append(Int32(item)) }
 
     /// Pictures' sizes: log-normal, so that a few are thirty times as big as most.
     static func logNormal(median: Double, _ random: inout SeededGenerator) -> Int {

@@ -11,6 +11,7 @@ public struct ReferenceLRU: SimulatedCache {
         items = LinkedItems(itemCount: trace.costs.count, lists: 1)
     }
 
+    /// Whether `item` was there; if not, it is put in.
     public mutating func access(_ item: Int, cost: Int) -> Bool {
         if items.list(of: item) == 0 {
             items.move(item, cost: cost, to: 0)

@@ -31,6 +31,7 @@ public struct ReferenceTinyLFU: SimulatedCache {
     private var residentCount: Int { items.count.reduce(0, +) }
     private var windowLimit: Int { Int(Double(capacity) * windowShare) }
 
+    /// Whether `item` was there; if not, it is put in.
     public mutating func access(_ item: Int, cost: Int) -> Bool {
         count(item)
         climb()

@@ -8,8 +8,9 @@ import Testing
 @Suite struct DecodeOptionsTests {
     private let manager = ImageCodersManager()
 
-    /// Pictures of 120 x 90 pixels; the last two are animations.
+    /// Pictures of 120 x 90 pixels, stills and animations.
     private static let files = [
+        "Options/photo.jpg", "Options/photo-progressive.jpg", "Options/photo-gray.jpg", "Options/photo-cmyk.jpg",
         "PNG/photo-rgb.png", "PNG/photo-rgba.png", "PNG/photo-interlaced.png", "PNG/photo-gray16.png",
         "GIF/photo-120.gif",
         "GIF/photo-120-interlaced.gif", "WebP/lossy.webp", "WebP/lossy-alpha.webp", "WebP/lossless.webp",

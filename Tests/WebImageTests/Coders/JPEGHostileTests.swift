@@ -126,7 +126,8 @@ import Testing
         for _ in 0..<200 {
             var damaged = data
             for _ in 0..<4 {
-                damaged[start + Int(random.next() % UInt64(length))] = UInt8(truncatingIfNeeded: random.next())
+                let position = Int(random.next() % UInt64(length))
+                damaged[start + position] = UInt8(truncatingIfNeeded: random.next())
             }
             #expect(error(damaged) == nil)
         }

@@ -140,8 +140,7 @@ import Testing
         await withCheckedContinuation { continuation in cancellers.submit(priority: .low) { continuation.resume() } }
         #expect(completions.withLock { $0.allSatisfy { $0 == 1 } })
         #expect(!manager.isRunning)
-        #expect(pipeline.runningCount == 0 && pipeline.waitingCount == 0)
-        #expect(pipeline.gate.reservedByteCount == 0)
+        #expect(await pipeline.becomesIdle())
         for url in urls where Int(url.lastPathComponent)?.isMultiple(of: 2) ?? false {
             #expect(loader.loadCount(of: url) == 1, "nobody cancelled loads of \(url)")
         }

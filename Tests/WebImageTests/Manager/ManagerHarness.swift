@@ -54,6 +54,19 @@ struct ManagerHarness {
     }
 }
 
+extension Pipeline {
+    /// Whether everything is given back within seconds of the last completion: completions are called before the threads
+    /// that call them have let go of what they hold.
+    func becomesIdle() async -> Bool {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while runningCount > 0 || waitingCount > 0 || gate.reservedByteCount > 0 {
+            if ContinuousClock.now > deadline { return false }
+            await Task.yield()
+        }
+        return true
+    }
+}
+
 /// What a load ended with, and how often.
 final class Outcome: Sendable {
     private let list = Lock<[Result<WebImageResult, WebImageError>]>([])

@@ -24,6 +24,10 @@ void webimage_name_thread(const char *name);
 /// Renames; with `exclusive`, fails with EEXIST when `to` exists. Returns 0, or the negative error number.
 int webimage_rename(const char *from, const char *to, bool exclusive);
 
+/// Opens an existing file so that reading does not change its access time, if that can be had. Returns the descriptor, or
+/// the negative error number.
+int webimage_open_unnoticed(const char *path, int flags);
+
 /// Sets the access time of an open file. Returns 0, or the negative error number.
 int webimage_set_access_time(int fd, int64_t seconds, int64_t nanoseconds);
 

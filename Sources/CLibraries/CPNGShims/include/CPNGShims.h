@@ -53,9 +53,9 @@ typedef struct webimage_png_writer webimage_png_writer;
 webimage_png_writer *webimage_png_writer_create(void);
 void webimage_png_writer_destroy(webimage_png_writer *writer);
 
-/// Starts the file. `level` is zlib's; `filters` a set of PNG_FILTER_ bits.
+/// Starts the file.
 bool webimage_png_write_header(
-    webimage_png_writer *writer, uint32_t width, uint32_t height, webimage_png_layout layout, int level, int filters);
+    webimage_png_writer *writer, uint32_t width, uint32_t height, webimage_png_layout layout);
 
 /// Writes the next rows, and with the last one the end of the file.
 bool webimage_png_write_rows(webimage_png_writer *writer, const void *base, size_t stride, uint32_t rows);

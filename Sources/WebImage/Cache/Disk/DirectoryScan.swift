@@ -32,12 +32,6 @@ struct DirectoryScan {
             var status = stat()
             return fstatat(directory, cString, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
         }
-
-        /// Opens the file to read it; nil when that cannot be done.
-        func open() -> Int32? {
-            let file = openat(directory, cString, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-            return file >= 0 ? file : nil
-        }
     }
 
     /// Calls `body` with everything in the directory but "." and "..", in no order. False from `body` ends the walk.

@@ -86,10 +86,7 @@ extension DiskCache {
                 return false
             }
             var time = Self.time(status, by: type)
-            if type == .creationDate, let file = item.open() {
-                time = EntryReader(calls: calls).created(file, status: status) ?? time
-                close(file)
-            }
+            if type == .creationDate { time = created(item.string) ?? time }
             let mark = type == .creationDate ? status.st_mtim.nanoseconds : time
             if time > now &+ 60_000_000_000 {
                 time = now
@@ -107,6 +104,14 @@ extension DiskCache {
             return true
         }
         return isComplete ? entries : nil
+    }
+
+    /// When the bytes of an entry were stored; nil when the file does not say.
+    private func created(_ name: String) -> Int64? {
+        let reader = EntryReader(calls: calls)
+        guard let (file, status) = try? reader.open(path(ofName: name)) else { return nil }
+        defer { _ = calls.close(file) }
+        return reader.trailer(file, status: status)?.trailer.created
     }
 
     /// Sets a time that lies in the future to now, so that it does not keep its entry for ever.

@@ -35,13 +35,14 @@ extension DiskCache {
         let reader = EntryReader(calls: calls)
         guard state.withLock({ $0.refusal == nil }) else { return }
         DirectoryScan(path: path).forEachEntry { item, status in
-            guard let file = item.open() else { return true }
-            defer { close(file) }
+            let path = path(ofName: item.string)
+            guard let (file, _) = try? reader.open(path) else { return true }
+            defer { _ = calls.close(file) }
             guard let (trailer, byteCount) = reader.trailer(file, status: status) else { return true }
             body(
                 DiskCacheEntry(
                     key: trailer.key,
-                    path: path(ofName: item.string),
+                    path: path,
                     byteCount: byteCount,
                     allocatedSize: status.allocatedSize,
                     created: Date(timeIntervalSince1970: Double(trailer.created) / 1e9),

@@ -74,7 +74,7 @@ struct EntryReader: Sendable {
         let identity = FileIdentity(status)
         let block: FileBlock
         do throws(SystemCallError) {
-            if Int(status.st_size) > Self.checkFirstSize, try !hasFooter(file, status: status, path: path) {
+            if Int(status.st_size) > Self.checkFirstSize, trailer(file, status: status) == nil {
                 return .damaged(identity, reason: Self.noFooter)
             }
             block = try FileBlock.load(file, size: Int(status.st_size), mapped: mapped, calls: calls, path: path)
@@ -142,19 +142,11 @@ struct EntryReader: Sendable {
         return nil
     }
 
-    /// When the bytes of an open entry were stored, from its footer.
-    func created(_ file: Int32, status: stat) -> Int64? { trailer(file, status: status)?.trailer.created }
-
     private func recordsLength(in tail: UnsafeRawBufferPointer) -> Int {
         let offset = tail.count - EntryTrailer.footerSize + 8
         return Int(
             truncatingIfNeeded: UInt64(littleEndian: tail.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         )
-    }
-
-    private func hasFooter(_ file: Int32, status: stat, path: String) throws(SystemCallError) -> Bool {
-        guard trailer(file, status: status) == nil else { return true }
-        return false
     }
 }
 

@@ -32,7 +32,12 @@ extension ImageCache {
     }
 
     private func schedule(_ key: String, encodes: Bool) {
-        (encodes ? Self.encodeQueue : diskQueue).submit(priority: .low) { self.run(key) }
+        // Encoding takes its turn among decodes: behind all of them, a long list would fill the backlog and lose writes.
+        if encodes {
+            CodingQueue.shared.submit { self.run(key) }
+        } else {
+            diskQueue.submit(priority: .low) { self.run(key) }
+        }
     }
 
     /// Does what waits for a key, until nothing does.

@@ -56,7 +56,7 @@ extension ImageCache {
             let entry = self.readEntry(forKey: query.key)
             self.maintainIfDue()
             guard let entry else { return token.finish(ImageCacheResult()) }
-            let decoding = Self.decodeQueue.submit(priority: priority) {
+            let decoding = CodingQueue.shared.submit(priority: priority) {
                 guard token.result.isWanted else { return }
                 token.finish(self.decode(entry, for: query))
             }

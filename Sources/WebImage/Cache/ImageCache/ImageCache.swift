@@ -30,9 +30,6 @@ public final class ImageCache: ImageCaching {
     let backlog = Lock(DiskBacklog())
     let diskQueue: WorkQueue
     let clock: ClockSource
-    /// Shared by all caches: as many at once as there are processors.
-    static let decodeQueue = WorkQueue(name: "cache-decode", width: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-    static let encodeQueue = WorkQueue(name: "cache-encode", width: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     /// A cache of its own directory, made if needed: `namespace` in `directory`.
     ///

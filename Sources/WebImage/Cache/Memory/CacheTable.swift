@@ -18,6 +18,8 @@ struct CacheTable<Value: AnyObject>: ~Copyable {
     private var index = HashIndex()
     private var entries: UnsafeMutablePointer<Entry>
     private var capacity = 64
+    /// Whether a key that is not here may be in the weak level.
+    var hasWeakLevel = false
 
     init() { entries = .allocate(capacity: capacity) }
 

@@ -14,6 +14,9 @@ struct EvictionDuel: ~Copyable {
     /// The rule that won last. Recency at first: it is the one that people expect.
     private(set) var winner = EvictionRule.recency
 
+    /// Entries of both shadows.
+    var entryCount: Int { recency.count + density.count }
+
     func samples(_ hash: UInt64) -> Bool { (hash >> 40) & ((1 << shift) - 1) == 0 }
 
     /// Notes a request of a sampled key.

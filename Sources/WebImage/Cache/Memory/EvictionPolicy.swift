@@ -15,6 +15,8 @@ struct EvictionPolicy: ~Copyable {
     private var duel = EvictionDuel()
     /// Until something has to go there is nothing to duel about.
     private var hasEvicted = false
+    /// Requests since the last insertion.
+    private var calm = 0
 
     init(limits: EvictionLimits) { self.limits = limits }
 
@@ -35,6 +37,7 @@ struct EvictionPolicy: ~Copyable {
     /// Adds an entry. The caller then removes victims until there are none.
     mutating func insert(hash: UInt64, cost: Int) -> UInt32 {
         let frequency = note(hash, cost: cost)
+        calm = 0
         return slab.insert(hash: hash, cost: cost, frequency: frequency, epoch: sketch.epoch)
     }
 
@@ -42,7 +45,18 @@ struct EvictionPolicy: ~Copyable {
     mutating func touch(_ id: UInt32) {
         let (hash, cost) = (slab.entries[Int(id)].hash, slab.entries[Int(id)].cost)
         let frequency = note(hash, cost: cost)
+        calm += 1
         slab.touch(id, frequency: frequency, epoch: sketch.epoch)
+    }
+
+    /// How many hits need not be told before the next batch.
+    ///
+    /// While nothing is inserted nothing has to go, and once every entry has been asked for a few times there is little left to
+    /// learn: then one hit in eight will do, which spares threads that do nothing but read most of the policy's work.
+    func hitsToSkip() -> Int {
+        guard calm > 256 + 2 * slab.count else { return 0 }
+        // Never the same number, so that requests that come round and round are all told some time.
+        return 256 + Int((UInt64(truncatingIfNeeded: calm) &* 0x9E37_79B9_7F4A_7C15) >> 55)
     }
 
     /// An entry was given another value, which counts as a request.

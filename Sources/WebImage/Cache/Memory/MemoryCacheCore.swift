@@ -23,7 +23,6 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
     struct Writers: ~Copyable {
         var policy: EvictionPolicy
         var weak = WeakTable<Value>()
-        var usesWeakCache: Bool
         var handler: Handler?
     }
 
@@ -42,10 +41,11 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
 
     init(limits: EvictionLimits, usesWeakCache: Bool) {
         writers = Lock(
-            Writers(policy: EvictionPolicy(limits: Self.sane(limits)), usesWeakCache: usesWeakCache, handler: nil)
+            Writers(policy: EvictionPolicy(limits: Self.sane(limits)), handler: nil)
         )
         table = .allocate(capacity: 1)
         table.initialize(to: CacheTable())
+        table.pointee.hasWeakLevel = usesWeakCache
     }
 
     deinit {
@@ -58,45 +58,45 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
 
     @inline(__always)
     func value(for key: MemoryCacheKey) -> Value? {
-        let hit = KeyDigest.withBytes(of: key.string) { value(key.digest, $0) }
-        return hit ?? revive(key)
+        KeyDigest.withBytes(of: key.string) { value(key.digest, $0) }
     }
 
     @inline(__always)
     func value(for string: String) -> Value? {
-        let hit = KeyDigest.withBytes(of: string) { value(KeyDigest($0), $0) }
-        return hit ?? revive(string)
+        KeyDigest.withBytes(of: string) { value(KeyDigest($0), $0) }
     }
 
-    @inline(__always)
+    @inline(never)
     private func value(_ digest: KeyDigest, _ key: UnsafeRawBufferPointer) -> Value? {
         let stripe = stripes.current
         stripe.lock()
         guard let id = table.pointee.find(digest, key) else {
+            let usesWeakCache = table.pointee.hasWeakLevel
             stripe.unlock()
-            return nil
+            return usesWeakCache ? revive(MemoryCacheKey(String(decoding: key, as: UTF8.self), digest)) : nil
         }
         let value = table.pointee.value(of: id)
-        if stripe.note(id) {
-            // Never waits: whoever has the writers' lock may be waiting for this stripe.
-            writers.withLockIfFree { writers in stripe.takeHits { writers.policy.touch($0) } }
-        }
+        if stripe.note(id) { learn(from: stripe) }
         stripe.unlock()
         return value
     }
 
-    /// Looks in the weak level, and puts what it finds back.
+    /// Lets the policy know of a stripe's hits, whose lock is held.
     @inline(never)
-    private func revive(_ string: String) -> Value? {
-        guard writers.withLock({ $0.usesWeakCache }) else { return nil }
-        return revive(MemoryCacheKey(string))
+    private func learn(from stripe: ReaderStripes.Stripe) {
+        // Never waits: whoever has the writers' lock may be waiting for this stripe.
+        writers.withLockIfFree { writers in
+            stripe.takeHits { writers.policy.touch($0) }
+            stripe.skip(writers.policy.hitsToSkip())
+        }
     }
 
+    /// Looks in the weak level, and puts what it finds back.
     @inline(never)
     private func revive(_ key: MemoryCacheKey) -> Value? {
         var leftovers = Leftovers()
         let (value, handler) = writers.withLock { writers -> (Value?, Handler?) in
-            guard writers.usesWeakCache, let found = writers.weak.value(for: key) else { return (nil, nil) }
+            guard table.pointee.hasWeakLevel, let found = writers.weak.value(for: key) else { return (nil, nil) }
             let value = withTableLocked(&writers) { writers -> Value in
                 // Someone may have stored another value since the miss.
                 if let newer = KeyDigest.withBytes(of: key.string, { table.pointee.find(key.digest, $0) }) {
@@ -116,7 +116,7 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
 
     func set(_ value: Value, cost: Int, for key: MemoryCacheKey) {
         write { writers, leftovers in
-            if writers.usesWeakCache {
+            if table.pointee.hasWeakLevel {
                 writers.weak.set(value, cost: max(cost, 0), for: key, seen: &leftovers.seen)
             } else {
                 // A value of earlier must not come back when the weak level is turned on again.
@@ -170,8 +170,8 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
     }
 
     var usesWeakCache: Bool {
-        get { writers.withLock { $0.usesWeakCache } }
-        set { writers.withLock { $0.usesWeakCache = newValue } }
+        get { writers.withLock { _ in table.pointee.hasWeakLevel } }
+        set { write { _, _ in table.pointee.hasWeakLevel = newValue } }
     }
 
     var handler: Handler? {

@@ -14,6 +14,11 @@ public struct MemoryCacheKey: Sendable, Hashable, ExpressibleByStringLiteral {
         digest = KeyDigest.withBytes(of: string) { KeyDigest($0) }
     }
 
+    init(_ string: String, _ digest: KeyDigest) {
+        self.string = string
+        self.digest = digest
+    }
+
     /// Hashes `value`.
     public init(stringLiteral value: String) { self.init(value) }
 
@@ -45,13 +50,10 @@ struct KeyDigest: Equatable {
         self.high = high
     }
 
-    /// Calls `body` with the UTF-8 bytes of `string`; does not allocate for a native string.
+    /// Calls `body` with the UTF-8 bytes of `string`, without a copy and without a reference count, over which threads that
+    /// look up the same key would fight.
     @inline(__always)
     static func withBytes<Result>(of string: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        if let result = string.utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) {
-            return result
-        }
-        var copy = string
-        return copy.withUTF8 { body(UnsafeRawBufferPointer($0)) }
+        string.utf8Span.span.withUnsafeBytes(body)
     }
 }

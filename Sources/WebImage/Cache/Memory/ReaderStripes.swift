@@ -9,7 +9,7 @@ import Glibc
 struct ReaderStripes: ~Copyable {
     /// A reader's share: a lock and the hits noted under it since the last time they were taken away.
     struct Stripe {
-        /// The mutex at 0, the number of hits at 64, the hits from 128.
+        /// The mutex at 0, the number of hits at 64, of those to skip at 72, the hits from 128.
         fileprivate let base: UnsafeMutableRawPointer
 
         private var mutex: UnsafeMutablePointer<pthread_mutex_t> {
@@ -21,11 +21,9 @@ struct ReaderStripes: ~Copyable {
         fileprivate func initialize() {
             (base + 0).bindMemory(to: pthread_mutex_t.self, capacity: 1).initialize(to: pthread_mutex_t())
             pthread_mutex_init(mutex, nil)
-            (base + 64).bindMemory(to: Int.self, capacity: 1).initialize(to: 0)
-            (base + 128).bindMemory(to: UInt32.self, capacity: ReaderStripes.maximumHits).initialize(
-                repeating: 0,
-                count: ReaderStripes.maximumHits
-            )
+            (base + 64).bindMemory(to: Int.self, capacity: 2).initialize(repeating: 0, count: 2)
+            let hits = (base + 128).bindMemory(to: UInt32.self, capacity: ReaderStripes.maximumHits)
+            hits.initialize(repeating: 0, count: ReaderStripes.maximumHits)
         }
 
         fileprivate func destroy() { pthread_mutex_destroy(mutex) }
@@ -33,9 +31,18 @@ struct ReaderStripes: ~Copyable {
         @inline(__always) func lock() { pthread_mutex_lock(mutex) }
         @inline(__always) func unlock() { pthread_mutex_unlock(mutex) }
 
+        private var skips: UnsafeMutablePointer<Int> { (base + 72).assumingMemoryBound(to: Int.self) }
+
+        /// Passes over the next hits instead of noting them.
+        func skip(_ count: Int) { skips.pointee = count }
+
         /// Notes a hit; true when the list is full now and ought to be taken away.
         @inline(__always)
         func note(_ id: UInt32) -> Bool {
+            if skips.pointee > 0 {
+                skips.pointee -= 1
+                return false
+            }
             // When nobody could take the list away it starts over: some hits are forgotten, no reader waits.
             if hitCount.pointee == ReaderStripes.maximumHits { hitCount.pointee = 0 }
             hits[hitCount.pointee] = id
@@ -47,6 +54,7 @@ struct ReaderStripes: ~Copyable {
         func takeHits(_ body: (UInt32) -> Void) {
             for position in 0..<hitCount.pointee { body(hits[position]) }
             hitCount.pointee = 0
+            skips.pointee = 0
         }
     }
 

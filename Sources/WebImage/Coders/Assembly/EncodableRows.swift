@@ -2,7 +2,7 @@ import CPixels
 
 /// An image made ready for an encoder: upright, within the size asked for, its rows handed out with straight alpha.
 struct EncodableRows {
-    private let bitmap: Bitmap
+    let bitmap: Bitmap
 
     var width: Int { bitmap.width }
     var height: Int { bitmap.height }
@@ -10,27 +10,7 @@ struct EncodableRows {
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     init(_ image: Image, options: ImageEncodeOptions) throws(WebImageError) {
-        var bitmap = try Self.upright(image.bitmap, image.orientation)
-        if let box = options.maxPixelSize, box.isUsable {
-            let size = DecodePlan.fit(width: bitmap.width, height: bitmap.height, box: box)
-            bitmap = try Resampler.resize(bitmap, width: size.width, height: size.height)
-        }
-        self.bitmap = bitmap
-    }
-
-    private static func upright(_ bitmap: Bitmap, _ orientation: ImageOrientation) throws(WebImageError) -> Bitmap {
-        guard orientation != .up else { return bitmap }
-        let plan = DecodePlan(width: bitmap.width, height: bitmap.height, orientation: orientation, isThumbnail: false)
-        let swaps = orientation.swapsSides
-        let result = try Bitmap.allocate(
-            width: swaps ? bitmap.height : bitmap.width,
-            height: swaps ? bitmap.width : bitmap.height,
-            pixelFormat: bitmap.pixelFormat
-        )
-        let rows = UnsafePointer(bitmap.mutableRow(0).assumingMemoryBound(to: UInt8.self))
-        RowPlacement(plan: plan, bitmap: result)
-            .place(rows, bytesPerRow: bitmap.bytesPerRow, firstRow: 0, count: bitmap.height)
-        return result
+        bitmap = try image.bitmap.prepared(for: options, orientation: image.orientation)
     }
 
     /// Hands out all rows from the top down, some at a time: RGB of an opaque image, RGBA with straight alpha otherwise.

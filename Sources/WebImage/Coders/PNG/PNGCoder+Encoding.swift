@@ -26,9 +26,7 @@ extension PNGCoder {
                 writer,
                 UInt32(clamping: rows.width),
                 UInt32(clamping: rows.height),
-                layout,
-                Self.compressionLevel,
-                Self.filters
+                layout
             )
         else { throw Self.error(of: writer) }
         try rows.forEachBlock { (base, stride, count) throws(WebImageError) in
@@ -38,9 +36,6 @@ extension PNGCoder {
         guard let bytes = webimage_png_written(writer, &count) else { throw Self.error(of: writer) }
         return Data(bytes: bytes, count: count)
     }
-
-    private static let compressionLevel: Int32 = 6
-    private static let filters: Int32 = 0xF8
 
     private static func error(of writer: OpaquePointer) -> WebImageError {
         WebImageError(.encodingFailed, "PNG: " + String(cString: webimage_png_writer_error(writer)))

@@ -53,7 +53,7 @@ public struct PNGCoder: ImageCoder {
         properties.colorProfile = header.color.profileName
         if let range = header.exif {
             properties.orientation = data.withUnsafeBytes {
-                ExifOrientation.read(UnsafeRawBufferPointer(rebasing: $0[range]))
+                EXIFOrientation.read(block: UnsafeRawBufferPointer(rebasing: $0[range]))
             }
         }
         if header.animationFrameCount > 1 {

@@ -86,7 +86,7 @@ struct WebPContainer: Sendable {
             }
         }
         if flags & UInt32(EXIF_FLAG.rawValue) != 0 {
-            orientation = Self.chunk("EXIF", of: demuxer) { ExifOrientation.read($0) } ?? .up
+            orientation = Self.chunk("EXIF", of: demuxer) { EXIFOrientation.read(block: $0) } ?? .up
         }
     }
 

@@ -59,9 +59,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     }
 
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        if isDetached { return true }
-        if response == nil, !deliverHead() { return false }
-        guard let sink else { return true }
+        if response == nil, !isDetached, !deliverHead() { return false }
+        guard let sink, !isDetached else { return true }
         failure = sink.didReceive(bytes)
         return failure == nil
     }

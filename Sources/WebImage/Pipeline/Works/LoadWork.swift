@@ -21,15 +21,11 @@ struct LoadWork: Work {
             let operation = loader.load(request) { progress in
                 job.report(progress)
             } completion: { result in
-                job.finish(
-                    result.map { .loaded($0, gate.reserve($0.data.count)) }.mapError { $0.with(url: url) }
-                )
-                // Given back after the bytes are counted, so that the gate does not open in between.
-                let ended = admission.withLock { admission in
-                    defer { admission = nil }
-                    return admission
-                }
-                withExtendedLifetime(ended) {}
+                // The bytes are counted before the admission is given back, so that the gate does not open in between.
+                let outcome = result.map { WorkOutput.loaded($0, gate.reserve($0.data.count)) }
+                    .mapError { $0.with(url: url) }
+                withExtendedLifetime(admission.withLock { $0.take() }) {}
+                job.finish(outcome)
             }
             job.hold(
                 WorkJob.Handle(

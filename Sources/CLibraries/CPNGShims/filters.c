@@ -1,0 +1,113 @@
+#include "filters.h"
+
+typedef uint8_t bytes4 __attribute__((vector_size(4)));
+typedef int16_t shorts4 __attribute__((vector_size(8)));
+
+static inline bytes4 load(const uint8_t *from) {
+    bytes4 value;
+    memcpy(&value, from, 4);
+    return value;
+}
+
+static inline shorts4 widened(bytes4 value) { return __builtin_convertvector(value, shorts4); }
+
+/// The neighbour closest to left + above - corner.
+static inline bytes4 paeth(bytes4 left, bytes4 above, bytes4 corner) {
+    shorts4 a = widened(left), b = widened(above), c = widened(corner);
+    shorts4 to_a = b - c, to_b = a - c, to_c = to_a + to_b;
+    to_a = __builtin_elementwise_abs(to_a);
+    to_b = __builtin_elementwise_abs(to_b);
+    to_c = __builtin_elementwise_abs(to_c);
+    shorts4 is_a = (to_a <= to_b) & (to_a <= to_c);
+    shorts4 is_b = ~is_a & (to_b <= to_c);
+    shorts4 best = (a & is_a) | (b & is_b) | (c & ~is_a & ~is_b);
+    return __builtin_convertvector(best, bytes4);
+}
+
+static inline bytes4 average(bytes4 left, bytes4 above) {
+    return __builtin_convertvector((widened(left) + widened(above)) >> 1, bytes4);
+}
+
+/// One pixel after the other, the one before in a register. Stores past a pixel of 3 bytes are overwritten by the next
+/// pixel; the last one is stored to the byte.
+#define RESTORE_PIXELS(predicted)                                                   \
+    do {                                                                            \
+        bytes4 left = {0}, corner = {0};                                            \
+        size_t i = 0;                                                               \
+        for (; i + size < count; i += size) {                                       \
+            bytes4 up = load(above + i);                                            \
+            left = load(filtered + i) + (predicted);                                \
+            corner = up;                                                            \
+            memcpy(row + i, &left, 4);                                              \
+        }                                                                           \
+        bytes4 up = load(above + i);                                                \
+        left = load(filtered + i) + (predicted);                                    \
+        (void)up, (void)corner;                                                     \
+        memcpy(row + i, &left, size);                                               \
+    } while (0)
+
+static inline __attribute__((always_inline)) void restore(
+    int filter, const uint8_t *filtered, const uint8_t *above, uint8_t *row, size_t count, size_t size) {
+    switch (filter) {
+    case FILTER_SUB: RESTORE_PIXELS(left); break;
+    case FILTER_AVERAGE: RESTORE_PIXELS(average(left, up)); break;
+    default: RESTORE_PIXELS(paeth(left, up, corner)); break;
+    }
+}
+
+/// Grey rows: the same, byte by byte.
+static void restore_bytes(int filter, const uint8_t *filtered, const uint8_t *above, uint8_t *row, size_t count) {
+    int left = 0, corner = 0;
+    for (size_t i = 0; i < count; i++) {
+        int up = above[i], predicted = left;
+        if (filter == FILTER_AVERAGE) predicted = (left + up) >> 1;
+        if (filter == FILTER_PAETH) {
+            int a = up - corner, b = left - corner, c = a + b;
+            a = a < 0 ? -a : a, b = b < 0 ? -b : b, c = c < 0 ? -c : c;
+            predicted = a <= b && a <= c ? left : b <= c ? up : corner;
+        }
+        corner = up;
+        row[i] = (uint8_t)(left = (uint8_t)(filtered[i] + predicted));
+    }
+}
+
+int png_unfilter(
+    int filter, const uint8_t *filtered, const uint8_t *above, uint8_t *row, size_t count, size_t bytes_per_pixel) {
+    switch (filter) {
+    case FILTER_NONE: memcpy(row, filtered, count); return 1;
+    case FILTER_UP:
+        for (size_t i = 0; i < count; i++) row[i] = (uint8_t)(filtered[i] + above[i]);
+        return 1;
+    case FILTER_SUB:
+    case FILTER_AVERAGE:
+    case FILTER_PAETH: break;
+    default: return 0;
+    }
+    if (bytes_per_pixel == 4) {
+        restore(filter, filtered, above, row, count, 4);
+    } else if (bytes_per_pixel == 3) {
+        restore(filter, filtered, above, row, count, 3);
+    } else {
+        restore_bytes(filter, filtered, above, row, count);
+    }
+    return 1;
+}
+
+uint64_t png_filter(
+    int filter, const uint8_t *row, const uint8_t *above, uint8_t *filtered, size_t count, size_t size) {
+    size_t i = 0;
+    for (; i < size && i < count; i++) {
+        int predicted = filter == FILTER_UP ? above[i] : filter == FILTER_AVERAGE ? above[i] >> 1 : 0;
+        filtered[i] = (uint8_t)(row[i] - predicted);
+    }
+    if (filter == FILTER_SUB) {
+        for (; i < count; i++) filtered[i] = (uint8_t)(row[i] - row[i - size]);
+    } else if (filter == FILTER_UP) {
+        for (; i < count; i++) filtered[i] = (uint8_t)(row[i] - above[i]);
+    } else {
+        for (; i < count; i++) filtered[i] = (uint8_t)(row[i] - ((row[i - size] + above[i]) >> 1));
+    }
+    uint64_t sum = 0;
+    for (i = 0; i < count; i++) sum += filtered[i] < 128 ? filtered[i] : 256 - filtered[i];
+    return sum;
+}

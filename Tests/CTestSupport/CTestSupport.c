@@ -1,0 +1,35 @@
+#define _GNU_SOURCE
+#include "CTestSupport.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+int ctest_open_terminal(int columns, char *path, size_t path_size) {
+    int control = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (control < 0) return -1;
+    struct winsize size = {.ws_row = 40, .ws_col = (unsigned short)columns};
+    if (grantpt(control) == 0 && unlockpt(control) == 0 && ptsname_r(control, path, path_size) == 0 &&
+        ioctl(control, TIOCSWINSZ, &size) == 0) {
+        return control;
+    }
+    close(control);
+    return -1;
+}
+
+int ctest_spawn(
+    const char *program, char *const *arguments, char *const *environment, const char *directory, int input, int output,
+    int errors) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, input, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, 1);
+    posix_spawn_file_actions_adddup2(&actions, errors, 2);
+    posix_spawn_file_actions_addchdir_np(&actions, directory);
+    pid_t pid = 0;
+    int result = posix_spawn(&pid, program, &actions, NULL, arguments, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    return result == 0 ? pid : -result;
+}

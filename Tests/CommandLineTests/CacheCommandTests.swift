@@ -1,0 +1,95 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@Suite struct CacheCommandTests {
+    let harness = CommandLineHarness()
+    let server: LoopbackServer
+
+    init() throws {
+        let body = try picture("JPEG/gray.jpg")
+        server = try LoopbackServer { _ in .response(body: body) }
+    }
+
+    private func fill(_ count: Int) throws -> [String] {
+        let urls = (0..<count).map { server.url("/\($0).jpg").absoluteString }
+        _ = try harness.run(["prefetch"] + urls + ["--cache-dir", harness.cache])
+        return urls
+    }
+
+    private func cache(_ words: String...) throws -> ProgramRun {
+        try harness.run(["cache"] + words + ["--cache-dir", harness.cache])
+    }
+
+    @Test func `Stats and list tell what is there`() throws {
+        let urls = try fill(3)
+        let stats = try #require(try CommandLineHarness.objects(cache("stats", "--json")).first)
+        let size = try picture("JPEG/gray.jpg").count
+        #expect(stats.entries == 3 && stats.bytes == 3 * size)
+        #expect(try cache("stats").output.contains("3 entries"))
+        let list = try CommandLineHarness.objects(cache("list", "--json"))
+        #expect(Set(list.compactMap(\.key)) == Set(urls))
+        for entry in list {
+            #expect(entry.bytes == size)
+            #expect(FileManager.default.fileExists(atPath: entry.path ?? ""))
+            for time in [entry.created, entry.modified, entry.accessed] {
+                let date = try Date(time ?? "", strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+                #expect(abs(date.timeIntervalSinceNow) < 600)
+            }
+        }
+        #expect(try cache("list").lines.count == 3)
+    }
+
+    @Test func `The path of an entry opens as a picture`() throws {
+        let urls = try fill(1)
+        #expect(try cache("path").output == harness.cache + "/default\n")
+        let path = try cache("path", urls[0]).lines[0]
+        let original = try picture("JPEG/gray.jpg")
+        #expect(try [UInt8](Data(contentsOf: URL(fileURLWithPath: path))).starts(with: original))
+        let missing = try cache("path", "http://host/other.jpg")
+        #expect(missing.status == 1 && missing.errors.contains("not in the cache"))
+        #expect(try CommandLineHarness.objects(cache("path", urls[0], "--json")).first?.exists == true)
+    }
+
+    @Test func `Remove takes away what is named, and tells what is not there`() throws {
+        let urls = try fill(2)
+        let run = try cache("remove", urls[0], "http://host/other.jpg")
+        #expect(run.status == 1 && run.errors.contains("http://host/other.jpg"))
+        #expect(try CommandLineHarness.objects(cache("list", "--json")).map(\.key) == [urls[1]])
+    }
+
+    @Test func `Trim keeps to age and size, clear leaves nothing`() throws {
+        _ = try fill(6)
+        #expect(try CommandLineHarness.objects(cache("trim", "--json")).first?.expired == 0)
+        let trimmed = try #require(try CommandLineHarness.objects(cache("trim", "--max-size", "16Ki", "--json")).first)
+        #expect((trimmed.trimmed ?? 0) >= 4)
+        #expect(
+            try CommandLineHarness.objects(cache("trim", "--max-age", "0", "--json")).first.map {
+                ($0.expired ?? 0) > 0
+            } == true
+        )
+        #expect(try CommandLineHarness.objects(cache("stats", "--json")).first?.entries == 0)
+        _ = try fill(2)
+        #expect(try cache("clear").status == 0)
+        #expect(try CommandLineHarness.objects(cache("stats", "--json")).first?.entries == 0)
+    }
+
+    @Test func `Verify finds a damaged entry and takes it away when told to`() throws {
+        let urls = try fill(2)
+        let path = try cache("path", urls[0]).lines[0]
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[100] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let found = try cache("verify", "--json")
+        #expect(found.status == 1)
+        #expect(try CommandLineHarness.objects(found).map(\.path) == [path])
+        #expect(try cache("verify", "--remove").status == 0)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(try cache("verify").output.contains("1 entries checked, 0 damaged"))
+    }
+
+    @Test func `Without a directory the cache is where the XDG convention puts it`() throws {
+        let path = try harness.run("cache", "path", "--namespace", "mine").output
+        #expect(path == harness.directory.path("xdg") + "/webimage/mine\n")
+    }
+}

@@ -1,0 +1,74 @@
+import FoundationEssentials
+import TestSupport
+
+/// Runs the program against a loopback server, with a cache and a directory of its own.
+struct CommandLineHarness {
+    let directory = TemporaryDirectory()
+    var cache: String { directory.path("cache") }
+
+    /// Runs the program in the harness's directory.
+    func run(_ words: String..., environment: [String: String] = [:], input: String = "", terminal: Bool = false) throws
+        -> ProgramRun
+    {
+        try run(words, environment: environment, input: input, terminal: terminal)
+    }
+
+    func run(_ words: [String], environment: [String: String] = [:], input: String = "", terminal: Bool = false) throws
+        -> ProgramRun
+    {
+        var variables = ["XDG_CACHE_HOME": directory.path("xdg"), "no_proxy": "*"]
+        variables.merge(environment) { $1 }
+        return try ProgramRun(
+            ProgramRun.product("webimage"),
+            words,
+            environment: variables,
+            directory: directory.path,
+            input: input,
+            errorsToTerminal: terminal
+        )
+    }
+
+    /// The JSON objects that a run printed.
+    static func objects(_ run: ProgramRun) throws -> [JSONLine] {
+        try run.lines.map { try JSONDecoder().decode(JSONLine.self, from: Data($0.utf8)) }
+    }
+}
+
+/// Any of the program's JSON objects.
+struct JSONLine: Decodable {
+    struct Failure: Decodable {
+        var code: Int
+        var message: String
+    }
+    var source: String?
+    var key: String?
+    var cacheType: String?
+    var format: String?
+    var width: Int?
+    var height: Int?
+    var frames: Int?
+    var bytes: Int?
+    var elapsedMs: Double?
+    var output: String?
+    var pass: Int?
+    var path: String?
+    var created: String?
+    var modified: String?
+    var accessed: String?
+    var entries: Int?
+    var exists: Bool?
+    var reason: String?
+    var removed: Bool?
+    var expired: Int?
+    var trimmed: Int?
+    var orientation: Int?
+    var alpha: Bool?
+    var colorProfile: String?
+    var loopCount: Int?
+    var durations: [Double]?
+    var thumbHash: String?
+    var error: Failure?
+}
+
+/// Bytes of a fixture as the server sends them.
+func picture(_ name: String) throws -> [UInt8] { [UInt8](try Fixtures.data(name)) }

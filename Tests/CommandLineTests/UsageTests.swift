@@ -1,0 +1,62 @@
+import TestSupport
+import Testing
+
+@Suite struct UsageTests {
+    let harness = CommandLineHarness()
+
+    @Test(
+        "What makes no sense is told, with status 64",
+        arguments: [
+            ([], "Usage"), (["bogus"], "no command 'bogus'"), (["get"], "no source"),
+            (["get", "--bogus", "x"], "--bogus"),
+            (["get", "-x", "a"], "no option -x"), (["get", "a", "--thumbnail"], "needs a value"),
+            (["get", "a", "--thumbnail", "0x5"], "takes a size"),
+            (["get", "a", "--thumbnail", "3x4x5"], "takes a size"),
+            (["get", "a", "--resize", "3x4:odd"], "--resize takes"),
+            (["get", "a", "--quality", "101"], "from 0.0 to 100.0"),
+            (["get", "a", "--quality", "nan"], "from 0.0 to 100.0"),
+            (["get", "a", "--format", "bmp"], "jpeg, png or webp"),
+            (["get", "a", "--background", "red"], "colour"), (["get", "a", "--json=yes"], "takes no value"),
+            (["get", "a", "b", "-o", "-"], "one source"), (["get", "a", "-o", "-", "--json"], "standard output"),
+            (["get", "a", "-o", "x.gif"], "jpeg, png or webp"), (["get", ""], "empty"),
+            (["get", "a", "--refresh", "--cache-only"], "do not go together"),
+            (["get", "a", "-j", "0"], "from 1 to 256"),
+            (["get", "a", "-H", "novalue"], "Name: value"), (["get", "a", "--timeout", "0"], "--timeout"),
+            (["get", "a", "--scaling", "bad"], "high or fast"),
+            (["prefetch", "--no-cache"], "nothing to prefetch into"),
+            (["prefetch", "/does/not/exist"], "/does/not/exist"), (["prefetch", "--repeat", "0"], "--repeat"),
+            (["cache"], "say what to do"), (["cache", "bogus"], "no 'cache bogus'"),
+            (["cache", "remove"], "takes the sources"),
+            (["cache", "stats", "x"], "takes no sources"),
+            (["cache", "trim", "--max-size", "lots"], "number of bytes"),
+            (["identify"], "no source"),
+        ] as [([String], String)]
+    )
+    func nonsense(words: [String], message: String) throws {
+        let run = try harness.run(words)
+        #expect(run.status == 64)
+        #expect(run.errors.contains(message))
+        #expect(run.output.isEmpty)
+    }
+
+    @Test(arguments: ["get", "identify", "prefetch", "cache"])
+    func `Every command has a help text`(command: String) throws {
+        for words in [[command, "--help"], [command, "-h"], ["help", command]] {
+            let run = try harness.run(words)
+            #expect(run.status == 0)
+            #expect(run.output.contains("Usage: webimage \(command)"))
+            #expect(run.output.split(separator: "\n").allSatisfy { $0.count <= 120 })
+        }
+    }
+
+    @Test func `The program tells its commands and its version`() throws {
+        #expect(try harness.run("--help").output.contains("prefetch"))
+        #expect(try harness.run("--version").output.hasPrefix("webimage "))
+    }
+
+    @Test func `Words after two dashes are sources, whatever they look like`() throws {
+        let run = try harness.run("get", "--", "--thumbnail")
+        #expect(run.status == 1)
+        #expect(run.errors.contains("--thumbnail: "))
+    }
+}

@@ -1,0 +1,64 @@
+// Works on a cache directory the way a program does, for tests that need a second process: one to be killed, one to
+// share a directory with.
+//
+//   cache-hammer store DIRECTORY SEED           stores for ever; says "ready" once it has begun
+//   cache-hammer share DIRECTORY SEED KEYS      stores and reads KEYS keys in random order, checks every byte, and says how
+//                                               many reads hit; exit 1 for a wrong byte or a failed store
+import FoundationEssentials
+import Glibc
+import TestSupport
+import WebImage
+
+func say(_ text: String) {
+    var line = text + "\n"
+    line.withUTF8 { _ = write(1, $0.baseAddress, $0.count) }
+}
+
+func storeForever(_ cache: DiskCache, random: inout SeededGenerator) -> Never {
+    say("ready")
+    while true {
+        let number = Int.random(in: 0..<200, using: &random)
+        let key = HammerPicture.key(number)
+        let version = Int.random(in: 0..<1000, using: &random)
+        cache.store(
+            HammerPicture.bytes(number, version: version),
+            forKey: key,
+            extendedData: Data("extended \(version)".utf8)
+        )
+        if number % 8 == 0 { cache.setExtendedData(Data("again \(version)".utf8), forKey: key) }
+        if number % 16 == 1 { cache.removeData(forKey: key) }
+    }
+}
+
+func share(_ cache: DiskCache, keys: Int, random: inout SeededGenerator) -> Int32 {
+    var hits = 0
+    for number in (0..<keys).shuffled(using: &random) {
+        let version = Int.random(in: 0..<1000, using: &random)
+        guard cache.store(HammerPicture.bytes(number, version: version), forKey: HammerPicture.key(number)) else {
+            say("store failed: \(cache.lastError.map { "\($0)" } ?? "no reason")")
+            return 1
+        }
+        let other = Int.random(in: 0..<keys, using: &random)
+        for number in [number, other] {
+            guard let data = cache.data(forKey: HammerPicture.key(number)) else { continue }
+            hits += 1
+            guard HammerPicture.isWhole(data, number: number) else {
+                say("wrong bytes for \(HammerPicture.key(number))")
+                return 1
+            }
+        }
+    }
+    let statistics = cache.statistics
+    say("hits \(hits) damaged \(statistics.damagedCount) failed \(statistics.failedStoreCount)")
+    return statistics.damagedCount + statistics.failedStoreCount == 0 ? 0 : 1
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count >= 4, let seed = UInt64(arguments[3]) else { exit(64) }
+let cache = DiskCache(path: arguments[2])
+var random = SeededGenerator(seed: seed)
+switch arguments[1] {
+case "store": storeForever(cache, random: &random)
+case "share": exit(share(cache, keys: arguments.count > 4 ? Int(arguments[4]) ?? 1000 : 1000, random: &random))
+default: exit(64)
+}

@@ -1,0 +1,26 @@
+public import FoundationEssentials
+
+/// Bytes that a test can recognise: every byte follows from a number and a version that are in the first sixteen.
+public enum HammerPicture {
+    /// The key of a picture.
+    public static func key(_ number: Int) -> String { "https://pictures.example/\(number).jpg" }
+
+    /// The bytes of a picture; between 16 bytes and 40 KiB, by number and version.
+    public static func bytes(_ number: Int, version: Int) -> Data {
+        var random = SeededGenerator(seed: UInt64(number) << 32 | UInt64(version))
+        let words = 2 + Int.random(in: 0..<(number % 4 == 0 ? 5_000 : 500), using: &random)
+        var output: [UInt64] = [UInt64(number), UInt64(version)]
+        while output.count < words { output.append(random.next()) }
+        return output.withUnsafeBytes { Data($0) }
+    }
+
+    /// Whether `data` is some version of the picture, byte for byte.
+    public static func isWhole(_ data: Data, number: Int) -> Bool {
+        guard data.count >= 16 else { return false }
+        let (stored, version) = data.withUnsafeBytes {
+            ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        }
+        guard stored == UInt64(number), version < 1_000_000 else { return false }
+        return data == bytes(number, version: Int(version))
+    }
+}

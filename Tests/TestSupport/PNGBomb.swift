@@ -1,0 +1,62 @@
+/// A PNG that is small as a file and huge as a picture.
+public enum PNGBomb {
+    /// A black one-bit grey picture of any size: rows of zeros in one stream of stored-then-repeated deflate blocks.
+    public static func make(width: Int, height: Int) -> [UInt8] {
+        var file: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        file += chunk("IHDR", bigEndian(UInt32(width)) + bigEndian(UInt32(height)) + [1, 0, 0, 0, 0])
+        file += chunk("IDAT", zeros((width + 7) / 8 * height + height))
+        file += chunk("IEND", [])
+        return file
+    }
+
+    /// A zlib stream of `count` zeros: fixed Huffman codes, one literal and then matches of 258 bytes at distance 1.
+    private static func zeros(_ count: Int) -> [UInt8] {
+        var bits = BitWriter()
+        bits.write(1, 1)
+        bits.write(1, 2)
+        bits.writeCode(0x30, 8)
+        for _ in 0..<((count - 1) / 258) {
+            bits.writeCode(0xC5, 8)
+            bits.writeCode(0, 5)
+        }
+        for _ in 0..<((count - 1) % 258) { bits.writeCode(0x30, 8) }
+        bits.writeCode(0, 7)
+        // Adler-32 of zeros: the low half stays 1, the high half is their number.
+        let adler = UInt32(count % 65_521) << 16 | 1
+        return [0x78, 0x01] + bits.bytes + bigEndian(adler)
+    }
+
+    private static func chunk(_ type: String, _ body: [UInt8]) -> [UInt8] {
+        let typed = Array(type.utf8) + body
+        return bigEndian(UInt32(body.count)) + typed + bigEndian(CRC32.of(typed))
+    }
+
+    private static func bigEndian(_ value: UInt32) -> [UInt8] {
+        [UInt8(value >> 24), UInt8(value >> 16 & 255), UInt8(value >> 8 & 255), UInt8(value & 255)]
+    }
+}
+
+/// Packs bits as deflate wants them, the lowest first.
+private struct BitWriter {
+    private(set) var full: [UInt8] = []
+    private var pending: UInt32 = 0
+    private var count = 0
+
+    /// Numbers go in from their lowest bit.
+    mutating func write(_ value: UInt32, _ width: Int) {
+        pending |= value << UInt32(count)
+        count += width
+        while count >= 8 {
+            full.append(UInt8(pending & 255))
+            pending >>= 8
+            count -= 8
+        }
+    }
+
+    /// Huffman codes go in from their highest bit.
+    mutating func writeCode(_ code: UInt32, _ width: Int) {
+        for bit in (0..<width).reversed() { write(code >> UInt32(bit) & 1, 1) }
+    }
+
+    var bytes: [UInt8] { count > 0 ? full + [UInt8(pending & 255)] : full }
+}

@@ -1,0 +1,125 @@
+import CTestSupport
+import Glibc
+
+/// One run of a program, with what it printed and what it used.
+public struct ProgramRun: Sendable {
+    /// The exit code, or 128 and the number of the signal that ended it.
+    public let status: Int32
+    /// What it wrote to standard output.
+    public let output: String
+    /// What it wrote to standard error.
+    public let errors: String
+    /// The most memory it had resident, in bytes.
+    public let peakMemory: Int
+
+    /// The lines of standard output.
+    public var lines: [String] { output.split(separator: "\n").map(String.init) }
+
+    /// A program of this package that lies beside the running one.
+    public static func product(_ name: String) -> String {
+        var path = [CChar](repeating: 0, count: 4096)
+        let length = readlink("/proc/self/exe", &path, path.count - 1)
+        let own = String(decoding: path.prefix(max(length, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return (own.lastIndex(of: "/").map { String(own[..<$0]) } ?? ".") + "/" + name
+    }
+
+    /// Runs a program to its end, blocking the calling thread.
+    ///
+    /// - Parameters:
+    ///   - environment: set in addition to the test's own.
+    ///   - directory: where it runs.
+    ///   - errorsToTerminal: whether its standard error is a terminal of 100 columns.
+    public init(
+        _ program: String,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        directory: String = "/tmp",
+        input: String = "",
+        errorsToTerminal: Bool = false
+    ) throws {
+        let files = TemporaryDirectory()
+        try Self.write(input, to: files.path("in"))
+        let terminal = errorsToTerminal ? try PseudoTerminal() : nil
+        let streams = [
+            open(files.path("in"), O_RDONLY | O_CLOEXEC),
+            open(files.path("out"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600),
+            open(terminal?.path ?? files.path("err"), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0o600),
+        ]
+        defer { for stream in streams { close(stream) } }
+        var words = ([program] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var variables = Self.variables(environment).map { strdup($0) } + [nil]
+        defer { for variable in variables { free(variable) } }
+        let pid = ctest_spawn(program, &words, &variables, directory, streams[0], streams[1], streams[2])
+        guard pid > 0 else { throw ProgramRunError(program: program, number: -pid) }
+        var raw: Int32 = 0
+        var usage = rusage()
+        while wait4(pid, &raw, 0, &usage) < 0, errno == EINTR {}
+        status = raw & 0x7F == 0 ? (raw >> 8) & 0xFF : 128 + (raw & 0x7F)
+        peakMemory = usage.ru_maxrss * 1024
+        output = Self.read(files.path("out"))
+        errors = terminal?.readAll() ?? Self.read(files.path("err"))
+    }
+
+    private static func variables(_ own: [String: String]) -> [String] {
+        var variables: [String] = []
+        var next = environ
+        while let text = next.pointee {
+            let variable = String(cString: text)
+            if own[String(variable.prefix { $0 != "=" })] == nil { variables.append(variable) }
+            next += 1
+        }
+        return variables + own.map { "\($0.key)=\($0.value)" }
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        guard let file = fopen(path, "w") else { throw ProgramRunError(program: path, number: errno) }
+        fputs(text, file)
+        fclose(file)
+    }
+
+    private static func read(_ path: String) -> String {
+        guard let file = fopen(path, "r") else { return "" }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer[..<count] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// A program could not be run.
+public struct ProgramRunError: Error {
+    let program: String
+    let number: Int32
+}
+
+/// A terminal that a test reads.
+final class PseudoTerminal {
+    private let control: Int32
+    private let device: Int32
+    let path: String
+
+    init() throws {
+        var name = [CChar](repeating: 0, count: 64)
+        control = ctest_open_terminal(100, &name, name.count)
+        guard control >= 0 else { throw ProgramRunError(program: "terminal", number: errno) }
+        path = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        // Held open so that what was written is not lost when the program leaves.
+        device = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    }
+
+    deinit {
+        close(control)
+        close(device)
+    }
+
+    /// What has been written so far.
+    func readAll() -> String {
+        _ = fcntl(control, F_SETFL, O_NONBLOCK)
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while case let count = Glibc.read(control, &buffer, buffer.count), count > 0 { bytes += buffer[..<count] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

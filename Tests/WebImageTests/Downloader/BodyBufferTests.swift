@@ -1,0 +1,66 @@
+import FoundationEssentials
+import Testing
+
+@testable import WebImage
+
+@Suite struct BodyBufferTests {
+    private func append(_ bytes: [UInt8], to buffer: inout BodyBuffer) -> WebImageError? {
+        bytes.withUnsafeBytes { raw in
+            do throws(WebImageError) {
+                try buffer.append(raw)
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    @Test func `Bytes come out as they went in, however they were cut`() {
+        let bytes = pattern(3_000_000)
+        for (piece, expected) in [(1000, nil), (16384, 3_000_000), (777, 10), (100_000, Int64.max)] as [(Int, Int64?)] {
+            var buffer = BodyBuffer(limit: 1 << 30)
+            if let expected { buffer.expect(expected) }
+            for start in stride(from: 0, to: bytes.count, by: piece) {
+                #expect(append(Array(bytes[start..<min(start + piece, bytes.count)]), to: &buffer) == nil)
+            }
+            #expect(buffer.takeData().map { Array($0) } == bytes)
+            #expect(buffer.count == 0 && buffer.takeData() == nil)
+        }
+    }
+
+    @Test func `Nothing is no data`() {
+        var buffer = BodyBuffer(limit: 10)
+        buffer.expect(5)
+        #expect(append([], to: &buffer) == nil)
+        #expect(buffer.takeData() == nil)
+    }
+
+    @Test func `The limit holds to the byte`() {
+        var buffer = BodyBuffer(limit: 10)
+        buffer.expect(1 << 50)
+        #expect(append([UInt8](repeating: 1, count: 10), to: &buffer) == nil)
+        let error = append([1], to: &buffer)
+        #expect(error?.limit == .init(name: "maximumResponseByteCount", allowed: 10, required: 11))
+        #expect(buffer.takeData()?.count == 10)
+    }
+
+    @Test func `Blocks go back to the pool when the data or the buffer goes`() {
+        let pool = BufferPool(capacity: 16 << 20)
+        do {
+            var buffer = BodyBuffer(limit: 1 << 20, pool: pool)
+            #expect(append(pattern(200_000), to: &buffer) == nil)
+            var data = buffer.takeData()
+            #expect(data?.count == 200_000)
+            let kept = pool.keptBytes
+            data = nil
+            #expect(pool.keptBytes > kept)
+        }
+        let kept = pool.keptBytes
+        do {
+            var buffer = BodyBuffer(limit: 1 << 20, pool: pool)
+            buffer.expect(900_000)
+            #expect(append([1], to: &buffer) == nil)
+        }
+        #expect(pool.keptBytes > kept)
+    }
+}

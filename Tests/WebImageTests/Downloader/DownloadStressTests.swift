@@ -1,0 +1,110 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+/// Threads that start, cancel, raise and finish at random: every caller must end exactly once.
+@Suite struct DownloadStressTests {
+    @Test func `Random subscribing, cancelling and finishing on many threads ends every caller once`() async {
+        let transport = FakeTransport()
+        let downloader = WebImageDownloader(config: .init(), transport: transport)
+        let recorders = (0..<4000).map { _ in Recorder() }
+        let isOver = Lock(false)
+        await withTaskGroup(of: Void.self) { group in
+            // The network: finishes whatever has been started, in any order.
+            group.addTask {
+                await onThread {
+                    var finished = 0
+                    while true {
+                        let isLast = isOver.withLock { $0 }
+                        let started = transport.transfers(from: finished)
+                        for transfer in started.shuffled() { transfer.complete([1, 2, 3]) }
+                        finished += started.count
+                        if started.isEmpty {
+                            if isLast { return }
+                            sched_yield()
+                        }
+                    }
+                }
+            }
+            await withTaskGroup(of: Void.self) { callers in
+                for caller in 0..<4 {
+                    callers.addTask {
+                        await onThread {
+                            for number in stride(from: caller, to: recorders.count, by: 4) {
+                                let url = testURL("/\(Int.random(in: 0..<10))")
+                                let token = downloader.start(url, recorders[number])
+                                if Int.random(in: 0..<4) == 0 { token.setPriority(.high) }
+                                if Bool.random() { token.cancel() }
+                            }
+                        }
+                    }
+                }
+            }
+            isOver.withLock { $0 = true }
+        }
+        #expect(recorders.allSatisfy { $0.results.count == 1 })
+        #expect(recorders.allSatisfy { $0.progressAfterEnd == 0 })
+        #expect(recorders.allSatisfy { $0.code == .cancelled || $0.data?.count == 3 })
+        #expect(downloader.currentDownloadCount == 0)
+    }
+
+    @Test func `Ten thousand loads of a hundred URLs, half of them cancelled, end once over a real server`()
+        async throws
+    {
+        let server = try LoopbackServer { .response(body: Array($0.path.utf8)) }
+        let downloader = WebImageDownloader()
+        let recorders = (0..<10_000).map { _ in Recorder() }
+        let doomed = recorders.indices.map { _ in Bool.random() }
+        var tokens: [WebImageDownloadToken] = []
+        for (number, recorder) in recorders.enumerated() {
+            tokens.append(downloader.start(server.url("/\(number % 100)"), recorder))
+        }
+        for number in recorders.indices.shuffled() where doomed[number] { tokens[number].cancel() }
+        for recorder in recorders { await recorder.end() }
+        #expect(recorders.allSatisfy { $0.results.count == 1 && $0.progressAfterEnd == 0 })
+        for (number, recorder) in recorders.enumerated() {
+            if !doomed[number] { #expect(recorder.data == Data("/\(number % 100)".utf8)) }
+        }
+        #expect(downloader.currentDownloadCount == 0)
+        // Once per URL, but for a URL that was started anew after its download had ended or been left by all.
+        #expect(server.requestCount() <= 200)
+    }
+
+    @Test func `Downloads that end while they are cancelled end once`() async throws {
+        let server = try LoopbackServer { _ in .response(body: [1]) }
+        let downloader = WebImageDownloader()
+        for _ in 0..<300 {
+            let recorder = Recorder()
+            let token = downloader.start(server.url("/a"), recorder)
+            await onThread { token.cancel() }
+            await recorder.end()
+            #expect(recorder.results.count == 1)
+        }
+        #expect(downloader.currentDownloadCount == 0)
+    }
+
+    @Test func `A downloader that goes with downloads under way leaves nothing behind`() async throws {
+        let server = try LoopbackServer { _ in .silence }
+        let recorders = (0..<20).map { _ in Recorder() }
+        do {
+            let downloader = WebImageDownloader()
+            for (number, recorder) in recorders.enumerated() { downloader.start(server.url("/\(number)"), recorder) }
+            #expect(await server.wait { requests, _ in requests == 6 })
+        }
+        #expect(recorders.allSatisfy { $0.results.count == 1 && $0.code == .cancelled })
+        #expect(await server.wait { _, open in open == 0 })
+    }
+}
+
+/// Runs `body` on a thread of its own.
+func onThread(_ body: @escaping @Sendable () -> Void) async {
+    await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+        startThread {
+            body()
+            continuation.resume()
+        }
+    }
+}
