@@ -4,7 +4,7 @@ from .model import Contract, Row
 
 
 def rows(shop):
-    reports = [shop.ours("memory-cache-bench") for _ in range(1 if shop.quick else 3)]
+    reports = [shop.ours("memory-cache-bench", 10_000) for _ in range(1 if shop.quick else 5)]
 
     def values(name):
         return [report[name] for report in reports]
