@@ -1,0 +1,202 @@
+"""Where programs are built, materials are kept, and runs are taken in turns."""
+
+import atexit
+import contextlib
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+BENCHMARKS = PROJECT / "Benchmarks"
+SYSTEM_PYTHON = "/usr/bin/python3"
+PILLOW_SIMD = "pillow-simd==12.1.1.post0"
+
+
+def call(command, **arguments):
+    """Runs a command that must succeed; its output."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **arguments)
+    if done.returncode != 0:
+        sys.stderr.write(done.stdout[-4000:] + done.stderr[-4000:])
+        sys.exit(f"{' '.join(str(word) for word in command)[:300]} ended with status {done.returncode}")
+    return done.stdout
+
+
+def parse(text):
+    """The lines `name<TAB>value<TAB>unit` of a report."""
+    values = {}
+    for line in text.splitlines():
+        parts = line.split("\t")
+        if len(parts) >= 2:
+            values[parts[0]] = float(parts[1])
+    return values
+
+
+class Workshop:
+    def __init__(self, quick, rounds):
+        self.quick = quick
+        self.rounds = rounds
+        self.place = BENCHMARKS / "build"
+        self.place.mkdir(exist_ok=True)
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="scratch-", dir=self.place))
+        atexit.register(shutil.rmtree, self.scratch, ignore_errors=True)
+        self.materials = self.place / "materials"
+        self.swift = None
+        self.webimage = None
+
+    # Programs
+
+    def build(self):
+        print("Building the library's programs and the C peers (release) …", flush=True)
+        for package, product in ((PROJECT, ["--product", "webimage"]), (BENCHMARKS, [])):
+            command = ["swift", "build", "-c", "release", "--package-path", package]
+            call(command + product)
+            binaries = pathlib.Path(call(command + ["--show-bin-path"]).strip())
+            if package == PROJECT:
+                self.webimage = binaries / "webimage"
+            else:
+                self.swift = binaries
+        call(["make", "--silent", "-C", BENCHMARKS / "C", f"OUT={self.place / 'C'}"])
+
+    def ours(self, name, *arguments):
+        """Runs one of our programs and reads its report."""
+        return parse(call([self.swift / name, *arguments]))
+
+    def c(self, name, *arguments):
+        """Runs one of the C programs and reads its report."""
+        return parse(call([self.place / "C" / name, *arguments]))
+
+    def measured(self, command, **arguments):
+        """Runs any command: wall clock, CPU time and peak memory of it and what it waited for."""
+        report = self.scratch / "measured.txt"
+        call([self.place / "C" / "measure", report, *command], **arguments)
+        return parse(report.read_text())
+
+    def pillow_simd(self):
+        """The Python that has Pillow-SIMD; None when it cannot be built here."""
+        place = self.place / "pillow-simd"
+        python = place / "bin" / "python"
+        if (place / "complete").exists():
+            return python
+        print("Building Pillow-SIMD from PyPI …", flush=True)
+        shutil.rmtree(place, ignore_errors=True)
+        try:
+            subprocess.run([SYSTEM_PYTHON, "-m", "venv", place], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([python, "-m", "pip", "install", "--quiet", PILLOW_SIMD], check=True, timeout=600,
+                           env={**os.environ, "CC": "cc -mavx2"})
+        except (subprocess.SubprocessError, OSError) as error:
+            print(f"Pillow-SIMD cannot be had ({error}); Debian's Pillow stands in for it.")
+            return None
+        (place / "complete").touch()
+        return python
+
+    # Materials
+
+    def pictures(self, count):
+        """JPEG files of 1 to 3 megapixels."""
+        place = self.materials / f"jpeg-{count}"
+        if not place.exists():
+            call([SYSTEM_PYTHON, PROJECT / "Scripts" / "make-pictures.py", f"{place}.part", "--formats", "jpeg",
+                  "--count", count, "--seed", 7])
+            pathlib.Path(f"{place}.part").rename(place)
+        return sorted(place.iterdir())
+
+    def single_picture(self, megapixels):
+        place = self.materials / f"jpeg-{megapixels}-megapixels"
+        if not place.exists():
+            call([SYSTEM_PYTHON, PROJECT / "Scripts" / "make-pictures.py", f"{place}.part", "--formats", "jpeg",
+                  "--count", 1, "--megapixels", f"{megapixels}-{megapixels}"])
+            pathlib.Path(f"{place}.part").rename(place)
+        return next(place.iterdir())
+
+    def folder(self, name):
+        """An empty folder for results."""
+        place = self.scratch / name
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        return place
+
+    def text_file(self, name, lines):
+        path = self.scratch / name
+        path.write_text("".join(f"{line}\n" for line in lines))
+        return path
+
+    # Runs
+
+    def in_turns(self, runs):
+        """Runs everything once to warm up, then in turns A B C A B C …; a list of reports for each."""
+        results = {name: [] for name in runs}
+        for turn in range(self.rounds + 1):
+            for name, run in runs.items():
+                report = run()
+                if turn > 0:
+                    results[name].append(report)
+        return results
+
+
+def column(reports, name):
+    return [report[name] for report in reports]
+
+
+@contextlib.contextmanager
+def nginx(documents, state):
+    """Serves a folder from loopback as fast as nginx can; the URL it answers at."""
+    state.mkdir(exist_ok=True)
+    for _ in range(5):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        configuration = state / "nginx.conf"
+        configuration.write_text(NGINX.format(documents=documents, state=state, port=port,
+                                              user="user root;" if os.getuid() == 0 else ""))
+        path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+        server = subprocess.Popen(["nginx", "-p", state, "-c", configuration], env={**os.environ, "PATH": path},
+                                  stderr=(state / "stderr.log").open("w"))
+        try:
+            if answers(port, server):
+                yield f"http://127.0.0.1:{port}"
+                return
+        finally:
+            server.terminate()
+            server.wait()
+    sys.exit("nginx did not start: " + (state / "stderr.log").read_text())
+
+
+def answers(port, server):
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and server.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+NGINX = """
+{user}
+daemon off;
+worker_processes 1;
+pid {state}/nginx.pid;
+error_log {state}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+    types {{ image/jpeg jpg; }}
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 1000000;
+    open_file_cache max=4000;
+    client_body_temp_path {state}/body;
+    proxy_temp_path {state}/proxy;
+    fastcgi_temp_path {state}/fastcgi;
+    uwsgi_temp_path {state}/uwsgi;
+    scgi_temp_path {state}/scgi;
+    server {{
+        listen 127.0.0.1:{port};
+        root {documents};
+    }}
+}}
+"""
