@@ -2,11 +2,7 @@
 
 #include <string.h>
 
-#if defined(__x86_64__)
-#define MULTIVERSION __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define MULTIVERSION
-#endif
+#include "Multiversion.h"
 
 /// x * y / 255, rounded to nearest, exact for all bytes.
 static inline uint32_t multiply255(uint32_t x, uint32_t y) {

@@ -18,8 +18,12 @@ import Testing
         return try DecodePlan.make(for: properties, options: options)
     }
 
-    private func fitted(_ width: Int, _ height: Int, _ box: ImageSize, _ orientation: ImageOrientation = .up) throws -> [Int]
-    {
+    private func fitted(
+        _ width: Int,
+        _ height: Int,
+        _ box: ImageSize,
+        _ orientation: ImageOrientation = .up
+    ) throws -> [Int] {
         let plan = try plan(width, height, orientation) { $0.thumbnailPixelSize = box }
         return [plan.width, plan.height]
     }
@@ -113,7 +117,12 @@ import Testing
     }
 
     @Test func `Limits name themselves`() throws {
-        func limit(_ width: Int, _ height: Int, frames: Int = 1, _ change: (inout ImageDecodeOptions) -> Void) -> String? {
+        func limit(
+            _ width: Int,
+            _ height: Int,
+            frames: Int = 1,
+            _ change: (inout ImageDecodeOptions) -> Void
+        ) -> String? {
             do {
                 _ = try plan(width, height, frames: frames, change: change)
                 return nil

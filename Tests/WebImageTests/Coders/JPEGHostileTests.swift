@@ -125,7 +125,10 @@ import Testing
         var random = SeededGenerator(seed: 7)
         for _ in 0..<200 {
             var damaged = data
-            for _ in 0..<4 { damaged[start + Int(random.next() % UInt64(length))] = UInt8(truncatingIfNeeded: random.next()) }
+            for _ in 0..<4 {
+                let position = Int(random.next() % UInt64(length))
+                damaged[start + position] = UInt8(truncatingIfNeeded: random.next())
+            }
             #expect(error(damaged) == nil)
         }
     }

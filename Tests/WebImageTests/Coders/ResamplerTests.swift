@@ -122,8 +122,25 @@ import Testing
             mostAhead = max(mostAhead, rowsRead - rowsOut * 100)
         }
         #expect(rowsRead == 5000 && rowsOut == 50)
-        // Lanczos looks three rows of the result ahead.
-        #expect(mostAhead <= 300 + Resampler.blockRows)
+        // Lanczos looks three rows of the result ahead, and eight rows are finished together.
+        #expect(mostAhead <= (3 + 8) * 100 + Resampler.blockRows)
+    }
+
+    @Test func `Pictures resized by several threads at once come out the same`() async throws {
+        let source = try bitmap(Fixtures.pixels("Resample/source.ppm"))
+        let expected = try Fixtures.pixels("Resample/lanczos-40x30.ppm")
+        let queue = WorkQueue(name: "resize", width: 4)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    let result = try await queue.run { () throws(WebImageError) in
+                        try Resampler.resize(source, width: 40, height: 30)
+                    }
+                    return PixelDifference(result, expected).maximum
+                }
+            }
+            for try await maximum in group { #expect(maximum <= 1) }
+        }
     }
 
     @Test func `What stops the source stops the resize`() {

@@ -46,8 +46,16 @@ struct cpixels_row_filter {
     size_t output_width;
 };
 
-/// Applies `filter` to a row of floats of `channels` (1, 3, 4) interleaved samples, and rounds to bytes.
-/// `samples` must be readable, and finite, for `taps` pixels and 4 samples past the last pixel.
+/// Rows that are filtered together, each in one lane of a vector.
+enum { cpixels_lanes = 8 };
+
+/// Floats of scratch memory that `cpixels_filter_rows` needs.
+size_t cpixels_filter_scratch(const struct cpixels_row_filter *filter, int channels);
+
+/// Applies `filter` to rows of floats of `channels` (1, 3, 4) interleaved samples, and rounds to bytes.
+/// All `cpixels_lanes` pointers must be valid; only the first `row_count` rows are written, `bytes_per_row` apart.
+/// A row must be readable, and finite, for `taps` pixels and 16 samples past its last pixel.
 /// With `premultiplied`, colours are kept at or below the fourth channel.
-void cpixels_filter_row(
-    const float *samples, int channels, bool premultiplied, const struct cpixels_row_filter *filter, uint8_t *output);
+void cpixels_filter_rows(
+    const float *const rows[cpixels_lanes], size_t row_count, int channels, bool premultiplied,
+    const struct cpixels_row_filter *filter, float *scratch, uint8_t *output, ptrdiff_t bytes_per_row);

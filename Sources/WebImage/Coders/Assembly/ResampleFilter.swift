@@ -1,3 +1,4 @@
+import CPixels
 import Glibc
 
 /// Which source pixels make up each pixel of a resized line, and with what weights.
@@ -52,6 +53,21 @@ final class ResampleFilter: Sendable {
         self.taps = taps
         self.first = first
         self.end = end
+    }
+
+    /// The filter as the inner loops take it.
+    func withFilter<Value>(_ body: (UnsafePointer<cpixels_row_filter>) -> Value) -> Value {
+        first.withUnsafeBufferPointer { first in
+            weights.withUnsafeBufferPointer { weights in
+                var filter = cpixels_row_filter(
+                    first: first.baseAddress,
+                    weights: weights.baseAddress,
+                    taps: taps,
+                    output_width: outputCount
+                )
+                return body(&filter)
+            }
+        }
     }
 
     private static func fill(

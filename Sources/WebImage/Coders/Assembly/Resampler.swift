@@ -3,7 +3,7 @@ import CPixels
 /// Resizes pictures row by row: it takes rows from the top down and gives out rows as soon as they are complete.
 ///
 /// Lanczos-3 or box filter, in floating point. Rows are first added up to the rows of the result they contribute to, then
-/// each finished sum is filtered along the row. Memory is a window of rows: for Lanczos about seven rows of floats when a
+/// each finished sum is filtered along the row. Memory is a window of rows: for Lanczos about fifteen rows of floats when a
 /// picture gets smaller, whatever its size. (libzimg was measured and left: it reads wide pictures in several passes,
 /// which a decoder cannot give, and building its graph costs more than a thumbnail's resize.)
 struct Resampler {
@@ -44,17 +44,17 @@ struct Resampler {
         emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
     ) throws(WebImageError) {
         let samples = columns.inputCount * channels
-        let sumStride = samples + columns.taps * channels + 8
-        let sumCount = mostOpenRows()
         let stride = (samples + 63) & ~63
         let input = try ScratchBuffer(byteCount: stride * min(Self.blockRows, rows.inputCount))
         let floats = try ScratchBuffer(byteCount: Self.groupRows * min(Self.chunk, samples) * 4)
-        let sums = try ScratchBuffer(byteCount: sumStride * sumCount * 4)
-        let output = try ScratchBuffer(byteCount: columns.outputCount * channels)
-        // The filter reads a little past the end of a row, and rows missing in the last group count with weight 0.
-        sums.clear()
+        // Rows missing in the last group count with weight 0, and must be numbers.
         floats.clear()
-        var window = Window(sums: sums.floats, stride: sumStride, count: sumCount, samples: samples)
+        var window = try Window(
+            samples: samples,
+            padding: columns.taps * channels + 16,
+            count: min(mostOpenRows() + Self.lanes, rows.outputCount)
+        )
+        let output = try FilteredRows(columns, channels: channels, isPremultiplied: isPremultiplied)
         var row = 0
         while row < rows.inputCount {
             let count = min(Self.blockRows, rows.inputCount - row)
@@ -63,25 +63,83 @@ struct Resampler {
                 let size = min(Self.groupRows, count - group)
                 add(input.bytes + group * stride, stride, first: row + group, count: size, floats.floats, &window)
                 while window.next < rows.outputCount, Int(rows.end[window.next]) <= row + group + size {
-                    filter(window.sum(window.next), into: output.bytes)
-                    try emit(UnsafePointer(output.bytes))
                     window.next += 1
+                    if window.waiting == Self.lanes { try output.emit(&window, emit) }
                 }
             }
             row += count
         }
+        if window.waiting > 0 { try output.emit(&window, emit) }
     }
 
-    /// The sums of the rows of the result that are not finished.
+    private static let lanes = cpixels_lanes
+
+    /// The sums of the rows of the result that are not finished, and of finished ones that wait to be filtered together.
     private struct Window {
-        let sums: UnsafeMutablePointer<Float>
-        let stride: Int
-        let count: Int
         let samples: Int
+        private let buffer: ScratchBuffer
+        private let stride: Int
+        private let count: Int
         /// The next row of the result to be finished.
         var next = 0
+        /// The next row of the result to be filtered and handed out.
+        var nextOut = 0
+        var waiting: Int { next - nextOut }
 
-        func sum(_ output: Int) -> UnsafeMutablePointer<Float> { sums + (output % count) * stride }
+        init(samples: Int, padding: Int, count: Int) throws(WebImageError) {
+            self.samples = samples
+            self.count = count
+            stride = samples + padding
+            buffer = try ScratchBuffer(byteCount: stride * count * 4)
+            // The filter reads into the padding, with weight 0.
+            buffer.clear()
+        }
+
+        func sum(_ output: Int) -> UnsafeMutablePointer<Float> { buffer.floats + (output % count) * stride }
+    }
+
+    /// Filters finished sums along the row, several rows at once.
+    private struct FilteredRows {
+        private let columns: ResampleFilter
+        private let channels: Int
+        private let isPremultiplied: Bool
+        private let bytesPerRow: Int
+        private let bytes: ScratchBuffer
+        private let scratch: ScratchBuffer
+
+        init(_ columns: ResampleFilter, channels: Int, isPremultiplied: Bool) throws(WebImageError) {
+            self.columns = columns
+            self.channels = channels
+            self.isPremultiplied = isPremultiplied
+            bytesPerRow = columns.outputCount * channels
+            bytes = try ScratchBuffer(byteCount: bytesPerRow * lanes)
+            let floats = columns.withFilter { cpixels_filter_scratch($0, Int32(channels)) }
+            scratch = try ScratchBuffer(byteCount: floats * 4)
+        }
+
+        func emit(
+            _ window: inout Window,
+            _ emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
+        ) throws(WebImageError) {
+            let count = window.waiting
+            let sums = (0..<lanes).map { lane -> UnsafePointer<Float>? in
+                UnsafePointer(window.sum(window.nextOut + min(lane, count - 1)))
+            }
+            columns.withFilter { filter in
+                cpixels_filter_rows(
+                    sums,
+                    count,
+                    Int32(channels),
+                    isPremultiplied,
+                    filter,
+                    scratch.floats,
+                    bytes.bytes,
+                    bytesPerRow
+                )
+            }
+            window.nextOut = window.next
+            for row in 0..<count { try emit(UnsafePointer(bytes.bytes + row * bytesPerRow)) }
+        }
     }
 
     private func add(
@@ -115,20 +173,6 @@ struct Resampler {
                 output += 1
             }
             offset += size
-        }
-    }
-
-    private func filter(_ sum: UnsafePointer<Float>, into output: UnsafeMutablePointer<UInt8>) {
-        columns.first.withUnsafeBufferPointer { first in
-            columns.weights.withUnsafeBufferPointer { weights in
-                var filter = cpixels_row_filter(
-                    first: first.baseAddress,
-                    weights: weights.baseAddress,
-                    taps: columns.taps,
-                    output_width: columns.outputCount
-                )
-                cpixels_filter_row(sum, Int32(channels), isPremultiplied, &filter, output)
-            }
         }
     }
 

@@ -3,7 +3,7 @@ public import FoundationEssentials
 /// Reads and writes JPEG, with libjpeg-turbo.
 ///
 /// Decodes baseline and progressive pictures, Huffman or arithmetic coded, of grey, YCbCr, RGB, CMYK and YCCK, with
-/// embedded profiles and EXIF orientation. Thumbnails are scaled while they are decoded, in steps of an eighth. Damaged or
+/// embedded profiles and EXIF orientation. Thumbnails are scaled to 1/2, 1/4 or 1/8 while they are decoded. Damaged or
 /// missing picture data is an error, never a grey area; bytes after the end are ignored.
 ///
 /// ``ImageLimits/maximumScanCount`` holds for pictures of up to 16 megapixels and shrinks in proportion for bigger ones
@@ -88,14 +88,15 @@ public struct JPEGCoder: ImageCoder {
         return (options.pixelFormat == .bgra8Premultiplied ? .bgra8Premultiplied : .rgb8, nil)
     }
 
-    /// The smallest scale, in eighths, that leaves the resampler enough to work with.
+    /// The smallest scale, in eighths, that leaves the resampler enough to work with. Only powers of two: for the scales
+    /// between them libjpeg-turbo has no vector code, and decoding takes longer than at the next bigger one.
     static func eighths(
         for plan: DecodePlan,
         _ frame: JPEGHeader.Frame,
         _ quality: ImageDecodeOptions.ScalingQuality
     ) -> Int {
         let factor = quality == .high ? 2 : 1
-        for eighths in 1..<8 {
+        for eighths in [1, 2, 4] {
             let width = (frame.width * eighths + 7) / 8
             let height = (frame.height * eighths + 7) / 8
             if width >= factor * plan.width, height >= factor * plan.height { return eighths }
