@@ -1,10 +1,6 @@
 #include "filters.h"
 
-#if defined(__x86_64__)
-#define MULTIVERSION __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define MULTIVERSION
-#endif
+#include "Multiversion.h"
 
 typedef uint8_t bytes4 __attribute__((vector_size(4)));
 typedef int16_t shorts4 __attribute__((vector_size(8)));
