@@ -29,7 +29,6 @@ let package = Package(
     targets: [
         systemLibrary("CCurl", apt: "libcurl4-openssl-dev"),
         systemLibrary("CWebP", apt: "libwebp-dev"),
-        systemLibrary("CGIF", apt: "libgif-dev"),
         systemLibrary("CLCMS", apt: "liblcms2-dev"),
         systemLibrary("CYUV", apt: "libyuv-dev"),
         systemLibrary("CZimg", apt: "libzimg-dev"),
@@ -42,7 +41,7 @@ let package = Package(
         .target(
             name: "WebImage",
             dependencies: [
-                "CCurl", "CWebP", "CGIF", "CLCMS", "CYUV", "CZimg", "CXXHash", "CMessageDigest", "CLinux", "CPixels",
+                "CCurl", "CWebP", "CLCMS", "CYUV", "CZimg", "CXXHash", "CMessageDigest", "CLinux", "CPixels",
                 "CJPEGShims", "CPNGShims",
             ],
             swiftSettings: swiftSettings
