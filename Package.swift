@@ -29,7 +29,6 @@ let package = Package(
     targets: [
         systemLibrary("CCurl", apt: "libcurl4-openssl-dev"),
         systemLibrary("CWebP", apt: "libwebp-dev"),
-        systemLibrary("CGIF", apt: "libgif-dev"),
         systemLibrary("CLCMS", apt: "liblcms2-dev"),
         systemLibrary("CYUV", apt: "libyuv-dev"),
         systemLibrary("CXXHash", apt: "libxxhash-dev"),
@@ -41,7 +40,7 @@ let package = Package(
         .target(
             name: "WebImage",
             dependencies: [
-                "CCurl", "CWebP", "CGIF", "CLCMS", "CYUV", "CXXHash", "CMessageDigest", "CLinux", "CPixels",
+                "CCurl", "CWebP", "CLCMS", "CYUV", "CXXHash", "CMessageDigest", "CLinux", "CPixels",
                 "CJPEGShims", "CPNGShims",
             ],
             swiftSettings: swiftSettings
