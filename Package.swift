@@ -29,10 +29,8 @@ let package = Package(
     targets: [
         systemLibrary("CCurl", apt: "libcurl4-openssl-dev"),
         systemLibrary("CWebP", apt: "libwebp-dev"),
-        systemLibrary("CGIF", apt: "libgif-dev"),
         systemLibrary("CLCMS", apt: "liblcms2-dev"),
         systemLibrary("CYUV", apt: "libyuv-dev"),
-        systemLibrary("CZimg", apt: "libzimg-dev"),
         systemLibrary("CXXHash", apt: "libxxhash-dev"),
         systemLibrary("CMessageDigest", apt: "libmd-dev"),
         .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
@@ -42,7 +40,7 @@ let package = Package(
         .target(
             name: "WebImage",
             dependencies: [
-                "CCurl", "CWebP", "CGIF", "CLCMS", "CYUV", "CZimg", "CXXHash", "CMessageDigest", "CLinux", "CPixels",
+                "CCurl", "CWebP", "CLCMS", "CYUV", "CXXHash", "CMessageDigest", "CLinux", "CPixels",
                 "CJPEGShims", "CPNGShims",
             ],
             swiftSettings: swiftSettings
@@ -63,7 +61,7 @@ let package = Package(
         ),
         .testTarget(
             name: "WebImageTests",
-            dependencies: ["WebImage", "TestSupport", "CLinux", "cache-hammer"],
+            dependencies: ["WebImage", "TestSupport", "CLinux", "CPixels", "cache-hammer"],
             exclude: ["Fixtures"],
             swiftSettings: swiftSettings
         ),

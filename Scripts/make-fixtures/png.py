@@ -161,6 +161,13 @@ def others():
     colors = np.array([[200, 10, 10], [10, 200, 10], [10, 10, 200], [90, 90, 90], [250, 250, 250]])
     shown = np.vstack([colors, np.zeros((11, 3))])[numbers].astype(np.uint8)
     save("palette-out-of-range", write_png(numbers, 3, 4, palette=colors), shown)
+    # More than the decoder keeps at a time, in rows and in one row; the test knows the formula.
+    for name, width, height in [("many-rows", 260, 200), ("long-rows", 30000, 3)]:
+        y, x = np.mgrid[0:height, 0:width]
+        rgb = np.dstack([x & 255, y & 255, (x + y) // 3 & 255]).astype(np.uint8)
+        buffer = io.BytesIO()
+        Image.fromarray(rgb).save(buffer, "PNG", optimize=True)
+        save(name, buffer.getvalue())
     color_spaces(small)
     oriented()
     animated("", small)

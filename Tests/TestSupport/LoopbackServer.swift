@@ -16,7 +16,7 @@ public final class LoopbackServer: Sendable {
     /// Makes the answer to a request; called on the connection's thread and may block it.
     public typealias Handler = @Sendable (LoopbackRequest) -> LoopbackResponse
 
-    /// A failure to start.
+    /// No port, or no socket, is to be had.
     public struct StartFailure: Error {}
 
     private struct State {
@@ -34,7 +34,11 @@ public final class LoopbackServer: Sendable {
     /// Starts a server.
     public init(_ handler: @escaping Handler) throws {
         signal(SIGPIPE, SIG_IGN)
-        guard let (listener, port) = Self.listen() else { throw StartFailure() }
+        guard let (listener, port) = LoopbackSocket.bind(reusesAddress: false) else { throw StartFailure() }
+        guard listen(listener, 512) == 0 else {
+            close(listener)
+            throw StartFailure()
+        }
         (self.listener, self.port) = (listener, port)
         state = Monitor(State())
         let state = state
@@ -109,34 +113,7 @@ public final class LoopbackServer: Sendable {
         }
     }
 
-    /// A port of 127.0.0.1 on which nobody listens.
-    public static func deadPort() -> Int {
-        guard let (socket, port) = listen() else { return 1 }
-        close(socket)
-        return port
-    }
-
     // MARK: Sockets
-
-    private static func listen() -> (socket: Int32, port: Int)? {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard socket >= 0 else { return nil }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(socket, address, length) == 0 && Glibc.listen(socket, 512) == 0
-                    && getsockname(socket, address, &length) == 0
-            }
-        }
-        guard isListening else {
-            close(socket)
-            return nil
-        }
-        return (socket, Int(UInt16(bigEndian: address.sin_port)))
-    }
 
     private static func serve(_ socket: Int32, number: Int, state: Monitor<State>, handler: Handler) {
         var one: Int32 = 1

@@ -18,7 +18,8 @@ public final class NginxServer: Sendable {
     public var root: String { directory.path("root") }
     /// The file of the certificate, which is its own authority.
     public var certificate: String { directory.path("cert.pem") }
-    private let ports: (http: Int, https: Int)
+    private let httpPort: ReservedPort
+    private let httpsPort: ReservedPort
     private let process: pid_t
 
     /// Starts nginx.
@@ -30,18 +31,20 @@ public final class NginxServer: Sendable {
         guard let nginx = Self.program("nginx"), let openssl = Self.program("openssl") else {
             throw StartFailure(description: "nginx or openssl is not installed")
         }
+        (httpPort, httpsPort) = (try ReservedPort(), try ReservedPort())
         mkdir(directory.path("root"), 0o755)
         for (name, bytes) in files {
             try Data(bytes).write(to: URL(filePath: directory.path("root") + "/" + name))
         }
-        ports = (LoopbackServer.deadPort(), LoopbackServer.deadPort())
+        let ports = (http: httpPort.port, https: httpsPort.port)
         try Self.makeCertificate(openssl, directory)
         let configuration = Self.configuration(directory, ports: ports, locations: locations)
         let file = directory.path("nginx.conf")
         try Data(configuration.utf8).write(to: URL(filePath: file))
         process = try Self.spawn([nginx, "-p", directory.path, "-e", directory.path("error.log"), "-c", file])
         // Another process: there is no event to wait for but its answer.
-        guard Self.poll(until: { Self.isListening(ports.http) && Self.isListening(ports.https) }) else {
+        guard Self.poll(until: { LoopbackSocket.isListening(ports.http) && LoopbackSocket.isListening(ports.https) })
+        else {
             throw StartFailure(description: "nginx does not listen")
         }
     }
@@ -54,7 +57,7 @@ public final class NginxServer: Sendable {
 
     /// The URL of a path, which starts with a slash.
     public func url(_ path: String, scheme: String = "http") -> URL {
-        let port = scheme == "https" ? ports.https : ports.http
+        let port = scheme == "https" ? httpsPort.port : httpPort.port
         guard let url = URL(string: "\(scheme)://127.0.0.1:\(port)\(path)") else {
             preconditionFailure("\(path) is no path")
         }
@@ -160,20 +163,5 @@ public final class NginxServer: Sendable {
             usleep(5000)
         }
         return false
-    }
-
-    private static func isListening(_ port: Int) -> Bool {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard socket >= 0 else { return false }
-        defer { close(socket) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
     }
 }

@@ -1,5 +1,7 @@
 #include "filters.h"
 
+#include "Multiversion.h"
+
 typedef uint8_t bytes4 __attribute__((vector_size(4)));
 typedef int16_t shorts4 __attribute__((vector_size(8)));
 
@@ -71,7 +73,7 @@ static void restore_bytes(int filter, const uint8_t *filtered, const uint8_t *ab
     }
 }
 
-int png_unfilter(
+MULTIVERSION int png_unfilter(
     int filter, const uint8_t *filtered, const uint8_t *above, uint8_t *row, size_t count, size_t bytes_per_pixel) {
     switch (filter) {
     case FILTER_NONE: memcpy(row, filtered, count); return 1;
@@ -93,7 +95,7 @@ int png_unfilter(
     return 1;
 }
 
-uint64_t png_filter(
+MULTIVERSION uint64_t png_filter(
     int filter, const uint8_t *row, const uint8_t *above, uint8_t *filtered, size_t count, size_t size) {
     size_t i = 0;
     for (; i < size && i < count; i++) {
@@ -108,6 +110,12 @@ uint64_t png_filter(
         for (; i < count; i++) filtered[i] = (uint8_t)(row[i] - ((row[i - size] + above[i]) >> 1));
     }
     uint64_t sum = 0;
-    for (i = 0; i < count; i++) sum += filtered[i] < 128 ? filtered[i] : 256 - filtered[i];
+    for (i = 0; i < count;) {
+        // Sums of 32 bits, which the compiler adds up many at a time.
+        size_t end = count - i < 1 << 16 ? count : i + (1 << 16);
+        uint32_t part = 0;
+        for (; i < end; i++) part += filtered[i] < 128 ? filtered[i] : (uint8_t)-filtered[i];
+        sum += part;
+    }
     return sum;
 }

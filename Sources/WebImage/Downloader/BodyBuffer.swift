@@ -13,7 +13,7 @@ struct BodyBuffer: ~Copyable {
     private var mostUpFront = 4 << 20
     private var expected: Int?
     private var base: UnsafeMutableRawPointer?
-    private var capacity = 0
+    private(set) var capacity = 0
     private(set) var count = 0
 
     /// An empty buffer that takes at most `limit` bytes.

@@ -228,6 +228,9 @@ final class DownloaderCore: Sendable {
         return request.additionalHeaders.fields.isEmpty ? nil : request.additionalHeaders.problem
     }
 
+    /// Whether the URL's scheme is https.
+    static func isSecure(_ url: URL) -> Bool { url.scheme?.lowercased() == "https" }
+
     /// Whether the URL's scheme is http or https.
     static func serves(_ url: URL) -> Bool {
         guard let scheme = url.scheme else { return false }

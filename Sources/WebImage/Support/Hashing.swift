@@ -4,7 +4,7 @@ import CXXHash
 /// Hashes from the C libraries, over bytes in memory.
 enum Hashing {
     /// XXH3, 64 bits: for checksums. Not for anything an attacker must not forge.
-    static func xxh3(_ bytes: UnsafeRawBufferPointer) -> UInt64 { XXH3_64bits(bytes.baseAddress, bytes.count) }
+    static func xxh3(_ bytes: UnsafeRawBufferPointer) -> UInt64 { webimage_xxh3(bytes.baseAddress, bytes.count) }
 
     /// MD5 of the UTF-8 bytes of `string` in 32 lower-case hexadecimal digits: for file names.
     static func md5Hex(_ string: String) -> String {

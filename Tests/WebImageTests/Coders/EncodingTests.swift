@@ -42,6 +42,21 @@ import Testing
         #expect(pixels(copy) == pixels(original))
     }
 
+    @Test(arguments: ["photo-rgb", "many-rows", "long-rows", "tiny-1x9"])
+    func `What is written is read by libpng too`(name: String) throws {
+        let original = try image(name)
+        var data = try manager.encode(original, to: .png, options: ImageEncodeOptions())
+        // Pictures with a transparent colour are read by libpng alone; this colour is in none of them.
+        let chunk = Data("tRNS".utf8) + Data([0, 3, 0, 251, 0, 7])
+        let checksum = CRC32.of(chunk)
+        let tail = Data((0..<4).map { UInt8(truncatingIfNeeded: checksum >> (24 - 8 * $0)) })
+        let start = try #require(data.firstRange(of: Data("IDAT".utf8))).lowerBound - 4
+        data.insert(contentsOf: Data([0, 0, 0, 6]) + chunk + tail, at: start)
+        let copy = try manager.decode(data, options: ImageDecodeOptions())
+        #expect(copy.hasAlpha)
+        #expect(pixels(copy) == pixels(original))
+    }
+
     @Test func `Every colour of every alpha comes back as it was`() throws {
         // Premultiplied colours at or below their alpha, all 32 896 of them, with three different channels.
         var bytes: [UInt8] = []

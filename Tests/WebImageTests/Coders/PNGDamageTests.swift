@@ -57,6 +57,16 @@ import Testing
         #expect(error(data)?.code == .badImageData)
     }
 
+    @Test(arguments: ["photo-rgb", "type3-8bit"])
+    func `A wrong checksum of the compressed stream alone is an error`(name: String) throws {
+        var data = try Fixtures.data("PNG/\(name).png")
+        // The last four bytes of the last IDAT chunk that is not empty.
+        let end = try #require(data.lastRange(of: Data("IEND".utf8))).lowerBound - 4 - 4
+        let last = name == "photo-rgb" ? end - 1 : end - 12 - 1
+        data[last] ^= 0xFF
+        #expect(error(CRC32.repairingPNG(data))?.code == .badImageData)
+    }
+
     @Test(arguments: ["photo-rgba", "type3-4bit-trns-interlaced", "icc-wide", "animated", "big-compressed-text"])
     func `Random damage never traps`(name: String) throws {
         let original = try Fixtures.data("PNG/\(name).png")

@@ -101,4 +101,22 @@ import Testing
         let image = try coder.decode(slice, options: ImageDecodeOptions())
         #expect(try PixelDifference(image.bitmap, Fixtures.pixels("PNG/photo-rgb.pam")).maximum == 0)
     }
+
+    @Test(arguments: ["many-rows", "long-rows"])
+    func `Pictures and rows of more than 64 KiB are whole`(name: String) throws {
+        let data = try Fixtures.data("PNG/\(name).png")
+        let image = try coder.decode(data, options: ImageDecodeOptions())
+        var differences = 0
+        for y in 0..<image.pixelHeight {
+            let row = image.bitmap.mutableRow(y).assumingMemoryBound(to: UInt8.self)
+            for x in 0..<image.pixelWidth {
+                let expected = [x & 255, y & 255, (x + y) / 3 & 255]
+                for channel in 0..<3 where Int(row[x * 3 + channel]) != expected[channel] { differences += 1 }
+            }
+        }
+        #expect(differences == 0)
+        var options = ImageDecodeOptions()
+        options.thumbnailPixelSize = ImageSize(width: 100, height: 100)
+        #expect(try coder.decode(data, options: options).pixelWidth == 100)
+    }
 }

@@ -44,6 +44,22 @@ import Testing
         #expect(buffer.takeData()?.count == 10)
     }
 
+    @Test func `A huge announced length does not take memory up front`() {
+        var buffer = BodyBuffer(limit: 1 << 40)
+        buffer.expect(1 << 39)
+        #expect(append([1], to: &buffer) == nil)
+        #expect(buffer.capacity <= 4 << 20)
+        for _ in 0..<8 { #expect(append([UInt8](repeating: 1, count: 1 << 20), to: &buffer) == nil) }
+        #expect(buffer.capacity <= 16 << 20)
+    }
+
+    @Test func `A modest announced length takes just that`() {
+        var buffer = BodyBuffer(limit: 1 << 30)
+        buffer.expect(100_000)
+        for _ in 0..<10 { #expect(append([UInt8](repeating: 1, count: 10_000), to: &buffer) == nil) }
+        #expect(buffer.capacity == 100_000)
+    }
+
     @Test func `Blocks go back to the pool when the data or the buffer goes`() {
         let pool = BufferPool(capacity: 16 << 20)
         do {

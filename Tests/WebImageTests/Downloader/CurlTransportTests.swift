@@ -191,6 +191,15 @@ import Testing
         #expect(downloader.currentDownloadCount == 0)
     }
 
+    @Test func `A slow first answer does not hold back other downloads from the same host`() async throws {
+        let server = try LoopbackServer { $0.path == "/slow" ? .silence : .response(body: [1]) }
+        let recorder = Recorder()
+        let token = downloader.start(server.url("/slow"), recorder)
+        for number in 0..<5 { _ = try await downloader.downloadData(with: server.url("/\(number)")) }
+        #expect(recorder.results.isEmpty)
+        token.cancel()
+    }
+
     @Test func `The connections of a dropped downloader are closed`() async throws {
         let server = try LoopbackServer { _ in .response(body: [1]) }
         do {

@@ -100,7 +100,7 @@ private struct LengthCoder: ImageCoder {
         second.cancel()
         #expect(count.withLock { $0 } == 2 && second.isCancelled)
         gate.open()
-        await onThread { WorkQueue.decoding.submit {} }
+        await onThread { CodingQueue.shared.submit {} }
         #expect(isWhile.withLock { $0 } == [.cancelled, .cancelled])
     }
 }

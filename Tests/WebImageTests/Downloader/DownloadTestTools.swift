@@ -10,13 +10,6 @@ extension HTTPHeaders {
     }
 }
 
-/// Bytes of memory that this process has in use.
-func residentBytes() -> Int {
-    guard let data = FileManager.default.contents(atPath: "/proc/self/statm") else { return 0 }
-    let fields = String(decoding: data, as: UTF8.self).split(separator: " ")
-    return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * 4096
-}
-
 /// A gzip stream of zeros, written by hand as one deflate block with fixed codes: a zero byte, then runs of 258.
 func gzipOfZeros(megabytes: Int) -> [UInt8] {
     var bits = BitWriter()

@@ -48,7 +48,8 @@ import Testing
 
     @Test func `A dead port is an error at once`() async throws {
         let harness = try EndToEndHarness(Self.handler())
-        let url = try #require(URL(string: "http://127.0.0.1:\(LoopbackServer.deadPort())/a.jpg"))
+        let dead = try ReservedPort()
+        let url = try #require(URL(string: "http://127.0.0.1:\(dead.port)/a.jpg"))
         #expect(await harness.error(url)?.code == .cannotConnectToHost)
     }
 

@@ -110,7 +110,7 @@ import Testing
         let workers = WorkQueue(name: "test", width: 4)
         let loader = ThreadedLoader(workers: workers)
         let cache = FakeCache()
-        let coder = FakeCoder()
+        let coder = PlainCoder()
         let pipeline = Pipeline()
         let manager = WebImageManager(cache: cache, loader: loader, pipeline: pipeline)
         var context = WebImageContext()

@@ -5,7 +5,7 @@ import FoundationEssentials
 /// A manager on fakes, with everything that a test looks at.
 struct ManagerHarness {
     let cache = FakeCache()
-    let coder = FakeCoder()
+    let coder = PlainCoder()
     let loader: FakeLoader
     let manager: WebImageManager
     let url = URL(string: "http://host/picture.png")!

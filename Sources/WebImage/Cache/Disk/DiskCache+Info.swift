@@ -66,14 +66,17 @@ extension DiskCache {
             let file = path(ofName: name)
             let found: (FileIdentity, String)?
             switch reader.read(file, key: nil) {
-            case .entry(_, let trailer, let status) where CacheFileName(key: trailer.key).string != name:
-                found = (FileIdentity(status), "it holds the entry of another key, \(trailer.key)")
+            case .entry(let entry, let status):
+                let key = entry.trailer?.key
+                found =
+                    key.map { CacheFileName(key: $0).string } == name
+                    ? nil : (FileIdentity(status), "it holds the entry of another key, \(key ?? "none")")
             case .damaged(let identity, let reason):
                 found = (identity, reason)
             case .failed(let error):
                 damaged.append(DamagedDiskCacheEntry(path: file, reason: error.description, isRemoved: false))
                 found = nil
-            case .entry, .absent, .foreign:
+            case .absent, .foreign:
                 found = nil
             }
             if let (identity, reason) = found {

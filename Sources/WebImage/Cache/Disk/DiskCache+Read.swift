@@ -7,12 +7,12 @@ extension DiskCache {
     static let accessGranularity: Double = 1
 
     /// The bytes stored under `key`; nil when there are none. Sets the entry's access time.
-    public func data(forKey key: String) -> Data? { entry(forKey: key)?.data }
+    public func data(forKey key: String) -> Data? { read(key)?.data }
 
     /// The bytes stored under `key` and the extended data with them; nil when there are none. Sets the entry's access
     /// time. Cost: one open, one read, a checksum over the bytes.
     public func entry(forKey key: String) -> CachedImageData? {
-        read(key).map { CachedImageData(data: $0.data, extendedData: $0.trailer.extendedData) }
+        read(key).map { CachedImageData(data: $0.data, extendedData: $0.extendedData) }
     }
 
     /// The extended data stored with the entry of `key`; nil when there is none. Reads the end of the file only and does
@@ -39,8 +39,8 @@ extension DiskCache {
     static func readFile(_ path: String, mapped: Bool, calls: FileCalls = .system) -> CachedImageData? {
         let reader = EntryReader(calls: calls)
         switch reader.read(path, key: nil, mapped: mapped) {
-        case .entry(let data, let trailer, _):
-            return CachedImageData(data: data, extendedData: trailer.extendedData)
+        case .entry(let entry, _):
+            return CachedImageData(data: entry.data, extendedData: entry.extendedData)
         case .damaged(_, reason: EntryReader.noFooter):
             guard let (file, status) = try? reader.open(path) else { return nil }
             defer { _ = calls.close(file) }
@@ -55,7 +55,7 @@ extension DiskCache {
     }
 
     /// Reads and checks an entry; removes it when it is damaged.
-    func read(_ key: String) -> (data: Data, trailer: EntryTrailer)? {
+    func read(_ key: String) -> LoadedEntry? {
         let (isMapped, isRefused) = state.withLock { ($0.config.mapsDiskData, $0.refusal != nil) }
         guard !key.isEmpty, !isRefused else { return nil }
         let name = CacheFileName(key: key).string
@@ -63,9 +63,9 @@ extension DiskCache {
             touch(file, status)
         }
         switch outcome {
-        case .entry(let data, let trailer, _):
+        case .entry(let entry, _):
             state.withLock { $0.statistics.hitCount += 1 }
-            return (data, trailer)
+            return entry
         case .damaged(let identity, _):
             removeDamaged(name, identity: identity)
         case .failed(let error):

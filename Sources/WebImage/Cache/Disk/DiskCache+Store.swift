@@ -30,10 +30,11 @@ extension DiskCache {
         let name = CacheFileName(key: key).string
         stripe(of: name).withLock { _ in
             let outcome = EntryReader(calls: calls).read(path(ofName: name), key: key)
-            guard case .entry(let data, var trailer, let status) = outcome else { return }
+            guard case .entry(let entry, let status) = outcome, var trailer = entry.trailer else { return }
             trailer.extendedData = extendedData
             let identity = FileIdentity(status)
-            write(data, trailer: trailer, name: name, times: (status.st_atim, status.st_mtim), overwriting: true) {
+            write(entry.data, trailer: trailer, name: name, times: (status.st_atim, status.st_mtim), overwriting: true)
+            {
                 // Another process may have stored other bytes meanwhile.
                 self.status(ofName: name).map { FileIdentity($0) == identity } ?? false
             }

@@ -13,12 +13,35 @@ struct FileIdentity: Sendable, Hashable {
     }
 }
 
+/// A file that was read and found whole.
+struct LoadedEntry: Sendable {
+    let block: FileBlock
+    let footer: EntryFooter
+
+    /// The picture's bytes, without a copy.
+    var data: Data { block.data(count: footer.bodyLength) }
+
+    var records: EntryRecords {
+        let end = footer.bodyLength + footer.recordsLength
+        return EntryRecords(bytes: UnsafeRawBufferPointer(rebasing: block.bytes[footer.bodyLength..<end]))
+    }
+
+    var extendedData: Data? {
+        var found: Data?
+        records.forEach { tag, bytes in if tag == EntryTrailer.Tag.extendedData { found = Data(bytes) } }
+        return found
+    }
+
+    /// Everything that belongs to the picture; nil when there is no key.
+    var trailer: EntryTrailer? { records.trailer(created: footer.created) }
+}
+
 /// Reads entries and checks them: length, hashes, key.
 struct EntryReader: Sendable {
     /// What came of reading a file.
     enum Outcome {
-        /// A whole entry: its picture, what belongs to it, and the file's state when it was opened.
-        case entry(data: Data, trailer: EntryTrailer, status: stat)
+        /// A whole entry, and the file's state when it was opened.
+        case entry(LoadedEntry, status: stat)
         /// There is no file.
         case absent
         /// There is something that is not to be touched: no regular file, an entry of another key, or of a later version.
@@ -109,10 +132,7 @@ struct EntryReader: Sendable {
         guard Hashing.xxh3(body) == footer.bodyHash else {
             return .damaged(identity, reason: "the bytes do not match their checksum")
         }
-        guard let trailer = records.trailer(created: footer.created) else {
-            return .damaged(identity, reason: "the records are malformed")
-        }
-        return .entry(data: block.data(count: footer.bodyLength), trailer: trailer, status: status)
+        return .entry(LoadedEntry(block: block, footer: footer), status: status)
     }
 
     /// What belongs to an open entry, without its bytes. Reads the end of the file only; the bytes are not checked.

@@ -50,7 +50,6 @@ final class CurlHandle {
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_BUFFERSIZE, 256 << 10)
         set(CURLOPT_FOLLOWLOCATION, 1)
-        set(CURLOPT_PIPEWAIT, 1)
         set(CURLOPT_HTTP_VERSION, webimage_curl_http_2_over_tls)
         set(CURLOPT_SSLVERSION, webimage_curl_tls_1_2)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
@@ -87,6 +86,9 @@ final class CurlHandle {
         set(CURLOPT_MAXREDIRS, max(0, min(request.maximumRedirectCount, 1000)))
         set(CURLOPT_SSL_VERIFYPEER, request.verifiesCertificates ? 1 : 0)
         set(CURLOPT_SSL_VERIFYHOST, request.verifiesCertificates ? 2 : 0)
+        // Waiting for the first connection's word on HTTP/2 saves the others. Without TLS that word would only come with the
+        // first response, however slow.
+        set(CURLOPT_PIPEWAIT, DownloaderCore.isSecure(request.url) ? 1 : 0)
         setProxy(request.proxy)
         if request.credential != nil || request.url.user() != nil || request.url.password() != nil {
             isRecyclable = false

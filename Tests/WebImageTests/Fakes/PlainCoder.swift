@@ -4,7 +4,7 @@ import FoundationEssentials
 
 /// A coder whose pictures are their bytes: any data that does not start with "bad" is a picture of 4 × 2 pixels, or of the
 /// thumbnail size that was asked for.
-final class FakeCoder: ImageCoder {
+final class PlainCoder: ImageCoder {
     private let log = Lock<[ImageDecodeOptions]>([])
 
     var decodes: [ImageDecodeOptions] { log.withLock { $0 } }

@@ -1,0 +1,9 @@
+#pragma once
+
+// A function so marked is compiled for each level of x86-64, and the one for this processor is chosen when the program is
+// loaded. Sanitizers cannot have that: they would instrument the choice, which happens before they are ready.
+#if !defined(__x86_64__) || __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define MULTIVERSION
+#else
+#define MULTIVERSION __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#endif

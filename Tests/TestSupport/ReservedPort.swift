@@ -1,0 +1,64 @@
+import Glibc
+
+/// A port of 127.0.0.1 that nobody else gets while the object lives, and on which nobody listens unless a program is told
+/// to: connections to it are refused.
+public final class ReservedPort: Sendable {
+    /// The number.
+    public let port: Int
+    private let socket: Int32
+
+    /// Takes a free port.
+    public init() throws {
+        guard let (socket, port) = LoopbackSocket.bind(reusesAddress: true) else {
+            throw LoopbackServer.StartFailure()
+        }
+        (self.socket, self.port) = (socket, port)
+    }
+
+    deinit { close(socket) }
+}
+
+/// Sockets on 127.0.0.1.
+enum LoopbackSocket {
+    /// A socket on a free port. With `reusesAddress`, another that says so too can listen on the port as long as this one
+    /// does not.
+    static func bind(reusesAddress: Bool) -> (socket: Int32, port: Int)? {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { return nil }
+        var one: Int32 = 1
+        if reusesAddress { setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size)) }
+        var address = address(port: 0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                Glibc.bind(socket, address, length) == 0 && getsockname(socket, address, &length) == 0
+            }
+        }
+        guard isBound else {
+            close(socket)
+            return nil
+        }
+        return (socket, Int(UInt16(bigEndian: address.sin_port)))
+    }
+
+    /// Whether somebody takes connections on the port.
+    static func isListening(_ port: Int) -> Bool {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { return false }
+        defer { close(socket) }
+        var address = address(port: port)
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+
+    private static func address(port: Int) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        return address
+    }
+}
