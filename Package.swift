@@ -31,7 +31,6 @@ let package = Package(
         systemLibrary("CWebP", apt: "libwebp-dev"),
         systemLibrary("CLCMS", apt: "liblcms2-dev"),
         systemLibrary("CYUV", apt: "libyuv-dev"),
-        systemLibrary("CZimg", apt: "libzimg-dev"),
         systemLibrary("CXXHash", apt: "libxxhash-dev"),
         systemLibrary("CMessageDigest", apt: "libmd-dev"),
         .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
@@ -41,7 +40,7 @@ let package = Package(
         .target(
             name: "WebImage",
             dependencies: [
-                "CCurl", "CWebP", "CLCMS", "CYUV", "CZimg", "CXXHash", "CMessageDigest", "CLinux", "CPixels",
+                "CCurl", "CWebP", "CLCMS", "CYUV", "CXXHash", "CMessageDigest", "CLinux", "CPixels",
                 "CJPEGShims", "CPNGShims",
             ],
             swiftSettings: swiftSettings
@@ -55,7 +54,7 @@ let package = Package(
         ),
         .testTarget(
             name: "WebImageTests",
-            dependencies: ["WebImage", "TestSupport", "CLinux"],
+            dependencies: ["WebImage", "TestSupport", "CLinux", "CPixels"],
             exclude: ["Fixtures"],
             swiftSettings: swiftSettings
         ),

@@ -76,6 +76,11 @@ def plain():
         script.flush()
         (OUT / "many-scans.jpg").write_bytes(run("cjpeg", "-quality", "85", "-scans", script.name, data=ppm.getvalue()))
     expect("many-scans", reference("many-scans"))
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as script:
+        script.write("0;\n1;\n2;\n")
+        script.flush()
+        # The same coefficients as baseline-420, one component after the other.
+        (OUT / "non-interleaved.jpg").write_bytes(run("jpegtran", "-scans", script.name, data=baseline))
 
 
 def inks():
@@ -108,7 +113,9 @@ def colors():
     save("icc-gray", rgb.convert("L"), quality=92, icc_profile=profiles.gray())
     for name in ("icc-wide", "icc-long", "icc-gray"):
         expect(name, reference(name))
-    save("icc-srgb", rgb, quality=92, icc_profile=ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+    srgb = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+    srgb[24:36] = bytes(12)  # the time of its making
+    save("icc-srgb", rgb, quality=92, icc_profile=bytes(srgb))
     save("icc-broken", rgb, quality=92, icc_profile=profiles.wide_rgb()[:200])
     save("icc-misfit", rgb, quality=92, icc_profile=profiles.cmyk())
     image = Image.open(OUT / "icc-srgb.jpg")

@@ -78,23 +78,38 @@ void cpixels_bgra_onto_color(
     }
 }
 
-/// The inner loop runs along the side that is contiguous in the destination.
+/// Copies `count` pixels; those of three bytes as four, since the byte too many is overwritten by the next pixel.
+static inline __attribute__((always_inline)) void place_line(
+    const uint8_t *from, ptrdiff_t from_step, uint8_t *to, ptrdiff_t to_step, size_t count, const size_t bytes,
+    bool may_read_more) {
+    size_t i = 0;
+    if (bytes == 3 && to_step == 3 && may_read_more) {
+        for (; i + 1 < count; i++, from += from_step, to += 3) { memcpy(to, from, 4); }
+    }
+    for (; i < count; i++, from += from_step, to += to_step) { memcpy(to, from, bytes); }
+}
+
+/// The inner loop runs along the side that is contiguous in the destination, towards higher addresses.
 static inline __attribute__((always_inline)) void place(
     const uint8_t *rows, ptrdiff_t bytes_per_row, size_t width, size_t height, uint8_t *origin, ptrdiff_t step_x,
     ptrdiff_t step_y, const size_t bytes) {
     const bool columns = step_y == (ptrdiff_t)bytes || step_y == -(ptrdiff_t)bytes;
     const size_t outer = columns ? width : height, inner = columns ? height : width;
     const ptrdiff_t from_outer = columns ? (ptrdiff_t)bytes : bytes_per_row;
-    const ptrdiff_t from_inner = columns ? bytes_per_row : (ptrdiff_t)bytes;
-    const ptrdiff_t to_outer = columns ? step_x : step_y, to_inner = columns ? step_y : step_x;
+    ptrdiff_t from_inner = columns ? bytes_per_row : (ptrdiff_t)bytes;
+    const ptrdiff_t to_outer = columns ? step_x : step_y;
+    ptrdiff_t to_inner = columns ? step_y : step_x;
+    if (to_inner < 0) {
+        rows += (ptrdiff_t)(inner - 1) * from_inner;
+        origin += (ptrdiff_t)(inner - 1) * to_inner;
+        from_inner = -from_inner;
+        to_inner = -to_inner;
+    }
     for (size_t i = 0; i < outer; i++) {
-        const uint8_t *from = rows + (ptrdiff_t)i * from_outer;
-        uint8_t *to = origin + (ptrdiff_t)i * to_outer;
-        for (size_t j = 0; j < inner; j++) {
-            memcpy(to, from, bytes);
-            from += from_inner;
-            to += to_inner;
-        }
+        // Only a pixel at the very end of the block has nothing behind it.
+        place_line(
+            rows + (ptrdiff_t)i * from_outer, from_inner, origin + (ptrdiff_t)i * to_outer, to_inner, inner, bytes,
+            i + 1 < outer);
     }
 }
 

@@ -29,8 +29,9 @@ import Testing
         }
     }
 
-    @Test func `Arithmetic coding gives the pixels of the same coefficients`() throws {
-        try expectPixels(try decode("arithmetic"), "baseline-420", maximum: 0, mean: 0)
+    @Test(arguments: ["arithmetic", "non-interleaved"])
+    func `Another coding of the same coefficients gives the same pixels`(_ name: String) throws {
+        try expectPixels(try decode(name), "baseline-420", maximum: 0, mean: 0)
     }
 
     @Test(arguments: ["cmyk", "ycck"])

@@ -19,7 +19,9 @@ import Testing
 
     private func fixture(_ name: String) throws -> Data { try Fixtures.data("JPEG/\(name).jpg") }
 
-    @Test(arguments: ["baseline-420", "gray", "restart", "progressive", "arithmetic", "many-scans", "ycck"])
+    @Test(arguments: [
+        "baseline-420", "gray", "restart", "progressive", "arithmetic", "many-scans", "non-interleaved", "ycck",
+    ])
     func `Every truncation is an error or the very same picture`(_ name: String) throws {
         let data = try fixture(name)
         let whole = try coder.decode(data, options: .init()).bitmap
@@ -94,6 +96,21 @@ import Testing
         #expect(error(try fixture("baseline-420")) { $0.limits.maximumScanCount = 1 } == nil)
     }
 
+    @Test func `Bigger pictures may have fewer scans`() throws {
+        var frame = try JPEGHeader(fixture("progressive")).frame
+        var limits = ImageLimits()
+        func limit(_ width: Int, _ height: Int) -> Int {
+            frame.width = width
+            frame.height = height
+            return JPEGCoder.scanLimit(frame, limits)
+        }
+        #expect(limit(4000, 4000) == 500)
+        #expect(limit(8000, 8000) == 125)
+        #expect(limit(65_535, 4095) == 32)
+        limits.maximumScanCount = 10
+        #expect(limit(65_535, 4095) == 10)
+    }
+
     @Test func `The coefficients of a progressive picture count as memory`() throws {
         // 61 x 45 at 4:2:0 is 4 x 3 units of 6 blocks of 128 bytes.
         let box = ImageSize(width: 10, height: 10)
@@ -105,6 +122,7 @@ import Testing
         }
         #expect(try limit(9215, "progressive")?.required == 9216)
         #expect(try limit(9216, "progressive") == nil)
+        #expect(try limit(9215, "non-interleaved")?.required == 9216)
         #expect(try limit(1000, "baseline-420") == nil)
     }
 

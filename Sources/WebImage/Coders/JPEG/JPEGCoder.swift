@@ -61,7 +61,7 @@ public struct JPEGCoder: ImageCoder {
         }
     }
 
-    private static func scanLimit(_ frame: JPEGHeader.Frame, _ limits: ImageLimits) -> Int {
+    static func scanLimit(_ frame: JPEGHeader.Frame, _ limits: ImageLimits) -> Int {
         let pixels = frame.width * frame.height
         let limit = limits.maximumScanCount
         guard pixels > 16_000_000, limit > 32 else { return limit }
