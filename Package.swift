@@ -65,7 +65,11 @@ let package = Package(
             exclude: ["Fixtures"],
             swiftSettings: swiftSettings
         ),
-        .testTarget(name: "CommandLineTests", dependencies: ["TestSupport", "CLinux", "webimage"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "CommandLineTests",
+            dependencies: ["TestSupport", "CLinux", "webimage"],
+            swiftSettings: swiftSettings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -9,6 +9,14 @@ final class DownloaderCore: Sendable {
         var members: [UInt64: DownloadSubscriber] = [:]
         var progress: LoadProgress?
         var response: HTTPResponse?
+        /// Whether anybody who joined listens to the progress.
+        var hasListeners = false
+
+        mutating func add(_ subscriber: DownloadSubscriber, token: UInt64) {
+            members[token] = subscriber
+            if subscriber.wantsProgress { hasListeners = true }
+            if let response { subscriber.note(response) }
+        }
     }
 
     private struct State {
@@ -107,8 +115,7 @@ final class DownloaderCore: Sendable {
             key.generation = state.generation
             let (token, id, isNew) = state.coordinator.subscribe(key: key, priority: request.priority)
             if isNew { state.records[id] = Record(transfer: DownloadTransfer(id: id, key: key, core: self)) }
-            state.records[id]?.members[token] = subscriber
-            if let response = state.records[id]?.response { subscriber.note(response) }
+            state.records[id]?.add(subscriber, token: token)
             return .attached(token, Self.takeStarts(&state), state.records[id]?.progress)
         }
         switch answer {
@@ -173,17 +180,18 @@ final class DownloaderCore: Sendable {
 
     func note(_ response: HTTPResponse, of id: UInt64) {
         state.withLock { state in
-            guard var record = state.records.removeValue(forKey: id) else { return }
-            record.response = response
-            for subscriber in record.members.values { subscriber.note(response) }
-            state.records[id] = record
+            guard let index = state.records.index(forKey: id) else { return }
+            state.records.values[index].response = response
+            for subscriber in state.records.values[index].members.values { subscriber.note(response) }
         }
     }
 
     func report(_ progress: LoadProgress, of id: UInt64) {
         let listeners = state.withLock { state -> [DownloadSubscriber] in
-            state.records[id]?.progress = progress
-            return state.records[id]?.members.values.filter(\.wantsProgress) ?? []
+            guard let index = state.records.index(forKey: id) else { return [] }
+            state.records.values[index].progress = progress
+            guard state.records.values[index].hasListeners else { return [] }
+            return state.records.values[index].members.values.filter(\.wantsProgress)
         }
         for listener in listeners { listener.post(progress) }
     }

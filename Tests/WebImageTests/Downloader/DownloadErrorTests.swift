@@ -226,9 +226,18 @@ import Testing
 
     @Test func `A server that is silent times out`() async throws {
         downloader.config.downloadTimeout = 0.2
+        let server = try LoopbackServer { _ in .silence }
+        let ended = Monitor<Double?>(nil)
         let start = ClockSource.system.monotonicNanoseconds()
-        #expect(try await error(.silence)?.code == .timedOut)
-        let seconds = Double(ClockSource.system.monotonicNanoseconds() - start) / 1e9
+        let recorder = Recorder()
+        // The time is taken on the network thread: tasks may have to wait for their turn.
+        downloader.downloadData(with: server.url("/a"), callbackQueue: .inline) { result in
+            ended.withLock { $0 = Double(ClockSource.system.monotonicNanoseconds() - start) / 1e9 }
+            recorder.onEnd(result)
+        }
+        await recorder.end()
+        #expect(recorder.code == .timedOut)
+        let seconds = ended.withLock { $0 } ?? 0
         #expect(seconds > 0.19 && seconds < 5)
     }
 
@@ -277,7 +286,8 @@ import Testing
             default: .response(body: pattern(10_000))
             }
         }
-        downloader.config.downloadTimeout = 0.5
+        downloader.config.downloadTimeout = 3
+        downloader.config.maxConcurrentDownloads = 40
         let downloader = downloader
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<40 {

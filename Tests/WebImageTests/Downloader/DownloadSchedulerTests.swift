@@ -101,7 +101,7 @@ import Testing
             // The model: waiting transfers in the order of their tickets.
             var waiting: [(id: UInt64, priority: LoadPriority)] = []
             var running: [UInt64] = []
-            for id in 1...3000 as ClosedRange<UInt64> {
+            for id in 1...800 as ClosedRange<UInt64> {
                 let priority = LoadPriority.allCases.randomElement(using: &generator) ?? .normal
                 scheduler.enqueue(id, priority: priority)
                 waiting.append((id, priority))

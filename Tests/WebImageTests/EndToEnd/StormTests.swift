@@ -5,7 +5,9 @@ import Testing
 @testable import WebImage
 
 @Suite struct StormTests {
-    @Test func `Ten thousand loads of a hundred URLs over the network complete once each and leave nothing running`() async throws {
+    @Test func `Ten thousand loads of a hundred URLs over the network complete once each and leave nothing running`()
+        async throws
+    {
         let body = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
         var config = WebImageDownloaderConfig()
         config.maxConcurrentDownloads = 16

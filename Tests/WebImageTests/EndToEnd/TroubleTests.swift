@@ -28,7 +28,8 @@ import Testing
     private static let troubles: [(path: String, code: WebImageError.Code)] = [
         ("/truncated.jpg", .networkConnectionLost), ("/short.jpg", .badImageData),
         ("/missing.jpg", .invalidDownloadStatusCode), ("/page.jpg", .badImageData), ("/empty.jpg", .badImageData),
-        ("/bomb.png", .limitExceeded), ("/loop.jpg", .badRedirect), ("/slow.jpg", .timedOut), ("/silent.jpg", .timedOut),
+        ("/bomb.png", .limitExceeded), ("/loop.jpg", .badRedirect), ("/slow.jpg", .timedOut),
+        ("/silent.jpg", .timedOut),
     ]
 
     @Test(arguments: Self.troubles)
