@@ -72,3 +72,21 @@ public enum InputFile {
     /// The bytes of a file.
     public static func bytes(_ path: String) throws -> Data { try Data(contentsOf: URL(filePath: path)) }
 }
+
+/// Files that benchmarks write.
+public enum OutputFile {
+    /// Writes a file as the C programs do: without waiting for the disk, which `Data.write(to:)` always does.
+    public static func write(_ data: Data, to path: String) {
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard file >= 0 else { Measurement.stop("\(path): cannot be written") }
+        data.withUnsafeBytes { bytes in
+            var rest = UnsafeRawBufferPointer(rebasing: bytes[...])
+            while !rest.isEmpty {
+                let count = Glibc.write(file, rest.baseAddress, rest.count)
+                guard count > 0 else { Measurement.stop("\(path): cannot be written") }
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
+        close(file)
+    }
+}

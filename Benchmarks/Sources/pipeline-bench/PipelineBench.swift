@@ -67,7 +67,7 @@ struct PipelineRun: Sendable {
     private func load(_ url: URL) async throws {
         let image = try await manager.image(with: url, context: context)
         let data = try await image.encoded(as: .jpeg, options: encodeOptions)
-        try data.write(to: URL(filePath: directory + "/" + url.lastPathComponent))
+        OutputFile.write(data, to: directory + "/" + url.lastPathComponent)
     }
 }
 

@@ -19,11 +19,10 @@ struct DownloadCoordinator<Key: Hashable> {
     private struct Transfer {
         var key: Key
         var tokens: [TokenID: LoadPriority] = [:]
-        var counts = [Int](repeating: 0, count: LoadPriority.allCases.count)
+        /// Callers of each priority, in place: every download has one of these.
+        var counts = SIMD4<Int32>()
 
-        var priority: LoadPriority {
-            LoadPriority(rawValue: counts.lastIndex { $0 > 0 } ?? LoadPriority.normal.rawValue) ?? .normal
-        }
+        var priority: LoadPriority { counts[2] > 0 ? .high : counts[1] > 0 ? .normal : .low }
 
         mutating func set(_ priority: LoadPriority?, of token: TokenID) {
             if let old = tokens[token] { counts[old.rawValue] -= 1 }

@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// One download: builds the request, checks the response, collects the body, and reports to everyone who waits for it.
 final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
-    // Sendable because `task` is a lock; `config`, `body` and what follows are written by `begin`, which comes before the
+    // Sendable because `task` is a lock; `snapshot`, `body` and what follows are written by `begin`, which comes before the
     // transport has the sink, and afterwards only in the sink's calls, which come one at a time.
 
     struct Key: Hashable {
@@ -24,7 +24,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     let key: Key
     private let core: DownloaderCore
     private let task = Lock(Task.none)
-    private var config = WebImageDownloaderConfig()
+    private var snapshot: ConfigSnapshot?
     private var sendsRange = false
     private var body = BodyBuffer(limit: 0)
     private var response: HTTPResponse?
@@ -39,12 +39,13 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
 
     // MARK: Life
 
-    func begin(_ transport: any HTTPTransport, config: WebImageDownloaderConfig, headers: HTTPHeaders) {
-        self.config = config
+    func begin(_ transport: any HTTPTransport, config snapshot: ConfigSnapshot, headers: HTTPHeaders) {
+        self.snapshot = snapshot
+        let config = snapshot.value
         body = BodyBuffer(limit: config.maximumResponseByteCount)
         let fields = headers.overlaid(with: key.headers)
         sendsRange = fields["Range"] != nil
-        let running = transport.start(request(headers: fields), sink: self)
+        let running = transport.start(request(headers: fields, config: config), sink: self)
         let isCancelled = task.withLock { task -> Bool in
             if case .cancelled = task { return true }
             task = .running(running)
@@ -62,7 +63,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         running?.cancel()
     }
 
-    private func request(headers: HTTPHeaders) -> HTTPTransferRequest {
+    private func request(headers: HTTPHeaders, config: WebImageDownloaderConfig) -> HTTPTransferRequest {
         var request = HTTPTransferRequest(url: key.url, headers: headers)
         request.credential = config.credential
         request.handlesCookies = key.options.contains(.handleCookies)
@@ -87,7 +88,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     func didReceive(_ response: HTTPResponse) -> WebImageError? {
         self.response = response
         core.note(response, of: id)
-        if let problem = problem(of: response) { return problem }
+        if let config = snapshot?.value, let problem = problem(of: response, config: config) { return problem }
         expected = response.expectedByteCount
         if let expected { body.expect(expected) }
         core.report(LoadProgress(receivedByteCount: 0, expectedByteCount: expected), of: id)
@@ -98,7 +99,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         do throws(WebImageError) { try body.append(bytes) } catch { return error }
         let progress = LoadProgress(receivedByteCount: Int64(body.count), expectedByteCount: expected)
         if let expected, progress.receivedByteCount < expected {
-            let interval = min(max(config.minimumProgressInterval, 0), 1)
+            let interval = min(max(snapshot?.value.minimumProgressInterval ?? 0, 0), 1)
             guard progress.fraction - lastReportedFraction >= interval else { return nil }
         }
         lastReportedFraction = progress.fraction
@@ -125,7 +126,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
 
     // MARK: Checks
 
-    private func problem(of response: HTTPResponse) -> WebImageError? {
+    private func problem(of response: HTTPResponse, config: WebImageDownloaderConfig) -> WebImageError? {
         let status = response.statusCode
         if status == 304 {
             return WebImageError(.cacheNotModified, "the server has nothing newer", statusCode: status)

@@ -23,8 +23,11 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// them with nil.
     public subscript(name: String) -> String? {
         get {
-            let values = fields.lazy.filter { Self.equal($0.name, name) }.map(\.value)
-            return values.isEmpty ? nil : values.joined(separator: ", ")
+            var result: String?
+            for field in fields where Self.equal(field.name, name) {
+                result = result.map { $0 + ", " + field.value } ?? field.value
+            }
+            return result
         }
         set {
             fields.removeAll { Self.equal($0.name, name) }
@@ -43,8 +46,8 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
     /// Whether two names are the same, ASCII letters compared without case.
     static func equal(_ left: String, _ right: String) -> Bool {
-        left.utf8.count == right.utf8.count
-            && zip(left.utf8, right.utf8).allSatisfy { lowercase($0) == lowercase($1) }
+        guard left.utf8.count == right.utf8.count else { return false }
+        return left == right || zip(left.utf8, right.utf8).allSatisfy { lowercase($0) == lowercase($1) }
     }
 
     private static func lowercase(_ byte: UInt8) -> UInt8 { byte >= 65 && byte <= 90 ? byte + 32 : byte }

@@ -3,7 +3,7 @@ import Glibc
 
 /// Recycles big blocks of memory, because a fresh block of tens of megabytes costs more to fault in than a decode.
 ///
-/// Blocks below 64 KiB go straight to `malloc`. Bigger ones are rounded up to one of eight sizes per power of two and,
+/// Blocks below 16 KiB go straight to `malloc`. Bigger ones are rounded up to one of eight sizes per power of two and,
 /// when given back, kept for the next taker as long as all kept blocks stay within `capacity` bytes. Blocks of 4 MiB and
 /// more are aligned to 2 MiB and marked for huge pages. Taking and giving cost a lock and an array operation.
 final class BufferPool: Sendable {
@@ -17,7 +17,7 @@ final class BufferPool: Sendable {
     // Pointers in the state are owned by it; nobody else holds them.
     private let state: Lock<State>
     private let capacity: Int
-    private static let smallest = 64 << 10
+    private static let smallest = 16 << 10
     private static let hugePage = 2 << 20
 
     init(capacity: Int) {

@@ -90,7 +90,7 @@ final class CurlHandle {
         // first response, however slow.
         set(CURLOPT_PIPEWAIT, DownloaderCore.isSecure(request.url) ? 1 : 0)
         setProxy(request.proxy)
-        if request.credential != nil || request.url.user() != nil || request.url.password() != nil {
+        if request.credential != nil || request.url.absoluteString.utf8.contains(UInt8(ascii: "@")) {
             isRecyclable = false
             // Digest where the server offers it; nothing is sent before the server asks.
             set(CURLOPT_HTTPAUTH, webimage_curl_auth_basic_and_digest)
