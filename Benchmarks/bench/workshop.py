@@ -45,6 +45,7 @@ class Workshop:
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="scratch-", dir=self.place))
         atexit.register(shutil.rmtree, self.scratch, ignore_errors=True)
         self.materials = self.place / "materials"
+        self.folders = {}
         self.swift = None
         self.webimage = None
 
@@ -114,11 +115,14 @@ class Workshop:
         return next(place.iterdir())
 
     def folder(self, name):
-        """An empty folder for results."""
-        place = self.scratch / name
-        shutil.rmtree(place, ignore_errors=True)
+        """A new folder for results. None is deleted before the end: ext4 is slow to make files after it deleted many."""
+        number = self.folders[name] = self.folders.get(name, 0) + 1
+        place = self.scratch / f"{name}-{number}"
         place.mkdir()
         return place
+
+    def last_folder(self, name):
+        return self.scratch / f"{name}-{self.folders[name]}"
 
     def text_file(self, name, lines):
         path = self.scratch / name
