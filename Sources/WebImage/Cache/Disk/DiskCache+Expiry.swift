@@ -212,7 +212,8 @@ extension DiskCache {
     private func freeSpace() -> Int {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return 0 }
-        return Int(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+        let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return free.overflow ? Int.max : Int(clamping: free.partialValue)
     }
 }
 

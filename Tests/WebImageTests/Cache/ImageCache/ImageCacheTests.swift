@@ -211,7 +211,7 @@ func countDown(_ counter: Lock<Int>) -> Bool {
             }
         }
         for latch in done { latch.wait() }
-        #expect(cache.diskCache.config == cache.config)
+        #expect(cache.diskCache.config.maxDiskSize == cache.config.maxDiskSize)
         #expect(cache.memoryCache.maxMemoryCount == cache.config.maxMemoryCount)
     }
 
