@@ -26,9 +26,16 @@ def call(command, **arguments):
     return done.stdout
 
 
+class Report(dict):
+    """What a program reported, by name."""
+
+    def __missing__(self, name):
+        sys.exit(f"a program did not report '{name}'; it reported {', '.join(self) or 'nothing'}")
+
+
 def parse(text):
     """The lines `name<TAB>value<TAB>unit` of a report."""
-    values = {}
+    values = Report()
     for line in text.splitlines():
         parts = line.split("\t")
         if len(parts) >= 2:
