@@ -11,11 +11,11 @@ extension CacheCommand {
         var newest: String?
     }
 
-    static func stats(_ cache: ImageCache, json: Bool) -> Int32 {
-        var stats = Stats(path: cache.diskCachePath, entries: 0, bytes: 0, allocated: 0)
+    static func stats(_ cache: DiskCache, json: Bool) -> Int32 {
+        var stats = Stats(path: cache.path, entries: 0, bytes: 0, allocated: 0)
         var oldest: Date?
         var newest: Date?
-        cache.diskCache.forEachEntry { entry in
+        cache.forEachEntry { entry in
             stats.entries += 1
             stats.bytes += entry.byteCount
             stats.allocated += entry.allocatedSize
@@ -46,8 +46,8 @@ extension CacheCommand {
         var accessed: String
     }
 
-    static func list(_ cache: ImageCache, json: Bool) -> Int32 {
-        cache.diskCache.forEachEntry { entry in
+    static func list(_ cache: DiskCache, json: Bool) -> Int32 {
+        cache.forEachEntry { entry in
             if json {
                 Terminal.write(
                     JSONLine.text(
@@ -78,18 +78,18 @@ extension CacheCommand {
     }
 
     /// Prints the directory, or the files of sources; a source that is not in the cache fails.
-    static func path(_ cache: ImageCache, _ words: [String], json: Bool) throws -> Int32 {
+    static func path(_ cache: DiskCache, _ words: [String], json: Bool) throws -> Int32 {
         guard !words.isEmpty else {
             Terminal.write(
-                json ? JSONLine.text(["path": cache.diskCachePath]) : cache.diskCachePath + "\n"
+                json ? JSONLine.text(["path": cache.path]) : cache.path + "\n"
             )
             return ExitStatus.success
         }
         var status = ExitStatus.success
         for word in words {
             let key = try key(of: word)
-            let path = cache.diskCache.cachePath(forKey: key)
-            let exists = cache.diskDataExists(forKey: key)
+            let path = cache.cachePath(forKey: key)
+            let exists = cache.containsData(forKey: key)
             if json { Terminal.write(JSONLine.text(PathLine(source: word, path: path, exists: exists))) }
             if exists {
                 if !json { Terminal.write(path + "\n") }
@@ -102,13 +102,13 @@ extension CacheCommand {
     }
 
     /// Removes sources or keys; one that is not in the cache fails.
-    static func remove(_ cache: ImageCache, _ words: [String]) throws -> Int32 {
+    static func remove(_ cache: DiskCache, _ words: [String]) throws -> Int32 {
         guard !words.isEmpty else { throw UsageError("remove takes the sources or keys to remove") }
         var status = ExitStatus.success
         for word in words {
             let key = try key(of: word)
-            if cache.diskDataExists(forKey: key) {
-                cache.removeImageFromDisk(forKey: key)
+            if cache.containsData(forKey: key) {
+                cache.removeData(forKey: key)
             } else {
                 Terminal.printError("\(word): not in the cache")
                 status = ExitStatus.failure
@@ -123,9 +123,9 @@ extension CacheCommand {
         var freed: Int
     }
 
-    static func trim(_ cache: ImageCache, _ config: ImageCacheConfig, json: Bool) -> Int32 {
+    static func trim(_ cache: DiskCache, _ config: ImageCacheConfig, json: Bool) -> Int32 {
         cache.config = config
-        let done = cache.diskCache.removeExpiredData()
+        let done = cache.removeExpiredData()
         report(
             Cleanup(expired: done.expiredCount, trimmed: done.trimmedCount, freed: done.freedByteCount),
             json: json,
@@ -135,16 +135,16 @@ extension CacheCommand {
         return ExitStatus.success
     }
 
-    static func clear(_ cache: ImageCache, json: Bool) -> Int32 {
-        let before = cache.diskCache.usage()
-        cache.diskCache.removeAllData()
-        let left = cache.diskCache.totalCount
+    static func clear(_ cache: DiskCache, json: Bool) -> Int32 {
+        let before = cache.usage()
+        cache.removeAllData()
+        let left = cache.totalCount
         report(
             Cleanup(expired: 0, trimmed: before.count - left, freed: before.size),
             json: json,
             text: "\(before.count - left) entries removed"
         )
-        if left > 0 { Terminal.printError("\(cache.diskCachePath): \(left) entries could not be removed") }
+        if left > 0 { Terminal.printError("\(cache.path): \(left) entries could not be removed") }
         return left > 0 ? ExitStatus.failure : ExitStatus.success
     }
 
@@ -154,8 +154,8 @@ extension CacheCommand {
         var removed: Bool
     }
 
-    static func verify(_ cache: ImageCache, removes: Bool, json: Bool) -> Int32 {
-        let damaged = cache.diskCache.verify(removingDamaged: removes)
+    static func verify(_ cache: DiskCache, removes: Bool, json: Bool) -> Int32 {
+        let damaged = cache.verify(removingDamaged: removes)
         for entry in damaged {
             report(
                 Damage(path: entry.path, reason: entry.reason, removed: entry.isRemoved),
@@ -163,7 +163,7 @@ extension CacheCommand {
                 text: "\(entry.path): \(entry.reason)\(entry.isRemoved ? " (removed)" : "")"
             )
         }
-        if !json { Terminal.write("\(cache.diskCache.totalCount) entries checked, \(damaged.count) damaged\n") }
+        if !json { Terminal.write("\(cache.totalCount) entries checked, \(damaged.count) damaged\n") }
         return damaged.allSatisfy(\.isRemoved) ? ExitStatus.success : ExitStatus.failure
     }
 

@@ -33,10 +33,10 @@ enum CacheCommand: Command {
         }
         let run: @Sendable () throws -> Int32
         switch action {
-        case "stats": run = { stats(common.makeCache(), json: common.json) }
-        case "list": run = { list(common.makeCache(), json: common.json) }
-        case "path": run = { try path(common.makeCache(), rest, json: common.json) }
-        case "remove": run = { try remove(common.makeCache(), rest) }
+        case "stats": run = { stats(common.makeDiskCache(), json: common.json) }
+        case "list": run = { list(common.makeDiskCache(), json: common.json) }
+        case "path": run = { try path(common.makeDiskCache(), rest, json: common.json) }
+        case "remove": run = { try remove(common.makeDiskCache(), rest) }
         case "trim":
             var config = ImageCacheConfig()
             config.maxDiskAge = try arguments.number("--max-age", in: 0...1e12) ?? config.maxDiskAge
@@ -47,11 +47,11 @@ enum CacheCommand: Command {
                 config.maxDiskSize = Int(bytes)
             }
             let limits = config
-            run = { trim(common.makeCache(), limits, json: common.json) }
-        case "clear": run = { clear(common.makeCache(), json: common.json) }
+            run = { trim(common.makeDiskCache(), limits, json: common.json) }
+        case "clear": run = { clear(common.makeDiskCache(), json: common.json) }
         case "verify":
             let removes = arguments.has("--remove")
-            run = { verify(common.makeCache(), removes: removes, json: common.json) }
+            run = { verify(common.makeDiskCache(), removes: removes, json: common.json) }
         default: throw UsageError("there is no 'cache \(action)'")
         }
         return try await withCheckedThrowingContinuation { continuation in

@@ -51,6 +51,11 @@ struct CommonOptions: Sendable {
 
     func makeCache() -> ImageCache { ImageCache(namespace: namespace, directory: cacheDirectory) }
 
+    /// The disk level of that cache alone.
+    func makeDiskCache() -> DiskCache {
+        DiskCache(path: ImageCache.diskCachePath(namespace: namespace, directory: cacheDirectory))
+    }
+
     func makeLoader() -> ImageLoadersManager {
         var config = WebImageDownloaderConfig()
         config.maxConcurrentDownloads = maxConcurrent

@@ -2,7 +2,7 @@
 ///
 /// A cache takes a copy when it is made; change it later through the cache's own `config`. Every property takes effect at
 /// once there, except where its text says otherwise.
-public struct ImageCacheConfig: Sendable, Hashable {
+public struct ImageCacheConfig: Sendable {
     /// The time of a disk entry by which it expires and by which the oldest goes first.
     public enum ExpireType: Int, Sendable, Hashable, CaseIterable {
         /// When it was last read or stored.
@@ -24,7 +24,9 @@ public struct ImageCacheConfig: Sendable, Hashable {
     /// Whether an image that was evicted from memory is found again as long as somebody still holds it. False by default.
     public var shouldUseWeakMemoryCache: Bool = false
     /// Whether ``ImageCache/prepareForExit(within:)`` removes expired entries. True by default.
-    public var shouldRemoveExpiredDataOnExit: Bool = true
+    public var shouldRemoveExpiredDataWhenTerminate: Bool = true
+    /// Whether ``ImageCache/didEnterBackground()`` removes expired entries. True by default.
+    public var shouldRemoveExpiredDataWhenEnterBackground: Bool = true
     /// Seconds between the passes that a cache in use makes by itself to remove expired entries; 0 for none. One hour by
     /// default. The first one comes that long after the cache was made.
     public var expiryInterval: Double = 3_600
@@ -52,6 +54,11 @@ public struct ImageCacheConfig: Sendable, Hashable {
     public var maxPendingWriteBytes: Int = 64 << 20
     /// Most disk operations of a cache at once. 4 by default, at least 1.
     public var maxConcurrentDiskOperations: Int = 4
+    /// Makes the memory level of a cache, in place of a ``MemoryCache``; nil by default. Asked once, when the cache is made.
+    public var makeMemoryCache: (@Sendable (ImageCacheConfig) -> any MemoryCaching)?
+    /// Makes the disk level of a cache for a directory, in place of a ``DiskCache``; nil by default. Asked once, when the
+    /// cache is made.
+    public var makeDiskCache: (@Sendable (_ path: String, _ config: ImageCacheConfig) -> any DiskCaching)?
 
     /// Every property at its default.
     public init() {}

@@ -122,7 +122,7 @@ extension ImageCache {
             state.nextExpiry = Self.nextExpiry(after: clock, state.config)
             return true
         }
-        if isDue { diskQueue.submit(priority: .low) { self.diskCache.removeExpiredData() } }
+        if isDue { diskQueue.submit(priority: .low) { self.diskCache.removeExpiredData(timeLimit: nil) } }
     }
 }
 

@@ -1,9 +1,9 @@
 extension ImageCache {
     /// Bytes of all entries' files. Synchronous; does not count what waits to be written.
-    public var totalDiskSize: Int { diskCache.totalSize }
+    public var totalDiskSize: Int { diskCache.usage().size }
 
     /// Number of entries on disk. Synchronous; does not count what waits to be written.
-    public var totalDiskCount: Int { diskCache.totalCount }
+    public var totalDiskCount: Int { diskCache.usage().count }
 
     /// Number of entries on disk and bytes of their files.
     public func calculateSize() async -> (count: Int, size: Int) {
@@ -24,7 +24,7 @@ extension ImageCache {
     /// Removes expired entries, then the oldest if there is too much; see ``DiskCache/removeExpiredData(timeLimit:)``.
     @discardableResult
     public func removeExpiredData() async -> DiskCacheCleanup {
-        await onDiskQueue { $0.diskCache.removeExpiredData() }
+        await onDiskQueue { $0.diskCache.removeExpiredData(timeLimit: nil) }
     }
 
     /// Removes expired entries, then the oldest if there is too much; then calls `completion` on `callbackQueue`.
@@ -33,7 +33,7 @@ extension ImageCache {
         completion: (@Sendable (DiskCacheCleanup) -> Void)?
     ) {
         diskQueue.submit {
-            let cleanup = self.diskCache.removeExpiredData()
+            let cleanup = self.diskCache.removeExpiredData(timeLimit: nil)
             if let completion { callbackQueue.async { completion(cleanup) } }
         }
     }
@@ -47,7 +47,7 @@ extension ImageCache {
     }
 
     /// For the end of the program: waits until everything has been written, then removes expired entries if
-    /// ``ImageCacheConfig/shouldRemoveExpiredDataOnExit`` says so. Synchronous.
+    /// ``ImageCacheConfig/shouldRemoveExpiredDataWhenTerminate`` says so. Synchronous.
     ///
     /// - Parameter seconds: the most time that it takes (but for a system call that hangs).
     /// - Returns: whether everything was done in time.
@@ -57,13 +57,20 @@ extension ImageCache {
         let latch = Latch()
         let isBusy = backlog.withLock { $0.whenIdle { latch.open() } }
         if isBusy, !latch.wait(seconds: seconds) { return false }
-        guard config.shouldRemoveExpiredDataOnExit else { return true }
+        guard config.shouldRemoveExpiredDataWhenTerminate else { return true }
         let elapsed = Double(clock.monotonicNanoseconds() &- start) / 1e9
         return diskCache.removeExpiredData(timeLimit: max(seconds - elapsed, 0)).isComplete
     }
 
-    /// Counts of the disk level since the cache was made.
-    public var diskStatistics: DiskCacheStatistics { diskCache.statistics }
+    /// For a program that has gone out of sight, for example a minimised window: removes expired entries, away from the
+    /// caller's thread, if ``ImageCacheConfig/shouldRemoveExpiredDataWhenEnterBackground`` says so.
+    public func didEnterBackground() {
+        guard config.shouldRemoveExpiredDataWhenEnterBackground else { return }
+        diskQueue.submit(priority: .low) { self.diskCache.removeExpiredData(timeLimit: nil) }
+    }
+
+    /// Counts of the disk level since the cache was made; all zero for a disk cache of another class.
+    public var diskStatistics: DiskCacheStatistics { (diskCache as? DiskCache)?.statistics ?? DiskCacheStatistics() }
 
     /// Writes given up because more than ``ImageCacheConfig/maxPendingWriteBytes`` waited.
     public var droppedWriteCount: Int { backlog.withLock { $0.droppedCount } }

@@ -15,9 +15,9 @@ public final class ImageCache: ImageCaching {
     public static let shared = ImageCache()
 
     /// The level of memory.
-    public let memoryCache: MemoryCache
+    public let memoryCache: any MemoryCaching
     /// The level of disk. Its methods work on the caller's thread and know nothing of what waits to be written.
-    public let diskCache: DiskCache
+    public let diskCache: any DiskCaching
 
     struct State {
         var config: ImageCacheConfig
@@ -42,17 +42,23 @@ public final class ImageCache: ImageCaching {
         directory: String? = nil,
         config: ImageCacheConfig = .default
     ) {
-        let parent = directory ?? Self.defaultDiskCacheDirectory
-        self.init(path: parent + "/" + Self.directoryName(namespace), config: config, clock: .system)
+        let path = Self.diskCachePath(namespace: namespace, directory: directory)
+        self.init(path: path, config: config, clock: .system)
+    }
+
+    /// The directory of the disk level of a cache that is made with these arguments.
+    public static func diskCachePath(namespace: String = "default", directory: String? = nil) -> String {
+        (directory ?? defaultDiskCacheDirectory) + "/" + directoryName(namespace)
     }
 
     init(path: String, config: ImageCacheConfig, clock: ClockSource, calls: FileCalls = .system) {
         self.clock = clock
-        diskCache = DiskCache(path: path, config: config, clock: clock, calls: calls)
-        memoryCache = MemoryCache()
+        diskCache =
+            config.makeDiskCache?(path, config) ?? DiskCache(path: path, config: config, clock: clock, calls: calls)
+        memoryCache = config.makeMemoryCache?(config) ?? MemoryCache()
         diskQueue = WorkQueue(name: "cache-disk", width: config.maxConcurrentDiskOperations)
         state = Lock(State(config: config, nextExpiry: Self.nextExpiry(after: clock, config)))
-        applyToMemory(config)
+        memoryCache.apply(config)
     }
 
     /// The configuration in use; a change takes effect at once.
@@ -63,16 +69,10 @@ public final class ImageCache: ImageCaching {
                 state.config = newValue
                 state.nextExpiry = min(state.nextExpiry, Self.nextExpiry(after: clock, newValue))
             }
-            diskCache.config = newValue
+            diskCache.apply(newValue)
             diskQueue.width = newValue.maxConcurrentDiskOperations
-            applyToMemory(newValue)
+            memoryCache.apply(newValue)
         }
-    }
-
-    private func applyToMemory(_ config: ImageCacheConfig) {
-        memoryCache.maxMemoryCost = config.maxMemoryCost
-        memoryCache.maxMemoryCount = config.maxMemoryCount
-        memoryCache.usesWeakCache = config.shouldUseWeakMemoryCache
     }
 
     /// The directory of the disk level.

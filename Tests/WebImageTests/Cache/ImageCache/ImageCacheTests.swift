@@ -281,7 +281,7 @@ func countDown(_ counter: Lock<Int>) -> Bool {
         }
         #expect(cache.prepareForExit(within: 20))
         #expect(cache.totalDiskCount == 50)
-        cache.config.shouldRemoveExpiredDataOnExit = false
+        cache.config.shouldRemoveExpiredDataWhenTerminate = false
         clock.advance(8 * 86_400)
         #expect(cache.prepareForExit(within: 20))
         #expect(cache.totalDiskCount == 50)

@@ -1,0 +1,35 @@
+public import FoundationEssentials
+
+/// What an ``ImageCache`` needs of its disk level; ``DiskCache`` is the library's own.
+///
+/// Methods block on the disk; they are called on threads of the cache, several at once, and on the caller's thread by the
+/// cache's synchronous forms. A failed read is a miss, a failed write is given up.
+public protocol DiskCaching: AnyObject, Sendable {
+    /// Where the entries are.
+    var path: String { get }
+    /// The file that the entry of `key` is in, whether it exists or not.
+    func cachePath(forKey key: String) -> String
+    /// The entry of a key, nil when there is none.
+    func entry(forKey key: String) -> CachedImageData?
+    /// Whether there is an entry of the key.
+    func containsData(forKey key: String) -> Bool
+    /// Stores an entry; whether it is there now.
+    @discardableResult
+    func store(_ data: Data, forKey key: String, extendedData: Data?) -> Bool
+    /// Removes an entry.
+    func removeData(forKey key: String)
+    /// Removes all entries.
+    func removeAllData()
+    /// Removes expired entries, then the oldest until the limits hold, for at most `timeLimit` seconds.
+    @discardableResult
+    func removeExpiredData(timeLimit: Double?) -> DiskCacheCleanup
+    /// Number of entries and bytes that they take.
+    func usage() -> (count: Int, size: Int)
+    /// Takes over ages and limits; called whenever ``ImageCache/config`` changes.
+    func apply(_ config: ImageCacheConfig)
+}
+
+extension DiskCache: DiskCaching {
+    /// The same as setting ``config``.
+    public func apply(_ config: ImageCacheConfig) { self.config = config }
+}

@@ -1,0 +1,25 @@
+/// What an ``ImageCache`` needs of its memory level; ``MemoryCache`` is the library's own.
+///
+/// Methods are called on any thread, the main one included, and must neither block nor take long.
+public protocol MemoryCaching: AnyObject, Sendable {
+    /// The image of a key, nil when it is not here.
+    func image(forKey key: String) -> Image?
+    /// Stores an image that counts as `cost` bytes (nil: its ``Image/memoryCost``); a nil image removes.
+    func setImage(_ image: Image?, forKey key: String, cost: Int?)
+    /// Removes an image.
+    func removeImage(forKey key: String)
+    /// Removes all images.
+    func removeAll()
+    /// Takes over limits; called when the cache is made and whenever ``ImageCache/config`` changes.
+    func apply(_ config: ImageCacheConfig)
+}
+
+extension MemoryCache: MemoryCaching {
+    /// Takes over ``ImageCacheConfig/maxMemoryCost``, ``ImageCacheConfig/maxMemoryCount`` and
+    /// ``ImageCacheConfig/shouldUseWeakMemoryCache``.
+    public func apply(_ config: ImageCacheConfig) {
+        maxMemoryCost = config.maxMemoryCost
+        maxMemoryCount = config.maxMemoryCount
+        usesWeakCache = config.shouldUseWeakMemoryCache
+    }
+}
