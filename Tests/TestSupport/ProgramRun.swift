@@ -55,11 +55,14 @@ public struct ProgramRun: Sendable {
         var raw: Int32 = 0
         var usage = rusage()
         while wait4(pid, &raw, 0, &usage) < 0, errno == EINTR {}
-        status = raw & 0x7F == 0 ? (raw >> 8) & 0xFF : 128 + (raw & 0x7F)
+        status = Self.exitCode(raw)
         peakMemory = usage.ru_maxrss * 1024
         output = Self.read(files.path("out"))
         errors = terminal?.readAll() ?? Self.read(files.path("err"))
     }
+
+    /// The exit code in what `wait` gives, or 128 and the number of the signal.
+    static func exitCode(_ raw: Int32) -> Int32 { raw & 0x7F == 0 ? (raw >> 8) & 0xFF : 128 + (raw & 0x7F) }
 
     private static func variables(_ own: [String: String]) -> [String] {
         var variables: [String] = []
@@ -89,9 +92,11 @@ public struct ProgramRun: Sendable {
 }
 
 /// A program could not be run.
-public struct ProgramRunError: Error {
+public struct ProgramRunError: Error, CustomStringConvertible {
     let program: String
     let number: Int32
+    /// The program and the reason.
+    public var description: String { "\(program): \(String(cString: strerror(number)))" }
 }
 
 /// A terminal that a test reads.

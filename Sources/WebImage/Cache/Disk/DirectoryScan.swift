@@ -15,6 +15,7 @@ struct ScannedEntry: Sendable {
 /// A walk through a cache directory, tolerant of files that vanish while it goes.
 struct DirectoryScan {
     let path: String
+    var calls = FileCalls.system
 
     /// Something in the directory.
     struct Item {
@@ -36,15 +37,30 @@ struct DirectoryScan {
 
     /// Calls `body` with everything in the directory but "." and "..", in no order. False from `body` ends the walk.
     /// The walk is empty when there is no such directory.
-    func forEach(_ body: (Item) -> Bool) {
-        let file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard file >= 0 else { return }
-        guard let stream = fdopendir(file) else {
-            close(file)
-            return
+    ///
+    /// - Returns: why the directory could not be read to its end, nil if it could (or if there is none).
+    @discardableResult
+    func forEach(_ body: (Item) -> Bool) -> SystemCallError? {
+        let file = path.withCString { calls.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        guard file >= 0 else {
+            let isAbsent = file == -ENOENT || file == -ENOTDIR
+            return isAbsent ? nil : SystemCallError(call: "open", path: path, number: -file)
+        }
+        defer { _ = calls.close(file) }
+        // Closing a stream closes its descriptor, so it gets one of its own.
+        let copy = fcntl(file, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { return SystemCallError(call: "open", path: path, number: errno) }
+        guard let stream = fdopendir(copy) else {
+            let number = errno
+            close(copy)
+            return SystemCallError(call: "open", path: path, number: number)
         }
         defer { closedir(stream) }
-        while let entry = readdir(stream) {
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                return errno == 0 ? nil : SystemCallError(call: "readdir", path: path, number: errno)
+            }
             let goesOn = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)) {
                     name in
@@ -52,12 +68,13 @@ struct DirectoryScan {
                     return isDots || body(Item(cString: name, directory: file))
                 }
             }
-            guard goesOn else { return }
+            guard goesOn else { return nil }
         }
     }
 
-    /// Calls `body` with every entry: a regular file with the name of one.
-    func forEachEntry(_ body: (Item, stat) -> Bool) {
+    /// Calls `body` with every entry: a regular file with the name of one. Returns what ``forEach(_:)`` does.
+    @discardableResult
+    func forEachEntry(_ body: (Item, stat) -> Bool) -> SystemCallError? {
         forEach { item in
             guard CacheFileName.isEntryName(item.name), let status = item.status() else { return true }
             guard status.st_mode & S_IFMT == S_IFREG else { return true }

@@ -14,7 +14,7 @@ extension DiskCache {
         }
         guard !isRefused else { return cleanup }
         let deadline = Deadline(clock, seconds: timeLimit)
-        DirectoryScan(path: path).sweepTemporaryFiles(now: clock.wallTime())
+        sweepTemporaryFiles()
         guard let entries = scan(by: config.diskCacheExpireType, until: deadline) else {
             cleanup.isComplete = false
             return cleanup
@@ -30,7 +30,7 @@ extension DiskCache {
                 cleanup.isComplete = false
                 break
             }
-            guard let freed = evict(entry, by: config.diskCacheExpireType) else { continue }
+            guard case .removed(let freed) = evict(entry, by: config.diskCacheExpireType) else { continue }
             cleanup.expiredCount += 1
             cleanup.freedByteCount += freed
         }
@@ -56,31 +56,48 @@ extension DiskCache {
                 cleanup.isComplete = false
                 return
             }
-            guard let freed = evict(entry, by: config.diskCacheExpireType) else { continue }
-            size -= entry.allocatedSize
-            cleanup.trimmedCount += 1
-            cleanup.freedByteCount += freed
+            switch evict(entry, by: config.diskCacheExpireType) {
+            case .removed(let freed):
+                size -= entry.allocatedSize
+                cleanup.trimmedCount += 1
+                cleanup.freedByteCount += freed
+            case .vanished:
+                // Another process trims as well: without this the two would remove twice as much.
+                size -= entry.allocatedSize
+            case .kept:
+                break
+            }
         }
     }
 
-    /// Removes an entry that a scan found, unless it has been read or stored since. The disk space that came free, or nil.
-    private func evict(_ entry: ScannedEntry, by type: ImageCacheConfig.ExpireType) -> Int? {
+    private enum Eviction {
+        /// It is gone; the disk space that came free.
+        case removed(Int)
+        /// It was gone already.
+        case vanished
+        /// It was used since, or cannot be removed.
+        case kept
+    }
+
+    /// Removes an entry that a scan found, unless it has been read or stored since.
+    private func evict(_ entry: ScannedEntry, by type: ImageCacheConfig.ExpireType) -> Eviction {
         stripe(of: entry.name).withLock { _ in
-            guard let status = status(ofName: entry.name) else { return nil }
+            guard let status = status(ofName: entry.name) else { return .vanished }
             // The time of creation does not change unless the file does.
             let now = type == .creationDate ? status.st_mtim.nanoseconds : Self.time(status, by: type)
-            guard now <= entry.time || now == entry.changeMark else { return nil }
-            return unlink(path(ofName: entry.name)) == 0 ? status.allocatedSize : nil
+            guard now <= entry.time || now == entry.changeMark else { return .kept }
+            if unlink(path(ofName: entry.name)) == 0 { return .removed(status.allocatedSize) }
+            return errno == ENOENT ? .vanished : .kept
         }
     }
 
-    /// All entries with the time asked for; nil when the deadline passed. A time in the future, which only a clock that was
+    /// All entries with the time asked for; nil when the deadline passed or the directory cannot be read. A time in the future, which only a clock that was
     /// set back can have left, counts as now.
     private func scan(by type: ImageCacheConfig.ExpireType, until deadline: Deadline = .none) -> [ScannedEntry]? {
         var entries: [ScannedEntry] = []
         let now = nowNanoseconds()
         var isComplete = true
-        DirectoryScan(path: path).forEachEntry { item, status in
+        let failure = DirectoryScan(path: path, calls: calls).forEachEntry { item, status in
             if entries.count & 255 == 255, deadline.hasPassed {
                 isComplete = false
                 return false
@@ -102,6 +119,10 @@ extension DiskCache {
                 )
             )
             return true
+        }
+        if let failure {
+            note(failure)
+            return nil
         }
         return isComplete ? entries : nil
     }
@@ -146,11 +167,13 @@ extension DiskCache {
                 return
             case .scan:
                 scans += 1
-                let entries = scan(by: config.diskCacheExpireType) ?? []
-                state.withLock { _ = $0.eviction.install(entries, limit: config.maxDiskSize) }
+                let entries = scan(by: config.diskCacheExpireType)
+                state.withLock { $0.eviction.install(entries, limit: config.maxDiskSize) }
+                // The next store tries again.
+                if entries == nil { return }
             case .evict(let victims):
                 for victim in victims {
-                    guard let freed = evict(victim, by: config.diskCacheExpireType) else { continue }
+                    guard case .removed(let freed) = evict(victim, by: config.diskCacheExpireType) else { continue }
                     scans = 0
                     state.withLock { state in
                         state.eviction.didFree(freed)
@@ -162,12 +185,15 @@ extension DiskCache {
     }
 
     /// When the disk is full: removes the oldest entries until a sixteenth of the cache and twice `byteCount` have come
-    /// free. False when there was nothing to remove. Called with a stripe held, so it takes none.
+    /// free. False when there was nothing to remove, or when all entries together are not enough. Called with a stripe
+    /// held, so it takes none.
     func makeRoom(for byteCount: Int) -> Bool {
-        DirectoryScan(path: path).sweepTemporaryFiles(now: clock.wallTime())
+        sweepTemporaryFiles()
         let type = config.diskCacheExpireType
         guard let entries = scan(by: type)?.sorted(by: { $0.time < $1.time }) else { return false }
         let total = entries.reduce(0) { $0 + $1.allocatedSize }
+        // What would not even fit without the other entries must not cost them.
+        guard total + freeSpace() >= byteCount else { return false }
         var wanted = max(total / 16, byteCount.multipliedReportingOverflow(by: 2).partialValue)
         var count = 0
         for entry in entries where wanted > 0 || count < 8 {
@@ -180,6 +206,13 @@ extension DiskCache {
             state.eviction.reset()
         }
         return count > 0
+    }
+
+    /// Bytes that are free on the file system for this user.
+    private func freeSpace() -> Int {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return 0 }
+        return Int(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
     }
 }
 

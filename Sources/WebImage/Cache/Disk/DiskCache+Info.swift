@@ -14,7 +14,7 @@ extension DiskCache {
         var count = 0
         var size = 0
         guard state.withLock({ $0.refusal == nil }) else { return (0, 0) }
-        DirectoryScan(path: path).forEachEntry { _, status in
+        DirectoryScan(path: path, calls: calls).forEachEntry { _, status in
             count += 1
             size += Int(status.st_size)
             return true
@@ -34,7 +34,7 @@ extension DiskCache {
     public func forEachEntry(_ body: (DiskCacheEntry) -> Void) {
         let reader = EntryReader(calls: calls)
         guard state.withLock({ $0.refusal == nil }) else { return }
-        DirectoryScan(path: path).forEachEntry { item, status in
+        DirectoryScan(path: path, calls: calls).forEachEntry { item, status in
             let path = path(ofName: item.string)
             guard let (file, _) = try? reader.open(path) else { return true }
             defer { _ = calls.close(file) }
@@ -61,7 +61,7 @@ extension DiskCache {
         var damaged: [DamagedDiskCacheEntry] = []
         let reader = EntryReader(calls: calls)
         guard state.withLock({ $0.refusal == nil }) else { return [] }
-        DirectoryScan(path: path).forEachEntry { item, _ in
+        DirectoryScan(path: path, calls: calls).forEachEntry { item, _ in
             let name = item.string
             let file = path(ofName: name)
             let found: (FileIdentity, String)?
@@ -92,7 +92,7 @@ extension DiskCache {
     ///
     /// Without a directory at the destination (a plain file there is removed) it is renamed, missing parents are made. Else
     /// its entries are moved into the destination, except those that exist there, and the source is removed with what
-    /// remained. Nothing happens when both are the same or the source is no directory.
+    /// remained (but for the destination, if that lies in it). Nothing happens when both are the same or the source is no directory.
     public static func moveDirectory(from source: String, to destination: String, writesTag: Bool = true) {
         let source = CacheDirectory.absolute(source)
         let destination = CacheDirectory.absolute(destination)
@@ -100,7 +100,8 @@ extension DiskCache {
         var to = stat()
         guard stat(source, &from) == 0, from.st_mode & S_IFMT == S_IFDIR else { return }
         let destinationExists = stat(destination, &to) == 0
-        guard source != destination, !destinationExists || FileIdentity(from) != FileIdentity(to) else { return }
+        let isSame = destinationExists && from.st_dev == to.st_dev && from.st_ino == to.st_ino
+        guard source != destination, !isSame else { return }
         if destinationExists, to.st_mode & S_IFMT == S_IFDIR {
             mergeDirectory(source, into: destination)
         } else {
@@ -108,7 +109,8 @@ extension DiskCache {
             if let slash = destination.lastIndex(of: "/"), slash != destination.startIndex {
                 try? CacheDirectory.makeDirectories(String(destination[..<slash]))
             }
-            if rename(source, destination) != 0, errno == EXDEV {
+            // Across file systems, or into itself.
+            if rename(source, destination) != 0, errno == EXDEV || errno == EINVAL {
                 try? CacheDirectory.makeDirectories(destination)
                 mergeDirectory(source, into: destination)
             }

@@ -2,16 +2,21 @@ import CLinux
 import Glibc
 
 extension DiskCache {
-    /// Moves every file below `source` that is not hidden to `destination`, flat, none over an existing one; then removes
-    /// `source` with what remained.
+    /// Moves every file below `source`, but for those being written, to `destination`, flat, none over an existing one; then
+    /// removes `source` with what remained. A destination within the source stays.
     static func mergeDirectory(_ source: String, into destination: String) {
+        var target = stat()
+        guard stat(destination, &target) == 0 else { return }
         var directories: [String] = []
         DirectoryScan(path: source).forEach { item in
             let path = source + "/" + item.string
             guard let status = item.status() else { return true }
             switch status.st_mode & S_IFMT {
-            case S_IFDIR: directories.append(path)
-            case S_IFREG: moveFile(path, to: destination + "/" + item.string)
+            case S_IFDIR:
+                let isTarget = status.st_dev == target.st_dev && status.st_ino == target.st_ino
+                if !isTarget { directories.append(path) }
+            case S_IFREG where !EntryWriter.isTemporaryName(item.name):
+                moveFile(path, to: destination + "/" + item.string)
             default: break
             }
             return true

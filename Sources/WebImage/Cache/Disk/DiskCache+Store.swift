@@ -8,7 +8,8 @@ extension DiskCache {
     /// When there is no room on the disk, the oldest entries go and the write is tried once more; when the directory has
     /// vanished, it is made again.
     ///
-    /// - Returns: whether an entry of the key is there now; false when the system or a limit did not allow it.
+    /// - Returns: whether it is stored, or left alone as configured; false when the system or a limit did not allow it. What
+    ///   was stored under the key before stays then.
     @discardableResult
     public func store(_ data: Data, forKey key: String, extendedData: Data? = nil) -> Bool {
         guard !key.isEmpty else { return false }
@@ -53,12 +54,13 @@ extension DiskCache {
     /// Removes every entry and every file being written. The directory and files that are not of the cache's making stay.
     public func removeAllData() {
         guard state.withLock({ $0.refusal == nil }) else { return }
-        DirectoryScan(path: path).forEach { item in
+        let failure = DirectoryScan(path: path, calls: calls).forEach { item in
             if CacheFileName.isEntryName(item.name) || EntryWriter.isTemporaryName(item.name) {
                 unlinkat(item.directory, item.cString, 0)
             }
             return true
         }
+        if let failure { note(failure) }
         state.withLock { $0.eviction.reset() }
         prepareDirectory()
     }
@@ -69,7 +71,7 @@ extension DiskCache {
         return status.allocatedSize
     }
 
-    /// Commits an entry, with the repairs that can be tried once each. The stripe of the name is held.
+    /// Commits an entry, with the repairs that can be tried. The stripe of the name is held.
     @discardableResult
     private func write(
         _ data: Data,
@@ -83,7 +85,8 @@ extension DiskCache {
         guard refusal == nil, config.maxDiskSize <= 0 || data.count <= config.maxDiskSize else { return fail(refusal) }
         let writer = EntryWriter(directory: path, calls: calls)
         let replaced = config.maxDiskSize > 0 ? status(ofName: name)?.allocatedSize ?? 0 : 0
-        var mayMakeDirectory = true
+        // A clear by another process takes the file away that is being written here, and the next one may do so again.
+        var attempts = 8
         var mayMakeRoom = true
         while true {
             do throws(SystemCallError) {
@@ -105,8 +108,8 @@ extension DiskCache {
                 }
                 return true
             } catch {
-                if error.number == ENOENT || error.number == ENOTDIR, mayMakeDirectory, prepareDirectory() {
-                    mayMakeDirectory = false
+                if error.number == ENOENT || error.number == ENOTDIR, attempts > 0, prepareDirectory() {
+                    attempts -= 1
                 } else if error.isOutOfSpace, mayMakeRoom, makeRoom(for: data.count) {
                     mayMakeRoom = false
                 } else {

@@ -37,12 +37,25 @@ public final class DiskCache: Sendable {
         self.init(path: path, config: config, clock: .system)
     }
 
-    init(path: String, config: ImageCacheConfig, clock: ClockSource, calls: FileCalls = .system) {
+    /// - Parameter sweeps: whether what dead writers left behind is removed now, which takes a walk through the directory.
+    init(
+        path: String,
+        config: ImageCacheConfig,
+        clock: ClockSource,
+        calls: FileCalls = .system,
+        sweeps: Bool = true
+    ) {
         self.path = CacheDirectory.absolute(path)
         self.clock = clock
         self.calls = calls
         state = Lock(State(config: config, jumps: ClockJumpGuard(clock)))
-        if prepareDirectory() { DirectoryScan(path: self.path).sweepTemporaryFiles(now: clock.wallTime()) }
+        if prepareDirectory(), sweeps { sweepTemporaryFiles() }
+    }
+
+    /// Removes what writers that died left behind, from a directory that is not refused.
+    func sweepTemporaryFiles() {
+        guard state.withLock({ $0.refusal == nil }) else { return }
+        DirectoryScan(path: path, calls: calls).sweepTemporaryFiles(now: clock.wallTime())
     }
 
     /// The configuration in use; may be changed at any time.

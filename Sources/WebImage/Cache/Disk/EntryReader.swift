@@ -3,13 +3,19 @@ import FoundationEssentials
 import Glibc
 
 /// Which file it was, for removing that very file and not one that has taken its place.
+///
+/// The number of a file that was removed is soon given to another, hence length and time of the last write.
 struct FileIdentity: Sendable, Hashable {
     let device: dev_t
     let inode: ino_t
+    let size: Int
+    let modified: Int64
 
     init(_ status: stat) {
         device = status.st_dev
         inode = status.st_ino
+        size = Int(status.st_size)
+        modified = status.st_mtim.nanoseconds
     }
 }
 

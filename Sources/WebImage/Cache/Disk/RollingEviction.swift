@@ -1,7 +1,8 @@
 /// Keeps a directory below a size while it is written to: a few of the oldest entries go with each store that exceeds it.
 ///
 /// What it knows of the directory is derived: a total counted once and carried on, and a list of the oldest entries, both
-/// taken anew every eighth of the limit. So other processes' writes are noticed, and no store pays for a mass deletion.
+/// taken anew every eighth of the limit (every quarter, while the directory is less than half full). So other processes'
+/// writes are noticed, and no store pays for a mass deletion.
 struct RollingEviction: Sendable {
     /// What is to be done now.
     enum Step: Sendable {
@@ -18,11 +19,14 @@ struct RollingEviction: Sendable {
     private var candidates: [ScannedEntry] = []
     private var writtenSinceScan = 0
     private var isScanning = false
+    /// Written while a scan goes on, which may have missed it.
+    private var writtenDuringScan = 0
     private static let batch = 16
 
     mutating func didStore(_ size: Int, replacing old: Int) {
         if let total { self.total = max(total + size - old, 0) }
         writtenSinceScan += size
+        if isScanning { writtenDuringScan += max(size - old, 0) }
     }
 
     mutating func didFree(_ size: Int) {
@@ -32,9 +36,8 @@ struct RollingEviction: Sendable {
     /// Asks for the next step; after `.scan` nobody else is told to scan until ``install(_:limit:)``.
     mutating func next(limit: Int) -> Step {
         guard limit > 0, !isScanning else { return .nothing }
-        guard let total, writtenSinceScan <= max(limit / 8, 1) || total <= limit / 2 else {
-            isScanning = true
-            return .scan
+        guard let total, writtenSinceScan <= max(total <= limit / 2 ? limit / 4 : limit / 8, 1) else {
+            return startScan()
         }
         guard total > limit else { return .nothing }
         var excess = total - limit
@@ -43,22 +46,28 @@ struct RollingEviction: Sendable {
             victims.append(oldest)
             excess -= oldest.allocatedSize
         }
-        if victims.isEmpty {
-            isScanning = true
-            return .scan
-        }
-        return .evict(victims)
+        return victims.isEmpty ? startScan() : .evict(victims)
     }
 
-    /// Takes what a scan found. False when the total exceeds the limit and there is nothing that could go.
-    @discardableResult
-    mutating func install(_ entries: [ScannedEntry], limit: Int) -> Bool {
-        let total = entries.reduce(0) { $0 + $1.allocatedSize }
+    private mutating func startScan() -> Step {
+        isScanning = true
+        writtenDuringScan = 0
+        return .scan
+    }
+
+    /// Takes what a scan found, nil when it failed.
+    mutating func install(_ entries: [ScannedEntry]?, limit: Int) {
+        guard let entries else {
+            isScanning = false
+            return
+        }
+        // What was written meanwhile may be counted twice now, which the next scan sets right; not at all would be worse.
+        let total = entries.reduce(writtenDuringScan) { $0 + $1.allocatedSize }
         self.total = total
-        writtenSinceScan = 0
+        writtenSinceScan = writtenDuringScan
         isScanning = false
         candidates = []
-        guard total > limit - limit / 8 else { return true }
+        guard total > limit - limit / 8 else { return }
         var wanted = max(total - limit, 0) + max(limit / 8, 1)
         for entry in entries.sorted(by: { $0.time < $1.time }) {
             guard wanted > 0 else { break }
@@ -66,9 +75,12 @@ struct RollingEviction: Sendable {
             wanted -= entry.allocatedSize
         }
         candidates.reverse()
-        return total <= limit || !candidates.isEmpty
     }
 
     /// Forgets what is known, for example because everything was removed.
-    mutating func reset() { self = RollingEviction() }
+    mutating func reset() {
+        total = nil
+        candidates = []
+        writtenSinceScan = 0
+    }
 }

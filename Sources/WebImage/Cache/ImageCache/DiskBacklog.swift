@@ -33,14 +33,17 @@ struct DiskBacklog {
         case running(again: Bool)
     }
 
-    private var slots: [String: Slot] = [:]
-    private var order: [(key: String, ticket: UInt64)] = []
+    /// Keys count as different when their bytes are: they have different files then, while Swift takes strings that look
+    /// the same for equal.
+    private var slots: [MemoryCacheKey: Slot] = [:]
+    private var order: [(key: MemoryCacheKey, ticket: UInt64)] = []
     private var orderHead = 0
     private var nextTicket: UInt64 = 0
     private var runningCount = 0
     private var clear = Clear.none
     private var clearCompletions: [Completion] = []
     private var idleCompletions: [Completion] = []
+    private var blocked: [Completion] = []
 
     /// Bytes held by work that waits.
     private(set) var waitingCost = 0
@@ -66,6 +69,7 @@ struct DiskBacklog {
         costLimit: Int = .max,
         completion: Completion?
     ) -> Bool {
+        let key = MemoryCacheKey(key)
         var slot = slots[key] ?? Slot()
         let isKept = !replacing && work.isWrite && (slot.waiting ?? slot.running)?.isWrite ?? false
         if isKept {
@@ -103,13 +107,19 @@ struct DiskBacklog {
             droppedCount += 1
             slots[oldest.key]?.waiting = replacing ? .remove : .nothing
         }
-        guard orderHead > 64 || orderHead == order.count, orderHead * 2 >= order.count else { return }
+        // Also what was replaced or has begun is in there until now.
+        guard order.count > 64, order.count > 2 * slots.count || orderHead * 2 >= order.count else { return }
         order.removeFirst(orderHead)
         orderHead = 0
+        order.removeAll { slots[$0.key]?.ticket != $0.ticket || slots[$0.key]?.waiting == nil }
     }
+
+    /// Entries of the list by age; not many more than there are keys with work.
+    var orderCount: Int { order.count }
 
     /// Starts what waits for a key; nil when nothing does, or when it must wait longer.
     mutating func begin(_ key: String) -> DiskWork? {
+        let key = MemoryCacheKey(key)
         guard !isClearing, var slot = slots[key], slot.running == nil, let work = slot.waiting else { return nil }
         waitingCost -= work.cost
         runningCount += 1
@@ -127,12 +137,14 @@ struct DiskBacklog {
 
     /// Exchanges what runs for a key: an image that was encoded for its bytes.
     mutating func update(_ work: DiskWork, forKey key: String) {
+        let key = MemoryCacheKey(key)
         guard slots[key]?.running != nil else { return }
         slots[key]?.running = work
     }
 
     /// Ends what runs for a key. The caller calls the completions, and schedules what is to be scheduled.
     mutating func finish(_ key: String) -> (completions: [Completion], schedulesKey: Bool, schedulesClear: Bool) {
+        let key = MemoryCacheKey(key)
         guard var slot = slots[key], slot.running != nil else { return ([], false, false) }
         runningCount -= 1
         var completions = slot.runningCompletions
@@ -146,7 +158,8 @@ struct DiskBacklog {
 
     /// What a read of a key must see.
     func pending(_ key: String) -> Pending {
-        guard let work = slots[key]?.waiting ?? (isClearing ? .remove : slots[key]?.running) else { return .nothing }
+        let slot = slots[MemoryCacheKey(key)]
+        guard let work = slot?.waiting ?? (isClearing ? .remove : slot?.running) else { return .nothing }
         switch work {
         case .write(let entry): return .entry(entry)
         case .encode(let image): return .image(image)
@@ -206,7 +219,7 @@ struct DiskBacklog {
         var completions = clearCompletions
         clearCompletions = []
         if isIdle { completions += takeIdleCompletions() }
-        return (completions, Array(slots.keys), false)
+        return (completions, slots.keys.map(\.string), false)
     }
 
     // MARK: Waiting for the end
@@ -216,6 +229,23 @@ struct DiskBacklog {
         guard !isIdle else { return false }
         idleCompletions.append(completion)
         return true
+    }
+
+    /// For a thread that waits for work of a key to be done: calls `body` when the work, or a clear before it, could perhaps be
+    /// begun. False when that is so now (then it is not kept).
+    mutating func whenFree(_ key: String, _ body: @escaping Completion) -> Bool {
+        let slot = slots[MemoryCacheKey(key)]
+        let canClear = isClearRequested && runningCount == 0
+        let canBegin = !isClearing && slot?.waiting != nil && slot?.running == nil
+        guard !canClear, !canBegin else { return false }
+        blocked.append(body)
+        return true
+    }
+
+    /// Who has to be told now that something has ended.
+    mutating func takeBlocked() -> [Completion] {
+        defer { blocked = [] }
+        return blocked
     }
 
     private mutating func takeIdleCompletions() -> [Completion] {

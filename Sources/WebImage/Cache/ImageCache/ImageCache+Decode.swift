@@ -6,6 +6,8 @@ struct DiskImageQuery: Sendable {
     let options: WebImageOptions
     let context: WebImageContext
     let cacheType: ImageCacheType
+    /// Of the key, before the disk was read.
+    let mark: WriteMarks.Mark
 }
 
 extension ImageCache {
@@ -22,24 +24,29 @@ extension ImageCache {
         }
         if let extendedData = entry.extendedData { image = image.with(extendedData: .some(extendedData)) }
         if query.context.storeCacheType?.includesMemory ?? true {
-            putIntoMemory(image, forKey: query.key, decodedWith: options)
+            putIntoMemory(image, for: query, decodedWith: options)
         }
         return ImageCacheResult(image: image, data: entry.data, cacheType: .disk)
     }
 
     /// Puts an image that was decoded from disk into memory: a thumbnail under its own key, and a picture that a byte limit
-    /// made smaller not at all, since no key tells it from the whole one.
-    private func putIntoMemory(_ image: Image, forKey key: String, decodedWith options: ImageDecodeOptions) {
+    /// made smaller not at all, since no key tells it from the whole one. Nor is it when the key was stored to or removed
+    /// since the disk was read: memory must not bring back what is gone.
+    private func putIntoMemory(_ image: Image, for query: DiskImageQuery, decodedWith options: ImageDecodeOptions) {
+        func isCurrent() -> Bool { marks.withLock { $0.mark(of: query.key) } == query.mark }
         guard config.shouldCacheImagesInMemory else { return }
         let isWhole = image.pixelWidth * image.pixelHeight >= image.metadata.sourceWidth * image.metadata.sourceHeight
         if options.scaleDownLimitBytes > 0, !isWhole { return }
         // The first frame alone of an animation would pass for the animation.
         if options.decodeFirstFrameOnly, image.metadata.isAnimated { return }
-        var key = key
+        var key = query.key
         if let size = options.thumbnailPixelSize, size.isUsable, !CacheKeys.isThumbnail(key) {
             key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: options.preserveAspectRatio)
         }
+        guard isCurrent() else { return }
         memoryCache.setImage(image, forKey: key, cost: image.memoryCost)
+        // A change between the two: its own image may be there by now, and stays.
+        if !isCurrent() { memoryCache.removeImage(image, forKey: key) }
     }
 }
 

@@ -5,6 +5,7 @@ extension ImageCache {
 
     /// Takes work for a key and sees to it that it is done, on a thread of the cache.
     func submit(_ work: DiskWork, forKey key: String, completion: DiskBacklog.Completion?) {
+        marks.withLock { $0.change(key) }
         let config = config
         let isScheduled = backlog.withLock { backlog in
             backlog.submit(
@@ -20,15 +21,19 @@ extension ImageCache {
 
     /// Takes work for a key and does it before returning, on the caller's thread unless another is at it already.
     func perform(_ work: DiskWork, forKey key: String) {
-        let latch = Latch()
+        marks.withLock { $0.change(key) }
+        let wait = DiskWait()
         let replaces = !config.writesWithoutOverwriting
         _ = backlog.withLock { backlog in
-            backlog.submit(work, forKey: key, replacing: replaces) { latch.open() }
+            backlog.submit(work, forKey: key, replacing: replaces) { wait.finish() }
         }
-        // A clear that no thread has begun would be waited for in vain if all threads of the cache stood here.
-        runClear()
-        run(key)
-        latch.wait()
+        // All threads of the cache may stand here, so nothing is left to them: whatever can be begun is begun here.
+        while true {
+            runClear()
+            run(key)
+            let mustWait = backlog.withLock { $0.whenFree(key) { wait.poke() } }
+            if mustWait, wait.wait() { return }
+        }
     }
 
     private func schedule(_ key: String, encodes: Bool) {
@@ -44,8 +49,10 @@ extension ImageCache {
     private func run(_ key: String) {
         while let work = backlog.withLock({ $0.begin(key) }) {
             run(work, forKey: key)
-            let (completions, isScheduled, schedulesClear) = backlog.withLock { $0.finish(key) }
+            let (ended, blocked) = backlog.withLock { ($0.finish(key), $0.takeBlocked()) }
+            let (completions, isScheduled, schedulesClear) = ended
             if schedulesClear { scheduleClear() }
+            for poke in blocked { poke() }
             // Completions may take long; what came meanwhile does not wait for them.
             if isScheduled, !completions.isEmpty { schedule(key, encodes: false) }
             for completion in completions { completion() }
@@ -70,6 +77,7 @@ extension ImageCache {
     }
 
     func clearDisk(completion: DiskBacklog.Completion?) {
+        marks.withLock { $0.changeAll() }
         if backlog.withLock({ $0.requestClear(completion: completion) }) { scheduleClear() }
     }
 
@@ -78,9 +86,11 @@ extension ImageCache {
     private func runClear() {
         guard backlog.withLock({ $0.beginClear() }) else { return }
         diskCache.removeAllData()
-        let (completions, keys, isScheduled) = backlog.withLock { $0.finishClear() }
+        let (ended, blocked) = backlog.withLock { ($0.finishClear(), $0.takeBlocked()) }
+        let (completions, keys, isScheduled) = ended
         for key in keys { schedule(key, encodes: false) }
         if isScheduled { scheduleClear() }
+        for poke in blocked { poke() }
         for completion in completions { completion() }
     }
 

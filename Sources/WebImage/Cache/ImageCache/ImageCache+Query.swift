@@ -38,7 +38,8 @@ extension ImageCache {
             key: key,
             options: options,
             context: context ?? WebImageContext(),
-            cacheType: cacheType
+            cacheType: cacheType,
+            mark: marks.withLock { $0.mark(of: key) }
         )
         if options.contains(.queryDiskDataSync) {
             let entry = readEntry(forKey: key)
@@ -121,9 +122,14 @@ extension ImageCache {
         options: WebImageOptions = [],
         context: WebImageContext? = nil
     ) -> Image? {
-        guard let entry = readEntry(forKey: key) else { return nil }
-        let query = DiskImageQuery(key: key, options: options, context: context ?? WebImageContext(), cacheType: .disk)
-        return decode(entry, for: query).image
+        let query = DiskImageQuery(
+            key: key,
+            options: options,
+            context: context ?? WebImageContext(),
+            cacheType: .disk,
+            mark: marks.withLock { $0.mark(of: key) }
+        )
+        return readEntry(forKey: key).flatMap { decode($0, for: query).image }
     }
 
     /// The image in memory, else the one on disk. Synchronous.

@@ -25,7 +25,7 @@ extension ImageCache {
             return
         }
         if cacheType.includesMemory, let image, config.shouldCacheImagesInMemory {
-            memoryCache.setImage(image, forKey: key, cost: image.memoryCost)
+            putIntoMemory(image, forKey: key)
         }
         guard cacheType.includesDisk else {
             completion?()
@@ -84,6 +84,11 @@ extension ImageCache {
     /// Stores in memory, whatever the configuration says about storing there.
     public func storeToMemory(_ image: Image, forKey key: String) {
         guard !key.isEmpty else { return }
+        putIntoMemory(image, forKey: key)
+    }
+
+    private func putIntoMemory(_ image: Image, forKey key: String) {
+        marks.withLock { $0.change(key) }
         memoryCache.setImage(image, forKey: key, cost: image.memoryCost)
     }
 
@@ -116,7 +121,10 @@ extension ImageCache {
     }
 
     /// Removes an image from memory.
-    public func removeImageFromMemory(forKey key: String) { memoryCache.removeImage(forKey: key) }
+    public func removeImageFromMemory(forKey key: String) {
+        marks.withLock { $0.change(key) }
+        memoryCache.removeImage(forKey: key)
+    }
 
     /// Removes an entry from disk. Synchronous.
     public func removeImageFromDisk(forKey key: String) {
@@ -129,7 +137,10 @@ extension ImageCache {
     /// - Parameter completion: called exactly once: on the caller's thread when nothing is removed from disk, else on a
     ///   thread of the cache. Must not block.
     public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
-        if cacheType.includesMemory { memoryCache.removeAll() }
+        if cacheType.includesMemory {
+            marks.withLock { $0.changeAll() }
+            memoryCache.removeAll()
+        }
         guard cacheType.includesDisk else {
             completion?()
             return

@@ -24,10 +24,13 @@ public final class ImageCache: ImageCaching {
         var additionalCachePath: (@Sendable (String) -> String?)?
         /// When the next pass for expired entries is due, on the monotonic clock.
         var nextExpiry: UInt64
+        /// Counts the changes of `config`.
+        var version: UInt64 = 0
     }
 
     let state: Lock<State>
     let backlog = Lock(DiskBacklog())
+    let marks = Lock(WriteMarks())
     let diskQueue: WorkQueue
     let clock: ClockSource
 
@@ -53,25 +56,42 @@ public final class ImageCache: ImageCaching {
 
     init(path: String, config: ImageCacheConfig, clock: ClockSource, calls: FileCalls = .system) {
         self.clock = clock
-        diskCache =
-            config.makeDiskCache?(path, config) ?? DiskCache(path: path, config: config, clock: clock, calls: calls)
+        if let makeDiskCache = config.makeDiskCache {
+            diskCache = makeDiskCache(path, config)
+        } else {
+            diskCache = DiskCache(path: path, config: config, clock: clock, calls: calls, sweeps: false)
+        }
         memoryCache = config.makeMemoryCache?(config) ?? MemoryCache()
         diskQueue = WorkQueue(name: "cache-disk", width: config.maxConcurrentDiskOperations)
         state = Lock(State(config: config, nextExpiry: Self.nextExpiry(after: clock, config)))
         memoryCache.apply(config)
+        // A big directory takes long to walk through: not on the caller's thread.
+        if let disk = diskCache as? DiskCache { diskQueue.submit(priority: .low) { disk.sweepTemporaryFiles() } }
     }
 
-    /// The configuration in use; a change takes effect at once.
+    /// The configuration in use; a change takes effect at once. Two threads that change properties one by one may undo each
+    /// other's changes: set the whole value then.
     public var config: ImageCacheConfig {
         get { state.withLock { $0.config } }
         set {
-            state.withLock { state in
+            var applied = state.withLock { state -> (ImageCacheConfig, UInt64) in
+                if state.config.expiryInterval != newValue.expiryInterval {
+                    state.nextExpiry = Self.nextExpiry(after: clock, newValue)
+                }
                 state.config = newValue
-                state.nextExpiry = min(state.nextExpiry, Self.nextExpiry(after: clock, newValue))
+                state.version += 1
+                return (newValue, state.version)
             }
-            diskCache.apply(newValue)
-            diskQueue.width = newValue.maxConcurrentDiskOperations
-            memoryCache.apply(newValue)
+            // Not with the lock held, because images that are evicted are reported to the user's code. Whoever finds that
+            // another change came in between applies that one once more, so the last one wins everywhere.
+            while true {
+                diskCache.apply(applied.0)
+                diskQueue.width = applied.0.maxConcurrentDiskOperations
+                memoryCache.apply(applied.0)
+                let latest = state.withLock { ($0.config, $0.version) }
+                guard latest.1 != applied.1 else { return }
+                applied = latest
+            }
         }
     }
 

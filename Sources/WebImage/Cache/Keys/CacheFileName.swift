@@ -38,7 +38,10 @@ struct CacheFileName: Sendable, Hashable {
             return false
         }
         let rest = name.dropFirst(digitCount)
-        return rest.isEmpty || (rest.first == UInt8(ascii: ".") && rest.count > 1)
+        guard let first = rest.first else { return true }
+        // What is not text is not of a key, and could not be told by a string.
+        return first == UInt8(ascii: ".") && rest.count > 1
+            && (rest.allSatisfy { $0 < 0x80 } || String(validating: rest, as: UTF8.self) != nil)
     }
 
     private static func isForbidden(_ byte: UInt8) -> Bool {

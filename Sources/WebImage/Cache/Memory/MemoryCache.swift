@@ -56,6 +56,9 @@ public final class MemoryCache: Sendable {
     /// Removes an image, from the weak level too.
     public func removeImage(forKey key: String) { core.remove(MemoryCacheKey(key)) }
 
+    /// Removes an image, from the weak level too, unless another one is there by now.
+    public func removeImage(_ image: Image, forKey key: String) { core.remove(MemoryCacheKey(key), onlyIf: image) }
+
     /// Removes all images, from the weak level too.
     public func removeAll() { core.removeAll(.removed, keepingWeak: false) }
 

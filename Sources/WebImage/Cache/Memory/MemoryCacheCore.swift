@@ -126,10 +126,13 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
         }
     }
 
-    func remove(_ key: MemoryCacheKey) {
+    /// Removes a key; with `value`, only if that is what it stands for.
+    func remove(_ key: MemoryCacheKey, onlyIf value: Value? = nil) {
         write { writers, leftovers in
+            let id = KeyDigest.withBytes(of: key.string) { table.pointee.find(key.digest, $0) }
+            if let value, let id, table.pointee.value(of: id) !== value { return }
             writers.weak.remove(key)
-            guard let id = KeyDigest.withBytes(of: key.string, { table.pointee.find(key.digest, $0) }) else { return }
+            guard let id else { return }
             take(id, .removed, &writers, &leftovers)
         }
     }

@@ -8,10 +8,19 @@ public protocol MemoryCaching: AnyObject, Sendable {
     func setImage(_ image: Image?, forKey key: String, cost: Int?)
     /// Removes an image.
     func removeImage(forKey key: String)
+    /// Removes an image if it is still the one that lies under the key.
+    func removeImage(_ image: Image, forKey key: String)
     /// Removes all images.
     func removeAll()
     /// Takes over limits; called when the cache is made and whenever ``ImageCache/config`` changes.
     func apply(_ config: ImageCacheConfig)
+}
+
+extension MemoryCaching {
+    /// Looks, then removes; a cache that can do both at once should.
+    public func removeImage(_ image: Image, forKey key: String) {
+        if self.image(forKey: key) === image { removeImage(forKey: key) }
+    }
 }
 
 extension MemoryCache: MemoryCaching {

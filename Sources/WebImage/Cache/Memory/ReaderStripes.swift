@@ -82,7 +82,7 @@ struct ReaderStripes: ~Copyable {
     @inline(__always)
     var current: Stripe { Stripe(base: base + Int(webimage_current_processor() & mask) * Self.stride) }
 
-    /// Runs `body` while nobody reads; .
+    /// Runs `body` while nobody reads.
     func withAllLocked<Result>(_ body: () -> Result) -> Result {
         for index in 0...Int(mask) { stripe(index).lock() }
         defer { for index in 0...Int(mask) { stripe(index).unlock() } }

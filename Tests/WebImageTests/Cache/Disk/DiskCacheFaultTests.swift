@@ -9,6 +9,7 @@ import Testing
 private final class Faults: Sendable {
     struct State {
         var open: [Int32] = []
+        var openDirectory: [Int32] = []
         var read: [Int] = []
         var write: [Int] = []
         var close: [Int32] = []
@@ -24,7 +25,12 @@ private final class Faults: Sendable {
         let system = FileCalls.system
         return FileCalls(
             open: { path, flags in
-                let fault = self.state.withLock { $0.open.isEmpty ? 0 : $0.open.removeFirst() }
+                let fault = self.state.withLock { state -> Int32 in
+                    if flags & O_DIRECTORY != 0 {
+                        return state.openDirectory.isEmpty ? 0 : state.openDirectory.removeFirst()
+                    }
+                    return state.open.isEmpty ? 0 : state.open.removeFirst()
+                }
                 let file = fault == 0 ? system.open(path, flags) : -fault
                 if file >= 0 { self.state.withLock { $0.openFiles += 1 } }
                 return file
@@ -179,6 +185,25 @@ private final class Faults: Sendable {
         expectClean(cache)
     }
 
+    @Test func `Where the directory cannot be listed, a pass says so and the limit is kept a little later`() {
+        let cache = make { $0.maxDiskSize = 100_000 }
+        for number in 0..<8 { cache.store(bytes, forKey: "\(number)") }
+        // The sweep, then the scan.
+        faults.set { $0.openDirectory = [EMFILE, EMFILE] }
+        #expect(!cache.removeExpiredData().isComplete)
+        #expect(cache.lastError?.description.contains(String(cString: strerror(EMFILE))) == true)
+        faults.set { $0.openDirectory = [EMFILE] }
+        for number in 8..<20 { cache.store(bytes, forKey: "\(number)") }
+        #expect(faults.state.withLock { $0.openDirectory.isEmpty })
+        var size = 0
+        DirectoryScan(path: cache.path).forEachEntry { _, status in
+            size += status.allocatedSize
+            return true
+        }
+        #expect(size <= 100_000)
+        expectClean(cache)
+    }
+
     @Test func `A deleted directory is made again by the next store`() throws {
         let cache = make()
         cache.store(bytes, forKey: "k")
@@ -260,8 +285,6 @@ private final class Faults: Sendable {
         }
         defer { _ = try? HelperProcess(path: "/bin/umount", ["-l", mount]).wait() }
         let cache = DiskCache(path: mount + "/cache")
-        let clock = ManualClock()
-        _ = clock
         for number in 0..<400 {
             let key = HammerPicture.key(number)
             #expect(cache.store(HammerPicture.bytes(number, version: 1), forKey: key), "\(number)")
@@ -272,8 +295,11 @@ private final class Faults: Sendable {
         #expect(!names(in: cache.path).contains { $0.hasSuffix(".tmp") })
         // More than the whole file system holds.
         let before = cache.statistics.failedStoreCount
+        let count = cache.totalCount
         #expect(!cache.store(Data(repeating: 1, count: 2 << 20), forKey: "big"))
         #expect(cache.statistics.failedStoreCount == before + 1)
+        // Removing everything else would not have helped, so nothing was removed.
+        #expect(cache.totalCount == count)
         #expect(!names(in: cache.path).contains { $0.hasSuffix(".tmp") })
         #expect(cache.store(bytes, forKey: "small"))
     }

@@ -72,4 +72,17 @@ import Testing
         #expect(fileStatus(target.cachePath(forKey: HammerPicture.key(3))).st_mtim.seconds == clock.wallTime)
         #expect(!exists(old))
     }
+
+    @Test(arguments: [false, true]) func `A directory can be moved into itself`(exists: Bool) {
+        let cache = DiskCache.make(directory)
+        for number in 0..<5 { cache.store(Data([1]), forKey: "\(number)") }
+        let inner = cache.path + "/default"
+        let destination = DiskCache(path: exists ? inner : directory.path("other"))
+        if exists { destination.store(Data([2]), forKey: "0") }
+        DiskCache.moveDirectory(from: cache.path, to: inner)
+        let moved = DiskCache(path: inner)
+        #expect(Set(moved.entries().map(\.key)) == Set((0..<5).map { "\($0)" }))
+        #expect(moved.data(forKey: "0") == Data([exists ? 2 : 1]))
+        #expect(cache.totalCount == 0)
+    }
 }

@@ -23,6 +23,9 @@ private final class BacklogBox {
     func requestClear(completion: DiskBacklog.Completion?) -> Bool { backlog.requestClear(completion: completion) }
     func beginClear() -> Bool { backlog.beginClear() }
     func whenIdle(_ completion: @escaping DiskBacklog.Completion) -> Bool { backlog.whenIdle(completion) }
+    func whenFree(_ key: String, _ body: @escaping DiskBacklog.Completion) -> Bool { backlog.whenFree(key, body) }
+    func takeBlocked() -> [DiskBacklog.Completion] { backlog.takeBlocked() }
+    var orderCount: Int { backlog.orderCount }
     var isIdle: Bool { backlog.isIdle }
     var waitingCost: Int { backlog.waitingCost }
     var droppedCount: Int { backlog.droppedCount }
@@ -156,6 +159,55 @@ private final class BacklogBox {
         #expect(backlog.droppedCount == 0)
         _ = backlog.begin("k")
         #expect(backlog.waitingCost == 0)
+    }
+
+    @Test func `The list by age does not grow with what is over`() {
+        let backlog = BacklogBox()
+        _ = backlog.submit(write("stays"), forKey: "first", completion: nil)
+        for number in 0..<5000 {
+            _ = backlog.submit(write("a"), forKey: "\(number)", completion: nil)
+            _ = backlog.submit(write("b"), forKey: "\(number)", completion: nil)
+            _ = backlog.begin("\(number)")
+            _ = finish(backlog, "\(number)")
+            _ = backlog.submit(write("again"), forKey: "hot", completion: nil)
+            #expect(backlog.orderCount < 100)
+        }
+        // What still waits has kept its place.
+        _ = backlog.submit(write("0123456789"), forKey: "new", costLimit: 15, completion: nil)
+        #expect(pending(backlog, "first") == "absent")
+        #expect(pending(backlog, "hot") == "again")
+    }
+
+    @Test func `Keys that look the same but differ in their bytes do not get into each other's way`() {
+        let backlog = BacklogBox()
+        let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+        #expect(backlog.submit(write("1"), forKey: composed, completion: nil))
+        #expect(backlog.submit(write("2"), forKey: decomposed, completion: nil))
+        #expect(pending(backlog, composed) == "1")
+        #expect(pending(backlog, decomposed) == "2")
+    }
+
+    @Test func `Who waits for a key is told when something has ended, or that it can begin`() {
+        let backlog = BacklogBox()
+        _ = backlog.submit(write("a"), forKey: "k", completion: nil)
+        #expect(!backlog.whenFree("k", log.entry("never")))
+        _ = backlog.begin("k")
+        _ = backlog.submit(write("b"), forKey: "k", completion: nil)
+        #expect(backlog.whenFree("k", log.entry("k")))
+        _ = finish(backlog, "k")
+        for completion in backlog.takeBlocked() { completion() }
+        #expect(log.all == ["k"])
+        #expect(backlog.takeBlocked().isEmpty)
+        _ = backlog.requestClear(completion: nil)
+        // The clear can begin.
+        #expect(!backlog.whenFree("k", log.entry("never")))
+        _ = backlog.beginClear()
+        _ = backlog.submit(write("c"), forKey: "k", completion: nil)
+        #expect(backlog.whenFree("k", log.entry("after the clear")))
+        _ = backlog.finishClear()
+        for completion in backlog.takeBlocked() { completion() }
+        #expect(log.all == ["k", "after the clear"])
+        #expect(!backlog.whenFree("k", log.entry("never")))
     }
 
     @Test func `Without replacing, a write given up leaves the entry as it is`() {

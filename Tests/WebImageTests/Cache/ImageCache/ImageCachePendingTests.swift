@@ -155,6 +155,50 @@ import Testing
         #expect(cache.diskCache.verify() == [])
     }
 
+    @Test func `A synchronous form on the cache's only thread gets past a clear that waits for another thread`() {
+        for round in 0..<20 {
+            let cache = make { $0.maxConcurrentDiskOperations = 1 }
+            let gate = Latch()
+            coder.hold(gate)
+            cache.store(
+                FakeCoder.image(),
+                data: nil,
+                forKey: "encoded",
+                to: .disk,
+                encodeOptions: ImageEncodeOptions(),
+                coder: coder,
+                completion: nil
+            )
+            while coder.encodeCount <= round { sched_yield() }
+            cache.clear(.disk, completion: nil)
+            let done = Latch()
+            cache.diskQueue.submit {
+                cache.storeDataToDisk(Data([1]), forKey: "b")
+                done.open()
+            }
+            while cache.diskEntry(forKey: "b") == nil { sched_yield() }
+            gate.open()
+            guard done.wait(seconds: 10) else {
+                #expect(Bool(false), "the clear waits for the thread that waits for the clear")
+                return
+            }
+            #expect(cache.prepareForExit(within: 20))
+            #expect(cache.diskCache.entries().map(\.key) == ["b"])
+        }
+    }
+
+    @Test func `Keys that look the same but differ in their bytes keep their own bytes`() {
+        let cache = make()
+        let gate = hold(cache)
+        store(Data([1]), "caf\u{e9}", in: cache)
+        store(Data([2]), "cafe\u{301}", in: cache)
+        #expect(cache.diskEntry(forKey: "caf\u{e9}")?.data == Data([1]))
+        gate.open()
+        #expect(cache.prepareForExit(within: 20))
+        #expect(cache.diskCache.data(forKey: "caf\u{e9}") == Data([1]))
+        #expect(cache.diskCache.data(forKey: "cafe\u{301}") == Data([2]))
+    }
+
     @Test func `The backlog is bounded; what is given up completes and is a miss`() async {
         let cache = make { $0.maxPendingWriteBytes = 100_000 }
         cache.storeDataToDisk(data, forKey: "0")

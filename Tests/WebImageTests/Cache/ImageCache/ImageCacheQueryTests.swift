@@ -266,4 +266,30 @@ import Testing
         #expect(cache.imageFromDisk(forKey: key, context: context()) != nil)
         #expect(coder.decodeCount == 2)
     }
+
+    @Test(arguments: ["store", "store data", "remove", "clear"])
+    func `An image read before a change does not get into memory after it`(change: String) {
+        cache.storeDataToDisk(data, forKey: key)
+        let gate = Latch()
+        coder.hold(gate)
+        let result = Lock<ImageCacheResult?>(nil)
+        let done = Latch()
+        cache.queryImage(forKey: key, context: context()) { value in
+            result.withLock { $0 = value }
+            done.open()
+        }
+        while coder.decodeCount == 0 { sched_yield() }
+        let newer = FakeCoder.image()
+        let options = ImageEncodeOptions()
+        switch change {
+        case "store": cache.store(newer, data: data, forKey: key, to: .all, encodeOptions: options, completion: nil)
+        case "store data": cache.store(nil, data: data, forKey: key, to: .disk, encodeOptions: options, completion: nil)
+        case "remove": cache.removeImage(forKey: key, from: .all, completion: nil)
+        default: cache.clear(.all, completion: nil)
+        }
+        gate.open()
+        #expect(done.wait(seconds: 20))
+        #expect(result.withLock { $0?.image } != nil)
+        #expect(cache.memoryImage(forKey: key) === (change == "store" ? newer : nil))
+    }
 }

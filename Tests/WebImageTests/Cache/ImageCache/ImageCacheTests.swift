@@ -184,6 +184,60 @@ func countDown(_ counter: Lock<Int>) -> Bool {
         #expect(cache.diskEntry(forKey: key)?.data == Data([1]))
     }
 
+    @Test func `Passes that are switched off do not come any more`() {
+        let cache = make { $0.expiryInterval = 100 }
+        cache.config.expiryInterval = 0
+        #expect(cache.state.withLock { $0.nextExpiry } == .max)
+        cache.config.expiryInterval = 50
+        let due = cache.state.withLock { $0.nextExpiry }
+        clock.advance(10)
+        // Another property does not put the pass off.
+        cache.config.maxDiskAge = 1
+        #expect(cache.state.withLock { $0.nextExpiry } == due)
+    }
+
+    @Test func `Of changes made at once one wins in every part`() {
+        let cache = make()
+        let done = (0..<2).map { _ in Latch() }
+        for thread in 0..<2 {
+            startThread {
+                var config = ImageCacheConfig()
+                for round in 0..<3000 {
+                    config.maxMemoryCount = 1 + round * 2 + thread
+                    config.maxDiskSize = config.maxMemoryCount
+                    cache.config = config
+                }
+                done[thread].open()
+            }
+        }
+        for latch in done { latch.wait() }
+        #expect(cache.diskCache.config == cache.config)
+        #expect(cache.memoryCache.maxMemoryCount == cache.config.maxMemoryCount)
+    }
+
+    @Test func `Making a cache does not walk through its directory on the caller's thread`() async {
+        let cache = make()
+        cache.storeDataToDisk(data, forKey: key)
+        let leftover = cache.diskCachePath + "/" + EntryWriter.temporaryName()
+        writeBytes([1], leftover)
+        setTimes(leftover, clock.wallTime - 10_000)
+        let own = pthread_self()
+        let walks = Lock<(here: Int, elsewhere: Int)>((0, 0))
+        var calls = FileCalls.system
+        calls.open = { path, flags in
+            if flags & O_DIRECTORY != 0 {
+                let isHere = pthread_equal(own, pthread_self()) != 0
+                walks.withLock { if isHere { $0.here += 1 } else { $0.elsewhere += 1 } }
+            }
+            return FileCalls.system.open(path, flags)
+        }
+        let again = ImageCache(path: cache.diskCachePath, config: ImageCacheConfig(), clock: clock.source, calls: calls)
+        #expect(walks.withLock { $0.here } == 0)
+        while exists(leftover) { await Task.yield() }
+        #expect(await again.diskData(forKey: key) == data)
+        #expect(walks.withLock { $0.elsewhere } == 1)
+    }
+
     @Test func `Sizes count what is on disk`() async {
         let cache = make()
         #expect(await cache.calculateSize() == (0, 0))
