@@ -48,7 +48,9 @@ def draw(rows):
             y += BAR + GAP
         parts.append(f'<line class="axis" x1="{LABEL}" x2="{LABEL}" y1="{top - 3}" y2="{y - GAP + 3}"/>')
         y += SPACE
-    height = y - SPACE + 6
+    parts.append(f'<text class="quiet" x="0" y="{y + 8}">(×): WebImage\'s figure as a multiple of this one, by runs in turns'
+                 '</text>')
+    height = y + 18
     title = "WebImage beside its peers"
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
             f'role="img" aria-label="{title}">\n  <title>{title}</title>\n  <style>{STYLE}  </style>\n  '

@@ -26,9 +26,16 @@ def call(command, **arguments):
     return done.stdout
 
 
+class Report(dict):
+    """What a program reported, by name."""
+
+    def __missing__(self, name):
+        sys.exit(f"a program did not report '{name}'; it reported {', '.join(self) or 'nothing'}")
+
+
 def parse(text):
     """The lines `name<TAB>value<TAB>unit` of a report."""
-    values = {}
+    values = Report()
     for line in text.splitlines():
         parts = line.split("\t")
         if len(parts) >= 2:
@@ -46,6 +53,7 @@ class Workshop:
         atexit.register(shutil.rmtree, self.scratch, ignore_errors=True)
         self.materials = self.place / "materials"
         self.folders = {}
+        self.load_before = os.getloadavg()[0]  # what else the machine did
         self.swift = None
         self.webimage = None
 
@@ -54,7 +62,8 @@ class Workshop:
     def build(self):
         print("Building the library's programs and the C peers (release) …", flush=True)
         for package, product in ((PROJECT, ["--product", "webimage"]), (BENCHMARKS, [])):
-            command = ["swift", "build", "-c", "release", "--package-path", package]
+            # A cached build plan would not see files that are new in the library.
+            command = ["swift", "build", "-c", "release", "--disable-build-manifest-caching", "--package-path", package]
             call(command + product)
             binaries = pathlib.Path(call(command + ["--show-bin-path"]).strip())
             if package == PROJECT:

@@ -56,6 +56,7 @@ import WebImage
         print("memory-miss-\(label)", median(missed), "ns", separator: "\t")
         report("memory-hit-2-threads", label, one, two)
         report("memory-hit-2-threads-same-images", label, one, same)
+        print("memory-hit-allocations-\(label)", allocations(cache, copies, order), "per hit", separator: "\t")
         insertions(label, size, image)
     }
 
