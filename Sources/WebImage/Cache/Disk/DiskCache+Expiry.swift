@@ -212,7 +212,9 @@ extension DiskCache {
     private func freeSpace() -> Int {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return 0 }
-        return Int(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+        return Int(
+            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
+        )
     }
 }
 
