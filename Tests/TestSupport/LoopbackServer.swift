@@ -105,7 +105,7 @@ public final class LoopbackServer: Sendable {
     @discardableResult
     public func wait(until condition: @escaping @Sendable (_ requests: Int, _ open: Int) -> Bool) async -> Bool {
         let state = state
-        return await withUnsafeContinuation { continuation in
+        return await withCheckedContinuation { continuation in
             startThread {
                 let result = state.wait { condition($0.requests.count, $0.connections.count) ? true : nil }
                 continuation.resume(returning: result ?? false)

@@ -116,7 +116,7 @@ public final class Gate: Sendable {
     /// Suspends until `count` threads wait at the door; false after 30 seconds.
     @discardableResult
     public func arrivals(_ count: Int = 1) async -> Bool {
-        await withUnsafeContinuation { continuation in
+        await withCheckedContinuation { continuation in
             startThread { continuation.resume(returning: self.waitForArrivals(count)) }
         }
     }

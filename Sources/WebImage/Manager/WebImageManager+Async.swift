@@ -29,7 +29,7 @@ extension WebImageManager {
         let loading = context
         let slot = OperationSlot()
         let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
+            await withCheckedContinuation { continuation in
                 let operation = loadImage(with: url, options: options, context: loading, progress: progress) {
                     continuation.resume(returning: $0)
                 }

@@ -17,7 +17,7 @@ extension WebImageManager {
         let pipeline = pipeline
         let request = DataRequest()
         let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
+            await withCheckedContinuation { continuation in
                 let late = request.begin(continuation) { end in
                     pipeline.subscribe(to: work, priority: options.loadPriority, completion: end)
                 }

@@ -4,7 +4,7 @@ func awaitOperation<Value: Sendable>(
 ) async throws(WebImageError) -> Value {
     let relay = CancellationRelay()
     let result: Result<Value, WebImageError> = await withTaskCancellationHandler {
-        await withUnsafeContinuation { continuation in
+        await withCheckedContinuation { continuation in
             relay.attach(start { continuation.resume(returning: $0) })
         }
     } onCancel: {

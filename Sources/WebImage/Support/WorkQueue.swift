@@ -39,7 +39,7 @@ final class WorkQueue: Sendable {
         priority: LoadPriority = .normal,
         _ body: @escaping @Sendable () throws(WebImageError) -> Value
     ) async throws(WebImageError) -> Value {
-        let result: Result<Value, WebImageError> = await withUnsafeContinuation { continuation in
+        let result: Result<Value, WebImageError> = await withCheckedContinuation { continuation in
             submit(priority: priority) {
                 let result: Result<Value, WebImageError>
                 do throws(WebImageError) { result = .success(try body()) } catch { result = .failure(error) }

@@ -40,7 +40,7 @@ extension ImageCache {
 
     /// Returns when nothing waits to be written any more.
     public func flush() async {
-        await withUnsafeContinuation { continuation in
+        await withCheckedContinuation { continuation in
             let isBusy = backlog.withLock { $0.whenIdle { continuation.resume() } }
             if !isBusy { continuation.resume() }
         }
@@ -76,7 +76,7 @@ extension ImageCache {
     public var droppedWriteCount: Int { backlog.withLock { $0.droppedCount } }
 
     private func onDiskQueue<Value: Sendable>(_ body: @escaping @Sendable (ImageCache) -> Value) async -> Value {
-        await withUnsafeContinuation { continuation in
+        await withCheckedContinuation { continuation in
             diskQueue.submit { continuation.resume(returning: body(self)) }
         }
     }

@@ -82,7 +82,7 @@ extension ImageCache {
         // Without this a synchronous query would block a cooperative thread, which the caller cannot have meant.
         let options = options.subtracting(.queryDiskDataSync)
         return await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
+            await withCheckedContinuation { continuation in
                 let token = queryImage(forKey: key, options: options, context: context, cacheType: cacheType) {
                     continuation.resume(returning: $0)
                 }
@@ -174,7 +174,7 @@ extension ImageCache {
 
     /// The encoded bytes on disk.
     public func diskData(forKey key: String) async -> Data? {
-        await withUnsafeContinuation { continuation in
+        await withCheckedContinuation { continuation in
             queryDisk(forKey: key, priority: .normal) { continuation.resume(returning: $0?.data) }
         }
     }
@@ -197,7 +197,7 @@ extension ImageCache {
 
     /// Which level has the key; the first of memory and disk that does.
     public func containsImage(forKey key: String, in cacheType: ImageCacheType = .all) async -> ImageCacheType {
-        await withUnsafeContinuation { continuation in
+        await withCheckedContinuation { continuation in
             containsImage(forKey: key, in: cacheType) { continuation.resume(returning: $0) }
         }
     }

@@ -69,7 +69,7 @@ extension ImageCache {
         encodeOptions: ImageEncodeOptions = ImageEncodeOptions(),
         coder: any ImageCoder = ImageCodersManager.shared
     ) async {
-        await withUnsafeContinuation { continuation in
+        await withCheckedContinuation { continuation in
             store(
                 image,
                 data: data,
@@ -115,7 +115,7 @@ extension ImageCache {
 
     /// Removes an entry, and returns when it is gone.
     public func removeImage(forKey key: String, from cacheType: ImageCacheType = .all) async {
-        await withUnsafeContinuation { continuation in
+        await withCheckedContinuation { continuation in
             removeImage(forKey: key, from: cacheType) { continuation.resume() }
         }
     }
@@ -150,6 +150,6 @@ extension ImageCache {
 
     /// Removes everything, and returns when it is gone.
     public func clear(_ cacheType: ImageCacheType = .all) async {
-        await withUnsafeContinuation { continuation in clear(cacheType) { continuation.resume() } }
+        await withCheckedContinuation { continuation in clear(cacheType) { continuation.resume() } }
     }
 }
