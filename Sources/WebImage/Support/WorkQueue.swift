@@ -107,11 +107,9 @@ private final class WorkQueueCore: @unchecked Sendable {
     func enqueue(priority: LoadPriority, body: @escaping @Sendable () -> Void) -> UInt64 {
         let (id, needsThread) = withState { state -> (UInt64, Bool) in
             let id = state.jobs.insert(body, priority: priority)
-            if state.idle > 0 {
-                pthread_cond_signal(condition)
-                return (id, false)
-            }
-            guard state.threads < state.width else { return (id, false) }
+            if state.idle > 0 { pthread_cond_signal(condition) }
+            // Sleeping threads count only once: one that has been woken for an earlier job is still among them.
+            guard state.jobs.count > state.idle, state.threads < state.width else { return (id, false) }
             state.threads += 1
             return (id, true)
         }
