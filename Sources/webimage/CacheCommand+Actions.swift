@@ -25,13 +25,13 @@ extension CacheCommand {
         stats.oldest = oldest.map { JSONLine.time($0.timeIntervalSince1970) }
         stats.newest = newest.map { JSONLine.time($0.timeIntervalSince1970) }
         if json {
-            Terminal.write(JSONLine.text(stats))
+            Terminal.print(JSONLine.text(stats))
         } else {
             let bytes = ByteCount.describe(Int64(stats.bytes))
             let space = ByteCount.describe(Int64(stats.allocated))
-            Terminal.write("\(stats.path)\n\(stats.entries) entries, \(bytes) of pictures, \(space) on disk\n")
+            Terminal.print("\(stats.path)\n\(stats.entries) entries, \(bytes) of pictures, \(space) on disk\n")
             if let first = stats.oldest, let last = stats.newest {
-                Terminal.write("last used between \(first) and \(last)\n")
+                Terminal.print("last used between \(first) and \(last)\n")
             }
         }
         return ExitStatus.success
@@ -49,7 +49,7 @@ extension CacheCommand {
     static func list(_ cache: DiskCache, json: Bool) -> Int32 {
         cache.forEachEntry { entry in
             if json {
-                Terminal.write(
+                Terminal.print(
                     JSONLine.text(
                         Entry(
                             key: entry.key,
@@ -62,7 +62,7 @@ extension CacheCommand {
                     )
                 )
             } else {
-                Terminal.write(
+                Terminal.print(
                     "\(JSONLine.time(entry.accessed.timeIntervalSince1970))  "
                         + "\(ByteCount.describe(Int64(entry.byteCount)))  \(entry.key)\n"
                 )
@@ -80,7 +80,7 @@ extension CacheCommand {
     /// Prints the directory, or the files of sources; a source that is not in the cache fails.
     static func path(_ cache: DiskCache, _ words: [String], json: Bool) throws -> Int32 {
         guard !words.isEmpty else {
-            Terminal.write(
+            Terminal.print(
                 json ? JSONLine.text(["path": cache.path]) : cache.path + "\n"
             )
             return ExitStatus.success
@@ -90,9 +90,9 @@ extension CacheCommand {
             let key = try key(of: word)
             let path = cache.cachePath(forKey: key)
             let exists = cache.containsData(forKey: key)
-            if json { Terminal.write(JSONLine.text(PathLine(source: word, path: path, exists: exists))) }
+            if json { Terminal.print(JSONLine.text(PathLine(source: word, path: path, exists: exists))) }
             if exists {
-                if !json { Terminal.write(path + "\n") }
+                if !json { Terminal.print(path + "\n") }
             } else {
                 if !json { Terminal.printError("\(word): not in the cache") }
                 status = ExitStatus.failure
@@ -163,12 +163,12 @@ extension CacheCommand {
                 text: "\(entry.path): \(entry.reason)\(entry.isRemoved ? " (removed)" : "")"
             )
         }
-        if !json { Terminal.write("\(cache.totalCount) entries checked, \(damaged.count) damaged\n") }
+        if !json { Terminal.print("\(cache.totalCount) entries checked, \(damaged.count) damaged\n") }
         return damaged.allSatisfy(\.isRemoved) ? ExitStatus.success : ExitStatus.failure
     }
 
     private static func report(_ value: some Encodable, json: Bool, text: String) {
-        Terminal.write(json ? JSONLine.text(value) : text + "\n")
+        Terminal.print(json ? JSONLine.text(value) : text + "\n")
     }
 
     /// The key of a source; a word that is no URL is a key as it is.

@@ -1,4 +1,3 @@
-import Dispatch
 import FoundationEssentials
 import WebImage
 
@@ -31,6 +30,10 @@ enum CacheCommand: Command {
         if ["stats", "list", "trim", "clear", "verify"].contains(action), !rest.isEmpty {
             throw UsageError("\(action) takes no sources")
         }
+        for (name, owner) in [("--max-age", "trim"), ("--max-size", "trim"), ("--remove", "verify")]
+        where arguments.has(name) && action != owner {
+            throw UsageError("\(name) is for \(owner), not for \(action)")
+        }
         let run: @Sendable () throws -> Int32
         switch action {
         case "stats": run = { stats(common.makeDiskCache(), json: common.json) }
@@ -54,8 +57,6 @@ enum CacheCommand: Command {
             run = { verify(common.makeDiskCache(), removes: removes, json: common.json) }
         default: throw UsageError("there is no 'cache \(action)'")
         }
-        return try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result { try run() }) }
-        }
+        return try await blocking(run)
     }
 }

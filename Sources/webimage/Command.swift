@@ -32,13 +32,13 @@ enum Program {
         switch first {
         case "--help", "-h", "help":
             if words.count > 1, let command = commands.first(where: { $0.name == words[1] }) {
-                Terminal.write(help(for: command))
+                Terminal.print(help(for: command))
             } else {
-                Terminal.write(help)
+                Terminal.print(help)
             }
             return ExitStatus.success
         case "--version":
-            Terminal.write("webimage \(version)\n")
+            Terminal.print("webimage \(version)\n")
             return ExitStatus.success
         default:
             break
@@ -53,7 +53,7 @@ enum Program {
     private static func run(_ command: any Command.Type, _ words: [String]) async -> Int32 {
         let own = words.prefix { $0 != "--" }
         if own.contains("--help") || own.contains("-h") {
-            Terminal.write(help(for: command))
+            Terminal.print(help(for: command))
             return ExitStatus.success
         }
         do {

@@ -26,13 +26,14 @@ enum GetCommand: Command {
         let image = try ImageArguments(arguments)
         let output = try OutputArguments(arguments)
         guard !arguments.positional.isEmpty else { throw UsageError("no source is named") }
-        let sources = try arguments.positional.map { try Source($0) }
-        let files = try OutputFiles(output.output, sourceCount: sources.count)
+        let (sources, files, session) = try await blocking {
+            let sources = try arguments.positional.map { try Source($0) }
+            return (sources, try OutputFiles(output.output, sources: sources), Session(common))
+        }
         if case .standardOutput = files.target, common.json {
             throw UsageError("--json and -o - both want standard output")
         }
         try checkExtension(files.target, output)
-        let session = Session(common)
         let display = ProgressDisplay(total: sources.count, isEnabled: !common.isQuiet)
         let failures = await Loading.forEach(sources, width: common.maxConcurrent) { id, source in
             let start = ContinuousClock.now
@@ -45,25 +46,31 @@ enum GetCommand: Command {
                 let result = try outcome.result.get()
                 let written = try await write(result, source, image, output, files)
                 display.finish(id, failed: false)
-                tell(result, source, written, Loading.milliseconds(since: start), files, common, display)
+                await tell(result, source, written, Loading.milliseconds(since: start), files, common, display)
                 return true
             } catch let error as WebImageError {
                 display.finish(id, failed: true)
-                Loading.report(error, source, json: common.json, display)
+                await Loading.report(error, source, json: common.json, display)
             } catch {
                 display.finish(id, failed: true)
                 let message = (error as? OutputError)?.message ?? "\(error)"
-                Loading.report(WebImageError(.fileAccessFailed, message), source, json: common.json, display)
+                await Loading.report(WebImageError(.fileAccessFailed, message), source, json: common.json, display)
             }
             return false
         }
-        display.close()
+        await display.close()
         await session.close()
         return failures == 0 ? ExitStatus.success : ExitStatus.failure
     }
 
     /// An output file whose extension names a format that cannot be written is a mistake of the command line.
     private static func checkExtension(_ target: OutputFiles.Target, _ output: OutputArguments) throws {
+        if output.options.isLossless {
+            let named: ImageFormat? =
+                if case .file(let path) = target { OutputArguments.format(named: Source.fileExtension(of: path)) } else
+                { nil }
+            guard output.format ?? named != .jpeg else { throw UsageError("JPEG cannot be written with --lossless") }
+        }
         guard case .file(let path) = target, output.format == nil else { return }
         let fileExtension = Source.fileExtension(of: path)
         guard !fileExtension.isEmpty, OutputArguments.format(named: fileExtension) == nil,
@@ -114,6 +121,7 @@ enum GetCommand: Command {
             return format
         }
         let own = result.data.map { ImageFormat(detecting: $0) } ?? result.image.format
+        if output.options.isLossless { return own == .png ? .png : .webp }
         if result.data != nil || ImageCodersManager.shared.canEncode(to: own) { return own }
         return result.image.hasAlpha ? .png : .jpeg
     }
@@ -126,7 +134,7 @@ enum GetCommand: Command {
         _ files: OutputFiles,
         _ common: CommonOptions,
         _ display: ProgressDisplay
-    ) {
+    ) async {
         if common.json {
             let line = Line(
                 source: source.text,
@@ -140,14 +148,14 @@ enum GetCommand: Command {
                 elapsedMs: elapsed,
                 output: written.path
             )
-            display.print(JSONLine.text(line), to: 1)
+            await display.print(JSONLine.text(line), to: 1)
         } else if !common.isQuiet, case .standardOutput = files.target {
             return
         } else if !common.isQuiet {
             let size = "\(result.image.pixelWidth)x\(result.image.pixelHeight)"
             let bytes = ByteCount.describe(Int64(written.bytes))
             let origin = result.cacheType == .none ? (source.isRemote ? "network" : "file") : result.cacheType.word
-            display.print("\(written.path)  \(size) \(written.format) \(bytes)  (\(origin))\n", to: 1)
+            await display.print("\(written.path)  \(size) \(written.format) \(bytes)  (\(origin))\n", to: 1)
         }
     }
 }

@@ -48,8 +48,9 @@ enum IdentifyCommand: Command {
     static func run(_ arguments: ParsedArguments) async throws -> Int32 {
         let common = try CommonOptions(arguments)
         guard !arguments.positional.isEmpty else { throw UsageError("no source is named") }
-        let sources = try arguments.positional.map { try Source($0) }
-        let session = Session(common)
+        let (sources, session) = try await blocking {
+            (try arguments.positional.map { try Source($0) }, Session(common))
+        }
         let display = ProgressDisplay(total: sources.count, isEnabled: !common.isQuiet)
         let failures = await Loading.forEach(sources, width: common.maxConcurrent) { id, source in
             do throws(WebImageError) {
@@ -60,15 +61,15 @@ enum IdentifyCommand: Command {
                 )
                 let line = try await describe(data, source)
                 display.finish(id, failed: false)
-                display.print(common.json ? JSONLine.text(line) : text(line), to: 1)
+                await display.print(common.json ? JSONLine.text(line) : text(line, source), to: 1)
                 return true
             } catch {
                 display.finish(id, failed: true)
-                Loading.report(error, source, json: common.json, display)
+                await Loading.report(error, source, json: common.json, display)
                 return false
             }
         }
-        display.close()
+        await display.close()
         return failures == 0 ? ExitStatus.success : ExitStatus.failure
     }
 
@@ -96,8 +97,8 @@ enum IdentifyCommand: Command {
         )
     }
 
-    private static func text(_ line: Line) -> String {
-        var parts = ["\(line.source): \(line.format) \(line.width)x\(line.height)"]
+    private static func text(_ line: Line, _ source: Source) -> String {
+        var parts = ["\(source.shortText): \(line.format) \(line.width)x\(line.height)"]
         if line.frames > 1 {
             let seconds = (line.durations.reduce(0, +) * 100).rounded() / 100
             parts.append(
@@ -106,7 +107,7 @@ enum IdentifyCommand: Command {
         }
         if line.orientation != 1 { parts.append("orientation \(line.orientation)") }
         if line.alpha { parts.append("alpha") }
-        if let profile = line.colorProfile { parts.append("profile '\(profile)'") }
+        if let profile = line.colorProfile { parts.append("profile '\(Terminal.plain(profile))'") }
         parts.append(ByteCount.describe(Int64(line.bytes)))
         return parts.joined(separator: ", ") + "\n"
     }

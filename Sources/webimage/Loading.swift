@@ -77,15 +77,15 @@ enum Loading {
         pass: Int? = nil,
         json: Bool,
         _ display: ProgressDisplay
-    ) {
+    ) async {
         if json {
             let details = JSONLine.Failure.Details(code: error.code.rawValue, message: error.plainMessage)
-            display.print(
+            await display.print(
                 JSONLine.text(JSONLine.Failure(source: source.text, error: details, pass: pass)),
                 to: 1
             )
         } else {
-            display.print("webimage: \(source.text): \(error.plainMessage)\n", to: 2)
+            await display.print("webimage: \(source.shortText): \(Terminal.plain(error.plainMessage))\n", to: 2)
         }
     }
 }

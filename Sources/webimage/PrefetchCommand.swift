@@ -37,17 +37,19 @@ enum PrefetchCommand: Command {
         guard common.usesCache else { throw UsageError("there is nothing to prefetch into with --no-cache") }
         let image = try ImageArguments(arguments)
         let passes = try arguments.integer("--repeat", in: 1...1000) ?? 1
-        var sources: [Source] = []
-        for word in arguments.positional.isEmpty ? ["-"] : arguments.positional {
-            sources += Source.isURL(word) ? [try Source(word)] : try SourceList.read(word)
+        let words = arguments.positional.isEmpty ? ["-"] : arguments.positional
+        let (sources, session) = try await blocking {
+            let sources = try words.flatMap { Source.isURL($0) ? [try Source($0)] : try SourceList.read($0) }
+            return (sources, Session(common))
         }
-        let session = Session(common)
         var failures = 0
         for pass in 1...passes {
             let start = ContinuousClock.now
             let totals = await run(sources, pass: pass, session: session, image: image)
             failures += totals.failed
-            if !common.json, !common.isQuiet { summarise(totals, pass, passes, Loading.milliseconds(since: start)) }
+            if !common.json, !common.isQuiet {
+                try await summarise(totals, pass, passes, Loading.milliseconds(since: start))
+            }
         }
         await session.close()
         return failures == 0 ? ExitStatus.success : ExitStatus.failure
@@ -65,16 +67,16 @@ enum PrefetchCommand: Command {
             case .success(let result):
                 display.finish(id, failed: false)
                 await counter.count(result)
-                if common.json { display.print(JSONLine.text(line(outcome, result, pass)), to: 1) }
+                if common.json { await display.print(JSONLine.text(line(outcome, result, pass)), to: 1) }
                 return true
             case .failure(let error):
                 display.finish(id, failed: true)
                 await counter.countFailure()
-                Loading.report(error, source, pass: pass, json: common.json, display)
+                await Loading.report(error, source, pass: pass, json: common.json, display)
                 return false
             }
         }
-        display.close()
+        await display.close()
         return await counter.totals
     }
 
@@ -108,13 +110,14 @@ enum PrefetchCommand: Command {
         )
     }
 
-    private static func summarise(_ totals: Totals, _ pass: Int, _ passes: Int, _ milliseconds: Double) {
+    private static func summarise(_ totals: Totals, _ pass: Int, _ passes: Int, _ milliseconds: Double) async throws {
         let number = passes > 1 ? "pass \(pass): " : ""
         let loaded = totals.network + totals.disk + totals.memory
         var text = "\(number)\(loaded) pictures in \((milliseconds / 10).rounded() / 100) s: "
         text += "\(totals.network) loaded (\(ByteCount.describe(totals.bytes))), \(totals.disk) from disk, "
         text += "\(totals.memory) from memory"
         if totals.failed > 0 { text += ", \(totals.failed) failed" }
-        Terminal.write(text + "\n")
+        let line = text + "\n"
+        try await blocking { Terminal.print(line) }
     }
 }

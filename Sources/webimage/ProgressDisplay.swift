@@ -48,18 +48,27 @@ final class ProgressDisplay: @unchecked Sendable {
         }
     }
 
-    /// Writes lines to a stream with the bars out of the way.
-    func print(_ text: String, to descriptor: Int32) {
-        queue.sync {
-            erase()
-            Terminal.write(text, to: descriptor)
-            if isEnabled, finished < total { draw(force: true) }
+    /// Writes lines to a stream with the bars out of the way, and returns when they are written: who writes faster than
+    /// the other end of a pipe reads must wait, but not on a thread of Swift's.
+    func print(_ text: String, to descriptor: Int32) async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                erase()
+                Terminal.print(text, to: descriptor)
+                if isEnabled, finished < total { draw(force: true) }
+                continuation.resume()
+            }
         }
     }
 
     /// Takes the bars away.
-    func close() {
-        queue.sync { erase() }
+    func close() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                erase()
+                continuation.resume()
+            }
+        }
     }
 
     private func erase() {

@@ -19,8 +19,23 @@ struct Source: Sendable {
         }
     }
 
+    /// Whether a word is meant as a URL: it starts with a scheme that loads, or with any and "://".
     static func isURL(_ text: String) -> Bool {
-        ["http://", "https://", "file:", "data:"].contains { text.lowercased().hasPrefix($0) }
+        let start = text.prefix(64).lowercased()
+        if start.hasPrefix("file:") || start.hasPrefix("data:") { return true }
+        guard let colon = start.firstIndex(of: ":"), start[colon...].hasPrefix("://") else { return false }
+        return start[..<colon].first?.isLetter ?? false
+            && start[..<colon].allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+    }
+
+    /// Whether it is a file of this machine.
+    var isFile: Bool { url.scheme?.lowercased() == "file" }
+
+    /// The text for messages: on one line, without what would steer a terminal, and a data URL only as far as it tells
+    /// something.
+    var shortText: String {
+        let start = url.scheme?.lowercased() == "data" && text.utf8.count > 60 ? text.prefix(60) + "…" : text[...]
+        return Terminal.plain(String(start))
     }
 
     /// Whether the caches on disk take part: what lies on this machine already is read where it lies.
@@ -60,6 +75,7 @@ enum SourceList {
             if count == 0 { break }
             bytes += buffer[..<count]
         }
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
         return try String(decoding: bytes, as: UTF8.self)
             .split(whereSeparator: \.isNewline)
             .map { $0.drop(while: \.isWhitespace) }

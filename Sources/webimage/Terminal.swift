@@ -1,9 +1,24 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// Writing to the standard streams.
 enum Terminal {
-    /// Writes all of `text` to a stream; errors are ignored, a closed pipe ends the program by its signal.
+    private static let outputError = Atomic<Int32>(0)
+
+    /// The first error number of a write to standard output, 0 without one. What was asked for was not delivered then.
+    static var outputFailure: Int32 { outputError.load(ordering: .relaxed) }
+
+    /// Writes all of `text`, which is meant for people or programs, to a stream; a failure on standard output is kept in
+    /// ``outputFailure``. A closed pipe ends the program by its signal.
+    static func print(_ text: String, to descriptor: Int32 = STDOUT_FILENO) {
+        var text = text
+        let isWritten = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
+        guard !isWritten, descriptor == STDOUT_FILENO else { return }
+        _ = outputError.compareExchange(expected: 0, desired: errno, ordering: .relaxed)
+    }
+
+    /// Writes what nobody is hurt to miss.
     static func write(_ text: String, to descriptor: Int32 = STDOUT_FILENO) {
         var text = text
         _ = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
@@ -21,6 +36,13 @@ enum Terminal {
             rest = rest.dropFirst(count)
         }
         return true
+    }
+
+    /// The text with "?" for control characters: names and messages may come from anywhere.
+    static func plain(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 })
+        )
     }
 
     static func printError(_ message: String) { write("webimage: \(message)\n", to: STDERR_FILENO) }

@@ -22,7 +22,7 @@ public protocol ImageCaching: AnyObject, Sendable {
     func memoryImage(forKey key: String) -> Image?
 
     /// Reads the entry on disk, away from the caller's thread; nil when there is none. A cancelled query that has not
-    /// started answers nil.
+    /// started answers nil. A returned operation that is an ``ImageLoaderOperation`` is told of changes of the priority.
     @discardableResult
     func queryDisk(
         forKey key: String,

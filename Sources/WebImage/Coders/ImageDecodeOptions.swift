@@ -18,7 +18,7 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     /// never made bigger.
     public var thumbnailPixelSize: ImageSize?
     /// Most bytes of decoded pixels, counted as 4 per pixel over all frames; 0 for no limit. A bigger picture is scaled
-    /// down to it, its aspect ratio kept. Overrides ``thumbnailPixelSize``.
+    /// down to it, its aspect ratio kept; so is a thumbnail that would be bigger.
     public var scaleDownLimitBytes: Int = 0
     /// How pictures are made smaller. Lanczos by default.
     public var scalingQuality: ScalingQuality = .high

@@ -33,6 +33,7 @@ public struct WebImageEvents: AsyncSequence, Sendable {
         var context = context ?? WebImageContext()
         context.callbackQueue = .inline
         let loading = context
+        let options = options.subtracting(.queryDiskDataSync)
         // Room for one event: a new reading replaces the one before, and so does the result, which comes last.
         return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let operation = manager.loadImage(with: url, options: options, context: loading) { progress in

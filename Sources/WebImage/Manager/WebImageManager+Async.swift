@@ -16,6 +16,8 @@ extension WebImageManager {
 
     /// Loads an image and says where it came from.
     ///
+    /// ``WebImageOptions/queryDiskDataSync`` has no effect here: nothing may block a thread of Swift's concurrency.
+    ///
     /// - Throws: ``WebImageError``; ``WebImageError/Code/cancelled`` when the task is cancelled.
     public func result(
         with url: URL,
@@ -27,24 +29,17 @@ extension WebImageManager {
         var context = context ?? WebImageContext()
         context.callbackQueue = .inline
         let loading = context
-        let slot = OperationSlot()
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let operation = loadImage(with: url, options: options, context: loading, progress: progress) {
-                    continuation.resume(returning: $0)
-                }
-                slot.fill(operation)
-            }
-        } onCancel: {
-            slot.cancel()
+        // Without this a synchronous query would block a cooperative thread, which the caller cannot have meant.
+        let options = options.subtracting(.queryDiskDataSync)
+        return try await awaitOperation { completion in
+            loadImage(with: url, options: options, context: loading, progress: progress, completion: completion)
         }
-        return try result.get()
     }
 
     /// Loads an image and tells what happens meanwhile: readings of the progress, then the result.
     ///
-    /// The load starts with the first call of the iterator's `next()`, and is cancelled when the iterating task is. A reader
-    /// that is slower than the network sees the latest reading only; the result is never lost.
+    /// The load starts with the first call of the iterator's `next()`, and is cancelled when the iterating task is or the
+    /// iterator goes. A reader that is slower than the network sees the latest reading only; the result is never lost.
     public func events(
         with url: URL,
         options: WebImageOptions = [],
@@ -59,26 +54,5 @@ extension WebImageManager {
         let key = resultKey(for: original, context: context)
         return memoryImage(forKey: key, options: options, context: context)
             .map { .fromMemory($0, url: url, key: key) }
-    }
-}
-
-/// Holds an operation that may be cancelled before it exists.
-final class OperationSlot: Sendable {
-    private let state = Lock<(operation: (any WebImageOperation)?, isCancelled: Bool)>((nil, false))
-
-    func fill(_ operation: any WebImageOperation) {
-        let isCancelled = state.withLock { state in
-            state.operation = operation
-            return state.isCancelled
-        }
-        if isCancelled { operation.cancel() }
-    }
-
-    func cancel() {
-        let operation = state.withLock { state in
-            state.isCancelled = true
-            return state.operation
-        }
-        operation?.cancel()
     }
 }

@@ -29,10 +29,14 @@ extension WebImageManager {
     }
 
     func transformer(for context: WebImageContext?) -> (any ImageTransformer)? {
-        switch context?.imageTransformer {
-        case nil, .inherited?: transformer
-        case .some(.none): nil
-        case .transformer(let transformer)?: transformer
-        }
+        let choice: (any ImageTransformer)? =
+            switch context?.imageTransformer {
+            case nil, .inherited?: transformer
+            case .some(.none): nil
+            case .transformer(let transformer)?: transformer
+            }
+        // A chain of nothing makes nothing: the result is the original, and lies under its key.
+        if let chain = choice as? PipelineTransformer, chain.flattened.isEmpty { return nil }
+        return choice
     }
 }

@@ -48,8 +48,19 @@ extension WebImageManager {
         progress: (@Sendable (LoadProgress) -> Void)? = nil,
         completion: @escaping @Sendable (Result<WebImageResult, WebImageError>) -> Void
     ) -> WebImageLoadOperation {
-        loadImage(
-            with: URL(string: string),
+        guard let url = URL(string: string) else {
+            let queue = context?.callbackQueue ?? .main
+            let operation = WebImageLoadOperation(
+                url: nil,
+                callbackQueue: queue,
+                pipeline: pipeline,
+                completion: completion
+            )
+            operation.end(.failure(WebImageError(.invalidURL, "'\(string.prefix(200))' is no URL")))
+            return operation
+        }
+        return loadImage(
+            with: url,
             options: options,
             context: context,
             progress: progress,

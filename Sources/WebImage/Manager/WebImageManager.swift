@@ -44,13 +44,13 @@ public final class WebImageManager: Sendable {
     /// Applied to every image whose load's context does not say otherwise; nil by default.
     public var transformer: (any ImageTransformer)? {
         get { settings.withLock { $0.transformer } }
-        set { settings.withLock { $0.transformer = newValue } }
+        set { withExtendedLifetime(settings.withLock { exchange(&$0.transformer, for: newValue) }) {} }
     }
 
     /// Makes the keys of loads whose context has no filter; nil (the default) means the URL's absolute string.
     public var cacheKeyFilter: CacheKeyFilter? {
         get { settings.withLock { $0.cacheKeyFilter } }
-        set { settings.withLock { $0.cacheKeyFilter = newValue } }
+        set { withExtendedLifetime(settings.withLock { exchange(&$0.cacheKeyFilter, for: newValue) }) {} }
     }
 
     /// Whether a load is under way.
@@ -73,7 +73,9 @@ public final class WebImageManager: Sendable {
     /// Remembers or forgets a URL by how its load ended.
     func noteEnd(of url: URL, options: WebImageOptions, loader: any ImageLoading, error: WebImageError?) {
         if let error {
-            guard error.code != .cancelled, error.code != .notCached, loader.shouldBlockFailedURL(url, error: error)
+            // What lies in the cache says nothing about what the URL would have brought.
+            guard !options.contains(.fromCacheOnly), error.code != .cancelled, error.code != .notCached,
+                loader.shouldBlockFailedURL(url, error: error)
             else { return }
             activity.withLock { $0.failedURLs.insert(url) }
         } else if options.contains(.retryFailed) {
@@ -83,10 +85,17 @@ public final class WebImageManager: Sendable {
 
     func track(_ operation: WebImageLoadOperation) {
         let id = ObjectIdentifier(operation)
-        activity.withLock { $0.running[id] = operation }
+        // First the way out: from the moment it is in the list, another thread may end it.
         operation.onEnd { [weak self] in
             let ended = self?.activity.withLock { $0.running.removeValue(forKey: id) }
             withExtendedLifetime(ended) {}
         }
+        activity.withLock { $0.running[id] = operation }
     }
+}
+
+/// Puts a value in place of another and returns that, for the caller to let go of it outside a lock.
+private func exchange<Value>(_ place: inout Value, for value: Value) -> Value {
+    defer { place = value }
+    return place
 }

@@ -4,7 +4,8 @@ public import FoundationEssentials
 public struct WebImageResult: Sendable {
     /// The picture.
     public let image: Image
-    /// The encoded bytes of just this image; nil for one from memory, and for one that was scaled down or transformed.
+    /// The encoded bytes of just this image; nil for one from memory, and for one that was made from
+    /// them as a thumbnail or by a transformer. For one that a byte limit made smaller, those of the whole picture.
     public let data: Data?
     /// Where it came from: ``ImageCacheType/none`` means from a loader, for example the network.
     public let cacheType: ImageCacheType

@@ -15,8 +15,10 @@ struct LoadRecipe: Sendable {
     var originalKey: String? { decode.data.cacheKey }
     /// Whether the result is the original itself, and not a thumbnail or transformed.
     var isOriginal: Bool { cacheKey == originalKey }
+    /// Whether result and original are one entry of one cache.
+    var isOriginalEntry: Bool { isOriginal && cache === decode.data.cache }
     /// Whether to look on disk for the result as it was stored. The original is looked for by ``DataWork``.
-    var queriesDerivedDisk: Bool { queriesDisk && !(isOriginal && decode.data.queriesDisk) }
+    var queriesDerivedDisk: Bool { queriesDisk && !(isOriginalEntry && decode.data.queriesDisk) }
 
     /// The memory that may hold results of shorter chains.
     var prefixMemory: (cache: any ImageCaching, baseKey: String)? {
@@ -73,7 +75,7 @@ struct LoadRecipe: Sendable {
         let group = StoreGroup()
         group.enter()
         image.stores.whenDone { group.leave() }
-        if storesOriginalInMemory, !isOriginal, let original = image.original, let originalKey {
+        if storesOriginalInMemory, !isOriginalEntry, let original = image.original, let originalKey {
             decode.data.cache.store(
                 original,
                 data: nil,
@@ -106,7 +108,7 @@ struct LoadRecipe: Sendable {
 
     /// Whether the bytes of the result lie on disk already, or are being written there as the original.
     private func isOnDisk(_ image: PipelineImage) -> Bool {
-        guard isOriginal, cache === decode.data.cache else { return false }
+        guard isOriginalEntry else { return false }
         return image.source == .disk || decode.data.storesDisk
     }
 }

@@ -14,14 +14,14 @@ final class Pipeline: Sendable {
         var subscribers: [UInt64: Subscriber] = [:]
     }
 
-    /// What has to be done outside the lock, with all that it needs.
+    /// What has to be done outside the lock, with all that it needs. Subscribers go as a whole: their closures may own
+    /// anything, and so must be let go of outside the lock, too.
     private enum Step {
         case start(WorkJob)
         case cancel(WorkJob)
         case setPriority(WorkJob, LoadPriority, version: UInt64)
         case progress(@Sendable (LoadProgress) -> Void, LoadProgress)
-        case deliver(@Sendable (WorkResult) -> Void, WorkResult)
-        /// Closures that may own anything, and so must go outside the lock.
+        case deliver(Subscriber, WorkResult)
         case release(Subscriber)
     }
 
@@ -120,7 +120,7 @@ final class Pipeline: Sendable {
                 state.jobs[node].map { .setPriority($0, priority, version: version) }
             case .progress(let id, let progress): state.subscribers[id]?.progress.map { .progress($0, progress) }
             case .deliver(let id, let result):
-                state.subscribers.removeValue(forKey: id).map { .deliver($0.completion, result) }
+                state.subscribers.removeValue(forKey: id).map { .deliver($0, result) }
             case .forget(let id): state.subscribers.removeValue(forKey: id).map { .release($0) }
             }
         }
@@ -133,7 +133,7 @@ final class Pipeline: Sendable {
             case .cancel(let job): job.cancel()
             case .setPriority(let job, let priority, let version): job.setPriority(priority, version: version)
             case .progress(let body, let progress): body(progress)
-            case .deliver(let body, let result): body(result)
+            case .deliver(let subscriber, let result): subscriber.completion(result)
             case .release: break
             }
         }

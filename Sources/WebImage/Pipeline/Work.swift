@@ -64,10 +64,13 @@ final class WorkJob: Sendable {
 
     /// Keeps what is under way now, for cancel and priority; gives it up at once if the job was cancelled meanwhile.
     func hold(_ handle: Handle) {
-        let isCancelled = state.withLock { state -> Bool in
-            if !state.isCancelled { state.handle = handle }
-            return state.isCancelled
+        let (isCancelled, former) = state.withLock { state -> (Bool, Handle?) in
+            guard !state.isCancelled else { return (true, nil) }
+            defer { state.handle = handle }
+            return (false, state.handle)
         }
+        // Handles own operations of loaders and caches, whose end may come back here: never let go of one under the lock.
+        withExtendedLifetime(former) {}
         if isCancelled { handle.cancel() } else { applyPriority() }
     }
 
@@ -99,7 +102,11 @@ final class WorkJob: Sendable {
 
     func finish(_ result: WorkResult) {
         // What was held is over; letting go of it here breaks the cycle between a job and its operation.
-        state.withLock { $0.handle = nil }
+        let former = state.withLock { state -> Handle? in
+            defer { state.handle = nil }
+            return state.handle
+        }
+        withExtendedLifetime(former) {}
         pipeline.finish(id, with: result)
     }
 

@@ -24,9 +24,7 @@ public struct CallbackQueue: Sendable {
     public init(_ queue: DispatchQueue, policy: Policy = .safeExecute) {
         self.queue = queue
         self.policy = policy
-        if policy == .safeExecute, queue !== DispatchQueue.main {
-            queue.setSpecific(key: Self.marker, value: ObjectIdentifier(queue))
-        }
+        id = policy == .safeExecute ? Self.identity(of: queue) : nil
     }
 
     /// The main thread: inline when already there, else asynchronously. The default of every callback.
@@ -36,7 +34,23 @@ public struct CallbackQueue: Sendable {
     /// Inline, on whichever thread finished the work. The callback must be quick and must not block.
     public static var inline: CallbackQueue { CallbackQueue(.global(), policy: .invoke) }
 
-    private static let marker = DispatchSpecificKey<ObjectIdentifier>()
+    /// The queue's identity, if it can be told whether code runs on it.
+    private let id: Int?
+
+    // On Linux a `DispatchQueue` is a wrapper that is made anew each time the main queue or a global one is asked for, so
+    // objects do not tell queues apart; numbers kept with the queues do.
+    private static let marker = DispatchSpecificKey<Int>()
+    private static let lastIdentity = Lock(0)
+    private static let mainIdentity = identity(of: .main)
+
+    private static func identity(of queue: DispatchQueue) -> Int {
+        lastIdentity.withLock { last in
+            if let known = queue.getSpecific(key: marker) { return known }
+            last += 1
+            queue.setSpecific(key: marker, value: last)
+            return last
+        }
+    }
 
     /// Runs `body` by the policy.
     public func async(_ body: @escaping @Sendable () -> Void) {
@@ -49,8 +63,8 @@ public struct CallbackQueue: Sendable {
             if Self.isMainThread { body() } else { DispatchQueue.main.async(execute: body) }
         case .safeExecute:
             let isHere =
-                queue === DispatchQueue.main
-                ? Self.isMainThread : DispatchQueue.getSpecific(key: Self.marker) == ObjectIdentifier(queue)
+                id == Self.mainIdentity
+                ? Self.isMainThread : id != nil && DispatchQueue.getSpecific(key: Self.marker) == id
             if isHere { body() } else { queue.async(execute: body) }
         }
     }

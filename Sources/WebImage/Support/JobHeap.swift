@@ -41,6 +41,8 @@ struct JobHeap {
     private var lanes = [Lane](repeating: Lane(), count: LoadPriority.allCases.count)
     private var jobs: [UInt64: Job] = [:]
     private var nextID: UInt64 = 0
+    /// Entries of lanes whose job has gone or moved.
+    private var staleCount = 0
 
     var count: Int { jobs.count }
 
@@ -54,7 +56,10 @@ struct JobHeap {
     mutating func popFirst() -> Body? {
         for lane in lanes.indices.reversed() {
             while let entry = lanes[lane].pop(order) {
-                guard let job = jobs[entry.id], job.ticket == entry.ticket else { continue }
+                guard let job = jobs[entry.id], job.ticket == entry.ticket else {
+                    staleCount -= 1
+                    continue
+                }
                 jobs[entry.id] = nil
                 return job.body
             }
@@ -62,7 +67,11 @@ struct JobHeap {
         return nil
     }
 
-    mutating func remove(_ id: UInt64) -> Body? { jobs.removeValue(forKey: id)?.body }
+    mutating func remove(_ id: UInt64) -> Body? {
+        guard let job = jobs.removeValue(forKey: id) else { return nil }
+        noteStaleEntry()
+        return job.body
+    }
 
     mutating func setPriority(_ priority: LoadPriority, of id: UInt64) {
         guard var job = jobs[id], job.priority != priority else { return }
@@ -71,5 +80,21 @@ struct JobHeap {
         job.ticket = nextID
         jobs[id] = job
         lanes[priority.rawValue].entries.append(Entry(id: id, ticket: nextID))
+        noteStaleEntry()
+    }
+
+    /// Entries in lanes, stale ones included.
+    var entryCount: Int { lanes.reduce(0) { $0 + $1.entries.count - $1.head } }
+
+    /// Sweeps stale entries out once they are most of all: jobs that are cancelled or moved before their turn would pile up
+    /// in a lane that is not reached.
+    private mutating func noteStaleEntry() {
+        staleCount += 1
+        guard staleCount > 64, staleCount > jobs.count else { return }
+        for lane in lanes.indices {
+            let live = lanes[lane].entries[lanes[lane].head...].filter { jobs[$0.id]?.ticket == $0.ticket }
+            lanes[lane] = Lane(entries: live)
+        }
+        staleCount = 0
     }
 }

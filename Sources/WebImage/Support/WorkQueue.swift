@@ -107,9 +107,9 @@ private final class WorkQueueCore: @unchecked Sendable {
     func enqueue(priority: LoadPriority, body: @escaping @Sendable () -> Void) -> UInt64 {
         let (id, needsThread) = withState { state -> (UInt64, Bool) in
             let id = state.jobs.insert(body, priority: priority)
-            // A thread that has been woken still counts as idle until it runs, so there must be one for every job.
             if state.idle > 0 { pthread_cond_signal(condition) }
-            guard state.idle < state.jobs.count, state.threads < state.width else { return (id, false) }
+            // Sleeping threads count only once: one that has been woken for an earlier job is still among them.
+            guard state.jobs.count > state.idle, state.threads < state.width else { return (id, false) }
             state.threads += 1
             return (id, true)
         }

@@ -91,13 +91,25 @@ import Testing
     }
 
     @Test func `A byte limit bounds the pixels, keeps the ratio, and is no thumbnail`() throws {
-        let plan = try plan(4000, 3000) {
-            $0.scaleDownLimitBytes = 4_000_000
-            $0.thumbnailPixelSize = ImageSize(width: 10, height: 10)
-        }
+        let plan = try plan(4000, 3000) { $0.scaleDownLimitBytes = 4_000_000 }
         #expect([plan.width, plan.height] == [1154, 866])
         #expect(!plan.isThumbnail && plan.scaleDownLimitBytes == 4_000_000)
         #expect(plan.width * plan.height * 4 <= 4_000_000)
+    }
+
+    @Test func `Of a byte limit and a thumbnail size the smaller holds`() throws {
+        let small = try plan(4000, 3000) {
+            $0.scaleDownLimitBytes = 4_000_000
+            $0.thumbnailPixelSize = ImageSize(width: 400, height: 400)
+        }
+        #expect([small.width, small.height] == [400, 300])
+        #expect(small.isThumbnail && small.scaleDownLimitBytes == 0)
+        let big = try plan(4000, 3000) {
+            $0.scaleDownLimitBytes = 4_000_000
+            $0.thumbnailPixelSize = ImageSize(width: 3000, height: 3000)
+        }
+        #expect([big.width, big.height] == [1154, 866])
+        #expect(big.isThumbnail && big.scaleDownLimitBytes == 4_000_000)
     }
 
     @Test func `A byte limit is shared by the frames that will be decoded`() throws {

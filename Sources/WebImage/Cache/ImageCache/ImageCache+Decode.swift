@@ -36,7 +36,8 @@ extension ImageCache {
         func isCurrent() -> Bool { marks.withLock { $0.mark(of: query.key) } == query.mark }
         guard config.shouldCacheImagesInMemory else { return }
         let isWhole = image.pixelWidth * image.pixelHeight >= image.metadata.sourceWidth * image.metadata.sourceHeight
-        if options.scaleDownLimitBytes > 0, !isWhole { return }
+        let isPlainThumbnail = image.metadata.isThumbnail && image.metadata.scaleDownLimitBytes == 0
+        if options.scaleDownLimitBytes > 0, !isWhole, !isPlainThumbnail { return }
         // The first frame alone of an animation would pass for the animation.
         if options.decodeFirstFrameOnly, image.metadata.isAnimated { return }
         var key = query.key

@@ -51,12 +51,14 @@ public final class ImageCacheToken: WebImageOperation {
 }
 
 /// A read of an entry under way, for ``ImageCaching/queryDisk(forKey:priority:completion:)``.
-final class DiskQuery: WebImageOperation {
+final class DiskQuery: ImageLoaderOperation {
     let result: PendingResult<CachedImageData?>
 
     init(_ completion: @escaping @Sendable (CachedImageData?) -> Void) { result = PendingResult(completion) }
 
     func cancel() { result.cancel()?(nil) }
+
+    func setPriority(_ priority: LoadPriority) { result.setPriority(priority) }
 
     var isCancelled: Bool { result.isCancelled }
 }

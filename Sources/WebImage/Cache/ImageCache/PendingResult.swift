@@ -38,6 +38,9 @@ final class PendingResult<Value: Sendable>: Sendable {
         return completion
     }
 
+    /// Makes the work more or less urgent, if it has not begun.
+    func setPriority(_ priority: LoadPriority) { state.withLock { $0.item }?.setPriority(priority) }
+
     /// Remembers the work that makes the result.
     func attach(_ item: WorkItem) {
         let isLate = state.withLock { state in

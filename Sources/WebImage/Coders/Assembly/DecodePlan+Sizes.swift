@@ -32,21 +32,25 @@ extension DecodePlan {
         let width = swaps ? properties.height : properties.width
         let height = swaps ? properties.width : properties.height
         var size = (width: width, height: height)
-        if options.scaleDownLimitBytes > 0 {
-            let frames = options.decodeFirstFrameOnly ? 1 : max(properties.frameCount, 1)
-            size = limited(width: width, height: height, pixelLimit: options.scaleDownLimitBytes / 4 / frames)
-        } else if let box = options.thumbnailPixelSize, box.isUsable {
+        if let box = options.thumbnailPixelSize, box.isUsable {
             size =
                 options.preserveAspectRatio
                 ? fit(width: width, height: height, box: box) : stretch(width: width, height: height, box: box)
         }
-        let isSmaller = size.width < width || size.height < height
+        let isThumbnail = size.width < width || size.height < height
+        var isLimited = false
+        if options.scaleDownLimitBytes > 0 {
+            let frames = options.decodeFirstFrameOnly ? 1 : max(properties.frameCount, 1)
+            let pixelLimit = options.scaleDownLimitBytes / 4 / frames
+            isLimited = size.width * size.height > max(pixelLimit, 1)
+            if isLimited { size = limited(width: size.width, height: size.height, pixelLimit: pixelLimit) }
+        }
         return DecodePlan(
             width: swaps ? size.height : size.width,
             height: swaps ? size.width : size.height,
             orientation: properties.orientation,
-            isThumbnail: isSmaller && options.scaleDownLimitBytes <= 0,
-            scaleDownLimitBytes: isSmaller ? max(options.scaleDownLimitBytes, 0) : 0
+            isThumbnail: isThumbnail,
+            scaleDownLimitBytes: isLimited ? options.scaleDownLimitBytes : 0
         )
     }
 

@@ -9,6 +9,11 @@ struct DiskReadWork: Work {
         let operation = cache.queryDisk(forKey: cacheKey, priority: job.priority) { entry in
             job.finish(.success(.diskEntry(entry)))
         }
-        job.hold(WorkJob.Handle(cancel: { operation.cancel() }, setPriority: { _ in }))
+        job.hold(
+            WorkJob.Handle(
+                cancel: { operation.cancel() },
+                setPriority: { (operation as? any ImageLoaderOperation)?.setPriority($0) }
+            )
+        )
     }
 }

@@ -1,0 +1,33 @@
+import Dispatch
+import Glibc
+
+/// Files that are being written, so that they go when a user or the system ends the program.
+final class TemporaryFiles: @unchecked Sendable {
+    // Sendable because all state is touched on `queue` only.
+    private static let shared = TemporaryFiles()
+    private let queue = DispatchQueue(label: "webimage.temporary-files")
+    private var paths: Set<String> = []
+    private var sources: [any DispatchSourceSignal] = []
+
+    /// A file that goes when the program is ended.
+    static func add(_ path: String) { shared.queue.sync { _ = shared.paths.insert(path) } }
+
+    /// The file has its final name, or is gone.
+    static func remove(_ path: String) { shared.queue.sync { _ = shared.paths.remove(path) } }
+
+    /// From now on the signals that end programs remove the files first. One that the program was started to ignore (by
+    /// `nohup`) stays ignored.
+    static func removeWhenInterrupted() {
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            if let former = signal(number, SIG_IGN), unsafeBitCast(former, to: Int.self) == 1 { continue }
+            let source = DispatchSource.makeSignalSource(signal: number, queue: shared.queue)
+            source.setEventHandler {
+                for path in shared.paths { unlink(path) }
+                signal(number, SIG_DFL)
+                kill(getpid(), number)
+            }
+            source.resume()
+            shared.queue.sync { shared.sources.append(source) }
+        }
+    }
+}
