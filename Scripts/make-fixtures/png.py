@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageCms, ImageOps
 
 from picture import alpha, picture, write_anymap
-from profiles import wide_rgb
+from profiles import gray as gray_profile, wide_rgb
 
 OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/PNG"
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -200,6 +200,18 @@ def color_spaces(small):
     converted = ImageCms.profileToProfile(Image.fromarray(small), wide, target, ImageCms.Intent.PERCEPTUAL)
     wrapped = b"wide\0\0" + zlib.compress(wide_rgb())
     save("icc-wide", write_png(small, 2, 8, before=[(b"iCCP", wrapped)]), np.asarray(converted))
+    gray_with_alpha(gray, target)
+
+
+def gray_with_alpha(gray, target):
+    """Decoders make colours of grey with alpha, but the profile is for grey."""
+    source = ImageCms.ImageCmsProfile(io.BytesIO(gray_profile()))
+    intent = ImageCms.Intent.PERCEPTUAL
+    converted = np.asarray(ImageCms.profileToProfile(Image.fromarray(gray), source, target, intent, outputMode="RGB"))
+    opacity = alpha(gray.shape[1], gray.shape[0])
+    wrapped = b"grey\0\0" + zlib.compress(gray_profile())
+    data = write_png(np.dstack([gray, opacity]), 4, 8, before=[(b"iCCP", wrapped)])
+    save("icc-gray-alpha", data, np.dstack([converted, opacity]))
 
 
 def convert(pixels, points):

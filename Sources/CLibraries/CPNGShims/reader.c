@@ -71,6 +71,10 @@ webimage_png_reader *webimage_png_reader_create(uint32_t max_width, uint32_t max
         webimage_png_reader_destroy(reader);
         return NULL;
     }
+    if (setjmp(png_jmpbuf(reader->png))) {
+        webimage_png_reader_destroy(reader);
+        return NULL;
+    }
     png_set_user_limits(reader->png, max_width, max_height);
     reader->max_profile = max_profile;
     png_set_chunk_cache_max(reader->png, 64);
@@ -106,7 +110,9 @@ static void set_transformations(webimage_png_reader *reader, double gamma, webim
 static bool is_plain(webimage_png_reader *reader, double gamma) {
     int type = png_get_color_type(reader->png, reader->info);
     bool has_type = type == PNG_COLOR_TYPE_GRAY || type == PNG_COLOR_TYPE_RGB || type == PNG_COLOR_TYPE_RGB_ALPHA;
-    return has_type && png_get_bit_depth(reader->png, reader->info) == 8 && !reader->interlaced && gamma <= 0
+    // The counters of the other inflater have 32 bits.
+    bool is_short = png_get_image_width(reader->png, reader->info) < 1 << 28;
+    return has_type && is_short && png_get_bit_depth(reader->png, reader->info) == 8 && !reader->interlaced && gamma <= 0
         && !png_get_valid(reader->png, reader->info, PNG_INFO_tRNS);
 }
 

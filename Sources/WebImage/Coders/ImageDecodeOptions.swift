@@ -25,7 +25,8 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     /// The layout of the result; nil lets the decoder choose packed RGB for opaque pictures and BGRA for others.
     /// A picture with alpha is never forced into a format without.
     public var pixelFormat: PixelFormat?
-    /// The format the data is said to have; used only when the bytes do not tell.
+    /// The format the data is said to have, for coders of formats whose bytes do not tell; the built-in coders believe
+    /// the bytes alone.
     public var formatHint: ImageFormat?
     /// What is refused.
     public var limits: ImageLimits = ImageLimits()

@@ -21,6 +21,20 @@ public struct ImageLimits: Sendable, Hashable {
     /// The defaults.
     public init() {}
 
+    /// Checks the bytes that a decoder is about to ask for: pixels of the result, or what it must hold to make them.
+    ///
+    /// - Throws: ``WebImageError/Code/limitExceeded``.
+    func check(decodedByteCount: Int) throws(WebImageError) {
+        // Int.max stands for what no memory holds, whatever is allowed.
+        guard decodedByteCount <= maximumDecodedByteCount, decodedByteCount < .max else {
+            throw .limitExceeded(
+                "maximumDecodedByteCount",
+                allowed: maximumDecodedByteCount,
+                required: decodedByteCount
+            )
+        }
+    }
+
     /// Checks the size of a picture.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded``, or ``WebImageError/Code/badImageData`` for a side below 1.

@@ -30,7 +30,10 @@ struct ThumbHashEncoder {
                 }
                 switch bitmap.pixelFormat {
                 case .rgb8: pixels.append((component(0), component(1), component(2), 1))
-                case .bgra8Premultiplied: pixels.append((component(2), component(1), component(0), component(3)))
+                case .bgra8Premultiplied:
+                    // A colour above its alpha does not exist; whoever made such pixels must not break the arithmetic.
+                    let alpha = component(3)
+                    pixels.append((min(component(2), alpha), min(component(1), alpha), min(component(0), alpha), alpha))
                 }
             }
         }

@@ -77,6 +77,22 @@ import Testing
         }
     }
 
+    @Test func `What a thumbnail's decoder must hold is within the limit too`() throws {
+        var options = ImageDecodeOptions()
+        options.thumbnailPixelSize = ImageSize(width: 10, height: 10)
+        for (name, bytesPerPixel) in [("lossless", 4), ("lossless-alpha", 4), ("lossy-alpha", 1)] {
+            let data = try Fixtures.data("WebP/\(name).webp")
+            let size = try coder.properties(of: data, limits: ImageLimits())
+            options.limits.maximumDecodedByteCount = size.width * size.height * bytesPerPixel
+            #expect(error(data, options) == nil)
+            options.limits.maximumDecodedByteCount -= 1
+            #expect(error(data, options)?.limit?.name == "maximumDecodedByteCount")
+        }
+        // Lossy colours are decoded some rows at a time.
+        options.limits.maximumDecodedByteCount = 20 * 20 * 3
+        #expect(error(try Fixtures.data("WebP/lossy.webp"), options) == nil)
+    }
+
     @Test func `Limits name themselves`() throws {
         var options = ImageDecodeOptions()
         options.limits.maximumPixelCount = 120 * 90 - 1

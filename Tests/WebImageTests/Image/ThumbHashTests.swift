@@ -124,4 +124,18 @@ import Testing
         let hash = try ThumbHash(Image(bitmap: bitmap))
         #expect(hash.hasAlpha && hash.averageColor.alpha == 0)
     }
+
+    @Test func `Colours above their alpha, which do not exist, are hashed as if they were not`() throws {
+        let bitmap = try Bitmap.allocate(width: 8, height: 8, pixelFormat: .bgra8Premultiplied)
+        for y in 0..<8 {
+            let row = bitmap.mutableRow(y).assumingMemoryBound(to: UInt8.self)
+            for x in 0..<8 {
+                // Straight alpha, as someone may hand over by mistake.
+                for channel in 0..<3 { row[x * 4 + channel] = (x + y + channel) % 2 == 0 ? 255 : 0 }
+                row[x * 4 + 3] = x == y ? 1 : 0
+            }
+        }
+        let hash = try ThumbHash(Image(bitmap: bitmap))
+        #expect(hash.hasAlpha && ThumbHash(bytes: hash.bytes) == hash)
+    }
 }

@@ -5,15 +5,37 @@ import FoundationEssentials
 final class ColorTransform: @unchecked Sendable {
     // Sendable because the handle is never changed after init, and lcms transforms without a cache are reentrant.
     private let handle: cmsHTRANSFORM
+    /// The sRGB colours of the 256 levels, for grey pixels that a decoder handed out as `rgba8`.
+    private let levels: [UInt8]?
 
-    private init(handle: cmsHTRANSFORM) { self.handle = handle }
+    private init(handle: cmsHTRANSFORM, isGrayAsRGBA: Bool = false) {
+        self.handle = handle
+        guard isGrayAsRGBA else {
+            levels = nil
+            return
+        }
+        var converted = [UInt8](repeating: 0, count: 256 * 3)
+        cmsDoTransform(handle, (0...255).map { UInt8($0) }, &converted, 256)
+        levels = converted
+    }
 
     deinit { cmsDeleteTransform(handle) }
 
     /// Converts `count` pixels; `rgba8` stays four bytes and keeps its alpha, all others become `rgb8`.
     /// Source and destination may be the same memory for `rgb8` and `rgba8`.
     func convert(_ source: UnsafeRawPointer, to destination: UnsafeMutableRawPointer, count: Int) {
-        cmsDoTransform(handle, source, destination, cmsUInt32Number(count))
+        guard let levels else { return cmsDoTransform(handle, source, destination, cmsUInt32Number(count)) }
+        let source = source.assumingMemoryBound(to: UInt8.self)
+        let destination = destination.assumingMemoryBound(to: UInt8.self)
+        levels.withUnsafeBufferPointer { levels in
+            for offset in stride(from: 0, to: count * 4, by: 4) {
+                let level = Int(source[offset]) * 3
+                destination[offset + 3] = source[offset + 3]
+                destination[offset] = levels[level]
+                destination[offset + 1] = levels[level + 1]
+                destination[offset + 2] = levels[level + 2]
+            }
+        }
     }
 }
 
@@ -79,19 +101,30 @@ extension ColorTransform {
         }
         guard let profile = ColorProfile.open(data) else { return .none }
         defer { cmsCloseProfile(profile) }
-        guard cmsGetColorSpace(profile) == space, let target = cmsCreate_sRGBProfile() else { return .none }
+        // Grey with alpha comes as rgba8; the profile tells, since PNG allows a grey one for grey pictures only.
+        let isGrayAsRGBA = layout == .rgba8 && cmsGetColorSpace(profile) == cmsSigGrayData
+        guard isGrayAsRGBA || cmsGetColorSpace(profile) == space, let target = cmsCreate_sRGBProfile() else {
+            return .none
+        }
         defer { cmsCloseProfile(target) }
-        let output = layout == .rgba8 ? rgba8 : rgb8
-        let flags = noCache | (layout == .rgba8 ? copyAlpha : 0)
-        let intent = cmsUInt32Number(INTENT_PERCEPTUAL)
-        guard let handle = cmsCreateTransform(profile, input, target, output, intent, flags) else { return .none }
-        let transform = ColorTransform(handle: handle)
+        let hasAlpha = layout == .rgba8 && !isGrayAsRGBA
+        let handle = cmsCreateTransform(
+            profile,
+            isGrayAsRGBA ? gray8 : input,
+            target,
+            hasAlpha ? rgba8 : rgb8,
+            cmsUInt32Number(INTENT_PERCEPTUAL),
+            noCache | (hasAlpha ? copyAlpha : 0)
+        )
+        guard let handle else { return .none }
+        let transform = ColorTransform(handle: handle, isGrayAsRGBA: isGrayAsRGBA)
         return transform.changesNothing(layout) ? .none : .transform(transform)
     }
 
     /// Whether a lattice of colours comes out as it went in, within one level: many files embed sRGB itself.
     private func changesNothing(_ layout: ScanlineLayout) -> Bool {
         guard layout != .cmyk8 else { return false }
+        if let levels { return levels.indices.allSatisfy { abs(Int(levels[$0]) - $0 / 3) <= 1 } }
         let steps = layout == .gray8 ? [] : stride(from: 0, through: 255, by: 17).map { UInt8($0) }
         var colors: [UInt8] = []
         if layout == .gray8 {

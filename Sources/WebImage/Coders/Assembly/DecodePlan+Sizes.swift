@@ -19,10 +19,9 @@ extension DecodePlan {
         }
         let plan = sized(for: properties, options: options)
         let bytesPerPixel = properties.hasAlpha || options.pixelFormat == .bgra8Premultiplied ? 4 : 3
-        let bytes = plan.width * plan.height * bytesPerPixel
-        guard bytes <= limits.maximumDecodedByteCount else {
-            throw .limitExceeded("maximumDecodedByteCount", allowed: limits.maximumDecodedByteCount, required: bytes)
-        }
+        // The product of the sides has been checked; with limits that were all but taken away, this one may overflow.
+        let (bytes, overflow) = (plan.width * plan.height).multipliedReportingOverflow(by: bytesPerPixel)
+        try limits.check(decodedByteCount: overflow ? .max : bytes)
         return plan
     }
 

@@ -43,7 +43,8 @@ struct RowPlacement {
     /// Copies a block of stored rows in the bitmap's format to their places.
     func place(_ rows: UnsafePointer<UInt8>, bytesPerRow: Int, firstRow: Int, count: Int) {
         let start = origin + firstRow * stepY
-        if orientation.swapsSides, bytesPerPixel == 4 {
+        // libyuv multiplies in 32 bits.
+        if orientation.swapsSides, bytesPerPixel == 4, bytesPerRow * width <= Int(Int32.max) {
             rotate(rows, bytesPerRow: bytesPerRow, count: count, to: start)
         } else {
             cpixels_place(rows, bytesPerRow, width, count, start, stepX, stepY, Int32(bytesPerPixel))

@@ -52,9 +52,7 @@ final class GIFRowReader: ScanlineSource {
     ) throws(WebImageError) -> PixelStorage {
         try limits.check(width: frame.width, height: frame.height)
         let count = frame.width * frame.height
-        guard count <= limits.maximumDecodedByteCount else {
-            throw .limitExceeded("maximumDecodedByteCount", allowed: limits.maximumDecodedByteCount, required: count)
-        }
+        try limits.check(decodedByteCount: count)
         let indices = try PixelStorage.allocate(byteCount: count)
         var decompressor = try GIFDecompressor(bytes, at: frame.dataOffset)
         let output = indices.base.bindMemory(to: UInt8.self, capacity: count)

@@ -31,7 +31,7 @@ public struct JPEGCoder: ImageCoder {
             let header = try JPEGHeader(bytes)
             let properties = Self.properties(header, options.limits)
             let plan = try DecodePlan.make(for: properties, options: options)
-            try Self.check(header, options.limits)
+            try options.limits.check(decodedByteCount: header.coefficientByteCount)
             let (layout, profile) = Self.layout(header, plan, options)
             let source = try JPEGScanlineSource(
                 bytes,
@@ -52,13 +52,6 @@ public struct JPEGCoder: ImageCoder {
             ColorProfile.name(of: $0, limit: limits.maximumColorProfileByteCount)
         }
         return properties
-    }
-
-    private static func check(_ header: JPEGHeader, _ limits: ImageLimits) throws(WebImageError) {
-        let bytes = header.coefficientByteCount
-        guard bytes <= limits.maximumDecodedByteCount else {
-            throw .limitExceeded("maximumDecodedByteCount", allowed: limits.maximumDecodedByteCount, required: bytes)
-        }
     }
 
     static func scanLimit(_ frame: JPEGHeader.Frame, _ limits: ImageLimits) -> Int {

@@ -45,6 +45,12 @@ final class JPEGScanlineSource: ScanlineSource {
             webimage_jpeg_decoder_free(decoder)
             throw error
         }
+        // Everything was planned and checked for the size in the header.
+        let isAsPlanned = Int(width) == (size.width * eighths + 7) / 8 && Int(height) == (size.height * eighths + 7) / 8
+        guard isAsPlanned else {
+            webimage_jpeg_decoder_free(decoder)
+            throw WebImageError(.badImageData, "the JPEG is damaged: it states two sizes")
+        }
         self.decoder = decoder
         self.layout = layout
         self.colorProfile = colorProfile

@@ -3,8 +3,9 @@ public import FoundationEssentials
 /// Decodes and encodes WebP, lossy and lossless, with alpha, ICC profile and EXIF orientation.
 ///
 /// Of an animation the first frame is decoded, on its canvas, and the properties tell frames, durations and loops. For a
-/// thumbnail the decoder scales down by itself as far as ``ImageDecodeOptions/scalingQuality`` lets it. A file that ends
-/// before the length it states is an error.
+/// thumbnail the decoder scales down by itself as far as ``ImageDecodeOptions/scalingQuality`` lets it. What it must hold at
+/// full size nevertheless, the pixels of a lossless picture, must fit into ``ImageLimits/maximumDecodedByteCount``. A file
+/// that ends before the length it states is an error.
 public struct WebPCoder: ImageCoder {
     /// A coder.
     public init() {}
@@ -29,6 +30,7 @@ public struct WebPCoder: ImageCoder {
         let container = try Self.container(of: data, limits: options.limits)
         let properties = Self.properties(container, options.limits)
         let plan = try DecodePlan.make(for: properties, options: options)
+        try options.limits.check(decodedByteCount: container.decoderByteCount)
         let size = Self.decoderSize(for: plan, of: properties, quality: options.scalingQuality)
         let rows = WebPRowReader(
             data,

@@ -10,6 +10,8 @@ struct WebPContainer: Sendable {
         var width: Int
         var height: Int
         var hasAlpha: Bool
+        /// Whether the picture is coded without loss, and so decoded as a whole at full size.
+        var isLossless: Bool
         /// In seconds, corrected.
         var duration: Double
         var bytes: Range<Int>
@@ -65,7 +67,13 @@ struct WebPContainer: Sendable {
         readMetadata(demuxer, limits: limits)
     }
 
+    /// Bytes that the decoder must hold to decode the first frame, whatever it scales to: all pixels of a lossless one,
+    /// all of the alpha of others. For lossy colours it needs a few rows.
+    var decoderByteCount: Int { first.width * first.height * (first.isLossless ? 4 : first.hasAlpha ? 1 : 0) }
+
     private static func frame(_ iterator: WebPIterator, from base: UnsafePointer<UInt8>) -> Frame {
+        var features = WebPBitstreamFeatures()
+        let status = WebPGetFeatures(iterator.fragment.bytes, iterator.fragment.size, &features)
         let start = iterator.fragment.bytes.map { $0 - base } ?? 0
         return Frame(
             x: Int(iterator.x_offset),
@@ -73,6 +81,7 @@ struct WebPContainer: Sendable {
             width: Int(iterator.width),
             height: Int(iterator.height),
             hasAlpha: iterator.has_alpha != 0,
+            isLossless: status != VP8_STATUS_OK || features.format == 2,
             duration: FrameDuration.corrected(Double(iterator.duration) / 1000),
             bytes: start..<start + iterator.fragment.size
         )

@@ -52,13 +52,7 @@ final class WebPRowReader: ScanlineSource {
         if let whole { return whole }
         let rowBytes = width * layout.bytesPerPixel
         let byteCount = rowBytes * height
-        guard byteCount <= limits.maximumDecodedByteCount else {
-            throw .limitExceeded(
-                "maximumDecodedByteCount",
-                allowed: limits.maximumDecodedByteCount,
-                required: byteCount
-            )
-        }
+        try limits.check(decodedByteCount: byteCount)
         let storage = try PixelStorage.allocate(byteCount: byteCount)
         try decode(into: storage.base, bytesPerRow: rowBytes)
         whole = storage
