@@ -29,6 +29,17 @@ static inline CURLcode webimage_curl_set_before_request(
     return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
 }
 
+/// libcurl's own sockets are inherited by programs that this one starts.
+static inline curl_socket_t webimage_curl_open_socket(
+    void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+    (void)context, (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+static inline CURLcode webimage_curl_close_sockets_on_exec(CURL *easy) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, webimage_curl_open_socket);
+}
+
 static inline long webimage_curl_get_long(CURL *easy, CURLINFO info) {
     long value = 0;
     return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;

@@ -33,3 +33,15 @@ int webimage_set_access_time(int fd, int64_t seconds, int64_t nanoseconds);
 
 /// The processor that the calling thread runs on at the moment; 0 when the system does not say.
 unsigned webimage_current_processor(void);
+
+/// An allocator for libcurl over the C library's own, so that blocks of either may be freed by the other. It keeps up to 32
+/// of the buffers that libcurl asks for and frees with every transfer: handed back to the C library, they are the top of
+/// a thread's heap again and again, and their pages return to the kernel just to be faulted in anew.
+void *webimage_transfer_malloc(size_t size);
+void webimage_transfer_free(void *block);
+void *webimage_transfer_realloc(void *block, size_t size);
+void *webimage_transfer_calloc(size_t count, size_t size);
+char *webimage_transfer_strdup(const char *text);
+
+/// Frees the buffers that are kept.
+void webimage_transfer_trim(void);

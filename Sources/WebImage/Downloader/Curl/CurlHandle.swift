@@ -1,4 +1,5 @@
 import CCurl
+import CLinux
 import FoundationEssentials
 
 /// A request's fields as the list that libcurl wants; freed with the object.
@@ -27,9 +28,10 @@ final class CurlHandle {
     private(set) var isRecyclable = true
     private let errorText: UnsafeMutablePointer<CChar>
     private var headerList: CurlHeaderList?
+    private var profile: Profile?
 
     init?() {
-        guard CurlHandle.isLibraryReady, let easy = curl_easy_init() else { return nil }
+        guard Self.isLibraryReady, let easy = curl_easy_init() else { return nil }
         self.easy = easy
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -41,7 +43,16 @@ final class CurlHandle {
         errorText.deallocate()
     }
 
-    private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    /// Where the program has initialised libcurl before, this has no effect and the program's allocator stays.
+    static let isLibraryReady =
+        curl_global_init_mem(
+            Int(CURL_GLOBAL_DEFAULT),
+            webimage_transfer_malloc,
+            webimage_transfer_free,
+            webimage_transfer_realloc,
+            webimage_transfer_strdup,
+            webimage_transfer_calloc
+        ) == CURLE_OK
 
     /// What libcurl says about the last failure.
     var errorMessage: String { String(cString: errorText) }
@@ -63,6 +74,7 @@ final class CurlHandle {
         webimage_curl_set_write(easy, CURLOPT_HEADERFUNCTION, curlDidReceiveHeader)
         webimage_curl_set_progress(easy, curlDidProgress)
         webimage_curl_set_before_request(easy, curlWillSendRequest)
+        webimage_curl_close_sockets_on_exec(easy)
     }
 
     /// Sets everything that differs between requests. `context` is what the callbacks get; it must outlive the use.
@@ -74,23 +86,16 @@ final class CurlHandle {
     ) {
         errorText.pointee = 0
         headerList = headers
-        set(CURLOPT_URL, request.url.absoluteString)
+        let address = request.url.absoluteString
+        set(CURLOPT_URL, address)
         webimage_curl_set_pointer(easy, CURLOPT_HTTPHEADER, headers.list)
         for option in [
             CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_XFERINFODATA, CURLOPT_PREREQDATA, CURLOPT_PRIVATE,
         ] {
             webimage_curl_set_pointer(easy, option, context)
         }
-        let connectMilliseconds = Int(TransferTimer.nanoseconds(request.connectTimeout) / 1_000_000)
-        set(CURLOPT_CONNECTTIMEOUT_MS, max(1, min(connectMilliseconds, 100_000_000)))
-        set(CURLOPT_MAXREDIRS, max(0, min(request.maximumRedirectCount, 1000)))
-        set(CURLOPT_SSL_VERIFYPEER, request.verifiesCertificates ? 1 : 0)
-        set(CURLOPT_SSL_VERIFYHOST, request.verifiesCertificates ? 2 : 0)
-        // Waiting for the first connection's word on HTTP/2 saves the others. Without TLS that word would only come with the
-        // first response, however slow.
-        set(CURLOPT_PIPEWAIT, DownloaderCore.isSecure(request.url) ? 1 : 0)
-        setProxy(request.proxy)
-        if request.credential != nil || request.url.absoluteString.utf8.contains(UInt8(ascii: "@")) {
+        apply(Profile(request))
+        if request.credential != nil || Self.namesUser(address) {
             isRecyclable = false
             // Digest where the server offers it; nothing is sent before the server asks.
             set(CURLOPT_HTTPAUTH, webimage_curl_auth_basic_and_digest)
@@ -108,6 +113,53 @@ final class CurlHandle {
             webimage_curl_set_pointer(easy, CURLOPT_SHARE, cookies)
             set(CURLOPT_COOKIEFILE, "")
         }
+    }
+
+    /// What seldom differs from one request to the next.
+    private struct Profile: Equatable {
+        var connectMilliseconds: Int
+        var maximumRedirectCount: Int
+        var verifiesCertificates: Bool
+        var isSecure: Bool
+        var proxy: WebImageDownloaderConfig.Proxy
+
+        init(_ request: HTTPTransferRequest) {
+            let milliseconds = Int(TransferTimer.nanoseconds(request.connectTimeout) / 1_000_000)
+            connectMilliseconds = max(1, min(milliseconds, 100_000_000))
+            maximumRedirectCount = max(0, min(request.maximumRedirectCount, 1000))
+            verifiesCertificates = request.verifiesCertificates
+            isSecure = DownloaderCore.isSecure(request.url)
+            proxy = request.proxy
+        }
+    }
+
+    private func apply(_ profile: Profile) {
+        guard profile != self.profile else { return }
+        self.profile = profile
+        set(CURLOPT_CONNECTTIMEOUT_MS, profile.connectMilliseconds)
+        set(CURLOPT_MAXREDIRS, profile.maximumRedirectCount)
+        set(CURLOPT_SSL_VERIFYPEER, profile.verifiesCertificates ? 1 : 0)
+        set(CURLOPT_SSL_VERIFYHOST, profile.verifiesCertificates ? 2 : 0)
+        // Waiting for the first connection's word on HTTP/2 saves the others. Without TLS that word would only come with the
+        // first response, however slow.
+        set(CURLOPT_PIPEWAIT, profile.isSecure ? 1 : 0)
+        setProxy(profile.proxy)
+    }
+
+    /// Whether the address has a user's name before the host. An "@" further on, as in "picture@2x.png", is none.
+    static func namesUser(_ address: String) -> Bool {
+        var slashes = 0
+        for byte in address.utf8 {
+            switch byte {
+            case UInt8(ascii: "@"): return true
+            case UInt8(ascii: "?"), UInt8(ascii: "#"): return false
+            case UInt8(ascii: "/"):
+                slashes += 1
+                if slashes == 3 { return false }
+            default: break
+            }
+        }
+        return false
     }
 
     private func setProxy(_ proxy: WebImageDownloaderConfig.Proxy) {

@@ -37,7 +37,8 @@ final class CurlLoop: @unchecked Sendable {
 
     init(clock: ClockSource, maximumIdleConnectionCount: Int) {
         self.clock = clock
-        multi = curl_multi_init()
+        // Before anything else of libcurl's: it would initialise itself, with another allocator.
+        multi = CurlHandle.isLibraryReady ? curl_multi_init() : nil
         guard let multi else { return }
         webimage_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, maximumIdleConnectionCount)
     }

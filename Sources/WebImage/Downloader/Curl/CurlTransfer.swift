@@ -15,6 +15,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     private var response: HTTPResponse?
     private var failure: WebImageError?
     private var isRedirecting = false
+    /// Whether any request of the transfer went over TLS.
+    private var wasSecure = false
     private var wireByteCount: Int64 = 0
 
     init(_ request: HTTPTransferRequest, sink: any HTTPTransferSink, loop: CurlLoop) {
@@ -32,10 +34,23 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
 
     // MARK: From libcurl
 
-    func willSendRequest() {
+    /// False ends the transfer before the request is sent.
+    func willSendRequest() -> Bool {
         isRedirecting = false
         timer.connected(at: loop.now)
         loop.noteDeadline(timer.nextDeadline)
+        // What counts is where libcurl really goes: heads can be written so that others read another place out of them.
+        let isSecure = currentAddress.map { DownloaderCore.isSecure($0) } ?? DownloaderCore.isSecure(request.url)
+        defer { wasSecure = wasSecure || isSecure }
+        guard wasSecure, !isSecure, !request.allowsInsecureRedirects else { return true }
+        failure = WebImageError(.badRedirect, "the server redirected from https to http")
+        return false
+    }
+
+    /// Where a redirect led; nil before the first.
+    private var currentAddress: String? {
+        guard let easy = handle?.easy, webimage_curl_get_long(easy, CURLINFO_REDIRECT_COUNT) > 0 else { return nil }
+        return webimage_curl_get_string(easy, CURLINFO_EFFECTIVE_URL).map { String(cString: $0) }
     }
 
     /// False ends the transfer.
@@ -123,10 +138,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     }
 
     private var effectiveURL: URL {
-        guard let easy = handle?.easy, webimage_curl_get_long(easy, CURLINFO_REDIRECT_COUNT) > 0,
-            let text = webimage_curl_get_string(easy, CURLINFO_EFFECTIVE_URL)
-        else { return request.url }
-        return URL(string: String(cString: text)) ?? request.url
+        currentAddress.flatMap { URL(string: $0) } ?? request.url
     }
 
     /// Tells the sink the end, once.
@@ -228,6 +240,5 @@ func curlWillSendRequest(
     _: Int32,
     _: Int32
 ) -> Int32 {
-    transfer(context)?.willSendRequest()
-    return Int32(CURL_PREREQFUNC_OK)
+    transfer(context)?.willSendRequest() == false ? Int32(CURL_PREREQFUNC_ABORT) : Int32(CURL_PREREQFUNC_OK)
 }
