@@ -37,7 +37,7 @@ extension WebImageManager {
 /// Resumes a continuation once, whichever of result and cancel comes first.
 private final class DataRequest: Sendable {
     private struct State {
-        var continuation: UnsafeContinuation<WorkResult, Never>?
+        var continuation: CheckedContinuation<WorkResult, Never>?
         var subscription: UInt64?
         var cancellation: WebImageError?
     }
@@ -46,7 +46,7 @@ private final class DataRequest: Sendable {
 
     /// Returns the subscription if the request ended while it was made, for the caller to give up.
     func begin(
-        _ continuation: UnsafeContinuation<WorkResult, Never>,
+        _ continuation: CheckedContinuation<WorkResult, Never>,
         _ subscribe: (@escaping @Sendable (WorkResult) -> Void) -> UInt64?
     ) -> UInt64? {
         let cancellation = state.withLock { state -> WebImageError? in
