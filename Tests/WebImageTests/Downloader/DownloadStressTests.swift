@@ -103,7 +103,7 @@ import Testing
 
 /// Runs `body` on a thread of its own.
 func onThread(_ body: @escaping @Sendable () -> Void) async {
-    await withCheckedContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
         startThread {
             body()
             continuation.resume()

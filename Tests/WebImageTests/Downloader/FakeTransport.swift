@@ -90,7 +90,7 @@ final class Recorder: Sendable {
     /// Suspends until the end came.
     func end() async {
         let log = log
-        await withCheckedContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             startThread {
                 _ = log.wait { $0.results.isEmpty ? nil : true }
                 continuation.resume()
