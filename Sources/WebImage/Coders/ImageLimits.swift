@@ -5,7 +5,8 @@
 public struct ImageLimits: Sendable, Hashable {
     /// Most pixels (width × height) of one frame. 268 402 689 by default, the square of 16 383.
     public var maximumPixelCount: Int = 268_402_689
-    /// Most pixels along one side. 65 535 by default.
+    /// Most pixels along one side. 65 535 by default; more than 16 777 216 are refused whatever this says, so that sizes
+    /// in bytes can be computed without overflow.
     public var maximumSideLength: Int = 65_535
     /// Most bytes of encoded data. 256 MiB by default.
     public var maximumEncodedByteCount: Int = 256 << 20
@@ -18,6 +19,8 @@ public struct ImageLimits: Sendable, Hashable {
     /// Most bytes of an embedded colour profile; a bigger one is ignored. 4 MiB by default.
     public var maximumColorProfileByteCount: Int = 4 << 20
 
+    private static let longestSide = 1 << 24
+
     /// The defaults.
     public init() {}
 
@@ -25,8 +28,7 @@ public struct ImageLimits: Sendable, Hashable {
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded``.
     func check(decodedByteCount: Int) throws(WebImageError) {
-        // Int.max stands for what no memory holds, whatever is allowed.
-        guard decodedByteCount <= maximumDecodedByteCount, decodedByteCount < .max else {
+        guard decodedByteCount <= maximumDecodedByteCount else {
             throw .limitExceeded(
                 "maximumDecodedByteCount",
                 allowed: maximumDecodedByteCount,
@@ -43,8 +45,9 @@ public struct ImageLimits: Sendable, Hashable {
             throw WebImageError(.badImageData, "the picture has 0 pixels (\(width)x\(height))")
         }
         let side = max(width, height)
-        guard side <= maximumSideLength else {
-            throw .limitExceeded("maximumSideLength", allowed: maximumSideLength, required: side)
+        let longest = min(maximumSideLength, Self.longestSide)
+        guard side <= longest else {
+            throw .limitExceeded("maximumSideLength", allowed: longest, required: side)
         }
         let (pixels, overflow) = width.multipliedReportingOverflow(by: height)
         guard !overflow, pixels <= maximumPixelCount else {

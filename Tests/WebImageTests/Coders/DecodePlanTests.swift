@@ -154,25 +154,27 @@ import Testing
         )
     }
 
-    @Test func `A size of which no memory holds a picture is refused by any limits`() throws {
-        var limits = ImageLimits()
-        limits.maximumPixelCount = .max
-        limits.maximumSideLength = .max
-        limits.maximumDecodedByteCount = .max
-        let side = 0x7FFF_FFFF
+    @Test func `Sides that would overflow are refused by any limits`() throws {
+        var options = ImageDecodeOptions()
+        options.limits.maximumPixelCount = .max
+        options.limits.maximumSideLength = .max
+        options.limits.maximumDecodedByteCount = .max
+        let limits = options.limits
         #expect {
-            try plan(side, side) { $0.limits = limits }
+            try plan(0x7FFF_FFFF, 0x7FFF_FFFF) { $0.limits = limits }
         } throws: {
-            ($0 as? WebImageError)?.limit?.name == "maximumDecodedByteCount"
+            ($0 as? WebImageError)?.limit?.name == "maximumSideLength"
         }
         // The same in a file, whose rows an interlaced picture would need in one piece.
         var data = try Fixtures.data("PNG/type6-16bit-interlaced.png")
         data.replaceSubrange(16..<24, with: [0x7F, 0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF])
-        var options = ImageDecodeOptions()
-        options.limits = limits
         options.thumbnailPixelSize = ImageSize(width: 10, height: 10)
         let damaged = CRC32.repairingPNG(data)
-        #expect(throws: WebImageError.self) { try PNGCoder().decode(damaged, options: options) }
+        #expect {
+            try PNGCoder().decode(damaged, options: options)
+        } throws: {
+            ($0 as? WebImageError)?.limit?.name == "maximumSideLength"
+        }
     }
 
     @Test func `The limit on decoded bytes applies to the result`() throws {

@@ -19,9 +19,7 @@ extension DecodePlan {
         }
         let plan = sized(for: properties, options: options)
         let bytesPerPixel = properties.hasAlpha || options.pixelFormat == .bgra8Premultiplied ? 4 : 3
-        // The product of the sides has been checked; with limits that were all but taken away, this one may overflow.
-        let (bytes, overflow) = (plan.width * plan.height).multipliedReportingOverflow(by: bytesPerPixel)
-        try limits.check(decodedByteCount: overflow ? .max : bytes)
+        try limits.check(decodedByteCount: plan.width * plan.height * bytesPerPixel)
         return plan
     }
 

@@ -90,8 +90,8 @@ final class PNGRowReader: ScanlineSource {
     private func wholePicture() throws(WebImageError) -> PixelStorage {
         if let whole { return whole }
         let rowBytes = width * layout.bytesPerPixel
-        let (byteCount, overflow) = rowBytes.multipliedReportingOverflow(by: height)
-        try limits.check(decodedByteCount: overflow ? .max : byteCount)
+        let byteCount = rowBytes * height
+        try limits.check(decodedByteCount: byteCount)
         let storage = try PixelStorage.allocate(byteCount: byteCount)
         let isRead = data.withUnsafeBytes {
             webimage_png_read_rows(reader, $0.baseAddress, $0.count, storage.base, rowBytes, UInt32(height))
