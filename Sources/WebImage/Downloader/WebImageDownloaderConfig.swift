@@ -52,8 +52,8 @@ public struct WebImageDownloaderConfig: Sendable, Hashable {
     /// arrival. Downloads of unknown size report every arrival.
     public var minimumProgressInterval: Double = 0
 
-    /// What the server's and the proxy's challenges (Basic, Digest) are answered with; wins over ``username`` and
-    /// ``password``. Never sent to another host after a redirect. Nil by default.
+    /// What the server's challenges (Basic, Digest) are answered with; wins over ``username`` and ``password``. Never sent to
+    /// another host after a redirect, nor to a proxy, whose name and password are part of its URL. Nil by default.
     public var urlCredential: WebImageCredential?
     /// The user name, if there is no ``urlCredential``.
     public var username: String?

@@ -106,6 +106,7 @@ final class MemoryPressureMonitor: Sendable {
         for listener in listeners { listener(level) }
         // After the listeners: what they let go of went there.
         BufferPool.shared.trim(toBytes: 0)
+        webimage_transfer_trim()
     }
 }
 
