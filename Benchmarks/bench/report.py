@@ -97,8 +97,8 @@ def conditions(shop):
     yield (f"Medians of {shop.rounds} runs, taken in turns with the peers; the ratio is the median of the ratios of each "
            f"turn, ours by theirs. Command: `Scripts/bench`.")
     yield ""
-    yield f"Machine: {facts['processor']}, {facts['cores']} cores, {facts['memory']}, {facts['system']}; {facts['swift']}; "
-           f"load average before the run {shop.load_before:.1f}."
+    yield (f"Machine: {facts['processor']}, {facts['cores']} cores, {facts['memory']}, {facts['system']}; {facts['swift']}; "
+           f"load average before the run {shop.load_before:.1f}.")
     yield "Peers: " + ", ".join(f"{name} {version}" for name, version in facts["packages"].items()) + "."
 
 
