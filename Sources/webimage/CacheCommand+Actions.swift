@@ -101,18 +101,23 @@ extension CacheCommand {
         return status
     }
 
+    private struct RemovedLine: Encodable {
+        var source: String
+        var removed: Bool
+    }
+
     /// Removes sources or keys; one that is not in the cache fails.
-    static func remove(_ cache: DiskCache, _ words: [String]) throws -> Int32 {
+    static func remove(_ cache: DiskCache, _ words: [String], json: Bool) throws -> Int32 {
         guard !words.isEmpty else { throw UsageError("remove takes the sources or keys to remove") }
         var status = ExitStatus.success
         for word in words {
             let key = try key(of: word)
-            if cache.containsData(forKey: key) {
-                cache.removeData(forKey: key)
-            } else {
-                Terminal.printError("\(word): not in the cache")
-                status = ExitStatus.failure
-            }
+            let exists = cache.containsData(forKey: key)
+            if exists { cache.removeData(forKey: key) }
+            if json { Terminal.print(JSONLine.text(RemovedLine(source: word, removed: exists))) }
+            guard !exists else { continue }
+            if !json { Terminal.printError("\(word): not in the cache") }
+            status = ExitStatus.failure
         }
         return status
     }

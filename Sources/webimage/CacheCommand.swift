@@ -39,7 +39,7 @@ enum CacheCommand: Command {
         case "stats": run = { stats(common.makeDiskCache(), json: common.json) }
         case "list": run = { list(common.makeDiskCache(), json: common.json) }
         case "path": run = { try path(common.makeDiskCache(), rest, json: common.json) }
-        case "remove": run = { try remove(common.makeDiskCache(), rest) }
+        case "remove": run = { try remove(common.makeDiskCache(), rest, json: common.json) }
         case "trim":
             var config = ImageCacheConfig()
             config.maxDiskAge = try arguments.number("--max-age", in: 0...1e12) ?? config.maxDiskAge

@@ -56,6 +56,9 @@ import Testing
         let run = try cache("remove", urls[0], "http://host/other.jpg")
         #expect(run.status == 1 && run.errors.contains("http://host/other.jpg"))
         #expect(try CommandLineHarness.objects(cache("list", "--json")).map(\.key) == [urls[1]])
+        let json = try cache("remove", urls[0], urls[1], "--json")
+        #expect(json.status == 1 && json.errors.isEmpty)
+        #expect(try CommandLineHarness.objects(json).map(\.removed) == [false, true])
     }
 
     @Test func `Trim keeps to age and size, clear leaves nothing`() throws {

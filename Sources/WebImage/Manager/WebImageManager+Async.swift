@@ -52,7 +52,7 @@ extension WebImageManager {
         guard options.contains(.retryFailed) || !isBlocked(url), let original = originalKey(for: url, context: context)
         else { return nil }
         let key = resultKey(for: original, context: context)
-        return memoryImage(forKey: key, options: options, context: context)
+        return memoryImage(forKey: key, of: original, options: options, context: context)
             .map { .fromMemory($0, url: url, key: key) }
     }
 }

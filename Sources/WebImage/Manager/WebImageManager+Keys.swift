@@ -23,7 +23,12 @@ extension WebImageManager {
             key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: preserves)
         }
         if let transformer = transformer(for: context) {
-            key = CacheKeys.transformed(key, by: transformer.transformerKey)
+            var transformerKey = transformer.transformerKey
+            // Transformers work in points: with another scale the same one makes other pixels.
+            if let scale = context?.explicitScale, scale != ImageScaleFactor.forKey(originalKey) {
+                transformerKey += "-Scale(\(FixedDecimal.string(scale)))"
+            }
+            key = CacheKeys.transformed(key, by: transformerKey)
         }
         return key
     }
@@ -38,5 +43,14 @@ extension WebImageManager {
         // A chain of nothing makes nothing: the result is the original, and lies under its key.
         if let chain = choice as? PipelineTransformer, chain.flattened.isEmpty { return nil }
         return choice
+    }
+}
+
+extension WebImageContext {
+    /// The scale that the context gives, in place of the one that the key tells.
+    var explicitScale: Double? {
+        if let imageScaleFactor, imageScaleFactor >= 1 { return imageScaleFactor }
+        guard let factor = decodeOptions?.scaleFactor, factor > 1 else { return nil }
+        return factor
     }
 }

@@ -78,7 +78,7 @@ extension WebImageManager {
         let originalKey = originalKey(for: url, context: context)
         let resultKey = originalKey.map { self.resultKey(for: $0, context: context) }
         let cacheKey = resultKey ?? ""
-        if let image = memoryImage(forKey: resultKey, options: options, context: context) {
+        if let image = memoryImage(forKey: resultKey, of: originalKey, options: options, context: context) {
             return operation.end(.success(.fromMemory(image, url: url, key: cacheKey)))
         }
         let recipe = recipe(
@@ -101,15 +101,25 @@ extension WebImageManager {
     }
 
     /// The image in memory, unless the load must not look there.
-    func memoryImage(forKey key: String?, options: WebImageOptions, context: WebImageContext?) -> Image? {
-        guard let key, !options.contains(.fromLoaderOnly), context?.queryCacheType?.includesMemory ?? true else {
+    func memoryImage(
+        forKey key: String?,
+        of originalKey: String?,
+        options: WebImageOptions,
+        context: WebImageContext?
+    ) -> Image? {
+        guard let key, let originalKey, !options.contains(.fromLoaderOnly),
+            context?.queryCacheType?.includesMemory ?? true
+        else {
             return nil
         }
         guard let image = (context?.imageCache ?? imageCache).memoryImage(forKey: key) else { return nil }
         let limit =
             image.metadata.scaleDownLimitBytes == 0
             ? 0 : decodeOptions(for: key, options: options, context: context).scaleDownLimitBytes
-        return image.serves(scaleDownLimitBytes: limit) ? image : nil
+        guard image.serves(scaleDownLimitBytes: limit) else { return nil }
+        let scale = context?.explicitScale
+        guard scale != nil || image.scale != 1 else { return image }
+        return image.scaled(to: scale ?? ImageScaleFactor.forKey(originalKey))
     }
 
     private func finish(

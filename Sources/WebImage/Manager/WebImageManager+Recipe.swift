@@ -63,6 +63,12 @@ extension WebImageManager {
 }
 
 extension Image {
+    /// The image at the scale that a load means: loads with other scales find one entry of pixels. The pixels of a
+    /// transformed image depend on the scale, and its key tells it.
+    func scaled(to factor: Double) -> Image {
+        metadata.isTransformed || scale == factor ? self : with(scale: factor)
+    }
+
     /// Whether an image from memory serves a load with this byte limit (0 for none): one that was decoded with a lower
     /// limit is not the picture that the load means, though both have the same key.
     func serves(scaleDownLimitBytes limit: Int) -> Bool {

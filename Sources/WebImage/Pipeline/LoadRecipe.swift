@@ -22,7 +22,10 @@ struct LoadRecipe: Sendable {
 
     /// The memory that may hold results of shorter chains.
     var prefixMemory: (cache: any ImageCaching, baseKey: String)? {
-        guard queriesMemory, let originalKey else { return nil }
+        // The keys of shorter chains tell nothing of a scale of the context's.
+        guard queriesMemory, let originalKey, decode.options.scaleFactor == ImageScaleFactor.forKey(originalKey) else {
+            return nil
+        }
         guard decode.options.isThumbnail, let size = decode.options.thumbnailPixelSize else {
             return (cache, originalKey)
         }
@@ -35,7 +38,8 @@ struct LoadRecipe: Sendable {
         guard queriesMemory, let cacheKey, let image = cache.memoryImage(forKey: cacheKey),
             image.serves(scaleDownLimitBytes: decode.options.scaleDownLimitBytes)
         else { return nil }
-        return PipelineImage(image: image, source: .memory, stores: StoreGroup())
+        let scaled = image.scaled(to: decode.options.scaleFactor)
+        return PipelineImage(image: scaled, source: .memory, stores: StoreGroup())
     }
 
     /// The original at full size, if it lies in memory, may be used and is of use.
@@ -44,7 +48,8 @@ struct LoadRecipe: Sendable {
             let image = decode.data.cache.memoryImage(forKey: originalKey),
             image.serves(scaleDownLimitBytes: decode.options.scaleDownLimitBytes)
         else { return nil }
-        return PipelineImage(image: image, source: .memory, stores: StoreGroup())
+        let scaled = image.scaled(to: decode.options.scaleFactor)
+        return PipelineImage(image: scaled, source: .memory, stores: StoreGroup())
     }
 
     /// The image of an entry that was stored under the result's own key; nil if it is no picture.

@@ -25,6 +25,20 @@ import Testing
         #expect(plain.requests.isEmpty)
     }
 
+    @Test func `A host name outside ASCII is found under its encoded name`() async throws {
+        let server = try LoopbackServer { _ in .response(body: [1]) }
+        let url = try #require(URL(string: "http://bücher.localhost:\(server.port)/ä.jpg"))
+        #expect(await downloadError(downloader, url) == nil)
+        #expect(server.requests.first?.header("Host") == "xn--bcher-kva.localhost:\(server.port)")
+        #expect(server.requests.first?.path == "/%C3%A4.jpg")
+    }
+
+    @Test(arguments: ["http://a%2Fb/c", "http://a%40b/c", "http://a%00b/c", "http://a%3A1/c"])
+    func `An encoded delimiter does not move the end of the host`(text: String) throws {
+        let url = try #require(URL(string: text))
+        #expect(HostName.address(of: url) == url.absoluteString)
+    }
+
     @Test func `A password in a URL is sent to the server and not told in errors`() async throws {
         let server = try LoopbackServer { request in
             request.header("Authorization") == nil

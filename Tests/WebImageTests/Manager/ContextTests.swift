@@ -85,6 +85,32 @@ private final class Farewell: Sendable {
         #expect(try await harness.start(url, context: ignored).outcome.image().scale == 3)
     }
 
+    @Test func `Loads with other scales find the same pixels, at their scale`() async throws {
+        let harness = ManagerHarness.answering()
+        let twice = harness.context { $0.imageScaleFactor = 2 }
+        let first = try await harness.start(context: twice).outcome.image()
+        let second = try await harness.start().outcome.value().get()
+        #expect(second.cacheType == .memory)
+        #expect(second.image.scale == 1 && second.image.bitmap.storage === first.bitmap.storage)
+        #expect(try await harness.start(context: twice).outcome.image() === first)
+    }
+
+    @Test func `A transformed image of another scale lies under another key`() async throws {
+        let harness = ManagerHarness.answering()
+        func context(_ scale: Double?) -> WebImageContext {
+            harness.context {
+                $0.imageScaleFactor = scale
+                let size = ImageSize(width: 10, height: 10)
+                $0.imageTransformer = .transformer(ResizingTransformer(size: size, scaleMode: .fill))
+            }
+        }
+        #expect(try await harness.start(context: context(nil)).outcome.image().pixelWidth == 10)
+        #expect(try await harness.start(context: context(2)).outcome.image().pixelWidth == 20)
+        #expect(try await harness.start(context: context(1)).outcome.value().get().cacheType == .memory)
+        let key = harness.manager.cacheKey(for: harness.url, context: context(2))
+        #expect(key.contains("-Scale(2.000000)"))
+    }
+
     @Test func `Query types say where to look`() async throws {
         let harness = ManagerHarness.answering()
         _ = try await harness.start(options: .waitStoreCache).outcome.image()

@@ -51,11 +51,12 @@ extension DiskCache {
         if let freed { state.withLock { $0.eviction.didFree(freed) } }
     }
 
-    /// Removes every entry and every file being written. The directory and files that are not of the cache's making stay.
+    /// Removes every entry, and every file whose writing was begun and not ended. The directory and files that are not of
+    /// the cache's making stay; so does what another store is writing at this moment: it comes after the removal.
     public func removeAllData() {
         guard state.withLock({ $0.refusal == nil }) else { return }
         let failure = DirectoryScan(path: path, calls: calls).forEach { item in
-            if CacheFileName.isEntryName(item.name) || EntryWriter.isTemporaryName(item.name) {
+            if CacheFileName.isEntryName(item.name) || isAbandoned(item) {
                 unlinkat(item.directory, item.cString, 0)
             }
             return true
@@ -63,6 +64,13 @@ extension DiskCache {
         if let failure { note(failure) }
         state.withLock { $0.eviction.reset() }
         prepareDirectory()
+    }
+
+    /// Whether a file being written has not been touched for so long that its writer must be gone.
+    private func isAbandoned(_ item: DirectoryScan.Item) -> Bool {
+        guard EntryWriter.isTemporaryName(item.name), let status = item.status() else { return false }
+        // The change time is the kernel's own, so it is measured by the machine's clock whatever clock this cache has.
+        return abs(ClockSource.system.wallTime() - status.st_ctim.seconds) > EntryWriter.longestWrite
     }
 
     /// Removes a file; the disk space it took, or nil when it is still there or never was.
@@ -85,7 +93,7 @@ extension DiskCache {
         guard refusal == nil, config.maxDiskSize <= 0 || data.count <= config.maxDiskSize else { return fail(refusal) }
         let writer = EntryWriter(directory: path, calls: calls)
         let replaced = config.maxDiskSize > 0 ? status(ofName: name)?.allocatedSize ?? 0 : 0
-        // A clear by another process takes the file away that is being written here, and the next one may do so again.
+        // Somebody may take the directory away while a file is written there, and once more.
         var attempts = 8
         var mayMakeRoom = true
         while true {

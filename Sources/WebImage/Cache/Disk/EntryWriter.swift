@@ -10,6 +10,8 @@ struct EntryWriter: Sendable {
     static let temporaryPrefix = ".webimage-"
     /// A file that has been written for longer than this, in seconds, has been given up by its writer.
     static let temporaryGrace: Double = 900
+    /// The same for a removal of everything, which should leave no bytes behind: no write takes this many seconds.
+    static let longestWrite: Double = 10
 
     let directory: String
     let calls: FileCalls

@@ -8,7 +8,7 @@ import CPixels
 /// which a decoder cannot give, and building its graph costs more than a thumbnail's resize.)
 struct Resampler {
     /// Rows that are read at a time.
-    static let blockRows = 16
+    static let blockRows = 8
     private static let groupRows = 4
     private static let chunk = 2048
 

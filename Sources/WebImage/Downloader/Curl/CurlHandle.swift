@@ -86,7 +86,7 @@ final class CurlHandle {
     ) {
         errorText.pointee = 0
         headerList = headers
-        let address = request.url.absoluteString
+        let address = HostName.address(of: request.url)
         set(CURLOPT_URL, address)
         webimage_curl_set_pointer(easy, CURLOPT_HTTPHEADER, headers.list)
         for option in [

@@ -1,0 +1,27 @@
+import FoundationEssentials
+
+/// Host names outside ASCII. `URL` percent-encodes them, and libcurl takes them as they are written, to encode them for the
+/// name service itself.
+enum HostName {
+    /// The URL's text with a percent-encoded host written out; unchanged when there is none, or when what is encoded would
+    /// change where the host ends.
+    static func address(of url: URL) -> String {
+        let text = url.absoluteString
+        guard hasEncodedHost(text), url.user() == nil, let encoded = url.host(percentEncoded: true),
+            let host = url.host(percentEncoded: false), host.utf8.allSatisfy(isPlain),
+            let range = text.firstRange(of: encoded)
+        else { return text }
+        return text[..<range.lowerBound] + host + text[range.upperBound...]
+    }
+
+    /// Looks at the authority only, since this is asked for every download.
+    private static func hasEncodedHost(_ text: String) -> Bool {
+        guard let slashes = text.firstRange(of: "//") else { return false }
+        return text[slashes.upperBound...].utf8.prefix { $0 != UInt8(ascii: "/") }.contains(UInt8(ascii: "%"))
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte > 0x7F || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+            || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+    }
+}

@@ -1,0 +1,47 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+@Suite struct ByteLimitTests {
+    private func harness() throws -> EndToEndHarness {
+        let body = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
+        return try EndToEndHarness { _ in .response(body: body) }
+    }
+
+    private func limited(_ bytes: Int) -> WebImageContext {
+        var context = WebImageContext()
+        context.scaleDownLimitBytes = bytes
+        return context
+    }
+
+    @Test func `A picture that a byte limit made smaller does not serve a load without it`() async throws {
+        let harness = try harness()
+        let url = harness.server.url("/a.jpg")
+        let small = try await harness.manager.result(with: url, context: limited(1_000))
+        #expect(small.image.pixelWidth * small.image.pixelHeight * 4 <= 1_000)
+        #expect(!small.image.metadata.isThumbnail)
+        #expect(try await harness.manager.result(with: url, context: limited(1_000)).cacheType == .memory)
+        let whole = try await harness.manager.image(with: url)
+        #expect(whole.pixelWidth == 61 && whole.pixelHeight == 45)
+        let again = try await harness.manager.result(with: url, context: limited(1_000))
+        #expect(again.cacheType == .memory && again.image === whole, "the whole picture serves every load")
+        #expect(harness.server.requestCount() == 1)
+    }
+
+    @Test func `A transformed picture of fewer bytes is not written to disk under the key of the whole one's`()
+        async throws
+    {
+        let harness = try harness()
+        let url = harness.server.url("/a.jpg")
+        var context = limited(1_000)
+        let size = ImageSize(width: 30, height: 30)
+        context.imageTransformer = .transformer(ResizingTransformer(size: size, scaleMode: .fill))
+        let result = try await harness.manager.result(with: url, options: .waitStoreCache, context: context)
+        #expect(result.image.metadata.scaleDownLimitBytes == 1_000)
+        await harness.cache.flush()
+        #expect(harness.cache.diskEntry(forKey: result.cacheKey) == nil)
+        #expect(harness.cache.diskEntry(forKey: url.absoluteString) != nil)
+    }
+}
