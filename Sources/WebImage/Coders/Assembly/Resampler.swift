@@ -49,10 +49,12 @@ struct Resampler {
         let floats = try ScratchBuffer(byteCount: Self.groupRows * min(Self.chunk, samples) * 4)
         // Rows missing in the last group count with weight 0, and must be numbers.
         floats.clear()
+        // Finished rows wait to be filtered several at once; wide ones fewer, because they are what takes the memory.
+        let together = samples * 4 * Self.lanes > Self.mostWaitingBytes ? Self.lanes / 2 : Self.lanes
         var window = try Window(
             samples: samples,
             padding: columns.taps * channels + 16,
-            count: min(mostOpenRows() + Self.lanes, rows.outputCount)
+            count: min(mostOpenRows() + together, rows.outputCount)
         )
         let output = try FilteredRows(columns, channels: channels, isPremultiplied: isPremultiplied)
         var row = 0
@@ -64,7 +66,7 @@ struct Resampler {
                 add(input.bytes + group * stride, stride, first: row + group, count: size, floats.floats, &window)
                 while window.next < rows.outputCount, Int(rows.end[window.next]) <= row + group + size {
                     window.next += 1
-                    if window.waiting == Self.lanes { try output.emit(&window, emit) }
+                    if window.waiting == together { try output.emit(&window, emit) }
                 }
             }
             row += count
@@ -73,6 +75,7 @@ struct Resampler {
     }
 
     private static let lanes = cpixels_lanes
+    private static let mostWaitingBytes = 80 << 10
 
     /// The sums of the rows of the result that are not finished, and of finished ones that wait to be filtered together.
     private struct Window {
