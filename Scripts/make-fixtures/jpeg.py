@@ -149,7 +149,7 @@ def thumbnails():
     expect("photo-area-100x75", Image.fromarray(area(np.asarray(photo), 100, 75)))
 
 
-def area(pixels, width, height):
+def area(pixels, width, height, rounded=True):
     """The mean over the area that each pixel of the result covers."""
     def weights(source, result):
         edges = np.arange(result + 1) * source / result
@@ -158,7 +158,7 @@ def area(pixels, width, height):
         return np.clip(np.minimum(pixel + 1, high) - np.maximum(pixel, low), 0, None) * result / source
     rows, columns = weights(pixels.shape[0], height), weights(pixels.shape[1], width)
     mean = np.einsum("yr,rcs,xc->yxs", rows, pixels.astype(np.float64), columns, optimize=True)
-    return (mean + 0.5).clip(0, 255).astype(np.uint8)
+    return (mean + 0.5).clip(0, 255).astype(np.uint8) if rounded else mean
 
 
 def resampling():
@@ -172,13 +172,19 @@ def resampling():
         planes = [Image.fromarray(rgb[:, :, c].astype(np.float32)).resize((width, height), Image.LANCZOS) for c in range(3)]
         floats = np.dstack([np.asarray(plane) for plane in planes])
         write_anymap(directory / f"lanczos-{width}x{height}.ppm", (floats + 0.5).clip(0, 255).astype(np.uint8))
-    for width, height in ((40, 30), (77, 31), (1, 1)):
+    for width, height in ((40, 30), (77, 31), (1, 1), (77, 60), (60, 45), (119, 89), (63, 88)):
         write_anymap(directory / f"area-{width}x{height}.ppm", area(rgb, width, height))
     clear = np.dstack([rgb, alpha(120, 90)])
     write_anymap(directory / "alpha.pam", clear)
     # Pillow resizes straight pixels by way of premultiplied ones itself.
     small = Image.fromarray(clear, "RGBA").resize((40, 30), Image.LANCZOS)
     write_anymap(directory / "alpha-40x30.pam", np.asarray(small))
+    # The mean of premultiplied pixels, made straight again.
+    weighted = np.dstack([rgb * (clear[:, :, 3:] / 255.0), clear[:, :, 3:]])
+    mean = area(weighted, 77, 60, rounded=False)
+    colors = np.divide(mean[:, :, :3] * 255, mean[:, :, 3:], out=np.zeros((60, 77, 3)), where=mean[:, :, 3:] > 0)
+    straight = np.dstack([colors, mean[:, :, 3:]])
+    write_anymap(directory / "alpha-area-77x60.pam", (straight + 0.5).clip(0, 255).astype(np.uint8))
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ import WebImage
 
 /// One run over a list.
 struct PipelineRun: Sendable {
-    /// Loads under way at once: enough for six downloads and for the decoders to have something at hand.
-    static let width = 10
+    /// Loads under way at once: six that are downloaded, eight that wait and two at work, as many as in the C program.
+    static let width = 16
 
     let manager = WebImageManager(cache: NoCache(), loader: WebImageDownloader())
     let context: WebImageContext

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <malloc.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,6 +22,8 @@ int webimage_terminal_columns(int fd) {
 }
 
 void webimage_advise_huge_pages(void *base, size_t byte_count) { madvise(base, byte_count, MADV_HUGEPAGE); }
+
+size_t webimage_usable_size(void *block) { return malloc_usable_size(block); }
 
 void *webimage_allocate_aligned(size_t alignment, size_t byte_count) {
     void *block = NULL;

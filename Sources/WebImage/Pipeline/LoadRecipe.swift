@@ -1,16 +1,40 @@
 /// Everything that decides how one image is got, resolved from a URL, options, context and the manager's parts.
-struct LoadRecipe: Sendable {
-    var decode: DecodeWork
-    var chain: [any ImageTransformer]
+final class LoadRecipe: Sendable {
+    let decode: DecodeWork
+    let chain: [any ImageTransformer]
     /// The key of the result; nil when the caches take no part.
-    var cacheKey: String?
-    var cache: any ImageCaching
-    var queriesMemory: Bool
-    var queriesDisk: Bool
-    var queriesOriginalMemory: Bool
-    var store: ImageCacheType
-    var storesOriginalInMemory: Bool
-    var encodeOptions: ImageEncodeOptions
+    let cacheKey: String?
+    let cache: any ImageCaching
+    let queriesMemory: Bool
+    let queriesDisk: Bool
+    let queriesOriginalMemory: Bool
+    let store: ImageCacheType
+    let storesOriginalInMemory: Bool
+    let encodeOptions: ImageEncodeOptions
+
+    init(
+        decode: DecodeWork,
+        chain: [any ImageTransformer],
+        cacheKey: String?,
+        cache: any ImageCaching,
+        queriesMemory: Bool,
+        queriesDisk: Bool,
+        queriesOriginalMemory: Bool,
+        store: ImageCacheType,
+        storesOriginalInMemory: Bool,
+        encodeOptions: ImageEncodeOptions
+    ) {
+        self.decode = decode
+        self.chain = chain
+        self.cacheKey = cacheKey
+        self.cache = cache
+        self.queriesMemory = queriesMemory
+        self.queriesDisk = queriesDisk
+        self.queriesOriginalMemory = queriesOriginalMemory
+        self.store = store
+        self.storesOriginalInMemory = storesOriginalInMemory
+        self.encodeOptions = encodeOptions
+    }
 
     var originalKey: String? { decode.data.cacheKey }
     /// Whether the result is the original itself, and not a thumbnail or transformed.

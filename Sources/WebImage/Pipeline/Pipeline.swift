@@ -12,6 +12,26 @@ final class Pipeline: Sendable {
         var graph = WorkGraph<WorkKey, WorkResult>()
         var jobs: [UInt64: WorkJob] = [:]
         var subscribers: [UInt64: Subscriber] = [:]
+        /// Subscribers who want to hear of progress.
+        var listenerCount = 0
+        /// How far nodes are, as long as nobody listens: progress comes often, and passing it through the graph is not free.
+        var unheard: [UInt64: LoadProgress] = [:]
+
+        mutating func add(_ subscriber: Subscriber, _ id: UInt64) {
+            subscribers[id] = subscriber
+            if subscriber.progress != nil { listenerCount += 1 }
+        }
+
+        mutating func removeSubscriber(_ id: UInt64) -> Subscriber? {
+            let subscriber = subscribers.removeValue(forKey: id)
+            if subscriber?.progress != nil { listenerCount -= 1 }
+            return subscriber
+        }
+
+        mutating func removeJob(_ node: UInt64) -> WorkJob? {
+            unheard[node] = nil
+            return jobs.removeValue(forKey: node)
+        }
     }
 
     /// What has to be done outside the lock, with all that it needs. Subscribers go as a whole: their closures may own
@@ -59,15 +79,16 @@ final class Pipeline: Sendable {
         completion: @escaping @Sendable (WorkResult) -> Void
     ) -> UInt64? {
         let (id, steps) = state.withLock { state -> (UInt64?, [Step]) in
+            let caughtUp = progress == nil ? [] : catchUp(&state)
             guard let joined = state.graph.subscribe(to: work.key, priority: priority, parent: parent) else {
-                return (nil, [])
+                return (nil, caughtUp)
             }
-            state.subscribers[joined.subscription] = Subscriber(progress: progress, completion: completion)
+            state.add(Subscriber(progress: progress, completion: completion), joined.subscription)
             if state.jobs[joined.node] == nil {
                 let priority = state.graph.priority(of: joined.node) ?? priority
                 state.jobs[joined.node] = WorkJob(work: work, id: joined.node, priority: priority, pipeline: self)
             }
-            return (joined.subscription, resolve(joined.actions, &state))
+            return (joined.subscription, caughtUp + resolve(joined.actions, &state))
         }
         perform(steps)
         return id
@@ -94,18 +115,33 @@ final class Pipeline: Sendable {
 
     func report(_ progress: LoadProgress, of node: UInt64) {
         perform(
-            state.withLock { state in
+            state.withLock { state -> [Step] in
+                guard state.listenerCount > 0 else {
+                    if state.jobs[node] != nil { state.unheard[node] = progress }
+                    return []
+                }
                 let actions = state.graph.report(progress, of: node)
                 return resolve(actions, &state)
             }
         )
     }
 
+    /// Tells the graph what it was not told while nobody listened, for the first who does.
+    private func catchUp(_ state: inout State) -> [Step] {
+        var steps: [Step] = []
+        for (node, progress) in state.unheard {
+            let actions = state.graph.report(progress, of: node)
+            steps += resolve(actions, &state)
+        }
+        state.unheard = [:]
+        return steps
+    }
+
     func finish(_ node: UInt64, with result: WorkResult) {
         let steps = state.withLock { state -> [Step] in
             let actions = state.graph.finish(node, with: result)
             let steps = resolve(actions, &state)
-            state.jobs[node] = nil
+            _ = state.removeJob(node)
             return steps
         }
         perform(steps)
@@ -115,13 +151,13 @@ final class Pipeline: Sendable {
         actions.compactMap { action in
             switch action {
             case .start(let node): state.jobs[node].map { .start($0) }
-            case .cancel(let node): state.jobs.removeValue(forKey: node).map { .cancel($0) }
+            case .cancel(let node): state.removeJob(node).map { .cancel($0) }
             case .setPriority(let node, let priority, let version):
                 state.jobs[node].map { .setPriority($0, priority, version: version) }
             case .progress(let id, let progress): state.subscribers[id]?.progress.map { .progress($0, progress) }
             case .deliver(let id, let result):
-                state.subscribers.removeValue(forKey: id).map { .deliver($0, result) }
-            case .forget(let id): state.subscribers.removeValue(forKey: id).map { .release($0) }
+                state.removeSubscriber(id).map { .deliver($0, result) }
+            case .forget(let id): state.removeSubscriber(id).map { .release($0) }
             }
         }
     }

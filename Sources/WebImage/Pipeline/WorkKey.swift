@@ -1,5 +1,7 @@
 /// Names a piece of shared work: two loads whose keys are equal at a level share the work of that level.
-enum WorkKey: Hashable, Sendable {
+///
+/// Indirect, because keys are big and get copied often: a copy is one more owner of a box.
+indirect enum WorkKey: Hashable, Sendable {
     /// Reading an entry of a disk cache.
     case diskRead(cache: ObjectIdentifier, key: String)
     /// Getting bytes from a loader.

@@ -4,7 +4,8 @@ import Glibc
 /// Recycles big blocks of memory, because a fresh block of tens of megabytes costs more to fault in than a decode.
 ///
 /// Blocks below 16 KiB go straight to `malloc`. Bigger ones are rounded up to one of eight sizes per power of two and,
-/// when given back, kept for the next taker as long as all kept blocks stay within `capacity` bytes. Blocks of 4 MiB and
+/// when given back, kept for the next taker as long as all kept blocks stay within `capacity` bytes. A taker for whose
+/// size none is kept gets one that is up to half bigger: bodies and bitmaps come in all sizes. Blocks of 4 MiB and
 /// more are aligned to 2 MiB and marked for huge pages. Taking and giving cost a lock and an array operation.
 final class BufferPool: Sendable {
     static let shared = BufferPool(capacity: 64 << 20)
@@ -35,9 +36,18 @@ final class BufferPool: Sendable {
         guard byteCount >= Self.smallest else { return malloc(max(byteCount, 1)) }
         guard let size = Self.roundedSize(byteCount) else { return nil }
         let recycled = state.withLock { state -> UnsafeMutableRawPointer? in
-            guard let block = state.free[size]?.popLast() else { return nil }
-            state.keptBytes -= size
-            return block
+            guard state.keptBytes >= size else { return nil }
+            var size = size
+            let most = size + size / 2
+            while size <= most {
+                if let block = state.free[size]?.popLast() {
+                    state.keptBytes -= size
+                    return block
+                }
+                guard let next = Self.roundedSize(size + 1) else { return nil }
+                size = next
+            }
+            return nil
         }
         if let recycled { return recycled }
         guard size >= 2 * Self.hugePage else { return malloc(size) }
@@ -48,7 +58,10 @@ final class BufferPool: Sendable {
 
     /// Takes back a block that was taken with the same `byteCount`.
     func give(_ block: UnsafeMutableRawPointer, byteCount: Int) {
-        guard byteCount >= Self.smallest, let size = Self.roundedSize(byteCount) else { return free(block) }
+        // The block may be bigger than what its taker asked for.
+        guard byteCount >= Self.smallest, let size = Self.roundedDownSize(webimage_usable_size(block)) else {
+            return free(block)
+        }
         let kept = state.withLock { state -> Bool in
             guard state.keptBytes + size <= capacity else { return false }
             state.free[size, default: []].append(block)
@@ -79,5 +92,13 @@ final class BufferPool: Sendable {
         let power = Int.bitWidth - 1 - byteCount.leadingZeroBitCount
         let step = 1 << max(power - 3, 12)
         return (byteCount + step - 1) & ~(step - 1)
+    }
+
+    /// The biggest of those sizes that is at most `byteCount`.
+    static func roundedDownSize(_ byteCount: Int) -> Int? {
+        guard byteCount >= smallest, byteCount < Int.max / 2 else { return nil }
+        let power = Int.bitWidth - 1 - byteCount.leadingZeroBitCount
+        let step = 1 << max(power - 3, 12)
+        return byteCount & ~(step - 1)
     }
 }

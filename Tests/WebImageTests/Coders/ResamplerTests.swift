@@ -43,6 +43,65 @@ import Testing
         #expect(ok, "\(difference)")
     }
 
+    /// Sizes within a factor of two are made in bytes with weights of eight bits; others in floating point.
+    @Test(arguments: [(77, 60), (60, 45), (119, 89), (63, 88)])
+    func `The fast filter in bytes is the mean over the area, within two levels`(_ width: Int, _ height: Int) throws {
+        let source = try bitmap(Fixtures.pixels("Resample/source.ppm"))
+        let resampler = Resampler(
+            from: (120, 90),
+            to: (width, height),
+            channels: 3,
+            isPremultiplied: false,
+            quality: .fast
+        )
+        #expect(resampler.isNarrowArea)
+        let result = try Resampler.resize(source, width: width, height: height, quality: .fast)
+        let difference = PixelDifference(result, try Fixtures.pixels("Resample/area-\(width)x\(height).ppm"))
+        let ok = difference.maximum <= 2 && difference.mean <= 0.5
+        #expect(ok, "\(difference)")
+    }
+
+    @Test func `The fast filter in bytes keeps colours at or below their alpha`() throws {
+        let source = try bitmap(Fixtures.pixels("Resample/alpha.pam"))
+        let result = try Resampler.resize(source, width: 77, height: 60, quality: .fast)
+        let difference = PixelDifference(result, try Fixtures.pixels("Resample/alpha-area-77x60.pam"))
+        let ok = difference.maximum <= 3 && difference.mean <= 0.5
+        #expect(ok, "\(difference)")
+        for y in 0..<60 {
+            for x in 0..<77 {
+                let pixel = result.premultipliedRGBA(x: x, y: y)
+                #expect(pixel.allSatisfy { $0 <= pixel[3] })
+            }
+        }
+    }
+
+    @Test func `Grey pictures and wide filters are not made in bytes`() {
+        func isNarrow(_ from: (Int, Int), _ to: (Int, Int), channels: Int, _ quality: ImageDecodeOptions.ScalingQuality)
+            -> Bool
+        {
+            Resampler(from: from, to: to, channels: channels, isPremultiplied: false, quality: quality).isNarrowArea
+        }
+        #expect(isNarrow((100, 100), (50, 50), channels: 4, .fast))
+        #expect(!isNarrow((100, 100), (50, 50), channels: 1, .fast))
+        #expect(!isNarrow((100, 100), (50, 50), channels: 3, .high))
+        #expect(!isNarrow((1000, 100), (50, 50), channels: 3, .fast))
+        #expect(!isNarrow((100, 1000), (50, 50), channels: 3, .fast))
+    }
+
+    @Test(arguments: [(640, 479), (479, 320), (1000, 500), (7, 5), (3, 2), (2, 1), (1, 1), (65_535, 40_000)])
+    func `Shares of eight bits add up to 256 and are the weights`(_ from: Int, _ to: Int) throws {
+        let filter = ResampleFilter(from: from, to: to, quality: .fast)
+        let shares = try #require(filter.shares)
+        #expect(shares.count == 4 * to)
+        for output in 0..<to {
+            let four = shares[4 * output..<4 * output + 4]
+            #expect(four.reduce(0, { $0 + Int($1) }) == 256)
+            for (share, weight) in zip(four, filter.weights[4 * output..<4 * output + 4]) {
+                #expect(abs(Float(share) - weight * 256) <= 2)
+            }
+        }
+    }
+
     @Test func `Clear pixels lend no colour to their neighbours`() throws {
         let source = try bitmap(Fixtures.pixels("Resample/alpha.pam"))
         let result = try Resampler.resize(source, width: 40, height: 30)

@@ -33,7 +33,35 @@ import Testing
         pool.give(big, byteCount: 10 << 20)
         let small = try #require(pool.take(byteCount: 100))
         pool.give(small, byteCount: 100)
-        #expect(pool.keptBytes == 10 << 20)
+        // What alignment adds to a block counts, too.
+        #expect(pool.keptBytes >= 10 << 20 && pool.keptBytes <= 12 << 20)
+        pool.trim(toBytes: 0)
+    }
+
+    @Test func `A block up to half bigger serves when none of the size is kept, and keeps its size`() throws {
+        let pool = BufferPool(capacity: 8 << 20)
+        let block = try #require(pool.take(byteCount: 1_400_000))
+        pool.give(block, byteCount: 1_400_000)
+        let kept = pool.keptBytes
+        let smaller = try #require(pool.take(byteCount: 1_000_000))
+        #expect(smaller == block)
+        #expect(pool.keptBytes == 0)
+        pool.give(smaller, byteCount: 1_000_000)
+        #expect(pool.keptBytes == kept)
+        let again = try #require(pool.take(byteCount: 1_400_000))
+        #expect(again == block)
+        pool.give(again, byteCount: 1_400_000)
+        let small = try #require(pool.take(byteCount: 700_000))
+        #expect(small != block, "half of a block would be wasted")
+        pool.give(small, byteCount: 700_000)
+    }
+
+    @Test(arguments: [16_384, 65_537, 1_000_000, 48_000_000, 5_000_000_000])
+    func `Sizes rounded down are sizes that are given out`(byteCount: Int) throws {
+        let size = try #require(BufferPool.roundedDownSize(byteCount))
+        #expect(size <= byteCount)
+        #expect(BufferPool.roundedSize(size) == size)
+        #expect(byteCount - size < max(byteCount / 8 + 1, 4096))
     }
 
     @Test(arguments: [1, 4095, 65_537, 1_000_000, 48_000_000, 5_000_000_000])
@@ -48,5 +76,6 @@ import Testing
         #expect(pool.take(byteCount: .max) == nil)
         #expect(BufferPool.roundedSize(.max) == nil)
         #expect(BufferPool.roundedSize(0) == nil)
+        #expect(BufferPool.roundedDownSize(100) == nil)
     }
 }

@@ -18,6 +18,9 @@ void webimage_advise_huge_pages(void *base, size_t byte_count);
 /// A block aligned to `alignment` (a power of two), NULL when there is no memory. Freed with `free`.
 void *webimage_allocate_aligned(size_t alignment, size_t byte_count);
 
+/// Bytes that a block of `malloc` really has.
+size_t webimage_usable_size(void *block);
+
 /// Names the calling thread; the system keeps 15 bytes.
 void webimage_name_thread(const char *name);
 

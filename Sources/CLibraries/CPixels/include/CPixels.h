@@ -59,3 +59,26 @@ size_t cpixels_filter_scratch(const struct cpixels_row_filter *filter, int chann
 void cpixels_filter_rows(
     const float *const rows[cpixels_lanes], size_t row_count, int channels, bool premultiplied,
     const struct cpixels_row_filter *filter, float *scratch, uint8_t *output, ptrdiff_t bytes_per_row);
+
+/// A narrow filter in bytes: output pixel x is the sum of four pixels from `first[x]` on, times `weights[4 * x ...]`, which
+/// add up to 256.
+struct cpixels_area_filter {
+    const int32_t *first;
+    const uint16_t *weights;
+    size_t output_width;
+};
+
+/// Rows that are narrowed together.
+enum { cpixels_area_rows = 4 };
+
+/// One row that is the weighted sum of up to four; the weights add up to 256, and those not needed are zero and last.
+/// All four rows must be readable.
+void cpixels_blend_rows(
+    const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d, const uint16_t weights[4], uint8_t *output,
+    size_t samples);
+
+/// Applies `filter` to four rows of `channels` (3, 4) interleaved bytes. Rows must be readable for 16 bytes from the first
+/// byte of any `first[x]` on; results are written with one byte too many behind the last pixel of each row.
+void cpixels_narrow_rows(
+    const uint8_t *rows, ptrdiff_t bytes_per_row, int channels, const struct cpixels_area_filter *filter,
+    uint8_t *output, ptrdiff_t output_bytes_per_row);

@@ -17,6 +17,8 @@ final class ResampleFilter: Sendable {
     let end: [Int32]
     /// `taps` weights for each output pixel; their sum is 1.
     let weights: [Float]
+    /// The weights as four parts of 256 for each output pixel; nil unless the filter is `fast` with four of them at most.
+    let shares: [UInt16]?
 
     /// - Parameter extent: how many of the source pixels the picture covers; a decoder that scales rounds up, and the
     ///   last pixel is then only partly picture. All of them when nil.
@@ -53,6 +55,18 @@ final class ResampleFilter: Sendable {
         self.taps = taps
         self.first = first
         self.end = end
+        shares = quality == .fast && taps == 4 ? Self.shares(of: weights) : nil
+    }
+
+    /// Four weights at a time as parts of 256; the biggest takes what rounding leaves, so that white stays white.
+    private static func shares(of weights: [Float]) -> [UInt16] {
+        var shares = weights.map { Int($0 * 256 + 0.5) }
+        for start in stride(from: 0, to: shares.count, by: 4) {
+            let four = start..<start + 4
+            let biggest = four.max { shares[$0] < shares[$1] } ?? start
+            shares[biggest] += 256 - shares[four].reduce(0, +)
+        }
+        return shares.map { UInt16($0) }
     }
 
     /// The filter as the inner loops take it.
@@ -76,6 +90,27 @@ final class ResampleFilter: Sendable {
         step: Double,
         quality: ImageDecodeOptions.ScalingQuality
     ) {
+        var sum = 0.0
+        switch quality {
+        case .fast:
+            for index in line.indices {
+                let position = start + Double(index) * step
+                let weight = max(min(position + step / 2, 0.5) - max(position - step / 2, -0.5), 0)
+                line[index] = Float(weight)
+                sum += weight
+            }
+        case .high:
+            sum = fillLanczos(line, start: start, step: step)
+        }
+        guard sum != 0 else {
+            line[0] = 1
+            return
+        }
+        for index in line.indices { line[index] = Float(Double(line[index]) / sum) }
+    }
+
+    /// The sum of the weights it writes.
+    private static func fillLanczos(_ line: UnsafeMutableBufferPointer<Float>, start: Double, step: Double) -> Double {
         // The sines of equally spaced angles follow from each other by a rotation, and sin(3a) = 3 sin a - 4 sin³ a.
         var sine = sin(start * .pi / 3)
         var cosine = cos(start * .pi / 3)
@@ -84,24 +119,18 @@ final class ResampleFilter: Sendable {
         var sum = 0.0
         for index in line.indices {
             let position = start + Double(index) * step
-            let weight: Double
-            switch quality {
-            case .fast: weight = max(min(position + step / 2, 0.5) - max(position - step / 2, -0.5), 0)
-            // At the centre the quotient below would be of two rounding errors; the curve is flat there.
-            case .high where abs(position) < 1e-4: weight = 1
-            case .high where abs(position) >= 3: weight = 0
-            case .high:
+            var weight = 0.0
+            if abs(position) < 1e-4 {
+                // At the centre the quotient below would be of two rounding errors; the curve is flat there.
+                weight = 1
+            } else if abs(position) < 3 {
                 weight = 3 * (3 * sine - 4 * sine * sine * sine) * sine / (.pi * .pi * position * position)
             }
             line[index] = Float(weight)
             sum += weight
             (sine, cosine) = (sine * stepCosine + cosine * stepSine, cosine * stepCosine - sine * stepSine)
         }
-        guard sum != 0 else {
-            line[0] = 1
-            return
-        }
-        for index in line.indices { line[index] = Float(Double(line[index]) / sum) }
+        return sum
     }
 }
 

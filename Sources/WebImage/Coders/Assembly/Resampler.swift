@@ -12,9 +12,9 @@ struct Resampler {
     private static let groupRows = 4
     private static let chunk = 2048
 
-    private let rows: ResampleFilter
-    private let columns: ResampleFilter
-    private let channels: Int
+    let rows: ResampleFilter
+    let columns: ResampleFilter
+    let channels: Int
     private let isPremultiplied: Bool
 
     /// - Parameters:
@@ -43,6 +43,7 @@ struct Resampler {
         read: (_ count: Int, _ base: UnsafeMutablePointer<UInt8>, _ bytesPerRow: Int) throws(WebImageError) -> Void,
         emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
     ) throws(WebImageError) {
+        if isNarrowArea { return try runArea(read: read, emit: emit) }
         let samples = columns.inputCount * channels
         let stride = (samples + 63) & ~63
         let input = try ScratchBuffer(byteCount: stride * min(Self.blockRows, rows.inputCount))

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// Gets the original bytes of a picture: from disk if they are there, else from a loader.
-struct DataWork: Work {
+final class DataWork: Work {
     let cache: any ImageCaching
     /// The original key; nil when the caches take no part.
     let cacheKey: String?
@@ -9,6 +9,20 @@ struct DataWork: Work {
     let storesDisk: Bool
     /// Nil when only the caches may be asked.
     let load: LoadWork?
+
+    init(
+        cache: any ImageCaching,
+        cacheKey: String?,
+        queriesDisk: Bool,
+        storesDisk: Bool,
+        load: LoadWork?
+    ) {
+        self.cache = cache
+        self.cacheKey = cacheKey
+        self.queriesDisk = queriesDisk
+        self.storesDisk = storesDisk
+        self.load = load
+    }
 
     var dataKey: WorkKey.DataKey {
         WorkKey.DataKey(
@@ -28,7 +42,7 @@ struct DataWork: Work {
 
     func start(_ job: WorkJob) {
         guard queriesDisk, let cacheKey else { return startLoad(job) }
-        job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { result in
+        job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { [self] result in
             if case .success(.diskEntry(let entry?)) = result {
                 job.finish(.success(.data(OriginalData(entry: entry, source: .disk))))
             } else {
@@ -39,7 +53,7 @@ struct DataWork: Work {
 
     private func startLoad(_ job: WorkJob) {
         guard let load else { return job.finish(.failure(.notCached())) }
-        job.require(load) { result in
+        job.require(load) { [self] result in
             job.finish(
                 result.map { output in
                     guard case .loaded(let loaded, let reservation) = output else { return output }

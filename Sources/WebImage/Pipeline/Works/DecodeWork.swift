@@ -1,8 +1,14 @@
 /// Makes an image of the original bytes, and stores the bytes once they have proved to be a picture.
-struct DecodeWork: Work {
+final class DecodeWork: Work {
     let data: DataWork
     let coder: any ImageCoder
     let options: ImageDecodeOptions
+
+    init(data: DataWork, coder: any ImageCoder, options: ImageDecodeOptions) {
+        self.data = data
+        self.coder = coder
+        self.options = options
+    }
 
     var decodeKey: WorkKey.DecodeKey {
         WorkKey.DecodeKey(data: data.dataKey, coder: identity(of: coder), options: options)
@@ -12,7 +18,7 @@ struct DecodeWork: Work {
     func start(_ job: WorkJob) { getData(data, job) }
 
     private func getData(_ work: DataWork, _ job: WorkJob) {
-        job.require(work) { result in
+        job.require(work) { [self] result in
             switch result {
             case .success(.data(let original)): decode(original, job)
             case .success: job.finish(.failure(WebImageError(.badImageData, "the loader delivered no data")))
@@ -23,7 +29,7 @@ struct DecodeWork: Work {
 
     private func decode(_ original: OriginalData, _ job: WorkJob) {
         let url = data.load?.url
-        let item = job.pipeline.decodeQueue.submit(priority: job.priority) {
+        let item = job.pipeline.decodeQueue.submit(priority: job.priority) { [self] in
             guard !job.isCancelled else { return }
             do throws(WebImageError) {
                 job.finish(.success(.image(try decoded(original))))

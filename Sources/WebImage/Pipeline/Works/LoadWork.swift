@@ -1,11 +1,17 @@
 import FoundationEssentials
 
 /// Gets the bytes of a URL from a loader, when the gate has room.
-struct LoadWork: Work {
+final class LoadWork: Work {
     let url: URL
     let loader: any ImageLoading
     /// Only those that change what is sent; see ``WebImageOptions/affectingRequest``.
     let options: WebImageOptions
+
+    init(url: URL, loader: any ImageLoading, options: WebImageOptions) {
+        self.url = url
+        self.loader = loader
+        self.options = options
+    }
 
     var loadKey: WorkKey.LoadKey {
         WorkKey.LoadKey(url: url.absoluteString, loader: ObjectIdentifier(loader), options: options)
@@ -14,13 +20,13 @@ struct LoadWork: Work {
 
     func start(_ job: WorkJob) {
         let gate = job.pipeline.gate
-        let ticket = gate.pass(priority: job.priority) { admission in
+        let ticket = gate.pass(priority: job.priority) { [self] admission in
             guard !job.isCancelled else { return }
             let admission = Lock<ByteReservation?>(admission)
             let request = ImageLoadRequest(url: url, options: options, priority: job.priority)
             let operation = loader.load(request) { progress in
                 job.report(progress)
-            } completion: { result in
+            } completion: { [url] result in
                 // The bytes are counted before the admission is given back, so that the gate does not open in between.
                 let outcome = result.map { WorkOutput.loaded($0, gate.reserve($0.data.count)) }
                     .mapError { $0.with(url: url) }
