@@ -61,7 +61,8 @@ class Workshop:
 
     def build(self):
         print("Building the library's programs and the C peers (release) …", flush=True)
-        for package, product in ((PROJECT, ["--product", "webimage"]), (BENCHMARKS, [])):
+        # The library's programs carry Swift's standard library, as services that are deployed do.
+        for package, product in ((PROJECT, ["--product", "webimage"]), (BENCHMARKS, ["--static-swift-stdlib"])):
             # A cached build plan would not see files that are new in the library.
             command = ["swift", "build", "-c", "release", "--disable-build-manifest-caching", "--package-path", package]
             call(command + product)

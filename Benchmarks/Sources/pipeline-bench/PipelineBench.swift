@@ -1,5 +1,6 @@
 import BenchSupport
 import FoundationEssentials
+import Synchronization
 import WebImage
 
 /// `pipeline-bench high|fast QUALITY URLS DIRECTORY`: loads pictures as 300 pixel thumbnails through the manager, without
@@ -54,20 +55,41 @@ struct PipelineRun: Sendable {
         self.directory = directory
     }
 
+    /// A fixed number of tasks that take the next URL as soon as they are done with one.
     func load(_ urls: [URL]) async throws {
+        let next = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for (index, url) in urls.enumerated() {
-                if index >= Self.width { try await group.next() }
-                group.addTask { try await load(url) }
+            for _ in 0..<Self.width {
+                group.addTask {
+                    while let url = next.take(from: urls) { try await load(url) }
+                }
             }
             try await group.waitForAll()
         }
     }
 
+    /// Encodes where the picture was made, and writes on the task's thread.
     private func load(_ url: URL) async throws {
-        let image = try await manager.image(with: url, context: context)
-        let data = try await image.encoded(as: .jpeg, options: encodeOptions)
+        let data = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Data, any Error>) in
+            manager.loadImage(with: url, context: context) { result in
+                continuation.resume(
+                    with: Result {
+                        try ImageCodersManager.shared.encode(result.get().image, to: .jpeg, options: encodeOptions)
+                    }
+                )
+            }
+        }
         OutputFile.write(data, to: directory + "/" + url.lastPathComponent)
+    }
+}
+
+/// Hands out the elements of a list, each once.
+private final class Counter: Sendable {
+    private let count = Atomic(0)
+
+    func take(from urls: [URL]) -> URL? {
+        let index = count.wrappingAdd(1, ordering: .relaxed).oldValue
+        return index < urls.count ? urls[index] : nil
     }
 }
 

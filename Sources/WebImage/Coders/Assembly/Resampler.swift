@@ -10,7 +10,7 @@ struct Resampler {
     /// Rows that are read at a time.
     static let blockRows = 8
     private static let groupRows = 4
-    private static let chunk = 2048
+    private static let chunk = 1024
 
     let rows: ResampleFilter
     let columns: ResampleFilter
@@ -51,7 +51,7 @@ struct Resampler {
         // Rows missing in the last group count with weight 0, and must be numbers.
         floats.clear()
         // Finished rows wait to be filtered several at once; wide ones fewer, because they are what takes the memory.
-        let together = samples * 4 * Self.lanes > Self.mostWaitingBytes ? Self.lanes / 2 : Self.lanes
+        let together = samples * 4 * Self.lanes > Self.mostWaitingBytes ? Self.lanes / 4 : Self.lanes
         var window = try Window(
             samples: samples,
             padding: columns.taps * channels + 16,

@@ -9,6 +9,7 @@ final class DataWork: Work {
     let storesDisk: Bool
     /// Nil when only the caches may be asked.
     let load: LoadWork?
+    let dataKey: WorkKey.DataKey
 
     init(
         cache: any ImageCaching,
@@ -22,10 +23,7 @@ final class DataWork: Work {
         self.queriesDisk = queriesDisk
         self.storesDisk = storesDisk
         self.load = load
-    }
-
-    var dataKey: WorkKey.DataKey {
-        WorkKey.DataKey(
+        dataKey = WorkKey.DataKey(
             cacheKey: cacheKey,
             cache: ObjectIdentifier(cache),
             queriesDisk: queriesDisk,
@@ -33,6 +31,7 @@ final class DataWork: Work {
             load: load?.loadKey
         )
     }
+
     var key: WorkKey { .data(dataKey) }
 
     /// The same without a look at the disk, for when what is there cannot be decoded.

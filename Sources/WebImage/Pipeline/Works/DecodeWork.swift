@@ -3,16 +3,15 @@ final class DecodeWork: Work {
     let data: DataWork
     let coder: any ImageCoder
     let options: ImageDecodeOptions
+    let decodeKey: WorkKey.DecodeKey
 
     init(data: DataWork, coder: any ImageCoder, options: ImageDecodeOptions) {
         self.data = data
         self.coder = coder
         self.options = options
+        decodeKey = WorkKey.DecodeKey(data: data.dataKey, coder: identity(of: coder), options: options)
     }
 
-    var decodeKey: WorkKey.DecodeKey {
-        WorkKey.DecodeKey(data: data.dataKey, coder: identity(of: coder), options: options)
-    }
     var key: WorkKey { .decode(decodeKey) }
 
     func start(_ job: WorkJob) { getData(data, job) }

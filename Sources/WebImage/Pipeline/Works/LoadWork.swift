@@ -6,16 +6,15 @@ final class LoadWork: Work {
     let loader: any ImageLoading
     /// Only those that change what is sent; see ``WebImageOptions/affectingRequest``.
     let options: WebImageOptions
+    let loadKey: WorkKey.LoadKey
 
     init(url: URL, loader: any ImageLoading, options: WebImageOptions) {
         self.url = url
         self.loader = loader
         self.options = options
+        loadKey = WorkKey.LoadKey(url: url.absoluteString, loader: ObjectIdentifier(loader), options: options)
     }
 
-    var loadKey: WorkKey.LoadKey {
-        WorkKey.LoadKey(url: url.absoluteString, loader: ObjectIdentifier(loader), options: options)
-    }
     var key: WorkKey { .load(loadKey) }
 
     func start(_ job: WorkJob) {
