@@ -11,6 +11,9 @@ let programs = [
     "memory-cache-bench", "hit-ratio-bench", "disk-bench", "jpeg-bench", "download-bench", "pipeline-bench",
 ]
 
+/// Programs in which malloc is a counting one.
+let countsMemory: Set = ["memory-cache-bench", "jpeg-bench"]
+
 let package = Package(
     name: "WebImageBenchmarks",
     dependencies: [.package(name: "WebImage", path: "..")],
@@ -21,7 +24,7 @@ let package = Package(
             .executableTarget(
                 name: name,
                 dependencies: ["BenchSupport", .product(name: "WebImage", package: "WebImage")]
-                    + (name == "memory-cache-bench" ? ["CAllocationCounter"] : []),
+                    + (countsMemory.contains(name) ? ["CAllocationCounter"] : []),
                 path: "Sources/\(name)",
                 swiftSettings: swiftSettings
             )

@@ -1,8 +1,11 @@
 // jpeg-decode full|high|fast ITERATIONS FILE…
 //     decodes each file that often from memory; CPU time per picture
 // jpeg-decode peak full|high|fast SMALL LARGE
-//     decodes a small file to warm up, then a large one; memory that the second took at its peak, and that of the process
+//     decodes a small file to warm up, then a large one; heap and memory that the second took at its peak,
+//     and memory of the process
 #include "thumbnail.h"
+
+#include <CAllocationCounter.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +25,10 @@ static void peak(const char *mode, const char *small, const char *large) {
     decode(mode, warm_up, &canvas);
     double before = resident_megabytes();
     reset_peak();
+    long heap_before = bench_heap_bytes();
+    bench_heap_reset_peak();
     decode(mode, jpeg, &canvas);
+    report("heap", (double)(bench_heap_peak_bytes() - heap_before) / (1 << 20), "MB");
     report("growth", peak_megabytes() - before, "MB");
     report("peak", peak_megabytes(), "MB");
 }

@@ -42,10 +42,10 @@ def vipsthumbnail(shop, files):
 def memory_rows(shop):
     small, large = shop.single_picture(0.01), shop.single_picture(12)
     runs = {}
-    # A first picture brings in code and tables. Of full pictures a tiny one, since ours keeps big buffers for the next.
-    for mode, first in (("full", small), ("high", large)):
-        runs[f"ours {mode}"] = lambda mode=mode, first=first: shop.ours("jpeg-bench", "peak", mode, first, large)
-        runs[f"C {mode}"] = lambda mode=mode, first=first: shop.c("jpeg-decode", "peak", mode, first, large)
+    # A first picture brings in code and tables; a tiny one, since ours keeps big buffers for the next.
+    for mode in ("full", "high"):
+        runs[f"ours {mode}"] = lambda mode=mode: shop.ours("jpeg-bench", "peak", mode, small, large)
+        runs[f"C {mode}"] = lambda mode=mode: shop.c("jpeg-decode", "peak", mode, small, large)
     if not shop.quick:
         runs["vips"] = lambda: vipsthumbnail(shop, [large])
     results = shop.in_turns(runs)
@@ -53,9 +53,8 @@ def memory_rows(shop):
               column(results["ours full"], "growth"), peers={LIBJPEG: column(results["C full"], "growth")},
               contracts=[Contract("<=", 1.1, LIBJPEG)], in_chart=False)
     yield Row("jpeg-thumbnail-growth", "12-megapixel JPEG to a 300 px thumbnail, memory it takes at its peak", "MB",
-              column(results["ours high"], "growth"), peers={SCALED: column(results["C high"], "growth")},
-              contracts=[Contract("<=", 1.05, SCALED)], in_chart=False,
-              note="above what the process had after a first picture")
+              column(results["ours high"], "heap"), peers={SCALED: column(results["C high"], "heap")},
+              contracts=[Contract("<=", 1.05, SCALED)], in_chart=False, note="heap blocks in use, counted in both programs")
     if not shop.quick:
         yield Row("jpeg-thumbnail-peak", "12-megapixel JPEG to a 300 px thumbnail, peak of the whole process", "MB",
                   column(results["ours high"], "peak"), peers={VIPS: column(results["vips"], "peak")},

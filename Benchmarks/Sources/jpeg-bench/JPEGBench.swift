@@ -1,12 +1,13 @@
 import BenchSupport
+import CAllocationCounter
 import FoundationEssentials
 import WebImage
 
 /// What decoding JPEG costs; the arguments and the answers of the C program jpeg-decode.
 ///
 /// `jpeg-bench full|high|fast ITERATIONS FILE…`: decodes each file that often from memory; processor time per picture.
-/// `jpeg-bench peak full|high|fast SMALL LARGE`: decodes a small file to warm up, then a large one; the memory that the
-/// second took at its peak, and that of the whole process.
+/// `jpeg-bench peak full|high|fast SMALL LARGE`: decodes a small file to warm up, then a large one; the heap and the memory
+/// that the second took at its peak, and the memory of the whole process.
 @main struct JPEGBench {
     static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -52,7 +53,10 @@ import WebImage
         _ = try coder.decode(warmUp, options: options)
         let before = Measurement.residentMegabytes()
         try Measurement.resetPeak()
+        let heapBefore = bench_heap_bytes()
+        bench_heap_reset_peak()
         _ = try coder.decode(file, options: options)
+        Measurement.report("heap", Double(bench_heap_peak_bytes() - heapBefore) / Double(1 << 20), "MB")
         Measurement.report("growth", Measurement.peakMegabytes() - before, "MB")
         Measurement.report("peak", Measurement.peakMegabytes(), "MB")
     }

@@ -4,11 +4,6 @@
 
 #include "Multiversion.h"
 
-// Vectors are passed only between functions that are always inlined, so how they would be passed does not matter.
-#pragma clang diagnostic ignored "-Wpsabi"
-
-#define INLINE static inline __attribute__((always_inline))
-
 typedef uint8_t byte16 __attribute__((vector_size(16)));
 typedef uint8_t byte32 __attribute__((vector_size(32)));
 typedef uint8_t byte64 __attribute__((vector_size(64)));

@@ -7,3 +7,9 @@
 #else
 #define MULTIVERSION __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
+
+// Vectors are passed only between functions that are always inlined, so how they would be passed does not matter.
+#pragma clang diagnostic ignored "-Wpsabi"
+
+/// For functions that such a function is made of: they are compiled with it, for each level.
+#define INLINE static inline __attribute__((always_inline))

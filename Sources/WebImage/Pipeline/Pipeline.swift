@@ -28,6 +28,12 @@ final class Pipeline: Sendable {
             return subscriber
         }
 
+        /// Tells the graph what it was not told while nobody listened; the first who does learns it by joining.
+        mutating func tellGraphOfUnheard() {
+            for (node, progress) in unheard { _ = graph.report(progress, of: node) }
+            unheard = [:]
+        }
+
         mutating func removeJob(_ node: UInt64) -> WorkJob? {
             unheard[node] = nil
             return jobs.removeValue(forKey: node)
@@ -79,16 +85,16 @@ final class Pipeline: Sendable {
         completion: @escaping @Sendable (WorkResult) -> Void
     ) -> UInt64? {
         let (id, steps) = state.withLock { state -> (UInt64?, [Step]) in
-            let caughtUp = progress == nil ? [] : catchUp(&state)
+            if progress != nil { state.tellGraphOfUnheard() }
             guard let joined = state.graph.subscribe(to: work.key, priority: priority, parent: parent) else {
-                return (nil, caughtUp)
+                return (nil, [])
             }
             state.add(Subscriber(progress: progress, completion: completion), joined.subscription)
             if state.jobs[joined.node] == nil {
                 let priority = state.graph.priority(of: joined.node) ?? priority
                 state.jobs[joined.node] = WorkJob(work: work, id: joined.node, priority: priority, pipeline: self)
             }
-            return (joined.subscription, caughtUp + resolve(joined.actions, &state))
+            return (joined.subscription, resolve(joined.actions, &state))
         }
         perform(steps)
         return id
@@ -124,17 +130,6 @@ final class Pipeline: Sendable {
                 return resolve(actions, &state)
             }
         )
-    }
-
-    /// Tells the graph what it was not told while nobody listened, for the first who does.
-    private func catchUp(_ state: inout State) -> [Step] {
-        var steps: [Step] = []
-        for (node, progress) in state.unheard {
-            let actions = state.graph.report(progress, of: node)
-            steps += resolve(actions, &state)
-        }
-        state.unheard = [:]
-        return steps
     }
 
     func finish(_ node: UInt64, with result: WorkResult) {

@@ -3,7 +3,7 @@ import Glibc
 
 /// Recycles big blocks of memory, because a fresh block of tens of megabytes costs more to fault in than a decode.
 ///
-/// Blocks below 16 KiB go straight to `malloc`. Bigger ones are rounded up to one of eight sizes per power of two and,
+/// Blocks below 16 KiB go straight to `malloc`. Bigger ones are rounded up to one of sixteen sizes per power of two and,
 /// when given back, kept for the next taker as long as all kept blocks stay within `capacity` bytes. A taker for whose
 /// size none is kept gets one that is up to half bigger: bodies and bitmaps come in all sizes. Blocks of 4 MiB and
 /// more are aligned to 2 MiB and marked for huge pages. Taking and giving cost a lock and an array operation.
@@ -86,11 +86,11 @@ final class BufferPool: Sendable {
         for block in victims { free(block) }
     }
 
-    /// `byteCount` rounded up to the next of eight steps between powers of two; nil on overflow.
+    /// `byteCount` rounded up to the next of sixteen steps between powers of two; nil on overflow.
     static func roundedSize(_ byteCount: Int) -> Int? {
         guard byteCount > 0, byteCount < Int.max / 2 else { return nil }
         let power = Int.bitWidth - 1 - byteCount.leadingZeroBitCount
-        let step = 1 << max(power - 3, 12)
+        let step = 1 << max(power - 4, 12)
         return (byteCount + step - 1) & ~(step - 1)
     }
 
@@ -98,7 +98,7 @@ final class BufferPool: Sendable {
     static func roundedDownSize(_ byteCount: Int) -> Int? {
         guard byteCount >= smallest, byteCount < Int.max / 2 else { return nil }
         let power = Int.bitWidth - 1 - byteCount.leadingZeroBitCount
-        let step = 1 << max(power - 3, 12)
+        let step = 1 << max(power - 4, 12)
         return byteCount & ~(step - 1)
     }
 }

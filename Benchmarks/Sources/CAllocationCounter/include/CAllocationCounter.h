@@ -1,2 +1,14 @@
-// Counts the blocks that the calling thread takes from the heap, by standing in for malloc and its kin.
+// Stands in for malloc and its kin, and counts.
+#ifndef C_ALLOCATION_COUNTER_H
+#define C_ALLOCATION_COUNTER_H
+
+// Blocks that the calling thread has taken from the heap.
 unsigned long bench_allocation_count(void);
+
+// Bytes of the heap that are in use in the whole process, and the most there have been since the last reset. Sizes are
+// those of the blocks that were given, which can be larger than what was asked for.
+long bench_heap_bytes(void);
+long bench_heap_peak_bytes(void);
+void bench_heap_reset_peak(void);
+
+#endif

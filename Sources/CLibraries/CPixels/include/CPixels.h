@@ -34,8 +34,9 @@ void cpixels_place(
 /// Four rows of `count` samples to floats, one after the other in `samples`, `stride` floats apart.
 void cpixels_to_float(const uint8_t *rows, ptrdiff_t bytes_per_row, size_t row_count, float *samples, size_t count);
 
-/// sums[i] = (clear ? 0 : sums[i]) + the sum of weights[k] * samples[k * count + i] over four rows.
-void cpixels_accumulate(float *sums, const float *samples, const float weights[4], size_t count, bool clear);
+/// sums[i] = (clear ? 0 : sums[i]) + the sum of weights[k] * samples[k * count + i] over four rows, in 64ths.
+/// The absolute weights of all rows that go into a sum must add up to less than 2.
+void cpixels_accumulate(int16_t *sums, const float *samples, const float weights[4], size_t count, bool clear);
 
 /// How one row is made narrower or wider: output pixel x is the sum of `taps` pixels from `first[x]` on, times
 /// `weights[x * taps ...]`. `taps` is a multiple of 4.
@@ -52,12 +53,12 @@ enum { cpixels_lanes = 8 };
 /// Floats of scratch memory that `cpixels_filter_rows` needs.
 size_t cpixels_filter_scratch(const struct cpixels_row_filter *filter, int channels);
 
-/// Applies `filter` to rows of floats of `channels` (1, 3, 4) interleaved samples, and rounds to bytes.
+/// Applies `filter` to rows of such sums of `channels` (1, 3, 4) interleaved samples, and rounds to bytes.
 /// All `cpixels_lanes` pointers must be valid; only the first `row_count` rows are written, `bytes_per_row` apart.
-/// A row must be readable, and finite, for `taps` pixels and 16 samples past its last pixel.
+/// A row must be readable for `taps` pixels and 16 samples past its last pixel.
 /// With `premultiplied`, colours are kept at or below the fourth channel.
 void cpixels_filter_rows(
-    const float *const rows[cpixels_lanes], size_t row_count, int channels, bool premultiplied,
+    const int16_t *const rows[cpixels_lanes], size_t row_count, int channels, bool premultiplied,
     const struct cpixels_row_filter *filter, float *scratch, uint8_t *output, ptrdiff_t bytes_per_row);
 
 /// A narrow filter in bytes: output pixel x is the sum of four pixels from `first[x]` on, times `weights[4 * x ...]`, which

@@ -2,15 +2,16 @@ import CPixels
 
 /// Resizes pictures row by row: it takes rows from the top down and gives out rows as soon as they are complete.
 ///
-/// Lanczos-3 or box filter, in floating point. Rows are first added up to the rows of the result they contribute to, then
-/// each finished sum is filtered along the row. Memory is a window of rows: for Lanczos about fifteen rows of floats when a
-/// picture gets smaller, whatever its size. (libzimg was measured and left: it reads wide pictures in several passes,
-/// which a decoder cannot give, and building its graph costs more than a thumbnail's resize.)
+/// Lanczos-3 or box filter, in floating point (a narrow box filter in bytes: ``runArea(read:emit:)``). Rows are first added
+/// up to the rows of the result they contribute to, then each finished sum is filtered along the row. Memory is a window of
+/// rows: for Lanczos about fifteen, sixteen bits a sample, when a picture gets smaller, whatever its size. (libzimg was
+/// measured and left: it reads wide pictures in several passes, which a decoder cannot give, and building its graph costs
+/// more than a thumbnail's resize.)
 struct Resampler {
     /// Rows that are read at a time.
     static let blockRows = 8
     private static let groupRows = 4
-    private static let chunk = 1024
+    private static let chunk = 512
 
     let rows: ResampleFilter
     let columns: ResampleFilter
@@ -46,12 +47,14 @@ struct Resampler {
         if isNarrowArea { return try runArea(read: read, emit: emit) }
         let samples = columns.inputCount * channels
         let stride = (samples + 63) & ~63
-        let input = try ScratchBuffer(byteCount: stride * min(Self.blockRows, rows.inputCount))
+        // Wide rows are what takes the memory: fewer of them are read at a time, and fewer wait to be filtered together.
+        let isWide = samples * 2 * Self.lanes > Self.mostWaitingBytes
+        let blockRows = min(isWide ? Self.groupRows : Self.blockRows, rows.inputCount)
+        let together = isWide ? Self.lanes / 2 : Self.lanes
+        let input = try ScratchBuffer(byteCount: stride * blockRows)
         let floats = try ScratchBuffer(byteCount: Self.groupRows * min(Self.chunk, samples) * 4)
         // Rows missing in the last group count with weight 0, and must be numbers.
         floats.clear()
-        // Finished rows wait to be filtered several at once; wide ones fewer, because they are what takes the memory.
-        let together = samples * 4 * Self.lanes > Self.mostWaitingBytes ? Self.lanes / 4 : Self.lanes
         var window = try Window(
             samples: samples,
             padding: columns.taps * channels + 16,
@@ -60,7 +63,7 @@ struct Resampler {
         let output = try FilteredRows(columns, channels: channels, isPremultiplied: isPremultiplied)
         var row = 0
         while row < rows.inputCount {
-            let count = min(Self.blockRows, rows.inputCount - row)
+            let count = min(blockRows, rows.inputCount - row)
             try read(count, input.bytes, stride)
             for group in Swift.stride(from: 0, to: count, by: Self.groupRows) {
                 let size = min(Self.groupRows, count - group)
@@ -76,7 +79,7 @@ struct Resampler {
     }
 
     private static let lanes = cpixels_lanes
-    private static let mostWaitingBytes = 80 << 10
+    private static let mostWaitingBytes = 40 << 10
 
     /// The sums of the rows of the result that are not finished, and of finished ones that wait to be filtered together.
     private struct Window {
@@ -94,12 +97,12 @@ struct Resampler {
             self.samples = samples
             self.count = count
             stride = samples + padding
-            buffer = try ScratchBuffer(byteCount: stride * count * 4)
+            buffer = try ScratchBuffer(byteCount: stride * count * 2)
             // The filter reads into the padding, with weight 0.
             buffer.clear()
         }
 
-        func sum(_ output: Int) -> UnsafeMutablePointer<Float> { buffer.floats + (output % count) * stride }
+        func sum(_ output: Int) -> UnsafeMutablePointer<Int16> { buffer.shorts + (output % count) * stride }
     }
 
     /// Filters finished sums along the row, several rows at once.
@@ -126,7 +129,7 @@ struct Resampler {
             _ emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
         ) throws(WebImageError) {
             let count = window.waiting
-            let sums = (0..<lanes).map { lane -> UnsafePointer<Float>? in
+            let sums = (0..<lanes).map { lane -> UnsafePointer<Int16>? in
                 UnsafePointer(window.sum(window.nextOut + min(lane, count - 1)))
             }
             columns.withFilter { filter in

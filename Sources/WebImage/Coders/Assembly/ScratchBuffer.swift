@@ -15,6 +15,7 @@ final class ScratchBuffer {
     deinit { BufferPool.shared.give(base, byteCount: byteCount) }
 
     var bytes: UnsafeMutablePointer<UInt8> { base.assumingMemoryBound(to: UInt8.self) }
+    var shorts: UnsafeMutablePointer<Int16> { base.assumingMemoryBound(to: Int16.self) }
     var floats: UnsafeMutablePointer<Float> { base.assumingMemoryBound(to: Float.self) }
 
     func clear() { base.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount) }
