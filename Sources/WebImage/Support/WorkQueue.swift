@@ -64,8 +64,7 @@ struct WorkItem: Sendable {
 }
 
 /// The state that threads share; it outlives the queue until the last thread has left.
-private final class WorkQueueCore: @unchecked Sendable {
-    // Sendable because `state` is only touched with `mutex` held.
+private final class WorkQueueCore: Sendable {
     struct State {
         var jobs = JobHeap()
         var width: Int
@@ -75,39 +74,21 @@ private final class WorkQueueCore: @unchecked Sendable {
     }
 
     private let name: String
-    private var mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private var condition: UnsafeMutablePointer<pthread_cond_t>
-    private var state: State
+    private let state: ConditionLock<State>
 
     init(name: String, width: Int, order: WorkQueue.Order) {
         self.name = name
-        state = State(width: max(width, 1))
+        var state = State(width: max(width, 1))
         state.jobs.order = order
-        mutex = .allocate(capacity: 1)
-        condition = .allocate(capacity: 1)
-        mutex.initialize(to: pthread_mutex_t())
-        condition.initialize(to: pthread_cond_t())
-        pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
+        self.state = ConditionLock(state)
     }
 
-    deinit {
-        pthread_mutex_destroy(mutex)
-        pthread_cond_destroy(condition)
-        mutex.deallocate()
-        condition.deallocate()
-    }
-
-    func withState<Result>(_ body: (inout State) -> Result) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return body(&state)
-    }
+    func withState<Result>(_ body: (inout State) -> Result) -> Result { state.withLock(body) }
 
     func enqueue(priority: LoadPriority, body: @escaping @Sendable () -> Void) -> UInt64 {
         let (id, needsThread) = withState { state -> (UInt64, Bool) in
             let id = state.jobs.insert(body, priority: priority)
-            if state.idle > 0 { pthread_cond_signal(condition) }
+            if state.idle > 0 { self.state.signal() }
             // Sleeping threads count only once: one that has been woken for an earlier job is still among them.
             guard state.jobs.count > state.idle, state.threads < state.width else { return (id, false) }
             state.threads += 1
@@ -128,7 +109,7 @@ private final class WorkQueueCore: @unchecked Sendable {
     func setWidth(_ width: Int) {
         let missing = withState { state -> Int in
             state.width = max(width, 1)
-            pthread_cond_broadcast(condition)
+            self.state.broadcast()
             let missing = max(0, min(state.width - state.threads, state.jobs.count - state.idle))
             state.threads += missing
             return missing
@@ -139,7 +120,7 @@ private final class WorkQueueCore: @unchecked Sendable {
     func stop() {
         withState { state in
             state.stopped = true
-            pthread_cond_broadcast(condition)
+            self.state.broadcast()
         }
     }
 
@@ -172,22 +153,20 @@ private final class WorkQueueCore: @unchecked Sendable {
         while let body = nextJob() { body() }
     }
 
+    /// Blocks the thread until there is one; nil when the thread is to end.
     private func nextJob() -> (@Sendable () -> Void)? {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        while true {
-            if state.threads > state.width {
+        var isIdle = false
+        return state.wait { state -> (@Sendable () -> Void)?? in
+            if isIdle { state.idle -= 1 }
+            isIdle = false
+            if state.threads <= state.width, let body = state.jobs.popFirst() { return body }
+            if state.threads > state.width || state.stopped {
                 state.threads -= 1
-                return nil
-            }
-            if let body = state.jobs.popFirst() { return body }
-            if state.stopped {
-                state.threads -= 1
-                return nil
+                return .some(nil)
             }
             state.idle += 1
-            pthread_cond_wait(condition, mutex)
-            state.idle -= 1
+            isIdle = true
+            return nil
         }
     }
 }

@@ -1,0 +1,77 @@
+import Glibc
+
+/// A lock around a value, and a condition on which a thread that may block waits for the value to change.
+///
+/// Never wait on Swift's cooperative threads: use continuations there.
+final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
+    // Sendable because `value` is only touched with `mutex` held.
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private var value: Value
+
+    init(_ value: consuming Value) {
+        self.value = value
+        mutex = .allocate(capacity: 1)
+        condition = .allocate(capacity: 1)
+        mutex.initialize(to: pthread_mutex_t())
+        condition.initialize(to: pthread_cond_t())
+        pthread_mutex_init(mutex, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        // Limits of waiting must not depend on when somebody sets the clock.
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_mutex_destroy(mutex)
+        pthread_cond_destroy(condition)
+        mutex.deallocate()
+        condition.deallocate()
+    }
+
+    /// Runs `body` with exclusive access to the value. Nobody is woken.
+    @inline(__always)
+    func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body(&value)
+    }
+
+    /// Wakes one thread that waits.
+    func signal() { pthread_cond_signal(condition) }
+
+    /// Wakes all threads that wait.
+    func broadcast() { pthread_cond_broadcast(condition) }
+
+    /// Blocks the thread until `body` answers something. It is asked with exclusive access, at once and whenever the
+    /// thread is woken.
+    func wait<Result>(until body: (inout Value) -> Result?) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let result = body(&value) { return result }
+            pthread_cond_wait(condition, mutex)
+        }
+    }
+
+    /// The same, for at most so many seconds (0...1e9); then nil unless `body` answers at last.
+    func wait<Result>(seconds: Double, until body: (inout Value) -> Result?) -> Result? {
+        let limit = min(max(seconds, 0), 1e9)
+        var end = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &end)
+        end.tv_sec += Int(limit)
+        end.tv_nsec += Int((limit - limit.rounded(.down)) * 1e9)
+        if end.tv_nsec >= 1_000_000_000 {
+            end.tv_nsec -= 1_000_000_000
+            end.tv_sec += 1
+        }
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let result = body(&value) { return result }
+            if pthread_cond_timedwait(condition, mutex, &end) == ETIMEDOUT { return body(&value) }
+        }
+    }
+}
