@@ -112,16 +112,7 @@ final class NoCache: ImageCaching {
         return Done()
     }
 
-    func store(
-        _ image: Image?,
-        data: Data?,
-        forKey key: String,
-        to cacheType: ImageCacheType,
-        encodeOptions: ImageEncodeOptions,
-        completion: (@Sendable () -> Void)?
-    ) {
-        completion?()
-    }
+    func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) { completion?() }
 
     func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         completion?()

@@ -6,11 +6,14 @@ public struct CachedImageData: Sendable, Hashable {
     public var data: Data
     /// Bytes of the user's that were stored with it.
     public var extendedData: Data?
+    /// What the server gave to ask it later for a newer picture.
+    public var validators: CacheValidators?
 
     /// An entry's content.
-    public init(data: Data, extendedData: Data? = nil) {
+    public init(data: Data, extendedData: Data? = nil, validators: CacheValidators? = nil) {
         self.data = data
         self.extendedData = extendedData
+        self.validators = validators
     }
 }
 
@@ -33,17 +36,16 @@ public protocol ImageCaching: AnyObject, Sendable {
     /// Reads the entry on disk on the caller's thread.
     func diskEntry(forKey key: String) -> CachedImageData?
 
-    /// Stores. Memory is written before the call returns. For disk, `data` is written if given, else the image is encoded
-    /// (in its own format if that can be written, else PNG with alpha and JPEG without). `completion` is called when
-    /// everything asked for has been stored or given up; a failed write is not an error, the entry is just not there.
-    func store(
-        _ image: Image?,
-        data: Data?,
-        forKey key: String,
-        to cacheType: ImageCacheType,
-        encodeOptions: ImageEncodeOptions,
-        completion: (@Sendable () -> Void)?
-    )
+    /// Stores. Memory is written before the call returns. For disk, the request's data is written if given, else the image is
+    /// encoded by the request's coder (in its own format if that can be written, else PNG with alpha and JPEG without).
+    /// `completion` is called when everything asked for has been stored or given up; a failed write is not an error, the entry
+    /// is just not there.
+    func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?)
+
+    /// Puts other validators to the entry on disk, in place of what was there, away from the caller's thread; nil takes them
+    /// away. Bytes and times of the entry stay. Has no effect without an entry. By default nothing is done: the entry is
+    /// then refreshed with the validators that it has.
+    func amend(validators: CacheValidators?, forKey key: String)
 
     /// Removes one entry.
     func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?)
@@ -57,4 +59,24 @@ public protocol ImageCaching: AnyObject, Sendable {
 
     /// Removes everything.
     func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?)
+}
+
+extension ImageCaching {
+    /// Stores an image, its encoded bytes, or both; see ``store(_:completion:)``.
+    public func store(
+        _ image: Image?,
+        data: Data?,
+        forKey key: String,
+        to cacheType: ImageCacheType,
+        encodeOptions: ImageEncodeOptions,
+        completion: (@Sendable () -> Void)?
+    ) {
+        var request = ImageStoreRequest(key: key, image: image, data: data)
+        request.cacheType = cacheType
+        request.encodeOptions = encodeOptions
+        store(request, completion: completion)
+    }
+
+    /// Does nothing.
+    public func amend(validators: CacheValidators?, forKey key: String) {}
 }

@@ -28,6 +28,11 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     /// The format the data is said to have, for coders of formats whose bytes do not tell; the built-in coders believe
     /// the bytes alone.
     public var formatHint: ImageFormat?
+    /// Whether a picture of high dynamic range keeps it. False by default: it is brought into the range of sRGB, as the
+    /// built-in coders do in any case.
+    public var decodeToHDR: Bool = false
+    /// Options for coders of one's own.
+    public var values = OptionValues()
     /// What is refused.
     public var limits: ImageLimits = ImageLimits()
 

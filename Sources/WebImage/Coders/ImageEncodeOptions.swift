@@ -30,6 +30,8 @@ public struct ImageEncodeOptions: Sendable, Hashable {
     public var isLossless: Bool = false
     /// Encode only the first frame of an animation.
     public var encodeFirstFrameOnly: Bool = false
+    /// Options for coders of one's own.
+    public var values = OptionValues()
 
     /// Best quality, full size.
     public init() {}

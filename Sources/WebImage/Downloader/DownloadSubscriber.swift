@@ -16,6 +16,7 @@ final class DownloadSubscriber: Sendable {
         var result: Result<LoadedImageData, WebImageError>?
         var isDelivering = false
         var isCancelled = false
+        var request: DownloadRequest?
         var response: HTTPResponse?
         var metrics: DownloadMetrics?
     }
@@ -39,11 +40,14 @@ final class DownloadSubscriber: Sendable {
 
     /// Whether the end was a cancel.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    /// What was sent, as the hooks made it, from the start on.
+    var request: DownloadRequest? { state.withLock { $0.request } }
     /// The response, from its arrival on.
     var response: HTTPResponse? { state.withLock { $0.response } }
     /// The timings, from the end on.
     var metrics: DownloadMetrics? { state.withLock { $0.metrics } }
 
+    func note(_ request: DownloadRequest) { state.withLock { $0.request = request } }
     func note(_ response: HTTPResponse) { state.withLock { $0.response = response } }
 
     /// Passes progress on, unless newer progress or the end was there first.

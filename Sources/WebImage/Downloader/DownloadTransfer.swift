@@ -10,8 +10,19 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         /// Callers with different rights do not share a connection's answer.
         var options: WebImageOptions
         var headers: HTTPHeaders
-        /// Changes with the downloader's own header fields and credentials.
+        /// The hooks of the callers' contexts; nil for none.
+        var hooks: LoadHooks?
+        /// Changes with the downloader's own header fields, credentials and hooks.
         var generation: UInt64
+
+        /// What a request may share a transfer by.
+        init(_ request: ImageLoadRequest, generation: UInt64) {
+            url = request.url
+            options = request.options.intersection([.handleCookies, .allowInvalidSSLCertificates])
+            headers = request.additionalHeaders
+            hooks = LoadHooks(request.context)
+            self.generation = generation
+        }
     }
 
     private enum Task {
@@ -22,6 +33,10 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
 
     let id: UInt64
     let key: Key
+    /// The hooks of the callers' contexts. Keeps those alive whose identities are in the key.
+    let hooks: DownloadTransferHooks
+    /// Which attempt of the download this is, 1 for the first.
+    let attempt: Int
     private let core: DownloaderCore
     private let task = Lock(Task.none)
     private var snapshot: ConfigSnapshot?
@@ -31,15 +46,25 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     private var expected: Int64?
     private var lastReportedFraction = 0.0
 
-    init(id: UInt64, key: Key, core: DownloaderCore) {
+    init(id: UInt64, key: Key, hooks: DownloadTransferHooks, attempt: Int = 1, core: DownloaderCore) {
         self.id = id
         self.key = key
+        self.hooks = hooks
+        self.attempt = attempt
         self.core = core
     }
 
     // MARK: Life
 
-    func begin(_ transport: any HTTPTransport, config snapshot: ConfigSnapshot, headers: HTTPHeaders) {
+    /// Sends the request.
+    ///
+    /// - Parameter defaults: the downloader's own hooks, for those that the callers' contexts do not have. Not asked yet.
+    func begin(
+        _ transport: any HTTPTransport,
+        config snapshot: ConfigSnapshot,
+        headers: HTTPHeaders,
+        defaults: DownloadTransferHooks
+    ) {
         self.snapshot = snapshot
         let config = snapshot.value
         body = BodyBuffer(limit: config.maximumResponseByteCount)

@@ -8,6 +8,7 @@ final class DownloaderCore: Sendable {
         let transfer: DownloadTransfer
         var members: [UInt64: DownloadSubscriber] = [:]
         var progress: LoadProgress?
+        var request: DownloadRequest?
         var response: HTTPResponse?
         /// Whether anybody who joined listens to the progress.
         var hasListeners = false
@@ -15,6 +16,7 @@ final class DownloaderCore: Sendable {
         mutating func add(_ subscriber: DownloadSubscriber, token: UInt64) {
             members[token] = subscriber
             if subscriber.wantsProgress { hasListeners = true }
+            if let request { subscriber.note(request) }
             if let response { subscriber.note(response) }
         }
     }
@@ -23,6 +25,7 @@ final class DownloaderCore: Sendable {
         var config: ConfigSnapshot
         var headers: HTTPHeaders
         var headersProblem: WebImageError?
+        var hooks = DownloadTransferHooks()
         var generation: UInt64 = 0
         var coordinator: DownloadCoordinator<DownloadTransfer.Key>
         var records: [UInt64: Record] = [:]
@@ -34,6 +37,7 @@ final class DownloaderCore: Sendable {
         let transfer: DownloadTransfer
         let config: ConfigSnapshot
         let headers: HTTPHeaders
+        let hooks: DownloadTransferHooks
     }
 
     private let state: Lock<State>
@@ -89,6 +93,22 @@ final class DownloaderCore: Sendable {
         }
     }
 
+    /// The downloader's own hooks, for loads whose contexts have none. A change has effect for downloads that are asked for
+    /// afterwards, which do not join those before.
+    var hooks: DownloadTransferHooks { state.withLock { $0.hooks } }
+
+    /// - Parameter change: called with the lock held.
+    func changeHooks(_ change: (inout DownloadTransferHooks) -> Void) {
+        let former = state.withLock { state -> DownloadTransferHooks in
+            let former = state.hooks
+            change(&state.hooks)
+            if state.hooks.identity != former.identity { state.generation += 1 }
+            return former
+        }
+        // Hooks may own anything: they are let go of outside the lock.
+        withExtendedLifetime(former) {}
+    }
+
     // MARK: Callers
 
     /// Attaches a caller; nil when it was told at once that the load cannot be.
@@ -97,12 +117,8 @@ final class DownloaderCore: Sendable {
             subscriber.finish(.failure(problem.with(url: request.url)))
             return nil
         }
-        var key = DownloadTransfer.Key(
-            url: request.url,
-            options: request.options.intersection([.handleCookies, .allowInvalidSSLCertificates]),
-            headers: request.additionalHeaders,
-            generation: 0
-        )
+        var key = DownloadTransfer.Key(request, generation: 0)
+        let hooks = DownloadTransferHooks(request.context)
         enum Answer {
             case attached(UInt64, [Start], LoadProgress?)
             case refused(WebImageError)
@@ -114,7 +130,9 @@ final class DownloaderCore: Sendable {
             if let problem = state.headersProblem { return .refused(problem) }
             key.generation = state.generation
             let (token, id, isNew) = state.coordinator.subscribe(key: key, priority: request.priority)
-            if isNew { state.records[id] = Record(transfer: DownloadTransfer(id: id, key: key, core: self)) }
+            if isNew {
+                state.records[id] = Record(transfer: DownloadTransfer(id: id, key: key, hooks: hooks, core: self))
+            }
             state.records[id]?.add(subscriber, token: token)
             return .attached(token, Self.takeStarts(&state), state.records[id]?.progress)
         }
@@ -178,6 +196,19 @@ final class DownloaderCore: Sendable {
 
     // MARK: From transfers
 
+    /// What is being sent, as the hooks made it.
+    func note(_ request: DownloadRequest, of id: UInt64) {
+        state.withLock { state in
+            guard let index = state.records.index(forKey: id) else { return }
+            state.records.values[index].request = request
+            for subscriber in state.records.values[index].members.values { subscriber.note(request) }
+        }
+    }
+
+    /// The network has done its part of a transfer whose end is still to come, because its bytes are being decrypted. Will give
+    /// its place to the next download; until then that happens at the end.
+    func networkDidEnd(_ id: UInt64) {}
+
     func note(_ response: HTTPResponse, of id: UInt64) {
         state.withLock { state in
             guard let index = state.records.index(forKey: id) else { return }
@@ -213,13 +244,17 @@ final class DownloaderCore: Sendable {
         var starts: [Start] = []
         while let id = state.coordinator.scheduler.startNext() {
             guard let transfer = state.records[id]?.transfer else { continue }
-            starts.append(Start(transfer: transfer, config: state.config, headers: state.headers))
+            starts.append(
+                Start(transfer: transfer, config: state.config, headers: state.headers, hooks: state.hooks)
+            )
         }
         return starts
     }
 
     private func run(_ starts: [Start]) {
-        for start in starts { start.transfer.begin(transport, config: start.config, headers: start.headers) }
+        for start in starts {
+            start.transfer.begin(transport, config: start.config, headers: start.headers, defaults: start.hooks)
+        }
     }
 
     private func retireIfDone() {

@@ -16,15 +16,6 @@ extension HTTPHeaders {
         return nil
     }
 
-    /// These fields, with those of `other` in place of fields of the same name.
-    func overlaid(with other: HTTPHeaders) -> HTTPHeaders {
-        guard !other.fields.isEmpty else { return self }
-        var result = self
-        for field in other.fields { result[field.name] = nil }
-        for field in other.fields { result.add(name: field.name, value: field.value) }
-        return result
-    }
-
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),

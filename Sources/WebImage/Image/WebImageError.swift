@@ -29,6 +29,8 @@ public struct WebImageError: Error, Sendable {
         public static let outOfMemory = Code(rawValue: 1104)
         /// The picture is not in the caches, and only they were asked.
         public static let notCached = Code(rawValue: 1105)
+        /// The picture is not in the caches, and the manager's delegate did not allow it to be downloaded.
+        public static let downloadRefused = Code(rawValue: 1106)
         /// The download could not be created: a request modifier said no, or the session was invalidated.
         public static let invalidDownloadOperation = Code(rawValue: 2000)
         /// The server answered with a status that is not acceptable; see ``WebImageError/statusCode``.
@@ -86,6 +88,9 @@ public struct WebImageError: Error, Sendable {
     public var limit: Limit?
     /// The HTTP status, with ``Code/invalidDownloadStatusCode``.
     public var statusCode: Int?
+    /// The response that caused the error, for example one whose status is not acceptable, or one that says that nothing has
+    /// changed. Not looked at when errors are compared.
+    public var response: HTTPResponse?
     /// The cause, as another layer described it.
     public var underlyingError: (any Error)?
 
@@ -96,6 +101,7 @@ public struct WebImageError: Error, Sendable {
         url: URL? = nil,
         limit: Limit? = nil,
         statusCode: Int? = nil,
+        response: HTTPResponse? = nil,
         underlyingError: (any Error)? = nil
     ) {
         self.code = code
@@ -103,6 +109,7 @@ public struct WebImageError: Error, Sendable {
         self.url = url
         self.limit = limit
         self.statusCode = statusCode
+        self.response = response
         self.underlyingError = underlyingError
     }
 

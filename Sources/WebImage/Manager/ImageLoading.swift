@@ -11,18 +11,27 @@ public struct ImageLoadRequest: Sendable {
     /// Header fields of this load alone, in place of the loader's fields of the same name; loads with different ones do not
     /// share a download.
     public var additionalHeaders: HTTPHeaders
+    /// Options for loaders of one's own; loads with different ones do not share a download.
+    public var loadValues: OptionValues
+    /// Hooks and retry policy of the load; nil when it has none. From a manager it holds nothing else of the load's context,
+    /// because loads that differ in the rest share the download.
+    public var context: WebImageContext?
 
     /// A request.
     public init(
         url: URL,
         options: WebImageOptions = [],
         priority: LoadPriority = .normal,
-        additionalHeaders: HTTPHeaders = [:]
+        additionalHeaders: HTTPHeaders = [:],
+        loadValues: OptionValues = OptionValues(),
+        context: WebImageContext? = nil
     ) {
         self.url = url
         self.options = options
         self.priority = priority
         self.additionalHeaders = additionalHeaders
+        self.loadValues = loadValues
+        self.context = context
     }
 }
 
@@ -32,6 +41,8 @@ public struct LoadProgress: Sendable, Hashable {
     public var receivedByteCount: Int64
     /// Bytes that will come in all; nil when the server does not say.
     public var expectedByteCount: Int64?
+    /// How fast bytes arrive at present; nil when that is not known. Not looked at when readings are compared.
+    public var bytesPerSecond: Double?
     /// A part of the whole between 0 and 1; 0 when the whole is unknown.
     public var fraction: Double {
         guard let expectedByteCount, expectedByteCount > 0 else { return 0 }
@@ -39,9 +50,21 @@ public struct LoadProgress: Sendable, Hashable {
     }
 
     /// A reading.
-    public init(receivedByteCount: Int64, expectedByteCount: Int64?) {
+    public init(receivedByteCount: Int64, expectedByteCount: Int64?, bytesPerSecond: Double? = nil) {
         self.receivedByteCount = receivedByteCount
         self.expectedByteCount = expectedByteCount
+        self.bytesPerSecond = bytesPerSecond
+    }
+
+    /// Whether as much is there of as much.
+    public static func == (left: LoadProgress, right: LoadProgress) -> Bool {
+        left.receivedByteCount == right.receivedByteCount && left.expectedByteCount == right.expectedByteCount
+    }
+
+    /// Feeds the two counts.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(receivedByteCount)
+        hasher.combine(expectedByteCount)
     }
 }
 

@@ -1,3 +1,14 @@
+/// Names a value of one's own in a ``WebImageContext``, and says what type it has.
+///
+/// Such a value is carried along and never part of what is compared when work is shared, so it must not change what is
+/// loaded; for what does, see ``WebImageContext/loadValues``.
+public protocol WebImageContextKey {
+    /// The type of the value.
+    associatedtype Value: Sendable
+    /// The value where none was set.
+    static var defaultValue: Value { get }
+}
+
 /// What a load uses in place of the manager's own parts and defaults; nil means the default.
 public struct WebImageContext: Sendable {
     /// Which transformer applies.
@@ -22,8 +33,6 @@ public struct WebImageContext: Sendable {
     public var imageCoder: (any ImageCoder)?
     /// Which transformer applies. The manager's by default.
     public var imageTransformer: TransformerChoice = .inherited
-    /// Base of the decode options; the properties below override it.
-    public var decodeOptions: ImageDecodeOptions?
     /// Pixels per point. By default found in the key (`@2x`, `@3x`); values below 1 are ignored.
     public var imageScaleFactor: Double?
     /// The box in pixels that the result must fit into. Full size by default.
@@ -32,8 +41,6 @@ public struct WebImageContext: Sendable {
     public var preserveAspectRatio: Bool?
     /// Most bytes of decoded pixels; a bigger picture is scaled down to it.
     public var scaleDownLimitBytes: Int?
-    /// How the cache encodes when it has to.
-    public var encodeOptions: ImageEncodeOptions?
     /// Where the result is looked for. Everywhere by default.
     public var queryCacheType: ImageCacheType?
     /// Where the result is stored. Everywhere by default.
@@ -44,6 +51,9 @@ public struct WebImageContext: Sendable {
     public var originalStoreCacheType: ImageCacheType?
     /// Makes keys from URLs. The manager's by default.
     public var cacheKeyFilter: CacheKeyFilter?
+
+    /// What loads seldom give, behind one reference that is nil in most contexts: so the context stays small, and cheap to copy.
+    var rare: Rare?
 
     /// Everything at its default.
     public init() {}

@@ -6,12 +6,13 @@ public import FoundationEssentials
 /// ``WebImageError/Code/cancelled``.
 public final class WebImageLoadOperation: WebImageOperation {
     typealias Completion = @Sendable (Result<WebImageResult, WebImageError>) -> Void
+    typealias EndHandler = @Sendable () -> Void
 
     private struct State {
         var completion: Completion?
         var subscription: UInt64?
         var isCancelled = false
-        var onEnd: (@Sendable () -> Void)?
+        var endHandler: EndHandler?
     }
 
     /// What is being loaded; nil if the caller's string was no URL.
@@ -51,8 +52,23 @@ public final class WebImageLoadOperation: WebImageOperation {
         if let subscription = state.withLock({ $0.subscription }) { pipeline.setPriority(priority, of: subscription) }
     }
 
-    /// Called once when the load has ended, before the completion.
-    func onEnd(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onEnd = body } }
+    /// Calls `body` once when the load has ended, before the completion, in the order of the handlers; at once if it has ended
+    /// already.
+    func addEndHandler(_ body: @escaping EndHandler) {
+        let isOver = state.withLock { state -> Bool in
+            guard state.completion != nil else { return true }
+            guard let former = state.endHandler else {
+                state.endHandler = body
+                return false
+            }
+            state.endHandler = {
+                former()
+                body()
+            }
+            return false
+        }
+        if isOver { body() }
+    }
 
     /// Begins shared work in the name of this load; gives it up again if the load was cancelled meanwhile.
     func subscribe(
@@ -75,18 +91,37 @@ public final class WebImageLoadOperation: WebImageOperation {
         if isOver { pipeline.unsubscribe(subscription) }
     }
 
+    /// Begins other shared work in the place of what the load waited for, which has ended; gives it up again if the load was
+    /// cancelled meanwhile.
+    func replaceSubscription(
+        with work: any Work,
+        priority: LoadPriority,
+        progress: (@Sendable (LoadProgress) -> Void)?,
+        completion: @escaping @Sendable (WorkResult) -> Void
+    ) {
+        subscribe(to: work, priority: priority, progress: progress, completion: completion)
+    }
+
+    /// Delivers a result: the last one, which ends the load, or one after which the completion is called once more. Nothing
+    /// after the end.
+    func deliver(_ result: Result<WebImageResult, WebImageError>, isLast: Bool) {
+        guard !isLast else { return end(result) }
+        guard let completion = state.withLock({ $0.completion }) else { return }
+        callbackQueue.async { completion(result) }
+    }
+
     /// Ends the load, the first time it is called.
     func end(_ result: Result<WebImageResult, WebImageError>) {
-        let (completion, onEnd) = state.withLock { state -> (Completion?, (@Sendable () -> Void)?) in
+        let (completion, endHandler) = state.withLock { state -> (Completion?, EndHandler?) in
             defer {
                 state.completion = nil
-                state.onEnd = nil
+                state.endHandler = nil
                 state.subscription = nil
             }
-            return (state.completion, state.onEnd)
+            return (state.completion, state.endHandler)
         }
         guard let completion else { return }
-        onEnd?()
+        endHandler?()
         callbackQueue.async { completion(result) }
     }
 }

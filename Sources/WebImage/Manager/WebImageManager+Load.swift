@@ -35,7 +35,11 @@ extension WebImageManager {
             return operation
         }
         track(operation)
-        start(operation, url: url, options: options, context: context, progress: progress)
+        if options.contains(.refreshCached) {
+            startRefreshing(operation, url: url, options: options, context: context, progress: progress)
+        } else {
+            start(operation, url: url, options: options, context: context, progress: progress)
+        }
         return operation
     }
 
@@ -68,7 +72,8 @@ extension WebImageManager {
         )
     }
 
-    private func start(
+    /// Begins an ordinary load: what is cached, else what the loader has.
+    func start(
         _ operation: WebImageLoadOperation,
         url: URL,
         options: WebImageOptions,
@@ -122,7 +127,8 @@ extension WebImageManager {
         return image.scaled(to: scale ?? ImageScaleFactor.forKey(originalKey))
     }
 
-    private func finish(
+    /// Ends a load with what the shared work brought.
+    func finish(
         _ operation: WebImageLoadOperation,
         _ result: WorkResult,
         _ recipe: LoadRecipe,

@@ -21,7 +21,10 @@ extension WebImageManager {
         let load = LoadWork(
             url: url,
             loader: context?.imageLoader ?? imageLoader,
-            options: options.intersection(.affectingRequest)
+            options: options.intersection(.affectingRequest),
+            headers: context?.additionalHeaders ?? HTTPHeaders(),
+            loadValues: context?.loadValues ?? OptionValues(),
+            context: context
         )
         let data = DataWork(
             cache: originalCache,
@@ -44,7 +47,8 @@ extension WebImageManager {
             queriesOriginalMemory: originalQuery.includesMemory,
             store: context?.storeCacheType ?? .all,
             storesOriginalInMemory: originalStore.includesMemory,
-            encodeOptions: context?.encodeOptions ?? ImageEncodeOptions()
+            encodeOptions: context?.encodeOptions ?? ImageEncodeOptions(),
+            serializer: context?.cacheSerializer ?? cacheSerializer
         )
     }
 

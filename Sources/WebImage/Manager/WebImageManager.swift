@@ -12,13 +12,8 @@ public final class WebImageManager: Sendable {
     /// The loader.
     public let imageLoader: any ImageLoading
     let pipeline: Pipeline
-    private let settings: Lock<Settings>
+    let settings: Lock<Settings>
     private let activity = Lock(Activity())
-
-    private struct Settings {
-        var transformer: (any ImageTransformer)?
-        var cacheKeyFilter: CacheKeyFilter?
-    }
 
     private struct Activity {
         var failedURLs = FailedURLs()
@@ -39,18 +34,6 @@ public final class WebImageManager: Sendable {
         imageLoader = loader
         self.pipeline = pipeline
         settings = Lock(Settings())
-    }
-
-    /// Applied to every image whose load's context does not say otherwise; nil by default.
-    public var transformer: (any ImageTransformer)? {
-        get { settings.withLock { $0.transformer } }
-        set { withExtendedLifetime(settings.withLock { exchange(&$0.transformer, for: newValue) }) {} }
-    }
-
-    /// Makes the keys of loads whose context has no filter; nil (the default) means the URL's absolute string.
-    public var cacheKeyFilter: CacheKeyFilter? {
-        get { settings.withLock { $0.cacheKeyFilter } }
-        set { withExtendedLifetime(settings.withLock { exchange(&$0.cacheKeyFilter, for: newValue) }) {} }
     }
 
     /// Whether a load is under way.
@@ -86,16 +69,10 @@ public final class WebImageManager: Sendable {
     func track(_ operation: WebImageLoadOperation) {
         let id = ObjectIdentifier(operation)
         // First the way out: from the moment it is in the list, another thread may end it.
-        operation.onEnd { [weak self] in
+        operation.addEndHandler { [weak self] in
             let ended = self?.activity.withLock { $0.running.removeValue(forKey: id) }
             withExtendedLifetime(ended) {}
         }
         activity.withLock { $0.running[id] = operation }
     }
-}
-
-/// Puts a value in place of another and returns that, for the caller to let go of it outside a lock.
-private func exchange<Value>(_ place: inout Value, for value: Value) -> Value {
-    defer { place = value }
-    return place
 }

@@ -17,6 +17,37 @@ public struct WebImageResult: Sendable {
     public let response: HTTPResponse?
     /// How long the download took, if this load had one.
     public let metrics: DownloadMetrics?
+    /// False for a picture after which one more call of the completion may come: one from the cache that is being refreshed
+    /// (``WebImageOptions/refreshCached``).
+    public let isFinal: Bool
+    /// Boxed, to keep results small: one is made for every image from memory.
+    private let boxedRefreshError: (any Error)?
+
+    /// Why the picture could not be refreshed, and is the one that was cached. Of the async forms alone: the others hear of
+    /// it in a second call.
+    public var refreshError: WebImageError? { boxedRefreshError as? WebImageError }
+
+    init(
+        image: Image,
+        data: Data?,
+        cacheType: ImageCacheType,
+        url: URL,
+        cacheKey: String,
+        response: HTTPResponse?,
+        metrics: DownloadMetrics?,
+        isFinal: Bool = true,
+        refreshError: WebImageError? = nil
+    ) {
+        self.image = image
+        self.data = data
+        self.cacheType = cacheType
+        self.url = url
+        self.cacheKey = cacheKey
+        self.response = response
+        self.metrics = metrics
+        self.isFinal = isFinal
+        boxedRefreshError = refreshError
+    }
 }
 
 /// What happens during a load.

@@ -11,6 +11,8 @@ final class LoadRecipe: Sendable {
     let store: ImageCacheType
     let storesOriginalInMemory: Bool
     let encodeOptions: ImageEncodeOptions
+    /// Will make the bytes that are written to disk; what was loaded is written as it came until then.
+    let serializer: CacheSerializer?
 
     init(
         decode: DecodeWork,
@@ -22,7 +24,8 @@ final class LoadRecipe: Sendable {
         queriesOriginalMemory: Bool,
         store: ImageCacheType,
         storesOriginalInMemory: Bool,
-        encodeOptions: ImageEncodeOptions
+        encodeOptions: ImageEncodeOptions,
+        serializer: CacheSerializer? = nil
     ) {
         self.decode = decode
         self.chain = chain
@@ -34,6 +37,7 @@ final class LoadRecipe: Sendable {
         self.store = store
         self.storesOriginalInMemory = storesOriginalInMemory
         self.encodeOptions = encodeOptions
+        self.serializer = serializer
     }
 
     var originalKey: String? { decode.data.cacheKey }
@@ -122,13 +126,11 @@ final class LoadRecipe: Sendable {
         )
         if let cacheKey, target != .none {
             group.enter()
-            cache.store(
-                image.image,
-                data: image.data,
-                forKey: cacheKey,
-                to: target,
-                encodeOptions: encodeOptions
-            ) { group.leave() }
+            var request = ImageStoreRequest(key: cacheKey, image: image.image, data: image.data)
+            request.cacheType = target
+            request.encodeOptions = encodeOptions
+            request.coder = decode.coder
+            cache.store(request) { group.leave() }
         }
         image.stores = group
         image.original = nil

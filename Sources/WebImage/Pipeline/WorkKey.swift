@@ -20,6 +20,22 @@ indirect enum WorkKey: Hashable, Sendable {
         var loader: ObjectIdentifier
         /// The options that change what is sent.
         var options: WebImageOptions
+        /// What else changes it; nil for most loads, whose keys stay small.
+        var extras: LoadExtras?
+    }
+
+    struct LoadExtras: Hashable, Sendable {
+        var headers: HTTPHeaders
+        var loadValues: OptionValues
+        var hooks: LoadHooks?
+
+        /// Nil when there are none.
+        init?(headers: HTTPHeaders, loadValues: OptionValues, hooks: LoadHooks?) {
+            if headers.fields.isEmpty, loadValues.isEmpty, hooks == nil { return nil }
+            self.headers = headers
+            self.loadValues = loadValues
+            self.hooks = hooks
+        }
     }
 
     struct DataKey: Hashable, Sendable {

@@ -9,6 +9,7 @@ final class FakeCache: ImageCaching {
         var disk: [String: CachedImageData] = [:]
         var diskReads: [String] = []
         var stores: [(key: String, type: ImageCacheType, hasImage: Bool, hasData: Bool)] = []
+        var requests: [ImageStoreRequest] = []
         var heldCompletions: [@Sendable () -> Void] = []
         var holdsCompletions = false
     }
@@ -51,22 +52,27 @@ final class FakeCache: ImageCaching {
         }
     }
 
-    func store(
-        _ image: Image?,
-        data: Data?,
-        forKey key: String,
-        to cacheType: ImageCacheType,
-        encodeOptions: ImageEncodeOptions,
-        completion: (@Sendable () -> Void)?
-    ) {
+    func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) {
+        let (key, cacheType) = (request.key, request.cacheType)
         let isHeld = edit { content -> Bool in
-            content.stores.append((key, cacheType, image != nil, data != nil))
-            if cacheType.includesMemory, let image { content.memory[key] = image }
-            if cacheType.includesDisk { content.disk[key] = CachedImageData(data: data ?? Data("encoded".utf8)) }
+            content.stores.append((key, cacheType, request.image != nil, request.data != nil))
+            content.requests.append(request)
+            if cacheType.includesMemory, let image = request.image { content.memory[key] = image }
+            if cacheType.includesDisk {
+                content.disk[key] = CachedImageData(
+                    data: request.data ?? Data("encoded".utf8),
+                    extendedData: request.extendedData ?? request.image?.extendedData,
+                    validators: request.validators
+                )
+            }
             if content.holdsCompletions, let completion { content.heldCompletions.append(completion) }
             return content.holdsCompletions
         }
         if !isHeld { completion?() }
+    }
+
+    func amend(validators: CacheValidators?, forKey key: String) {
+        edit { $0.disk[key]?.validators = validators }
     }
 
     func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {

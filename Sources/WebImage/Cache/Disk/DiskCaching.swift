@@ -16,6 +16,12 @@ public protocol DiskCaching: AnyObject, Sendable {
     /// Stores an entry; whether it is there now.
     @discardableResult
     func store(_ data: Data, forKey key: String, extendedData: Data?) -> Bool
+    /// Stores an entry with all that belongs to it; whether it is there now. By default its validators are left out.
+    @discardableResult
+    func store(_ entry: CachedImageData, forKey key: String) -> Bool
+    /// Changes what is stored with an entry, in place of what was there: nil leaves a part alone, and `.some(nil)` takes it
+    /// away. Has no effect without an entry. By default the entry is read and stored anew.
+    func amend(extendedData: Data??, validators: CacheValidators??, forKey key: String)
     /// Removes an entry.
     func removeData(forKey key: String)
     /// Removes all entries.
@@ -27,6 +33,22 @@ public protocol DiskCaching: AnyObject, Sendable {
     func usage() -> (count: Int, size: Int)
     /// Takes over ages and limits; called whenever ``ImageCache/config`` changes.
     func apply(_ config: ImageCacheConfig)
+}
+
+extension DiskCaching {
+    /// Stores the bytes and the extended data.
+    @discardableResult
+    public func store(_ entry: CachedImageData, forKey key: String) -> Bool {
+        store(entry.data, forKey: key, extendedData: entry.extendedData)
+    }
+
+    /// Reads the entry and stores it anew.
+    public func amend(extendedData: Data??, validators: CacheValidators??, forKey key: String) {
+        guard extendedData != nil || validators != nil, var entry = entry(forKey: key) else { return }
+        if let extendedData { entry.extendedData = extendedData }
+        if let validators { entry.validators = validators }
+        store(entry, forKey: key)
+    }
 }
 
 extension DiskCache: DiskCaching {

@@ -34,11 +34,28 @@ struct PendingImage: Sendable {
     let image: Image
     let options: ImageEncodeOptions
     let coder: any ImageCoder
+    let extendedData: Data?
+    let validators: CacheValidators?
 
-    /// The encoded image with its extended data; nil when it cannot be encoded.
+    /// - Parameter extendedData: what is stored with it; the image's if nil.
+    init(
+        image: Image,
+        options: ImageEncodeOptions,
+        coder: any ImageCoder,
+        extendedData: Data? = nil,
+        validators: CacheValidators? = nil
+    ) {
+        self.image = image
+        self.options = options
+        self.coder = coder
+        self.extendedData = extendedData ?? image.extendedData
+        self.validators = validators
+    }
+
+    /// The encoded image with what is stored with it; nil when it cannot be encoded.
     func encoded() -> CachedImageData? {
         guard let data = try? coder.encode(image, to: format, options: options) else { return nil }
-        return CachedImageData(data: data, extendedData: image.extendedData)
+        return CachedImageData(data: data, extendedData: extendedData, validators: validators)
     }
 
     /// The image's own format if it can be written and does not lose the image's alpha, else PNG with alpha and JPEG

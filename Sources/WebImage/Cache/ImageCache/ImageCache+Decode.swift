@@ -64,6 +64,12 @@ extension ImageDecodeOptions {
         }
         if let size = context.thumbnailPixelSize { thumbnailPixelSize = size }
         if let preserve = context.preserveAspectRatio { preserveAspectRatio = preserve }
+        switch context.formatHint {
+        case .inherited: break
+        case .none: formatHint = nil
+        case .format(let format): formatHint = format
+        }
+        if let decodesToHDR = context.decodeToHDR { decodeToHDR = decodesToHDR }
         if let limit = context.scaleDownLimitBytes {
             scaleDownLimitBytes = limit
         } else if options.contains(.scaleDownLargeImages), scaleDownLimitBytes == 0 {

@@ -63,12 +63,12 @@ extension ImageCache {
     private func run(_ work: DiskWork, forKey key: String) {
         switch work {
         case .write(let entry):
-            diskCache.store(entry.data, forKey: key, extendedData: entry.extendedData)
+            diskCache.store(entry, forKey: key)
         case .encode(let pending):
             guard let entry = pending.encoded() else { return }
             // From here on readers get the bytes instead of encoding once more.
             backlog.withLock { $0.update(.write(entry), forKey: key) }
-            diskCache.store(entry.data, forKey: key, extendedData: entry.extendedData)
+            diskCache.store(entry, forKey: key)
         case .remove:
             diskCache.removeData(forKey: key)
         case .nothing:

@@ -4,13 +4,42 @@ extension ImageCache {
     /// Stores an image, its encoded bytes, or both.
     ///
     /// Memory is written before the call returns (unless ``ImageCacheConfig/shouldCacheImagesInMemory`` is false). For disk,
-    /// `data` is written if given, else the image is encoded: in its own format if that can be written and keeps its alpha,
-    /// else as PNG with alpha and JPEG without. With neither an image nor data, or without a key, nothing is stored.
+    /// the request's data is written if given, else the image is encoded: in its own format if that can be written and keeps
+    /// its alpha, else as PNG with alpha and JPEG without. With neither an image nor data, or without a key, nothing is
+    /// stored.
     ///
-    /// - Parameters:
-    ///   - coder: encodes, if that is needed.
-    ///   - completion: called exactly once, when everything has been stored or given up: on the caller's thread when
-    ///     nothing goes to disk, else on a thread of the cache. Must not block.
+    /// - Parameter completion: called exactly once, when everything has been stored or given up: on the caller's thread when
+    ///   nothing goes to disk, else on a thread of the cache. Must not block.
+    public func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) {
+        let key = request.key
+        guard !key.isEmpty, request.image != nil || request.data != nil else {
+            completion?()
+            return
+        }
+        if request.cacheType.includesMemory, let image = request.image, config.shouldCacheImagesInMemory {
+            putIntoMemory(image, forKey: key)
+        }
+        guard request.cacheType.includesDisk else {
+            completion?()
+            return
+        }
+        if let data = request.data {
+            let extendedData = request.extendedData ?? request.image?.extendedData
+            let entry = CachedImageData(data: data, extendedData: extendedData, validators: request.validators)
+            submit(.write(entry), forKey: key, completion: completion)
+        } else if let image = request.image {
+            let pending = PendingImage(
+                image: image,
+                options: request.encodeOptions,
+                coder: request.coder ?? ImageCodersManager.shared,
+                extendedData: request.extendedData,
+                validators: request.validators
+            )
+            submit(.encode(pending), forKey: key, completion: completion)
+        }
+    }
+
+    /// Stores with a coder; see ``store(_:completion:)``.
     public func store(
         _ image: Image?,
         data: Data?,
@@ -20,44 +49,11 @@ extension ImageCache {
         coder: any ImageCoder,
         completion: (@Sendable () -> Void)?
     ) {
-        guard !key.isEmpty, image != nil || data != nil else {
-            completion?()
-            return
-        }
-        if cacheType.includesMemory, let image, config.shouldCacheImagesInMemory {
-            putIntoMemory(image, forKey: key)
-        }
-        guard cacheType.includesDisk else {
-            completion?()
-            return
-        }
-        if let data {
-            let entry = CachedImageData(data: data, extendedData: image?.extendedData)
-            submit(.write(entry), forKey: key, completion: completion)
-        } else if let image {
-            let pending = PendingImage(image: image, options: encodeOptions, coder: coder)
-            submit(.encode(pending), forKey: key, completion: completion)
-        }
-    }
-
-    /// Stores with the shared coders; see ``store(_:data:forKey:to:encodeOptions:coder:completion:)``.
-    public func store(
-        _ image: Image?,
-        data: Data?,
-        forKey key: String,
-        to cacheType: ImageCacheType,
-        encodeOptions: ImageEncodeOptions,
-        completion: (@Sendable () -> Void)?
-    ) {
-        store(
-            image,
-            data: data,
-            forKey: key,
-            to: cacheType,
-            encodeOptions: encodeOptions,
-            coder: ImageCodersManager.shared,
-            completion: completion
-        )
+        var request = ImageStoreRequest(key: key, image: image, data: data)
+        request.cacheType = cacheType
+        request.encodeOptions = encodeOptions
+        request.coder = coder
+        store(request, completion: completion)
     }
 
     /// Stores, and returns when everything has been stored or given up.

@@ -54,7 +54,14 @@ public final class ImageCache: ImageCaching {
         (directory ?? defaultDiskCacheDirectory) + "/" + directoryName(namespace)
     }
 
-    init(path: String, config: ImageCacheConfig, clock: ClockSource, calls: FileCalls = .system) {
+    /// - Parameter diskQueue: where disk work is done, in place of threads of the cache's own.
+    init(
+        path: String,
+        config: ImageCacheConfig,
+        clock: ClockSource,
+        calls: FileCalls = .system,
+        diskQueue: WorkQueue? = nil
+    ) {
         self.clock = clock
         if let makeDiskCache = config.makeDiskCache {
             diskCache = makeDiskCache(path, config)
@@ -62,7 +69,8 @@ public final class ImageCache: ImageCaching {
             diskCache = DiskCache(path: path, config: config, clock: clock, calls: calls, sweeps: false)
         }
         memoryCache = config.makeMemoryCache?(config) ?? MemoryCache()
-        diskQueue = WorkQueue(name: "cache-disk", width: config.maxConcurrentDiskOperations)
+        let diskQueue = diskQueue ?? WorkQueue(name: "cache-disk", width: config.maxConcurrentDiskOperations)
+        self.diskQueue = diskQueue
         state = Lock(State(config: config, nextExpiry: Self.nextExpiry(after: clock, config)))
         memoryCache.apply(config)
         // A big directory takes long to walk through: not on the caller's thread.

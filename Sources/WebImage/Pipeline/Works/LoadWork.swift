@@ -6,13 +6,32 @@ final class LoadWork: Work {
     let loader: any ImageLoading
     /// Only those that change what is sent; see ``WebImageOptions/affectingRequest``.
     let options: WebImageOptions
+    let headers: HTTPHeaders
+    let loadValues: OptionValues
+    /// Only what the key tells; see ``WebImageContext/reducedForLoader``. Keeps the hooks alive whose identities are in the key.
+    let context: WebImageContext?
     let loadKey: WorkKey.LoadKey
 
-    init(url: URL, loader: any ImageLoading, options: WebImageOptions) {
+    init(
+        url: URL,
+        loader: any ImageLoading,
+        options: WebImageOptions,
+        headers: HTTPHeaders = HTTPHeaders(),
+        loadValues: OptionValues = OptionValues(),
+        context: WebImageContext? = nil
+    ) {
         self.url = url
         self.loader = loader
         self.options = options
-        loadKey = WorkKey.LoadKey(url: url.absoluteString, loader: ObjectIdentifier(loader), options: options)
+        self.headers = headers
+        self.loadValues = loadValues
+        self.context = context?.reducedForLoader
+        loadKey = WorkKey.LoadKey(
+            url: url.absoluteString,
+            loader: ObjectIdentifier(loader),
+            options: options,
+            extras: WorkKey.LoadExtras(headers: headers, loadValues: loadValues, hooks: LoadHooks(self.context))
+        )
     }
 
     var key: WorkKey { .load(loadKey) }
@@ -22,7 +41,14 @@ final class LoadWork: Work {
         let ticket = gate.pass(priority: job.priority) { [self] admission in
             guard !job.isCancelled else { return }
             let admission = Lock<ByteReservation?>(admission)
-            let request = ImageLoadRequest(url: url, options: options, priority: job.priority)
+            let request = ImageLoadRequest(
+                url: url,
+                options: options,
+                priority: job.priority,
+                additionalHeaders: headers,
+                loadValues: loadValues,
+                context: context
+            )
             let operation = loader.load(request) { progress in
                 job.report(progress)
             } completion: { [url] result in

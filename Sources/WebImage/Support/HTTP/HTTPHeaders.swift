@@ -44,6 +44,15 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         fields[last].value += fields[last].value.isEmpty ? text : " " + text
     }
 
+    /// These fields, with those of `other` in place of fields of the same name.
+    func overlaid(with other: HTTPHeaders) -> HTTPHeaders {
+        guard !other.fields.isEmpty else { return self }
+        var result = self
+        for field in other.fields { result[field.name] = nil }
+        for field in other.fields { result.add(name: field.name, value: field.value) }
+        return result
+    }
+
     /// Whether two names are the same, ASCII letters compared without case.
     static func equal(_ left: String, _ right: String) -> Bool {
         guard left.utf8.count == right.utf8.count else { return false }
