@@ -1,0 +1,170 @@
+import FoundationEssentials
+
+/// A load of a prefetcher.
+protocol PrefetchLoad: Sendable {
+    func cancel()
+    func setPriority(_ priority: LoadPriority)
+}
+
+extension WebImageLoadOperation: PrefetchLoad {}
+
+extension WebImageManager {
+    /// Loads one URL of a list.
+    ///
+    /// - Parameter completion: called once, on any thread, perhaps before this returns; whether there is no picture.
+    func prefetch(
+        _ url: URL,
+        _ list: PrefetchList,
+        _ priority: LoadPriority,
+        completion: @escaping @Sendable (_ isSkipped: Bool) -> Void
+    ) -> any PrefetchLoad {
+        var options = list.options
+        if priority == .low { options.insert(.lowPriority) }
+        if priority == .high { options.insert(.highPriority) }
+        // A serializer makes the bytes on disk of the picture, so that has to be decoded.
+        let isSerialized = list.context?.cacheSerializer != nil || cacheSerializer != nil
+        guard list.target == .disk, !isSerialized else {
+            return prefetchImage(url, list, options, completion)
+        }
+        let load = PrefetchDataLoad(manager: self, url: url, options: options, completion: completion)
+        load.start(context: list.context, priority: priority)
+        return load
+    }
+
+    private func prefetchImage(
+        _ url: URL,
+        _ list: PrefetchList,
+        _ options: WebImageOptions,
+        _ completion: @escaping @Sendable (Bool) -> Void
+    ) -> WebImageLoadOperation {
+        var context = list.context
+        if list.target == .disk { context?.storeCacheType = .disk }
+        // A picture from the cache that is being refreshed is there, whatever becomes of the refresh.
+        let isThere = Lock(false)
+        let operation = loadImage(with: url, options: options, context: context) { result in
+            switch result {
+            case .success(let result) where !result.isFinal: isThere.withLock { $0 = true }
+            case .success: completion(false)
+            case .failure: completion(!isThere.withLock { $0 })
+            }
+        }
+        operation.addEndHandler { if isThere.withLock({ $0 }) { completion(false) } }
+        return operation
+    }
+}
+
+/// Brings the bytes of one URL to disk.
+final class PrefetchDataLoad: PrefetchLoad {
+    private struct State {
+        var completion: (@Sendable (Bool) -> Void)?
+        var subscription: UInt64?
+        var check: WorkItem?
+    }
+
+    private let manager: WebImageManager
+    private let url: URL
+    private let options: WebImageOptions
+    private let state: Lock<State>
+
+    init(
+        manager: WebImageManager,
+        url: URL,
+        options: WebImageOptions,
+        completion: @escaping @Sendable (_ isSkipped: Bool) -> Void
+    ) {
+        self.manager = manager
+        self.url = url
+        self.options = options
+        state = Lock(State(completion: completion))
+    }
+
+    func start(context: WebImageContext?, priority: LoadPriority) {
+        if !options.contains(.retryFailed), manager.isBlocked(url) { return end(isSkipped: true) }
+        let key = manager.originalKey(for: url, context: context)
+        let recipe = manager.recipe(
+            url: url,
+            originalKey: key,
+            resultKey: key,
+            options: options,
+            context: context
+        )
+        // Without a key, or where originals may not be stored, there is nothing to be done.
+        guard let key, recipe.decode.data.storesDisk else { return end(isSkipped: true) }
+        let cache = recipe.decode.data.cache
+        guard !options.contains(.fromLoaderOnly) else { return load(recipe, priority) }
+        cache.containsImage(forKey: key, in: .disk) { [self] type in
+            if type.includesDisk { end(isSkipped: false) } else { load(recipe, priority) }
+        }
+    }
+
+    func cancel() {
+        let (subscription, check) = state.withLock { state in
+            defer {
+                state.subscription = nil
+                state.check = nil
+            }
+            return (state.subscription, state.check)
+        }
+        if let subscription { manager.pipeline.unsubscribe(subscription) }
+        check?.cancel()
+        end(isSkipped: true)
+    }
+
+    func setPriority(_ priority: LoadPriority) {
+        let (subscription, check) = state.withLock { ($0.subscription, $0.check) }
+        if let subscription { manager.pipeline.setPriority(priority, of: subscription) }
+        check?.setPriority(priority)
+    }
+
+    private func load(_ recipe: LoadRecipe, _ priority: LoadPriority) {
+        guard state.withLock({ $0.completion != nil }) else { return }
+        let subscription = manager.pipeline.subscribe(to: recipe.decode.data.fromLoader, priority: priority) {
+            [self] result in
+            switch result {
+            case .success(.data(let original)): check(original, recipe, priority)
+            case .success: end(isSkipped: true)
+            case .failure(let error): fail(error, recipe)
+            }
+        }
+        guard let subscription else { return }
+        let isOver = state.withLock { state -> Bool in
+            state.subscription = subscription
+            return state.completion == nil
+        }
+        if isOver { manager.pipeline.unsubscribe(subscription) }
+    }
+
+    /// Stores the bytes if their header is that of a picture.
+    private func check(_ original: OriginalData, _ recipe: LoadRecipe, _ priority: LoadPriority) {
+        let item = manager.pipeline.decodeQueue.submit(priority: priority) { [self] in
+            guard state.withLock({ $0.completion != nil }) else { return }
+            do throws(WebImageError) {
+                _ = try recipe.decode.coder.properties(of: original.entry.data, limits: recipe.decode.options.limits)
+            } catch {
+                return fail(error, recipe)
+            }
+            guard let store = original.store else { return end(isSkipped: true) }
+            manager.noteEnd(of: url, options: options, loader: recipe.loader ?? manager.imageLoader, error: nil)
+            store.start()
+            store.whenDone { [self] in end(isSkipped: false) }
+        }
+        let isOver = state.withLock { state -> Bool in
+            state.check = item
+            return state.completion == nil
+        }
+        if isOver { item.cancel() }
+    }
+
+    private func fail(_ error: WebImageError, _ recipe: LoadRecipe) {
+        manager.noteEnd(of: url, options: options, loader: recipe.loader ?? manager.imageLoader, error: error)
+        end(isSkipped: true)
+    }
+
+    private func end(isSkipped: Bool) {
+        let completion = state.withLock { state in
+            defer { state = State() }
+            return state.completion
+        }
+        completion?(isSkipped)
+    }
+}

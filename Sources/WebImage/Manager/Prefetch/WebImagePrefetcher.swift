@@ -1,0 +1,173 @@
+public import FoundationEssentials
+
+/// Loads pictures into the caches before they are asked for.
+///
+/// A few at a time, in the order of the list, urgent lists first. A view that asks for a picture which is being prefetched
+/// joins that load and makes it urgent. Lists are independent of each other. Safe to use from any thread.
+public final class WebImagePrefetcher: Sendable {
+    /// How far a picture is brought.
+    public enum Target: Sendable, Hashable {
+        /// It is decoded and stored as the context says, by default in memory and on disk.
+        case memory
+        /// Its bytes are stored on disk. Only their header is read, to see that they are a picture.
+        case disk
+    }
+
+    /// The prefetcher on the shared cache and the shared loaders.
+    public static let shared = WebImagePrefetcher()
+
+    /// What loads the pictures.
+    public var manager: WebImageManager { core.manager }
+    private let core: PrefetchCore
+
+    /// - Parameter manager: by default one of its own on the shared cache and loaders: it shares downloads with the
+    ///   shared manager, but not the list of URLs that failed.
+    public init(manager: WebImageManager? = nil) {
+        core = PrefetchCore(manager: manager ?? WebImageManager())
+        core.setOwner(self)
+    }
+
+    /// At most this many URLs are loaded at once, over all lists; 3 by default, below 1 counts as 1. May be changed at any time.
+    public var maxConcurrentPrefetchCount: Int {
+        get { core.read { $0.book.width } }
+        set { core.change { $0.book.width = newValue } }
+    }
+
+    /// While set, no further URL is begun; false by default.
+    public var isSuspended: Bool {
+        get { core.read { $0.book.isSuspended } }
+        set { core.change { $0.book.isSuspended = newValue } }
+    }
+
+    /// Of lists that say nothing else; ``WebImageOptions/lowPriority`` by default.
+    public var options: WebImageOptions {
+        get { core.read { $0.options } }
+        set { core.change { $0.options = newValue } }
+    }
+
+    /// Of lists that have none of their own; nil by default.
+    public var context: WebImageContext? {
+        get { core.read { $0.context } }
+        set { core.change { $0.context = newValue } }
+    }
+
+    /// Where delegate and closures are called, unless a context says otherwise; the main thread by default.
+    public var callbackQueue: CallbackQueue {
+        get { core.read { $0.callbackQueue } }
+        set { core.change { $0.callbackQueue = newValue } }
+    }
+
+    /// Hears of all lists; nil by default, and held weakly.
+    public var delegate: (any WebImagePrefetcherDelegate)? {
+        get { core.read { $0.delegate } }
+        set { core.change { $0.delegate = newValue } }
+    }
+
+    /// URLs that are being loaded.
+    public var runningCount: Int { core.read { $0.book.runningCount } }
+    /// URLs that wait.
+    public var waitingCount: Int { core.read { $0.book.waitingCount } }
+
+    /// Loads a list of URLs. A URL that is there twice counts twice, and is downloaded once.
+    ///
+    /// - Parameters:
+    ///   - options: the prefetcher's by default.
+    ///   - context: the prefetcher's by default.
+    ///   - priority: what the options say by default.
+    ///   - completion: called once, when all are through or the list was cancelled; for an empty list before the call
+    ///     returns.
+    /// - Returns: the list, to cancel it, to make it more urgent, and to see how far it is.
+    @discardableResult
+    public func prefetch(
+        _ urls: [URL],
+        target: Target = .memory,
+        options: WebImageOptions? = nil,
+        context: WebImageContext? = nil,
+        priority: LoadPriority? = nil,
+        completion: (@Sendable (PrefetchProgress) -> Void)? = nil
+    ) -> WebImagePrefetchToken {
+        start(urls, target, options, context, priority, progress: nil, completion: completion)
+    }
+
+    /// The same, and calls `progress` whenever a URL is through.
+    @discardableResult
+    public func prefetch(
+        _ urls: [URL],
+        target: Target = .memory,
+        options: WebImageOptions? = nil,
+        context: WebImageContext? = nil,
+        priority: LoadPriority? = nil,
+        progress: @escaping @Sendable (PrefetchProgress) -> Void,
+        completion: @escaping @Sendable (PrefetchProgress) -> Void
+    ) -> WebImagePrefetchToken {
+        start(urls, target, options, context, priority, progress: progress, completion: completion)
+    }
+
+    private func start(
+        _ urls: [URL],
+        _ target: Target,
+        _ options: WebImageOptions?,
+        _ context: WebImageContext?,
+        _ priority: LoadPriority?,
+        progress: (@Sendable (PrefetchProgress) -> Void)?,
+        completion: (@Sendable (PrefetchProgress) -> Void)?
+    ) -> WebImagePrefetchToken {
+        let defaults = core.read { (options: $0.options, context: $0.context, queue: $0.callbackQueue) }
+        let context = context ?? defaults.context
+        let options = options ?? defaults.options
+        let list = PrefetchList(
+            urls: urls,
+            target: target,
+            options: options.subtracting([.lowPriority, .highPriority]),
+            context: context,
+            queue: context?.callbackQueue ?? defaults.queue,
+            progress: progress,
+            completion: completion
+        )
+        guard !urls.isEmpty else {
+            completion?(list.progress)
+            return WebImagePrefetchToken(list: list, id: nil, core: core)
+        }
+        let id = core.add(list, priority: priority ?? options.loadPriority)
+        return WebImagePrefetchToken(list: list, id: id, core: core)
+    }
+
+    /// Loads a list of URLs and says how that went. Cancelling the task cancels the list.
+    public func prefetchAll(
+        _ urls: [URL],
+        target: Target = .memory,
+        options: WebImageOptions? = nil,
+        context: WebImageContext? = nil,
+        priority: LoadPriority? = nil
+    ) async -> PrefetchProgress {
+        var context = context ?? self.context ?? WebImageContext()
+        context.callbackQueue = .inline
+        let waiting = context
+        let token = Lock<(token: WebImagePrefetchToken?, isCancelled: Bool)>((nil, false))
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let started = prefetch(
+                    urls,
+                    target: target,
+                    options: options,
+                    context: waiting,
+                    priority: priority
+                ) { continuation.resume(returning: $0) }
+                let isCancelled = token.withLock { state in
+                    state.token = started
+                    return state.isCancelled
+                }
+                if isCancelled { started.cancel() }
+            }
+        } onCancel: {
+            let started = token.withLock { state in
+                state.isCancelled = true
+                return state.token
+            }
+            started?.cancel()
+        }
+    }
+
+    /// Cancels every list.
+    public func cancelPrefetching() { core.cancelAll() }
+}

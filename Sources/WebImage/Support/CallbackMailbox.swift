@@ -1,0 +1,39 @@
+/// Calls to one receiver: one at a time and in the order they were left, on a callback queue.
+///
+/// Leaving a call never calls out, so it may be done with a lock held that the calls are to be ordered by.
+final class CallbackMailbox: Sendable {
+    private struct State {
+        var calls: [@Sendable () -> Void] = []
+        var isDelivering = false
+    }
+
+    private let queue: CallbackQueue
+    private let state = Lock(State())
+
+    init(_ queue: CallbackQueue) { self.queue = queue }
+
+    /// Leaves a call; ``deliver()`` makes it.
+    func append(_ call: @escaping @Sendable () -> Void) { state.withLock { $0.calls.append(call) } }
+
+    /// Makes the calls that were left, unless somebody does already: inline or later, as the queue's policy says.
+    func deliver() {
+        let isMine = state.withLock { state -> Bool in
+            guard !state.isDelivering, !state.calls.isEmpty else { return false }
+            state.isDelivering = true
+            return true
+        }
+        if isMine { queue.async { self.empty() } }
+    }
+
+    private func empty() {
+        while true {
+            let calls = state.withLock { state -> [@Sendable () -> Void] in
+                defer { state.calls = [] }
+                if state.calls.isEmpty { state.isDelivering = false }
+                return state.calls
+            }
+            if calls.isEmpty { return }
+            for call in calls { call() }
+        }
+    }
+}

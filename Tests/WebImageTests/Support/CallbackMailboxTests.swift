@@ -1,0 +1,54 @@
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+@Suite struct CallbackMailboxTests {
+    @Test func `Nothing is called before it is to be delivered`() {
+        let mailbox = CallbackMailbox(.inline)
+        let calls = Lock<[Int]>([])
+        mailbox.append { calls.withLock { $0.append(1) } }
+        #expect(calls.withLock { $0 } == [])
+        mailbox.deliver()
+        #expect(calls.withLock { $0 } == [1])
+        mailbox.deliver()
+        #expect(calls.withLock { $0 } == [1])
+    }
+
+    @Test func `What a call leaves comes after it, not inside it`() {
+        let mailbox = CallbackMailbox(.inline)
+        let calls = Lock<[String]>([])
+        mailbox.append {
+            mailbox.append { calls.withLock { $0.append("inner") } }
+            mailbox.deliver()
+            calls.withLock { $0.append("outer") }
+        }
+        mailbox.deliver()
+        #expect(calls.withLock { $0 } == ["outer", "inner"])
+    }
+
+    @Test func `On a concurrent queue calls come one at a time and in order`() async {
+        let mailbox = CallbackMailbox(.global)
+        let calls = Lock<(list: [Int], isBusy: Bool, wasBusy: Bool)>(([], false, false))
+        let count = 1000
+        let done = EventCounter()
+        for number in 0..<count {
+            mailbox.append {
+                calls.withLock { state in
+                    if state.isBusy { state.wasBusy = true }
+                    state.isBusy = true
+                }
+                calls.withLock { state in
+                    state.list.append(number)
+                    state.isBusy = false
+                }
+                done.signal()
+            }
+            mailbox.deliver()
+        }
+        await done.wait(for: count)
+        #expect(calls.withLock { $0.list } == Array(0..<count))
+        #expect(!calls.withLock { $0.wasBusy })
+    }
+}
