@@ -27,7 +27,7 @@ extension DiskCache {
         let isStored = stripe(of: name).withLock { _ in
             write(entry.data, trailer: trailer, name: name, times: (now, now))
         }
-        keepSizeLimit()
+        keepSizeLimit(after: entry.data.count)
         return isStored
     }
 
@@ -67,7 +67,7 @@ extension DiskCache {
         guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return }
         let name = CacheFileName(key: key).string
         let freed = stripe(of: name).withLock { _ in unlinkEntry(name) }
-        if let freed { state.withLock { $0.eviction.didFree(freed) } }
+        if let freed { didFree(freed, name: name) }
     }
 
     /// Removes every entry, and every file whose writing was begun and not ended. The directory and files that are not of
@@ -82,6 +82,7 @@ extension DiskCache {
         }
         if let failure { note(failure) }
         state.withLock { $0.eviction.reset() }
+        expiryPass.withLock { $0 = nil }
         prepareDirectory()
     }
 
@@ -128,9 +129,10 @@ extension DiskCache {
                     )
                 }
                 if case .stored(let size) = commit {
+                    let tag = RollingEviction.tag(name)
                     state.withLock { state in
                         state.statistics.storeCount += 1
-                        state.eviction.didStore(size, replacing: replaced)
+                        state.eviction.didStore(size, replacing: replaced, name: tag)
                     }
                 }
                 return true

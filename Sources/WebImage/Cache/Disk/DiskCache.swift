@@ -30,6 +30,10 @@ public final class DiskCache: Sendable {
     /// Each guards read-modify-write of the keys that fall to it; held while a file is written. The values mean nothing: the
     /// thread sanitizer takes accesses to values of no size for accesses to what lies behind them.
     let stripes = (0..<16).map { _ in Lock(false) }
+    /// The walk for the size limit, held during a step of it.
+    let scan = Lock<RunningScan?>(nil)
+    /// The pass that was left off for want of time.
+    let expiryPass = Lock<ExpiryPass?>(nil)
 
     /// Opens a cache directory, making it if needed (with its parents, mode 0700). When that cannot be done the cache is
     /// empty and stores nothing.
@@ -63,7 +67,10 @@ public final class DiskCache: Sendable {
         get { state.withLock { $0.config } }
         set {
             state.withLock { state in
-                if state.config.maxDiskSize != newValue.maxDiskSize { state.eviction.reset() }
+                let old = state.config
+                if old.maxDiskSize != newValue.maxDiskSize || old.diskCacheExpireType != newValue.diskCacheExpireType {
+                    state.eviction.reset()
+                }
                 state.config = newValue
             }
         }
