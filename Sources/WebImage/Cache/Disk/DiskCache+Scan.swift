@@ -54,6 +54,14 @@ extension DiskCache {
         return state.withLock { $0.eviction.isWalking || $0.eviction.hasVictims(limit: $0.config.maxDiskSize) }
     }
 
+    /// Closes the directory of a walk that was given up. (A step that goes on just now finds out by itself.)
+    func dropScan() {
+        scan.withLockIfFree { running in
+            guard let number = running?.number else { return }
+            if state.withLock({ !$0.eviction.isWalking(number) }) { running = nil }
+        }
+    }
+
     private func evictExcess() {
         for _ in 0..<Self.evictionsPerCall {
             let (victims, type) = state.withLock { state in

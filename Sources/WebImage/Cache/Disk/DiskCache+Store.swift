@@ -83,6 +83,7 @@ extension DiskCache {
         if let failure { note(failure) }
         state.withLock { $0.eviction.reset() }
         expiryPass.withLock { $0 = nil }
+        dropScan()
         prepareDirectory()
     }
 

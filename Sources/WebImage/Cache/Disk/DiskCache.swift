@@ -66,13 +66,16 @@ public final class DiskCache: Sendable {
     public var config: ImageCacheConfig {
         get { state.withLock { $0.config } }
         set {
-            state.withLock { state in
+            let isReset = state.withLock { state in
                 let old = state.config
-                if old.maxDiskSize != newValue.maxDiskSize || old.diskCacheExpireType != newValue.diskCacheExpireType {
-                    state.eviction.reset()
-                }
                 state.config = newValue
+                guard
+                    old.maxDiskSize != newValue.maxDiskSize || old.diskCacheExpireType != newValue.diskCacheExpireType
+                else { return false }
+                state.eviction.reset()
+                return true
             }
+            if isReset { dropScan() }
         }
     }
 

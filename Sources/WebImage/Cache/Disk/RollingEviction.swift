@@ -46,6 +46,9 @@ struct RollingEviction: Sendable {
 
     var isWalking: Bool { walk != nil }
 
+    /// Whether it is this walk that goes on.
+    func isWalking(_ id: Int) -> Bool { walk != nil && id == number }
+
     /// What stands for the name of an entry.
     static func tag(_ name: UnsafeBufferPointer<UInt8>) -> UInt64 { Hashing.xxh3(UnsafeRawBufferPointer(name)) }
 
@@ -135,7 +138,7 @@ extension RollingEviction {
 
     /// Takes what a step found; false when the walk is of no interest any more.
     mutating func count(_ found: EntryTable, walk id: Int) -> Bool {
-        guard id == number, let walk else { return false }
+        guard isWalking(id), let walk else { return false }
         guard !walk.replaced.isEmpty else {
             self.walk?.found += found.totalSize
             return true
@@ -156,7 +159,7 @@ extension RollingEviction {
 
     /// Ends a walk that has found everything.
     mutating func finish(_ oldest: EntryTable, walk id: Int) {
-        guard id == number, let walk else { return }
+        guard isWalking(id), let walk else { return }
         // What was removed meanwhile may have been found before, or not; what was carried on tells, if it fits.
         let most = max(walk.found + walk.added, 0)
         total = min(max(total ?? most, most - walk.freed), most)

@@ -183,7 +183,9 @@ import Testing
         let block = fill(1000)
         let cache = make(limit: block * 900)
         cache.store(Data(repeating: 1, count: 3000), forKey: "k")
+        #expect(cache.scan.withLock { $0 != nil })
         cache.config.diskCacheExpireType = .modificationDate
+        #expect(cache.scan.withLock { $0 == nil })
         #expect(!cache.continueScan())
         cache.store(Data(repeating: 1, count: 3000), forKey: "k")
         while cache.continueScan() {}
