@@ -1,4 +1,9 @@
-"""The disk cache: a hit beside opening and reading the same file."""
+"""The disk cache: a hit beside opening and reading the same file, and many entries beside few."""
+
+import contextlib
+import pathlib
+import shutil
+import tempfile
 
 from .model import Contract, Row
 from .workshop import column
@@ -16,3 +21,36 @@ def rows(shop):
               peers={"C: open + read": column(results["C"], "read")},
               contracts=[Contract("<=", 1.5, "C: open + read")],
               note="ours compares key, length and checksum on top")
+    yield from many(shop)
+
+
+def many(shop):
+    """The same work in a directory of few entries and in one of many, each made anew in each turn."""
+    few, lots, stores, lookups = (200, 2000, 200, 1000) if shop.quick else (1000, 100_000, 1000, 5000)
+    results = {few: [], lots: []}
+    for _ in range(min(shop.rounds, 5)):
+        for count, reports in results.items():
+            with folder_in_memory(shop, f"disk-many-{count}", count * 10_000) as place:
+                reports.append(shop.ours("disk-bench", "many", place, count, stores, lookups))
+    titles = {
+        "store": ("Store of 4 KiB", f"at least {stores} stores after a start, the size limit reached, until the directory has "
+                                    "been walked through and is due again"),
+        "lookup": ("Lookup of 4 KiB", f"{lookups} keys all over, warm"),
+        "trim": ("Trim, per entry removed", "a pass from over the limit to half of it, with the walk that finds the oldest"),
+    }
+    small = f"{few:,} entries".replace(",", " ")
+    for name, (title, note) in titles.items():
+        yield Row(f"disk-many-{name}", f"{title}, {lots:,} entries".replace(",", " "), "µs",
+                  column(results[lots], name), peers={small: column(results[few], name)},
+                  contracts=[Contract("<=", 2.0, small)], in_chart=False, note=note)
+
+
+@contextlib.contextmanager
+def folder_in_memory(shop, name, byte_count):
+    """A folder on a memory file system, if there is room: what a disk does behind the back would be all that is seen."""
+    memory = pathlib.Path("/dev/shm")
+    if not memory.is_dir() or shutil.disk_usage(memory).free < 2 * byte_count:
+        yield shop.folder(name)
+        return
+    with tempfile.TemporaryDirectory(prefix="webimage-bench-", dir=memory) as place:
+        yield place

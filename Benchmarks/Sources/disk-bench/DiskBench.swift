@@ -2,11 +2,13 @@ import BenchSupport
 import FoundationEssentials
 import WebImage
 
-/// What a hit of the disk cache costs.
+/// What a hit of the disk cache costs, and what things cost in a directory of many entries.
 ///
 /// `disk-bench fill DIRECTORY COUNT BYTES LIST`: stores entries and writes the paths of their files into LIST, in the order
 /// in which they are read later.
 /// `disk-bench read DIRECTORY COUNT PASSES`: reads each entry; microseconds per hit, the median of the passes.
+/// `disk-bench many DIRECTORY COUNT STORES LOOKUPS`: what stores (so many, or more in a big directory),
+/// lookups and a trim cost among so many entries of 4 KiB.
 @main struct DiskBench {
     static func main() throws {
         let arguments = CommandLine.arguments.dropFirst()
@@ -15,10 +17,18 @@ import WebImage
             try fill(Array(arguments.dropFirst()))
         case ("read", 4):
             read(Array(arguments.dropFirst()))
+        case ("many", 5):
+            let numbers = arguments.dropFirst(2).compactMap { Int($0) }
+            guard numbers.count == 3, let path = arguments.dropFirst().first else { Measurement.stop(usage) }
+            ManyEntries(path: path, count: numbers[0]).measure(stores: numbers[1], lookups: numbers[2])
         default:
-            Measurement.stop("usage: disk-bench fill DIRECTORY COUNT BYTES LIST | read DIRECTORY COUNT PASSES")
+            Measurement.stop(usage)
         }
     }
+
+    static let usage = """
+        usage: disk-bench fill DIRECTORY COUNT BYTES LIST | read DIRECTORY COUNT PASSES | many DIRECTORY COUNT STORES LOOKUPS
+        """
 
     /// Keys as a program has them, in an order that is not that of the directory.
     static func keys(_ count: Int) -> [String] {

@@ -16,6 +16,15 @@ public struct CacheValidators: Sendable, Hashable {
         if self.etag == nil, self.lastModified == nil { return nil }
     }
 
+    /// The same, and what was received; nil when there is neither a validator nor a hash: also without validators the bytes of
+    /// a later answer can be compared.
+    init?(etag: String?, lastModified: String?, receivedHash: UInt64?) {
+        self.etag = etag.flatMap { Self.isUsable($0) ? $0 : nil }
+        self.lastModified = lastModified.flatMap { Self.isUsable($0) ? $0 : nil }
+        self.receivedHash = receivedHash
+        if self.etag == nil, self.lastModified == nil, receivedHash == nil { return nil }
+    }
+
     private static func isUsable(_ value: String) -> Bool {
         let bytes = value.utf8
         return !bytes.isEmpty && bytes.count <= 1024 && bytes.allSatisfy { $0 != 0 && $0 != 10 && $0 != 13 }

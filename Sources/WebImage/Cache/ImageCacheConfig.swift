@@ -40,8 +40,12 @@ public struct ImageCacheConfig: Sendable {
     /// Most bytes of disk space that entries take; 0 for no limit, the default.
     ///
     /// Holds while the cache is in use: when a store exceeds it, the oldest entries go, a few at a time. A pass of
-    /// ``DiskCache/removeExpiredData()`` that finds more goes down to below half of it. Data that is bigger than the
-    /// limit is not stored.
+    /// ``DiskCache/removeExpiredData(timeLimit:)`` that finds more goes down to below half of it. Data that is bigger than
+    /// the limit is not stored.
+    ///
+    /// What is in the directory already is found out little by little, so that no store has to wait for a walk through all of
+    /// it. In a directory of more than 250 entries the limit may be exceeded until that is done, by at most what is stored
+    /// meanwhile.
     public var maxDiskSize: Int = 0
     /// Most bytes of pixels in memory; 0 for no limit. By default a share of the memory this process may use.
     public var maxMemoryCost: Int = MemoryCache.defaultCostLimit

@@ -1,9 +1,37 @@
 import Glibc
 
+/// How far a pass through the directory has come, for the next to go on there.
+struct ExpiryPass {
+    /// What it was begun for.
+    struct Settings: Sendable, Hashable {
+        let type: ImageCacheConfig.ExpireType
+        let maxAge: Double
+        let maxSize: Int
+
+        init(_ config: ImageCacheConfig) {
+            type = config.diskCacheExpireType
+            maxAge = config.maxDiskAge
+            maxSize = config.maxDiskSize
+        }
+    }
+
+    let settings: Settings
+    /// Nil when it has come to its end.
+    var walk: DirectoryWalk?
+    /// What it found and left.
+    var remaining = EntryTable()
+}
+
 extension DiskCache {
+    /// Entries that are looked at between two looks at the clock, less one.
+    private static let clockMask = 63
+
     /// Removes what is older than ``ImageCacheConfig/maxDiskAge``, then, if the rest takes more than
     /// ``ImageCacheConfig/maxDiskSize``, the oldest until it takes less than half of that. Also removes what writers that
-    /// died left behind. Files that cannot be removed are left out.
+    /// died left behind. Files that cannot be removed are left out. Cost: 2 µs per entry, more for each that goes.
+    ///
+    /// A pass that is out of time has removed what it saw expired, and, where what it saw exceeds the size limit alone, the
+    /// oldest of that as far as the time allowed. The next pass with a time limit goes on there.
     ///
     /// - Parameter timeLimit: seconds after which it stops where it is; nil for no limit.
     @discardableResult
@@ -14,49 +42,121 @@ extension DiskCache {
         }
         guard !isRefused else { return cleanup }
         let deadline = Deadline(clock, seconds: timeLimit)
-        sweepTemporaryFiles()
-        guard let entries = scan(by: config.diskCacheExpireType, until: deadline) else {
-            cleanup.isComplete = false
-            return cleanup
-        }
         let plan = ExpiryPlan(
-            entries,
             now: nowNanoseconds(),
             maxAge: hasJumped ? -1 : config.maxDiskAge,
             maxSize: config.maxDiskSize
         )
-        for entry in plan.expired {
-            guard !deadline.hasPassed else {
+        do throws(SystemCallError) {
+            var pass = try beginPass(ExpiryPass.Settings(config), goesOn: timeLimit != nil)
+            try run(&pass, plan, deadline, &cleanup)
+            if !cleanup.isComplete { expiryPass.withLock { $0 = pass } }
+        } catch {
+            // Where nothing is there is nothing to remove.
+            if !error.isAbsence {
+                note(error)
                 cleanup.isComplete = false
-                break
             }
-            guard case .removed(let freed) = evict(entry, by: config.diskCacheExpireType) else { continue }
-            cleanup.expiredCount += 1
-            cleanup.freedByteCount += freed
         }
-        if let target = plan.trimsBelow { trim(plan, below: target, until: deadline, config, &cleanup) }
         state.withLock { state in
             state.statistics.expiredCount += cleanup.expiredCount
             state.statistics.evictedCount += cleanup.trimmedCount
-            state.eviction.reset()
         }
         return cleanup
     }
 
-    private func trim(
+    /// The pass that was left off, or a new one. Who comes while another thread is at one makes one of his own.
+    private func beginPass(_ settings: ExpiryPass.Settings, goesOn: Bool) throws(SystemCallError) -> ExpiryPass {
+        let saved = expiryPass.withLock { pass in
+            defer { pass = nil }
+            return pass
+        }
+        if goesOn, let saved, saved.settings == settings { return saved }
+        return ExpiryPass(settings: settings, walk: try DirectoryWalk(path: path, calls: calls))
+    }
+
+    private func run(
+        _ pass: inout ExpiryPass,
         _ plan: ExpiryPlan,
-        below target: Int,
-        until deadline: Deadline,
-        _ config: ImageCacheConfig,
+        _ deadline: Deadline,
+        _ cleanup: inout DiskCacheCleanup
+    ) throws(SystemCallError) {
+        while try !look(&pass, plan, deadline, &cleanup) {
+            trim(&pass, plan, deadline, &cleanup)
+            cleanup.isComplete = !deadline.hasPassed
+            guard cleanup.isComplete else { return }
+        }
+        // What has expired since it was seen, or was not removed for want of time.
+        while let time = pass.remaining.oldestTime(), plan.isExpired(time) {
+            cleanup.isComplete = !deadline.hasPassed
+            guard cleanup.isComplete, let entry = pass.remaining.popOldest() else { return }
+            expire(entry, by: pass.settings.type, &cleanup)
+        }
+        trim(&pass, plan, deadline, &cleanup)
+    }
+
+    /// Walks on through the directory and removes what has expired. False when it stops before the end: time is over, or half
+    /// of it and what has been seen is too much already.
+    private func look(
+        _ pass: inout ExpiryPass,
+        _ plan: ExpiryPlan,
+        _ deadline: Deadline,
+        _ cleanup: inout DiskCacheCleanup
+    ) throws(SystemCallError) -> Bool {
+        guard let walk = pass.walk else { return true }
+        let type = pass.settings.type
+        let wallTime = clock.wallTime()
+        let now = nowNanoseconds()
+        var looks = 0
+        while let item = try walk.next() {
+            looks += 1
+            var mustStop =
+                looks & Self.clockMask == 0
+                && (deadline.hasPassed || plan.exceeds(pass.remaining.totalSize) && deadline.isHalfOver)
+            if !item.sweep(now: wallTime), let status = item.entryStatus() {
+                let (time, mark) = times(of: item, status, by: type, now: now)
+                let size = status.allocatedSize
+                if plan.isExpired(time), !deadline.hasPassed {
+                    let entry = ScannedEntry(name: item.string, allocatedSize: size, time: time, changeMark: mark)
+                    expire(entry, by: type, &cleanup)
+                } else {
+                    mustStop = mustStop || plan.isExpired(time)
+                    pass.remaining.append(item.name, time: time, mark: mark, size: size)
+                }
+            }
+            if mustStop { return false }
+        }
+        if walk.isReplaced { throw SystemCallError(call: "readdir", path: path, number: ESTALE) }
+        pass.walk = nil
+        return true
+    }
+
+    private func expire(
+        _ entry: ScannedEntry,
+        by type: ImageCacheConfig.ExpireType,
         _ cleanup: inout DiskCacheCleanup
     ) {
-        var size = plan.remainingSize
-        for entry in plan.remaining where size >= target {
+        guard case .removed(let freed) = evict(entry, by: type) else { return }
+        cleanup.expiredCount += 1
+        cleanup.freedByteCount += freed
+    }
+
+    private func trim(
+        _ pass: inout ExpiryPass,
+        _ plan: ExpiryPlan,
+        _ deadline: Deadline,
+        _ cleanup: inout DiskCacheCleanup
+    ) {
+        var size = pass.remaining.totalSize
+        guard plan.exceeds(size) else { return }
+        let target = plan.trimsBelow(isWhole: pass.walk == nil)
+        while size >= target {
             guard !deadline.hasPassed else {
                 cleanup.isComplete = false
                 return
             }
-            switch evict(entry, by: config.diskCacheExpireType) {
+            guard let entry = pass.remaining.popOldest() else { return }
+            switch evict(entry, by: pass.settings.type) {
             case .removed(let freed):
                 size -= entry.allocatedSize
                 cleanup.trimmedCount += 1
@@ -69,166 +169,4 @@ extension DiskCache {
             }
         }
     }
-
-    private enum Eviction {
-        /// It is gone; the disk space that came free.
-        case removed(Int)
-        /// It was gone already.
-        case vanished
-        /// It was used since, or cannot be removed.
-        case kept
-    }
-
-    /// Removes an entry that a scan found, unless it has been read or stored since.
-    private func evict(_ entry: ScannedEntry, by type: ImageCacheConfig.ExpireType) -> Eviction {
-        stripe(of: entry.name).withLock { _ in
-            guard let status = status(ofName: entry.name) else { return .vanished }
-            // The time of creation does not change unless the file does.
-            let now = type == .creationDate ? status.st_mtim.nanoseconds : Self.time(status, by: type)
-            guard now <= entry.time || now == entry.changeMark else { return .kept }
-            if unlink(path(ofName: entry.name)) == 0 { return .removed(status.allocatedSize) }
-            return errno == ENOENT ? .vanished : .kept
-        }
-    }
-
-    /// All entries with the time asked for; nil when the deadline passed or the directory cannot be read. A time in the future, which only a clock that was
-    /// set back can have left, counts as now.
-    private func scan(by type: ImageCacheConfig.ExpireType, until deadline: Deadline = .none) -> [ScannedEntry]? {
-        var entries: [ScannedEntry] = []
-        let now = nowNanoseconds()
-        var isComplete = true
-        let failure = DirectoryScan(path: path, calls: calls).forEachEntry { item, status in
-            if entries.count & 255 == 255, deadline.hasPassed {
-                isComplete = false
-                return false
-            }
-            var time = Self.time(status, by: type)
-            if type == .creationDate { time = created(item.string) ?? time }
-            let mark = type == .creationDate ? status.st_mtim.nanoseconds : time
-            if time > now &+ 60_000_000_000 {
-                time = now
-                repairTime(item, by: type, to: now)
-            }
-            entries.append(
-                ScannedEntry(
-                    name: item.string,
-                    allocatedSize: status.allocatedSize,
-                    size: Int(status.st_size),
-                    time: time,
-                    changeMark: mark
-                )
-            )
-            return true
-        }
-        if let failure {
-            note(failure)
-            return nil
-        }
-        return isComplete ? entries : nil
-    }
-
-    /// When the bytes of an entry were stored; nil when the file does not say.
-    private func created(_ name: String) -> Int64? {
-        let reader = EntryReader(calls: calls)
-        guard let (file, status) = try? reader.open(path(ofName: name)) else { return nil }
-        defer { _ = calls.close(file) }
-        return reader.trailer(file, status: status)?.trailer.created
-    }
-
-    /// Sets a time that lies in the future to now, so that it does not keep its entry for ever.
-    private func repairTime(_ item: DirectoryScan.Item, by type: ImageCacheConfig.ExpireType, to time: Int64) {
-        let omitted = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)  // UTIME_OMIT
-        let now = timespec(tv_sec: Int(time / 1_000_000_000), tv_nsec: Int(time % 1_000_000_000))
-        switch type {
-        case .accessDate: utimensat(item.directory, item.cString, [now, omitted], AT_SYMLINK_NOFOLLOW)
-        case .modificationDate: utimensat(item.directory, item.cString, [omitted, now], AT_SYMLINK_NOFOLLOW)
-        case .creationDate, .changeDate: break
-        }
-    }
-
-    static func time(_ status: stat, by type: ImageCacheConfig.ExpireType) -> Int64 {
-        switch type {
-        case .accessDate: status.st_atim.nanoseconds
-        case .modificationDate, .creationDate: status.st_mtim.nanoseconds
-        case .changeDate: status.st_ctim.nanoseconds
-        }
-    }
-}
-
-extension DiskCache {
-    /// After a store: removes the oldest entries as long as the limit is exceeded.
-    func keepSizeLimit() {
-        // Each round either removes something, or scans; scanning twice in a row means that nothing can be removed.
-        var scans = 0
-        while scans < 2 {
-            let (step, config) = state.withLock { ($0.eviction.next(limit: $0.config.maxDiskSize), $0.config) }
-            switch step {
-            case .nothing:
-                return
-            case .scan:
-                scans += 1
-                let entries = scan(by: config.diskCacheExpireType)
-                state.withLock { $0.eviction.install(entries, limit: config.maxDiskSize) }
-                // The next store tries again.
-                if entries == nil { return }
-            case .evict(let victims):
-                for victim in victims {
-                    guard case .removed(let freed) = evict(victim, by: config.diskCacheExpireType) else { continue }
-                    scans = 0
-                    state.withLock { state in
-                        state.eviction.didFree(freed)
-                        state.statistics.evictedCount += 1
-                    }
-                }
-            }
-        }
-    }
-
-    /// When the disk is full: removes the oldest entries until a sixteenth of the cache and twice `byteCount` have come
-    /// free. False when there was nothing to remove, or when all entries together are not enough. Called with a stripe
-    /// held, so it takes none.
-    func makeRoom(for byteCount: Int) -> Bool {
-        sweepTemporaryFiles()
-        let type = config.diskCacheExpireType
-        guard let entries = scan(by: type)?.sorted(by: { $0.time < $1.time }) else { return false }
-        let total = entries.reduce(0) { $0 + $1.allocatedSize }
-        // What would not even fit without the other entries must not cost them.
-        guard total + freeSpace() >= byteCount else { return false }
-        var wanted = max(total / 16, byteCount.multipliedReportingOverflow(by: 2).partialValue)
-        var count = 0
-        for entry in entries where wanted > 0 || count < 8 {
-            guard unlink(path(ofName: entry.name)) == 0 else { continue }
-            wanted -= entry.allocatedSize
-            count += 1
-        }
-        state.withLock { state in
-            state.statistics.evictedCount += count
-            state.eviction.reset()
-        }
-        return count > 0
-    }
-
-    /// Bytes that are free on the file system for this user.
-    private func freeSpace() -> Int {
-        var status = statvfs()
-        guard statvfs(path, &status) == 0 else { return 0 }
-        let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-        return free.overflow ? Int.max : Int(clamping: free.partialValue)
-    }
-}
-
-/// A time on the monotonic clock by which to stop.
-struct Deadline: Sendable {
-    private let clock: ClockSource?
-    private let end: UInt64
-
-    static let none = Deadline(.system, seconds: nil)
-
-    init(_ clock: ClockSource, seconds: Double?) {
-        self.clock = seconds == nil ? nil : clock
-        let nanoseconds = min(max((seconds ?? 0) * 1e9, 0), 1e18)
-        end = clock.monotonicNanoseconds() &+ UInt64(nanoseconds)
-    }
-
-    var hasPassed: Bool { clock.map { $0.monotonicNanoseconds() >= end } ?? false }
 }

@@ -9,11 +9,9 @@ extension DiskCache {
     /// The bytes stored under `key`; nil when there are none. Sets the entry's access time.
     public func data(forKey key: String) -> Data? { read(key)?.data }
 
-    /// The bytes stored under `key` and the extended data with them; nil when there are none. Sets the entry's access
+    /// The bytes stored under `key` with extended data and validators; nil when there are none. Sets the entry's access
     /// time. Cost: one open, one read, a checksum over the bytes.
-    public func entry(forKey key: String) -> CachedImageData? {
-        read(key).map { CachedImageData(data: $0.data, extendedData: $0.extendedData) }
-    }
+    public func entry(forKey key: String) -> CachedImageData? { read(key)?.content }
 
     /// The extended data stored with the entry of `key`; nil when there is none. Reads the end of the file only and does
     /// not set the access time.
@@ -40,7 +38,7 @@ extension DiskCache {
         let reader = EntryReader(calls: calls)
         switch reader.read(path, key: nil, mapped: mapped) {
         case .entry(let entry, _):
-            return CachedImageData(data: entry.data, extendedData: entry.extendedData)
+            return entry.content
         case .damaged(_, reason: EntryReader.noFooter):
             guard let (file, status) = try? reader.open(path) else { return nil }
             defer { _ = calls.close(file) }

@@ -1,7 +1,156 @@
+import Glibc
+
+/// A walk through the directory that stores go on with, to know its size and its oldest entries.
+struct RunningScan {
+    let number: Int
+    let type: ImageCacheConfig.ExpireType
+    let walk: DirectoryWalk
+    var found = EntryTable()
+}
+
 extension DiskCache {
-    /// Goes on with a walk through the directory that a store has begun, for a bounded time. Whether more is to be walked.
+    private enum ScanProgress {
+        /// Another thread does a step just now, or the walk failed or was given up.
+        case none
+        /// There is more to be walked.
+        case going
+        /// The directory is known.
+        case finished(looks: Int)
+    }
+
+    /// How many batches of evictions, and how many steps of a walk, one call makes at most.
+    private static let evictionsPerCall = 4
+    private static let continuedSteps = 16
+
+    /// After a store of so many bytes: removes the oldest entries as long as the limit is exceeded, a few at most, and goes
+    /// on with the walk that finds them.
+    func keepSizeLimit(after byteCount: Int = 0) {
+        var looks = RollingEviction.largestStep
+        // A small directory is walked through and trimmed at once. Having to look twice means that nothing can be removed.
+        for _ in 0..<2 {
+            evictExcess()
+            let step = state.withLock { $0.eviction.nextStep(limit: $0.config.maxDiskSize, written: byteCount) }
+            guard let step, looks > 0, case .finished(let count) = advanceScan(step, budget: min(looks, step.budget))
+            else {
+                return
+            }
+            looks -= count
+        }
+        evictExcess()
+    }
+
+    /// Goes on with a walk through the directory that a store has begun, for a bounded time (about 10 ms). Whether more is to
+    /// be walked, or to be removed to keep the size limit.
     ///
     /// A store that exceeds the size limit looks at a bounded number of files only; the rest is looked at here, on a thread
-    /// of the cache. As long as a store walks through the whole directory there is nothing to go on with.
-    func continueScan() -> Bool { false }
+    /// of the cache, or else by the stores that follow.
+    func continueScan() -> Bool {
+        evictExcess()
+        for _ in 0..<Self.continuedSteps {
+            guard let step = state.withLock({ $0.eviction.continuedStep() }) else { break }
+            guard case .going = advanceScan(step, budget: step.budget) else { break }
+        }
+        evictExcess()
+        return state.withLock { $0.eviction.isWalking || $0.eviction.hasVictims(limit: $0.config.maxDiskSize) }
+    }
+
+    /// Closes the directory of a walk that was given up. (A step that goes on just now finds out by itself.)
+    func dropScan() {
+        scan.withLockIfFree { running in
+            guard let number = running?.number else { return }
+            if state.withLock({ !$0.eviction.isWalking(number) }) { running = nil }
+        }
+    }
+
+    private func evictExcess() {
+        for _ in 0..<Self.evictionsPerCall {
+            let (victims, type) = state.withLock { state in
+                (state.eviction.victims(limit: state.config.maxDiskSize), state.config.diskCacheExpireType)
+            }
+            guard !victims.isEmpty else { return }
+            var count = 0
+            for victim in victims { if case .removed = evict(victim, by: type) { count += 1 } }
+            state.withLock { $0.statistics.evictedCount += count }
+        }
+    }
+
+    private func advanceScan(_ step: RollingEviction.Step, budget: Int) -> ScanProgress {
+        var progress = ScanProgress.none
+        scan.withLockIfFree { running in
+            do throws(SystemCallError) {
+                progress = try advance(&running, step, budget: budget)
+            } catch {
+                running = nil
+                if error.isAbsence {
+                    state.withLock { $0.eviction.finish(EntryTable(), walk: step.walk) }
+                    progress = .finished(looks: 0)
+                } else {
+                    note(error)
+                    state.withLock { $0.eviction.abandon(walk: step.walk) }
+                }
+            }
+        }
+        return progress
+    }
+
+    private func advance(
+        _ running: inout RunningScan?,
+        _ step: RollingEviction.Step,
+        budget: Int
+    ) throws(SystemCallError) -> ScanProgress {
+        var current: RunningScan
+        if let running, running.number == step.walk {
+            current = running
+        } else {
+            let type = config.diskCacheExpireType
+            current = RunningScan(number: step.walk, type: type, walk: try DirectoryWalk(path: path, calls: calls))
+        }
+        running = nil
+        var batch = EntryTable()
+        let isThrough = try collect(current.walk, by: current.type, budget: budget, into: &batch)
+        guard state.withLock({ $0.eviction.count(batch, walk: step.walk) }) else { return .none }
+        current.found.append(contentsOf: batch)
+        guard isThrough else {
+            running = current
+            return .going
+        }
+        guard !current.walk.isReplaced else {
+            state.withLock { $0.eviction.abandon(walk: step.walk) }
+            return .none
+        }
+        current.found.keepOldest(until: state.withLock { $0.eviction.wantedCandidates(limit: $0.config.maxDiskSize) })
+        state.withLock { $0.eviction.finish(current.found, walk: step.walk) }
+        return .finished(looks: batch.count)
+    }
+
+    /// Puts what a walk finds next into a table; whether it has come to its end. Files that are no entries are passed over
+    /// faster, so they count for a quarter.
+    private func collect(
+        _ walk: DirectoryWalk,
+        by type: ImageCacheConfig.ExpireType,
+        budget: Int,
+        into table: inout EntryTable
+    ) throws(SystemCallError) -> Bool {
+        let now = nowNanoseconds()
+        var quarters = budget * 4
+        while quarters > 0 {
+            guard let item = try walk.next() else { return true }
+            guard let status = item.entryStatus() else {
+                quarters -= 1
+                continue
+            }
+            quarters -= 4
+            let (time, mark) = times(of: item, status, by: type, now: now)
+            table.append(item.name, time: time, mark: mark, size: status.allocatedSize)
+        }
+        return false
+    }
+
+    /// All entries of the directory.
+    func allEntries(by type: ImageCacheConfig.ExpireType) throws(SystemCallError) -> EntryTable {
+        var table = EntryTable()
+        let walk = try DirectoryWalk(path: path, calls: calls)
+        while try !collect(walk, by: type, budget: 1 << 16, into: &table) {}
+        return table
+    }
 }

@@ -12,27 +12,46 @@ extension DiskCache {
     ///   was stored under the key before stays then.
     @discardableResult
     public func store(_ data: Data, forKey key: String, extendedData: Data? = nil) -> Bool {
+        store(CachedImageData(data: data, extendedData: extendedData), forKey: key)
+    }
+
+    /// Stores an entry with all that belongs to it; see ``store(_:forKey:extendedData:)``.
+    @discardableResult
+    public func store(_ entry: CachedImageData, forKey key: String) -> Bool {
         guard !key.isEmpty else { return false }
         var trailer = EntryTrailer(key: key, created: nowNanoseconds())
-        trailer.extendedData = extendedData
+        if let extendedData = entry.extendedData { trailer.extendedData = extendedData }
+        if let validators = entry.validators { trailer.validators = validators }
         let now = timespec(seconds: clock.wallTime())
         let name = CacheFileName(key: key).string
         let isStored = stripe(of: name).withLock { _ in
-            write(data, trailer: trailer, name: name, times: (now, now))
+            write(entry.data, trailer: trailer, name: name, times: (now, now))
         }
-        keepSizeLimit()
+        keepSizeLimit(after: entry.data.count)
         return isStored
     }
 
-    /// Puts extended data to an existing entry, in place of what was there; nil takes it away. Times of the entry stay as
-    /// they are. Has no effect without an entry. Cost: reads and writes the whole entry, so better store both together.
+    /// Puts extended data to an existing entry, in place of what was there; nil takes it away. See
+    /// ``amend(extendedData:validators:forKey:)``.
     public func setExtendedData(_ extendedData: Data?, forKey key: String) {
+        amend(extendedData: .some(extendedData), validators: nil, forKey: key)
+    }
+
+    /// Changes what is stored with an entry, in place of what was there: nil leaves a part alone, and `.some(nil)` takes it
+    /// away. Bytes and times of the entry stay as they are, and so does what a later version of the library put there. Has
+    /// no effect without an entry. Cost: reads and, if something changes, writes the whole entry, so better store all of it
+    /// together.
+    public func amend(extendedData: Data??, validators: CacheValidators??, forKey key: String) {
+        guard extendedData != nil || validators != nil else { return }
         guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return }
         let name = CacheFileName(key: key).string
         stripe(of: name).withLock { _ in
             let outcome = EntryReader(calls: calls).read(path(ofName: name), key: key)
-            guard case .entry(let entry, let status) = outcome, var trailer = entry.trailer else { return }
-            trailer.extendedData = extendedData
+            guard case .entry(let entry, let status) = outcome, let found = entry.trailer else { return }
+            var trailer = found
+            if let extendedData, extendedData != trailer.extendedData { trailer.extendedData = extendedData }
+            if let validators, validators != trailer.validators { trailer.validators = validators }
+            guard trailer.records != found.records else { return }
             let identity = FileIdentity(status)
             write(entry.data, trailer: trailer, name: name, times: (status.st_atim, status.st_mtim), overwriting: true)
             {
@@ -48,7 +67,7 @@ extension DiskCache {
         guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return }
         let name = CacheFileName(key: key).string
         let freed = stripe(of: name).withLock { _ in unlinkEntry(name) }
-        if let freed { state.withLock { $0.eviction.didFree(freed) } }
+        if let freed { didFree(freed, name: name) }
     }
 
     /// Removes every entry, and every file whose writing was begun and not ended. The directory and files that are not of
@@ -63,6 +82,8 @@ extension DiskCache {
         }
         if let failure { note(failure) }
         state.withLock { $0.eviction.reset() }
+        expiryPass.withLock { $0 = nil }
+        dropScan()
         prepareDirectory()
     }
 
@@ -109,9 +130,10 @@ extension DiskCache {
                     )
                 }
                 if case .stored(let size) = commit {
+                    let tag = RollingEviction.tag(name)
                     state.withLock { state in
                         state.statistics.storeCount += 1
-                        state.eviction.didStore(size, replacing: replaced)
+                        state.eviction.didStore(size, replacing: replaced, name: tag)
                     }
                 }
                 return true

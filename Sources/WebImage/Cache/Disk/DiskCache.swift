@@ -30,6 +30,10 @@ public final class DiskCache: Sendable {
     /// Each guards read-modify-write of the keys that fall to it; held while a file is written. The values mean nothing: the
     /// thread sanitizer takes accesses to values of no size for accesses to what lies behind them.
     let stripes = (0..<16).map { _ in Lock(false) }
+    /// The walk for the size limit, held during a step of it.
+    let scan = Lock<RunningScan?>(nil)
+    /// The pass that was left off for want of time.
+    let expiryPass = Lock<ExpiryPass?>(nil)
 
     /// Opens a cache directory, making it if needed (with its parents, mode 0700). When that cannot be done the cache is
     /// empty and stores nothing.
@@ -62,10 +66,16 @@ public final class DiskCache: Sendable {
     public var config: ImageCacheConfig {
         get { state.withLock { $0.config } }
         set {
-            state.withLock { state in
-                if state.config.maxDiskSize != newValue.maxDiskSize { state.eviction.reset() }
+            let isReset = state.withLock { state in
+                let old = state.config
                 state.config = newValue
+                guard
+                    old.maxDiskSize != newValue.maxDiskSize || old.diskCacheExpireType != newValue.diskCacheExpireType
+                else { return false }
+                state.eviction.reset()
+                return true
             }
+            if isReset { dropScan() }
         }
     }
 

@@ -57,7 +57,7 @@ public struct DiskCacheCleanup: Sendable, Hashable {
     public var trimmedCount = 0
     /// Bytes of disk space that came free.
     public var freedByteCount = 0
-    /// False when the time was over before everything was done.
+    /// False when the time was over before everything was done, or the directory could not be read.
     public var isComplete = true
 
     /// Nothing yet.

@@ -32,10 +32,17 @@ struct LoadedEntry: Sendable {
         return EntryRecords(bytes: UnsafeRawBufferPointer(rebasing: block.bytes[footer.bodyLength..<end]))
     }
 
-    var extendedData: Data? {
-        var found: Data?
-        records.forEach { tag, bytes in if tag == EntryTrailer.Tag.extendedData { found = Data(bytes) } }
-        return found
+    /// The picture with what was stored with it.
+    var content: CachedImageData {
+        var content = CachedImageData(data: data)
+        records.forEach { tag, bytes in
+            switch tag {
+            case EntryTrailer.Tag.extendedData: content.extendedData = Data(bytes)
+            case EntryTrailer.Tag.response: content.validators = ResponseLines(Data(bytes)).validators
+            default: break
+            }
+        }
+        return content
     }
 
     /// Everything that belongs to the picture; nil when there is no key.

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 
 /// What follows the picture in a cache file.
 ///
@@ -18,6 +17,8 @@ struct EntryTrailer: Sendable {
     enum Tag {
         static let key: UInt32 = 1
         static let extendedData: UInt32 = 2
+        /// Lines of the answer that the picture came with; see ``ResponseLines``.
+        static let response: UInt32 = 3
     }
 
     /// A record.
@@ -37,11 +38,25 @@ struct EntryTrailer: Sendable {
     var records: [Record] = []
 
     var extendedData: Data? {
-        get { records.first { $0.tag == Tag.extendedData }?.bytes }
+        get { record(Tag.extendedData) }
+        set { setRecord(Tag.extendedData, newValue) }
+    }
+
+    /// What the server gave to ask for a newer picture. Lines of the record that are no validators stay when it is set.
+    var validators: CacheValidators? {
+        get { record(Tag.response).flatMap { ResponseLines($0).validators } }
         set {
-            records.removeAll { $0.tag == Tag.extendedData }
-            if let newValue { records.append(Record(tag: Tag.extendedData, bytes: newValue)) }
+            var lines = ResponseLines(record(Tag.response) ?? Data())
+            lines.validators = newValue
+            setRecord(Tag.response, lines.isEmpty ? nil : lines.bytes)
         }
+    }
+
+    private func record(_ tag: UInt32) -> Data? { records.first { $0.tag == tag }?.bytes }
+
+    private mutating func setRecord(_ tag: UInt32, _ bytes: Data?) {
+        records.removeAll { $0.tag == tag }
+        if let bytes { records.append(Record(tag: tag, bytes: bytes)) }
     }
 
     /// The bytes to put after a picture; nil when a record is too long for its length field.
@@ -123,61 +138,5 @@ struct EntryFooter: Sendable {
             created: number(at: 16, as: Int64.self),
             bodyHash: number(at: 24, as: UInt64.self)
         )
-    }
-}
-
-/// The records of a trailer, in place.
-struct EntryRecords {
-    /// The bytes of the records, already checked against the hash.
-    let bytes: UnsafeRawBufferPointer
-
-    /// Calls `body` with each record in turn; false when they do not fill the bytes exactly.
-    @discardableResult
-    func forEach(_ body: (_ tag: UInt32, _ bytes: UnsafeRawBufferPointer) -> Void) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            guard rest.count >= 8 else { return false }
-            let tag = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: rest.startIndex, as: UInt32.self))
-            let length = Int(
-                UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: rest.startIndex + 4, as: UInt32.self))
-            )
-            guard rest.count - 8 >= length else { return false }
-            let start = rest.startIndex + 8
-            body(tag, UnsafeRawBufferPointer(rebasing: bytes[start..<(start + length)]))
-            rest = bytes[(start + length)...]
-        }
-        return true
-    }
-
-    /// Whether the key stored is `key`, byte for byte.
-    func hasKey(_ key: String) -> Bool {
-        var copy = key
-        return copy.withUTF8 { wanted in
-            var matches = false
-            forEach { tag, bytes in
-                guard tag == EntryTrailer.Tag.key, bytes.count == wanted.count else { return }
-                guard let stored = bytes.baseAddress, let other = wanted.baseAddress else {
-                    matches = true
-                    return
-                }
-                matches = memcmp(stored, other, bytes.count) == 0
-            }
-            return matches
-        }
-    }
-
-    /// Everything in a value of its own; nil when there is no key.
-    func trailer(created: Int64) -> EntryTrailer? {
-        var key: String?
-        var records: [EntryTrailer.Record] = []
-        let isWhole = forEach { tag, bytes in
-            if tag == EntryTrailer.Tag.key {
-                key = String(validating: bytes, as: UTF8.self)
-            } else {
-                records.append(EntryTrailer.Record(tag: tag, bytes: Data(bytes)))
-            }
-        }
-        guard isWhole, let key else { return nil }
-        return EntryTrailer(key: key, created: created, records: records)
     }
 }

@@ -10,6 +10,13 @@ struct FileCalls: Sendable {
     var write: @Sendable (_ file: Int32, _ pieces: UnsafePointer<iovec>, _ count: Int32) -> Int
     var close: @Sendable (_ file: Int32) -> Int32
     var rename: @Sendable (_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>, _ exclusive: Bool) -> Int32
+    /// As `readdir`, with the reason in `errno`.
+    var list: @Sendable (_ stream: OpaquePointer) -> UnsafeMutablePointer<dirent>? = { readdir($0) }
+    /// As `fstatat`, symbolic links not followed.
+    var status:
+        @Sendable (_ directory: Int32, _ name: UnsafePointer<CChar>, _ status: UnsafeMutablePointer<stat>) -> Int32 = {
+            fstatat($0, $1, $2, AT_SYMLINK_NOFOLLOW)
+        }
 
     static let system = FileCalls(
         open: { path, flags in
@@ -37,6 +44,9 @@ struct SystemCallError: Error, CustomStringConvertible {
     let number: Int32
 
     var description: String { "\(call) \(path): \(String(cString: strerror(number)))" }
+
+    /// Whether there is no such file or directory.
+    var isAbsence: Bool { number == ENOENT || number == ENOTDIR }
 
     /// Whether there is no room: no space, no quota, no inodes.
     var isOutOfSpace: Bool { number == ENOSPC || number == EDQUOT }

@@ -108,36 +108,3 @@ import Testing
         #expect(!CacheFileName.isEntryName(name + [0x2E, 0xC3]))
     }
 }
-
-@Suite struct RollingEvictionTests {
-    private func isScan(_ step: RollingEviction.Step) -> Bool { if case .scan = step { true } else { false } }
-
-    @Test func `What is stored while a scan goes on counts`() {
-        var eviction = RollingEviction()
-        #expect(isScan(eviction.next(limit: 1000)))
-        eviction.didStore(300, replacing: 0)
-        eviction.didStore(300, replacing: 100)
-        eviction.install([ScannedEntry(name: "a", allocatedSize: 600, size: 600, time: 1)], limit: 1000)
-        #expect(eviction.total == 1100)
-        // The next one looks again before long.
-        #expect(isScan(eviction.next(limit: 1000)))
-    }
-
-    @Test func `Also a directory that seems half empty is looked at again`() {
-        var eviction = RollingEviction()
-        #expect(isScan(eviction.next(limit: 1000)))
-        eviction.install([], limit: 1000)
-        eviction.didStore(250, replacing: 0)
-        #expect(!isScan(eviction.next(limit: 1000)))
-        eviction.didStore(1, replacing: 0)
-        #expect(isScan(eviction.next(limit: 1000)))
-    }
-
-    @Test func `After a scan that failed the next store scans again`() {
-        var eviction = RollingEviction()
-        #expect(isScan(eviction.next(limit: 1000)))
-        eviction.install(nil, limit: 1000)
-        #expect(eviction.total == nil)
-        #expect(isScan(eviction.next(limit: 1000)))
-    }
-}

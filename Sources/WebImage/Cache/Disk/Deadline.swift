@@ -1,0 +1,24 @@
+/// A time on the monotonic clock by which to stop.
+struct Deadline: Sendable {
+    private let clock: ClockSource?
+    private let start: UInt64
+    private let length: UInt64
+
+    static let none = Deadline(.system, seconds: nil)
+
+    /// - Parameter seconds: from now; nil for never.
+    init(_ clock: ClockSource, seconds: Double?) {
+        self.clock = seconds == nil ? nil : clock
+        length = UInt64(min(max((seconds ?? 0) * 1e9, 0), 1e18))
+        start = clock.monotonicNanoseconds()
+    }
+
+    var hasPassed: Bool { hasPassed(length) }
+
+    /// Whether half of the time is over.
+    var isHalfOver: Bool { hasPassed(length / 2) }
+
+    private func hasPassed(_ length: UInt64) -> Bool {
+        clock.map { $0.monotonicNanoseconds() &- start >= length } ?? false
+    }
+}

@@ -1,0 +1,96 @@
+import Glibc
+
+/// A place in the listing of a directory, from which the listing can be gone on with at any time.
+///
+/// Files that come and go meanwhile may or may not be listed; one that stays is listed once. To be used by one thread at a
+/// time.
+final class DirectoryWalk {
+    /// Something in the directory; valid until the next is asked for.
+    struct Item {
+        let cString: UnsafePointer<CChar>
+        let directory: Int32
+        fileprivate let calls: FileCalls
+
+        var string: String { String(cString: cString) }
+
+        var name: UnsafeBufferPointer<UInt8> {
+            UnsafeRawBufferPointer(start: cString, count: strlen(cString)).assumingMemoryBound(to: UInt8.self)
+        }
+
+        /// The file's state, symbolic links not followed; nil when it has vanished.
+        func status() -> stat? {
+            var status = stat()
+            return calls.status(directory, cString, &status) == 0 ? status : nil
+        }
+
+        /// The state of an entry: a regular file with the name of one; nil when it is something else or has vanished.
+        func entryStatus() -> stat? {
+            guard CacheFileName.isEntryName(name), let status = status() else { return nil }
+            return status.st_mode & S_IFMT == S_IFREG ? status : nil
+        }
+
+        /// Removes a file whose writer died. Whether it is one that is being written, or was.
+        @discardableResult
+        func sweep(now: Double) -> Bool {
+            guard EntryWriter.isTemporaryName(name) else { return false }
+            // A time in the future is one from before the clock was set back.
+            if let status = status(), abs(now - status.st_mtim.seconds) > EntryWriter.temporaryGrace {
+                unlinkat(directory, cString, 0)
+            }
+            return true
+        }
+    }
+
+    private static let nameOffset = MemoryLayout<dirent>.offset(of: \dirent.d_name) ?? 19
+
+    private let path: String
+    private let calls: FileCalls
+    private let directory: Int32
+    private let stream: OpaquePointer
+
+    /// Opens a directory.
+    init(path: String, calls: FileCalls) throws(SystemCallError) {
+        let file = path.withCString { calls.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        guard file >= 0 else { throw SystemCallError(call: "open", path: path, number: -file) }
+        // Closing a stream closes its descriptor, so it gets one of its own.
+        let copy = fcntl(file, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0, let stream = fdopendir(copy) else {
+            let number = errno
+            if copy >= 0 { close(copy) }
+            _ = calls.close(file)
+            throw SystemCallError(call: "open", path: path, number: number)
+        }
+        self.path = path
+        self.calls = calls
+        self.stream = stream
+        directory = file
+    }
+
+    deinit {
+        closedir(stream)
+        _ = calls.close(directory)
+    }
+
+    /// The next thing that is not "." or ".."; nil at the end.
+    func next() throws(SystemCallError) -> Item? {
+        while true {
+            errno = 0
+            guard let entry = calls.list(stream) else {
+                let number = errno
+                guard number == 0 else { throw SystemCallError(call: "readdir", path: path, number: number) }
+                return nil
+            }
+            let name = UnsafeRawPointer(entry) + Self.nameOffset
+            let item = Item(cString: name.assumingMemoryBound(to: CChar.self), directory: directory, calls: calls)
+            if strcmp(item.cString, ".") != 0, strcmp(item.cString, "..") != 0 { return item }
+        }
+    }
+
+    /// Whether the directory is not the one of this path any more: what was listed is of no use then.
+    var isReplaced: Bool {
+        var listed = stat()
+        var current = stat()
+        guard fstat(directory, &listed) == 0, stat(path, &current) == 0 else { return true }
+        return listed.st_dev != current.st_dev || listed.st_ino != current.st_ino
+    }
+}

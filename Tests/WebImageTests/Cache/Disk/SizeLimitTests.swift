@@ -1,0 +1,67 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+@Suite struct SizeLimitTests {
+    let directory = TemporaryDirectory()
+    let clock = ManualClock()
+
+    @Test func `The limit holds with every store, and the oldest go`() {
+        let limit = 200_000
+        let cache = DiskCache.make(directory, clock: clock) { $0.maxDiskSize = limit }
+        var worst = 0
+        for number in 0..<500 {
+            cache.store(Data(repeating: 1, count: 3000), forKey: "\(number)")
+            clock.advance(2)
+            if number % 3 == 0 { #expect(cache.data(forKey: "0") != nil, "\(number)") }
+            var size = 0
+            DirectoryScan(path: cache.path).forEachEntry { _, status in
+                size += status.allocatedSize
+                return true
+            }
+            worst = max(worst, size)
+        }
+        #expect(worst <= limit)
+        // It does not throw away much more than it has to.
+        #expect(cache.totalCount > 30)
+        #expect(cache.containsData(forKey: "499"))
+        #expect(cache.containsData(forKey: "480"))
+        #expect(!cache.containsData(forKey: "1"))
+    }
+
+    @Test func `Another process's entries count too`() {
+        let limit = 400_000
+        let one = DiskCache.make(directory, clock: clock) { $0.maxDiskSize = limit }
+        let two = DiskCache.make(directory, clock: clock) { $0.maxDiskSize = limit }
+        for number in 0..<400 {
+            one.store(Data(repeating: 1, count: 3000), forKey: "one \(number)")
+            two.store(Data(repeating: 1, count: 3000), forKey: "two \(number)")
+            clock.advance(2)
+        }
+        var size = 0
+        DirectoryScan(path: one.path).forEachEntry { _, status in
+            size += status.allocatedSize
+            return true
+        }
+        // Each notices the other's every eighth of the limit.
+        #expect(size <= limit + limit / 4)
+    }
+
+    @Test func `Storing one key again and again does not evict others`() {
+        let cache = DiskCache.make(directory, clock: clock) { $0.maxDiskSize = 100_000 }
+        for number in 0..<10 { cache.store(Data(repeating: 1, count: 3000), forKey: "\(number)") }
+        for _ in 0..<200 { cache.store(Data(repeating: 2, count: 3000), forKey: "hot") }
+        #expect(cache.totalCount == 11)
+        #expect(cache.statistics.evictedCount == 0)
+    }
+
+    @Test func `Data bigger than the limit is not stored, and costs no other entry`() {
+        let cache = DiskCache.make(directory, clock: clock) { $0.maxDiskSize = 50_000 }
+        cache.store(Data([1]), forKey: "small")
+        #expect(!cache.store(Data(repeating: 1, count: 50_001), forKey: "big"))
+        #expect(cache.containsData(forKey: "small"))
+        #expect(cache.statistics.failedStoreCount == 1)
+    }
+}
