@@ -68,7 +68,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
             }
             return true
         } catch {
-            failure = error
+            failure = failure ?? error
             return false
         }
     }
@@ -86,6 +86,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         self.wireByteCount = wireByteCount
         noteBytes()
         guard wireByteCount <= Int64(request.maximumByteCount) else {
+            // The rest of a response that was refused ends for the reason it was refused for.
+            guard failure == nil else { return false }
             failure = .limitExceeded(
                 "maximumResponseByteCount",
                 allowed: request.maximumByteCount,
