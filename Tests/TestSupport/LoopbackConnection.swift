@@ -72,6 +72,24 @@ public final class LoopbackConnection: Sendable {
         }
     }
 
+    /// The next `count` bytes; nil if the client leaves before.
+    func readBody(_ count: Int) -> [UInt8]? {
+        guard count > 0 else { return [] }
+        var bytes = unread.withLock { bytes in
+            defer { bytes = [] }
+            return bytes
+        }
+        var block = [UInt8](repeating: 0, count: 64 << 10)
+        while bytes.count < count {
+            let received = recv(socket, &block, block.count, 0)
+            if received < 0, errno == EINTR { continue }
+            guard received > 0 else { return nil }
+            bytes += block[..<received]
+        }
+        unread.withLock { $0 = Array(bytes[count...]) }
+        return Array(bytes[..<count])
+    }
+
     private static func endOfHead(_ bytes: [UInt8]) -> Int? {
         guard bytes.count >= 4 else { return nil }
         for index in 3..<bytes.count where bytes[index] == 10 {

@@ -140,6 +140,8 @@ public struct LoopbackRequest: Sendable {
     public let target: String
     /// Fields in the order they came.
     public let headers: [(name: String, value: String)]
+    /// The body, if its length was told.
+    public let body: [UInt8]
     /// The number of the connection, from 1 on.
     public let connection: Int
 
@@ -160,9 +162,13 @@ public struct LoopbackRequest: Sendable {
         method = String(parts[0])
         target = String(parts[1])
         self.connection = number
-        headers = lines.dropFirst().compactMap { line in
+        let headers: [(name: String, value: String)] = lines.dropFirst().compactMap { line in
             guard let colon = line.firstIndex(of: ":") else { return nil }
             return (String(line[..<colon]), String(line[line.index(after: colon)...].drop { $0 == " " }))
         }
+        self.headers = headers
+        let length = headers.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } ?? 0
+        guard let body = connection.readBody(length) else { return nil }
+        self.body = body
     }
 }

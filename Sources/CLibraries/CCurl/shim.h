@@ -14,6 +14,14 @@ static inline CURLcode webimage_curl_set_pointer(CURL *easy, CURLoption option, 
     return curl_easy_setopt(easy, option, value);
 }
 
+static inline CURLcode webimage_curl_set_bytes(CURL *easy, CURLoption option, const void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode webimage_curl_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
 static inline CURLcode webimage_curl_set_write(
     CURL *easy, CURLoption option, size_t (*function)(char *, size_t, size_t, void *)) {
     return curl_easy_setopt(easy, option, function);

@@ -1,9 +1,10 @@
 import FoundationEssentials
 
-/// One download: builds the request, checks the response, collects the body, and reports to everyone who waits for it.
+/// One attempt of a download: sends the request, follows redirects that the transport leaves to it, checks the response, collects
+/// the body, and reports to everyone who waits for it. The user's hooks are asked in here.
 final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
-    // Sendable because `task` is a lock; `snapshot`, `body` and what follows are written by `begin`, which comes before the
-    // transport has the sink, and afterwards only in the sink's calls, which come one at a time.
+    // Sendable because `life` is a lock; `plan` and what follows are written before a transport has the sink, and afterwards
+    // only in the sink's calls, which come one at a time.
 
     struct Key: Hashable {
         var url: URL
@@ -25,10 +26,33 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         }
     }
 
-    private enum Task {
-        case none
+    /// What a download is sent and checked with; the same from the start to the end.
+    private struct Plan: Sendable {
+        let transport: any HTTPTransport
+        let config: ConfigSnapshot
+        let hooks: DownloadTransferHooks
+    }
+
+    private enum Stage {
+        /// In `begin`, which may have called out to a modifier or a transport.
+        case starting
+        /// An asynchronous modifier is asked.
+        case modifying(Task<Void, Never>)
         case running(any HTTPTransfer)
-        case cancelled
+        case decrypting(WorkItem)
+        /// Ended or given up.
+        case over
+
+        var isDecrypting: Bool {
+            if case .decrypting = self { return true }
+            return false
+        }
+    }
+
+    private struct Life {
+        var stage = Stage.starting
+        /// Counts the requests, redirects among them.
+        var requestCount = 0
     }
 
     let id: UInt64
@@ -38,9 +62,11 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     /// Which attempt of the download this is, 1 for the first.
     let attempt: Int
     private let core: DownloaderCore
-    private let task = Lock(Task.none)
-    private var snapshot: ConfigSnapshot?
-    private var sendsRange = false
+    private let life = Lock(Life())
+    private var plan: Plan?
+    private var request: DownloadRequest?
+    private var next: DownloadRequest?
+    private var chain = RedirectChain()
     private var body = BodyBuffer(limit: 0)
     private var response: HTTPResponse?
     private var expected: Int64?
@@ -56,65 +82,125 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
 
     // MARK: Life
 
-    /// Sends the request.
+    /// Asks the request modifier and sends the request.
     ///
-    /// - Parameter defaults: the downloader's own hooks, for those that the callers' contexts do not have. Not asked yet.
+    /// - Parameter defaults: the downloader's own hooks, for those that the callers' contexts do not have.
     func begin(
         _ transport: any HTTPTransport,
-        config snapshot: ConfigSnapshot,
+        config: ConfigSnapshot,
         headers: HTTPHeaders,
         defaults: DownloadTransferHooks
     ) {
-        self.snapshot = snapshot
-        let config = snapshot.value
-        body = BodyBuffer(limit: config.maximumResponseByteCount)
-        let fields = headers.overlaid(with: key.headers)
-        sendsRange = fields["Range"] != nil
-        let running = transport.start(request(headers: fields, config: config), sink: self)
-        let isCancelled = task.withLock { task -> Bool in
-            if case .cancelled = task { return true }
-            task = .running(running)
-            return false
+        let plan = Plan(transport: transport, config: config, hooks: hooks.filled(from: defaults))
+        self.plan = plan
+        let request = DownloadRequest(
+            url: key.url,
+            headers: headers.overlaid(with: key.headers),
+            credential: config.value.credential,
+            handlesCookies: key.options.contains(.handleCookies),
+            verifiesCertificates: !key.options.contains(.allowInvalidSSLCertificates),
+            attempt: attempt
+        )
+        switch plan.hooks.requestModifier?.body {
+        case nil:
+            send(request, plan)
+        case .immediate(let modify):
+            take(modify(request), plan)
+        case .asynchronous(let modify):
+            let task = Task { self.take(await modify(request), plan) }
+            let isOver = life.withLock { life -> Bool in
+                switch life.stage {
+                case .starting: life.stage = .modifying(task)
+                case .over: return true
+                default: break
+                }
+                return false
+            }
+            if isOver { task.cancel() }
         }
-        if isCancelled { running.cancel() }
     }
 
     func cancel() {
-        let running = task.withLock { task -> (any HTTPTransfer)? in
-            defer { task = .cancelled }
-            if case .running(let running) = task { return running }
-            return nil
+        let stage = life.withLock { life -> Stage in
+            defer { life.stage = .over }
+            return life.stage
         }
-        running?.cancel()
+        switch stage {
+        case .modifying(let task): task.cancel()
+        case .running(let transfer): transfer.cancel()
+        case .decrypting(let item): item.cancel()
+        case .starting, .over: break
+        }
     }
 
-    private func request(headers: HTTPHeaders, config: WebImageDownloaderConfig) -> HTTPTransferRequest {
-        var request = HTTPTransferRequest(url: key.url, headers: headers)
-        request.credential = config.credential
-        request.handlesCookies = key.options.contains(.handleCookies)
-        request.verifiesCertificates = !key.options.contains(.allowInvalidSSLCertificates)
-        request.certificateAuthorityFile = config.certificateAuthorityFile
-        request.proxy = config.proxy
-        request.maximumRedirectCount = config.maximumRedirectCount
-        request.allowsInsecureRedirects = config.allowsInsecureRedirects
-        request.maximumByteCount = config.maximumResponseByteCount
-        request.maximumHeaderByteCount = config.maximumResponseHeaderByteCount
-        request.maximumHeaderCount = config.maximumResponseHeaderCount
-        request.connectTimeout = config.connectTimeout > 0 ? config.connectTimeout : 10
-        let idle = TransferTimer.nanoseconds(config.downloadTimeout)
-        request.timer.idle = idle > 0 ? idle : 15_000_000_000
-        request.timer.total = TransferTimer.nanoseconds(config.totalTimeout)
-        request.timer.minimumBytesPerSecond = max(config.minimumBytesPerSecond, 0)
-        return request
+    /// Sends what a modifier made of the request.
+    private func take(_ modified: DownloadRequest?, _ plan: Plan) {
+        guard let modified else {
+            return end(.failure(WebImageError(.invalidDownloadOperation, "the request modifier said no")))
+        }
+        if let problem = modified.problem { return end(.failure(problem)) }
+        send(modified, plan)
+    }
+
+    private func send(_ request: DownloadRequest, _ plan: Plan) {
+        let config = plan.config.value
+        var transferRequest = HTTPTransferRequest(request, config: config)
+        // libcurl's own following knows no handlers, and does not change all methods as it should.
+        transferRequest.followsRedirects = request.isPlainGet && plan.hooks.redirectHandler == nil
+        do throws(WebImageError) { try chain.bound(&transferRequest) } catch { return end(.failure(error)) }
+        let number = life.withLock { life -> Int? in
+            if case .over = life.stage { return nil }
+            life.requestCount += 1
+            return life.requestCount
+        }
+        guard let number else { return }
+        self.request = request
+        body = BodyBuffer(limit: config.maximumResponseByteCount)
+        if number == 1 { core.note(request, of: id) }
+        let running = plan.transport.start(transferRequest, sink: self)
+        let isOver = life.withLock { life -> Bool in
+            if case .over = life.stage { return true }
+            // The transport may have gone on to a redirect meanwhile.
+            if life.requestCount == number, !life.stage.isDecrypting { life.stage = .running(running) }
+            return false
+        }
+        if isOver { running.cancel() }
+    }
+
+    private func end(_ result: Result<LoadedImageData, WebImageError>, metrics: DownloadMetrics = DownloadMetrics()) {
+        let stage = life.withLock { life -> Stage in
+            defer { life.stage = .over }
+            return life.stage
+        }
+        var result = result
+        if case .failure(let error) = result { result = .failure(error.with(url: key.url)) }
+        switch stage {
+        case .over:
+            break
+        case .starting:
+            // The end of one download starts the next: in here, each would start within the one before it.
+            CodingQueue.shared.submit { [core, id, result] in core.finish(id, result, metrics: metrics) }
+        case .modifying, .running, .decrypting:
+            core.finish(id, result, metrics: metrics)
+        }
     }
 
     // MARK: From the transport
 
     func didReceive(_ response: HTTPResponse) -> WebImageError? {
-        self.response = response
-        core.note(response, of: id)
-        if let config = snapshot?.value, let problem = problem(of: response, config: config) { return problem }
-        expected = response.expectedByteCount
+        guard let plan, let request else { return nil }
+        if RedirectRules.isRedirect(response), let answer = redirect(response, request, plan) { return answer }
+        guard let delivered = plan.hooks.responseModifier.map({ $0.modifiedResponse(for: response) }) ?? response
+        else {
+            core.note(response, of: id)
+            return WebImageError(.invalidDownloadResponse, "the response modifier said no", response: response)
+        }
+        self.response = delivered
+        core.note(delivered, of: id)
+        let check = ResponseCheck(config: plan.config.value, sendsRange: request.headers["Range"] != nil)
+        if let problem = check.problem(of: delivered, received: response) { return problem }
+        // What a modifier says of the length is not what comes.
+        expected = request.method == "HEAD" ? nil : response.expectedByteCount
         if let expected { body.expect(expected) }
         core.report(LoadProgress(receivedByteCount: 0, expectedByteCount: expected), of: id)
         return nil
@@ -124,7 +210,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         do throws(WebImageError) { try body.append(bytes) } catch { return error }
         let progress = LoadProgress(receivedByteCount: Int64(body.count), expectedByteCount: expected)
         if let expected, progress.receivedByteCount < expected {
-            let interval = min(max(snapshot?.value.minimumProgressInterval ?? 0, 0), 1)
+            let interval = min(max(plan?.config.value.minimumProgressInterval ?? 0, 0), 1)
             guard progress.fraction - lastReportedFraction >= interval else { return nil }
         }
         lastReportedFraction = progress.fraction
@@ -133,51 +219,93 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     }
 
     func didFinish(_ error: WebImageError?, metrics: DownloadMetrics) {
-        task.withLock { $0 = .cancelled }
-        core.finish(id, result(error, metrics: metrics), metrics: metrics)
+        if let next, let plan {
+            self.next = nil
+            chain.note(metrics)
+            return send(next, plan)
+        }
+        let metrics = chain.completed(metrics)
+        let result = result(error, metrics: metrics)
+        guard case .success(let loaded) = result, let decryptor = plan?.hooks.decryptor else {
+            return end(result, metrics: metrics)
+        }
+        decrypt(loaded, decryptor, metrics: metrics)
+    }
+
+    /// What a redirect is answered with; nil to take it for the answer.
+    private func redirect(_ response: HTTPResponse, _ request: DownloadRequest, _ plan: Plan) -> WebImageError? {
+        let config = plan.config.value
+        let proposed: DownloadRequest
+        switch RedirectRules.next(after: response, to: request, count: chain.count, config: config) {
+        case .success(let request): proposed = request
+        case .failure(let error): return error
+        }
+        switch plan.hooks.redirectHandler?.decision(for: response, next: proposed) {
+        case nil:
+            next = proposed
+        case .follow(let chosen):
+            switch RedirectRules.checked(chosen, next: proposed, after: request, response, config: config) {
+            case .success(let request): next = request
+            case .failure(let error): return error
+            }
+        case .stop:
+            return nil
+        case .fail(let error):
+            return error
+        }
+        chain.note(response)
+        // Refuses the redirect's own body; the download goes on at its end.
+        return WebImageError(.badRedirect, "the request goes elsewhere", response: response)
     }
 
     private func result(_ error: WebImageError?, metrics: DownloadMetrics) -> Result<LoadedImageData, WebImageError> {
-        if let error { return .failure(error.with(url: key.url)) }
+        if let error { return .failure(error) }
         if let expected, Int64(body.count) != expected {
             let words = "the body has \(body.count) bytes and not the announced \(expected)"
-            return .failure(WebImageError(.networkConnectionLost, words, url: key.url))
+            return .failure(WebImageError(.networkConnectionLost, words))
         }
         guard let data = body.takeData() else {
-            return .failure(WebImageError(.badImageData, "the response has no body", url: key.url))
+            return .failure(WebImageError(.badImageData, "the response has no body"))
         }
         return .success(LoadedImageData(data: data, response: response, metrics: metrics))
     }
 
-    // MARK: Checks
+    // MARK: Decrypting
 
-    private func problem(of response: HTTPResponse, config: WebImageDownloaderConfig) -> WebImageError? {
-        let status = response.statusCode
-        if status == 304 {
-            return WebImageError(.cacheNotModified, "the server has nothing newer", statusCode: status)
-        }
-        if let acceptable = config.acceptableStatusCodes {
-            // Part of a picture that nobody asked for is no picture.
-            guard acceptable.contains(status), status != 206 || sendsRange else {
-                return WebImageError(
-                    .invalidDownloadStatusCode,
-                    "the server answered with status \(status)",
-                    statusCode: status
-                )
+    /// Decrypts on a decode thread: the network thread has others to serve.
+    private func decrypt(_ loaded: LoadedImageData, _ decryptor: DownloadDecryptor, metrics: DownloadMetrics) {
+        let limit = plan?.config.value.maximumResponseByteCount ?? 0
+        core.networkDidEnd(id)
+        let isWanted = life.withLock { life -> Bool in
+            if case .over = life.stage { return false }
+            let item = CodingQueue.shared.submit {
+                self.end(decryptor.decrypted(loaded, limit: limit), metrics: metrics)
             }
+            life.stage = .decrypting(item)
+            return true
         }
-        if let acceptable = config.acceptableContentTypes, let type = response.mimeType,
-            !acceptable.contains(type)
-        {
-            return WebImageError(.invalidDownloadContentType, "the content type \(type) is not accepted")
+        // The bytes are let go of outside the lock.
+        withExtendedLifetime((loaded, isWanted)) {}
+    }
+}
+
+extension DownloadDecryptor {
+    /// What it makes of a download.
+    fileprivate func decrypted(_ loaded: LoadedImageData, limit: Int) -> Result<LoadedImageData, WebImageError> {
+        var loaded = loaded
+        do {
+            guard let data = try decrypted(loaded.data, response: loaded.response), !data.isEmpty else {
+                return .failure(WebImageError(.badImageData, "the decryptor made nothing of the body"))
+            }
+            loaded.data = data
+        } catch {
+            return .failure(WebImageError(.badImageData, "the body cannot be decrypted", underlyingError: error))
         }
-        if let length = response.contentLength, length > Int64(config.maximumResponseByteCount) {
-            return .limitExceeded(
-                "maximumResponseByteCount",
-                allowed: config.maximumResponseByteCount,
-                required: Int(length)
+        guard loaded.data.count <= limit else {
+            return .failure(
+                .limitExceeded("maximumResponseByteCount", allowed: limit, required: loaded.data.count)
             )
         }
-        return nil
+        return .success(loaded)
     }
 }

@@ -262,7 +262,8 @@ final class DownloaderCore: Sendable {
         if isDone { transport.invalidate() }
     }
 
-    private static func problem(of request: ImageLoadRequest) -> WebImageError? {
+    /// Why a load cannot be, or nil.
+    static func problem(of request: ImageLoadRequest) -> WebImageError? {
         guard serves(request.url), let host = request.url.host(), !host.isEmpty,
             request.url.absoluteString.utf8.allSatisfy({ $0 > 32 && $0 != 127 })
         else {

@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 
 /// A name and a password.
 public struct WebImageCredential: Sendable, Hashable {
@@ -14,29 +14,67 @@ public struct WebImageCredential: Sendable, Hashable {
     }
 }
 
-/// What a transport is asked to fetch with GET, and within which bounds.
-struct HTTPTransferRequest: Sendable {
-    var url: URL
-    var headers: HTTPHeaders = [:]
-    var credential: WebImageCredential?
-    var handlesCookies = false
-    var verifiesCertificates = true
-    var certificateAuthorityFile: String?
-    var proxy: WebImageDownloaderConfig.Proxy = .environment
-    var maximumRedirectCount = 10
-    var allowsInsecureRedirects = false
-    var maximumByteCount = 64 << 20
-    var maximumHeaderByteCount = 64 << 10
-    var maximumHeaderCount = 100
+/// What a transport is asked to send, and within which bounds.
+public struct HTTPTransferRequest: Sendable {
+    /// Where it goes, over http or https.
+    public var url: URL
+    /// The method; a token. GET by default.
+    public var method = "GET"
+    /// The fields, all of them valid. What describes the body's length is not among them.
+    public var headers: HTTPHeaders = [:]
+    /// The body; nil for none.
+    public var body: Data?
+    /// What the server's challenges are answered with, and never sent to another host; nil for nothing.
+    public var credential: WebImageCredential?
+    /// Whether cookies are sent and kept.
+    public var handlesCookies = false
+    /// Whether the server's certificate must be trusted.
+    public var verifiesCertificates = true
+    /// A PEM file of certificate authorities in place of the system's.
+    public var certificateAuthorityFile: String?
+    /// The proxy.
+    public var proxy: WebImageDownloaderConfig.Proxy = .environment
+    /// Whether the transport may follow redirects itself. Those that it does not follow are responses like any other to it; the
+    /// downloader follows them.
+    public var followsRedirects = true
+    /// Most redirects, if it follows them.
+    public var maximumRedirectCount = 10
+    /// Whether it follows from https to http.
+    public var allowsInsecureRedirects = false
+    /// Most bytes of the body, on the wire as well as with its content coding undone.
+    public var maximumByteCount = 64 << 20
+    /// Most bytes of all response heads.
+    public var maximumHeaderByteCount = 64 << 10
+    /// Most fields in all response heads.
+    public var maximumHeaderCount = 250
     /// Seconds for finding the host, connecting and the TLS handshake.
-    var connectTimeout: Double = 10
-    var timer = TransferTimer.Limits()
+    public var connectTimeout: Double = 10
+    /// Seconds without any byte after which a connected transfer fails.
+    public var idleTimeout: Double = 15
+    /// Seconds that the whole transfer may take; 0 for no limit.
+    public var totalTimeout: Double = 0
+    /// Bytes that must come each second on average over ``idleTimeout``; 0 for no limit.
+    public var minimumBytesPerSecond = 100
+
+    /// A GET with the default bounds.
+    public init(url: URL, headers: HTTPHeaders = [:]) {
+        self.url = url
+        self.headers = headers
+    }
 }
 
-/// Who receives the parts of a transfer. Calls come one after the other, on a thread of the transport; they must not block.
-protocol HTTPTransferSink: AnyObject, Sendable {
-    /// The head of the final response, redirects followed. An answer refuses the response and is what the transfer ends
-    /// with.
+extension HTTPTransferRequest {
+    /// Whether it is what nearly all are.
+    var isPlainGet: Bool { body == nil && method == "GET" }
+
+    /// Whether a body is sent, if only an empty one, as servers expect it with these methods.
+    var sendsBody: Bool { body != nil || ["POST", "PUT", "PATCH"].contains(method) }
+}
+
+/// Who receives the parts of a transfer. Calls come one after the other, on a thread of the transport; they do not block.
+public protocol HTTPTransferSink: AnyObject, Sendable {
+    /// The head of the final response: interim ones are left out, and redirects that the transport follows. An answer refuses
+    /// the response and is what the transfer ends with.
     func didReceive(_ response: HTTPResponse) -> WebImageError?
     /// The next bytes of the body, content decoding undone; valid during the call only. An answer ends the transfer.
     func didReceive(_ bytes: UnsafeRawBufferPointer) -> WebImageError?
@@ -45,14 +83,19 @@ protocol HTTPTransferSink: AnyObject, Sendable {
 }
 
 /// A transfer under way.
-protocol HTTPTransfer: AnyObject, Sendable {
-    /// Gives up soon; the sink may be called until then.
+public protocol HTTPTransfer: AnyObject, Sendable {
+    /// Gives up soon; the sink may be called until then. May be called after the end.
     func cancel()
 }
 
-/// Moves requests and responses. The library's own is ``CurlTransport``; tests put another in its place.
-protocol HTTPTransport: AnyObject, Sendable {
+/// Moves requests and responses for a ``WebImageDownloader``, which looks after everything else: who shares a transfer, how
+/// many run, what is taken for a good response, and what is tried again. The library's own is ``CurlTransport``; one of your own
+/// may go anywhere, or pass requests on to another.
+public protocol HTTPTransport: AnyObject, Sendable {
     /// Starts a transfer at once; how many run at a time is the caller's business.
+    ///
+    /// The sink may be called before this returns. All bounds of the request are the transport's to keep, of which those of the
+    /// body's size are checked again.
     func start(_ request: HTTPTransferRequest, sink: any HTTPTransferSink) -> any HTTPTransfer
     /// Ends after the transfers under way; later ones fail with ``WebImageError/Code/invalidDownloadOperation``.
     func invalidate()

@@ -10,6 +10,21 @@ struct TransferTimer: Sendable {
         var total: UInt64 = 0
         /// 0 for none.
         var minimumBytesPerSecond = 100
+
+        init() {}
+
+        init(idle: UInt64, total: UInt64) {
+            self.idle = idle
+            self.total = total
+        }
+
+        /// Those of a request; lengths of time that are none mean the default of an idle time, and no limit of the whole.
+        init(_ request: HTTPTransferRequest) {
+            let nanoseconds = TransferTimer.nanoseconds(request.idleTimeout)
+            if nanoseconds > 0 { idle = nanoseconds }
+            total = TransferTimer.nanoseconds(request.totalTimeout)
+            minimumBytesPerSecond = max(request.minimumBytesPerSecond, 0)
+        }
     }
 
     enum Expiry: Equatable { case idle, tooSlow, total }
@@ -20,6 +35,7 @@ struct TransferTimer: Sendable {
     private var windowStart: UInt64?
     private var windowBytes: Int64 = 0
     private var bytes: Int64 = 0
+    private var sentBytes: Int64 = 0
 
     init(limits: Limits, now: UInt64) {
         self.limits = limits
@@ -35,6 +51,13 @@ struct TransferTimer: Sendable {
         bytes = total
         lastActivity = now
         if windowStart == nil { windowStart = now }
+    }
+
+    /// `total` bytes of the request's body have been sent so far.
+    mutating func sent(total: Int64, at now: UInt64) {
+        guard total != sentBytes else { return }
+        sentBytes = total
+        if lastActivity != nil { lastActivity = now }
     }
 
     /// When to ask again; `UInt64.max` for never. Activity only moves it later, except the first.

@@ -27,7 +27,10 @@ public final class WebImageDownloadToken: ImageLoaderOperation {
         self.stage = stage
     }
 
-    /// The response; nil until its head has arrived.
+    /// What was sent, as a request modifier made it, redirects left out; nil until it has been sent.
+    public var request: DownloadRequest? { subscriber.request }
+
+    /// The response, as a response modifier made it; nil until its head has arrived.
     public var response: HTTPResponse? { subscriber.response }
 
     /// How long the download took; nil until it has ended.

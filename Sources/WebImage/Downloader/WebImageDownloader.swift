@@ -17,7 +17,9 @@ public final class WebImageDownloader: ImageLoading {
         self.init(config: config, transport: CurlTransport())
     }
 
-    init(config: WebImageDownloaderConfig, transport: any HTTPTransport) {
+    /// A downloader that moves its requests and responses with a transport of your own, which no other downloader may use:
+    /// it is invalidated with this one.
+    public init(config: WebImageDownloaderConfig = .default, transport: any HTTPTransport) {
         core = DownloaderCore(config: config, transport: transport)
     }
 

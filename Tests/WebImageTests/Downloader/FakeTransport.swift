@@ -44,6 +44,26 @@ final class FakeTransport: HTTPTransport {
     func transfers(from number: Int) -> [Transfer] { state.withLock { Array($0.transfers[number...]) } }
     var isInvalidated: Bool { state.withLock { $0.isInvalidated } }
 
+    /// Suspends until a transfer has been started.
+    func firstTransfer() async -> Transfer {
+        let state = state
+        return await withCheckedContinuation { continuation in
+            startThread {
+                guard let transfer = state.wait(until: { $0.transfers.first }) else { return }
+                continuation.resume(returning: transfer)
+            }
+        }
+    }
+
+    /// Lets go of the transfers so far.
+    func forgetTransfers() {
+        let former = state.withLock { state -> [Transfer] in
+            defer { state.transfers = [] }
+            return state.transfers
+        }
+        withExtendedLifetime(former) {}
+    }
+
     func start(_ request: HTTPTransferRequest, sink: any HTTPTransferSink) -> any HTTPTransfer {
         state.withLock { state in
             let transfer = Transfer(number: state.transfers.count, request: request, sink: sink)

@@ -4,21 +4,33 @@ import FoundationEssentials
 
 /// A request's fields as the list that libcurl wants; freed with the object.
 final class CurlHeaderList {
-    let headers: HTTPHeaders
     let list: UnsafeMutablePointer<curl_slist>?
+    private let headers: HTTPHeaders
+    private let hasBody: Bool
 
-    init(_ headers: HTTPHeaders) {
-        self.headers = headers
+    init(_ request: HTTPTransferRequest) {
+        headers = request.headers
+        hasBody = request.sendsBody
         var list: UnsafeMutablePointer<curl_slist>?
-        for field in headers.fields {
-            // "Name:" would remove a field; a semicolon stands for an empty value.
-            let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
-            list = curl_slist_append(list, line) ?? list
-        }
+        for line in Self.lines(of: headers, hasBody: hasBody) { list = curl_slist_append(list, line) ?? list }
         self.list = list
     }
 
     deinit { curl_slist_free_all(list) }
+
+    /// Whether it is the list of `request`, too.
+    func serves(_ request: HTTPTransferRequest) -> Bool {
+        hasBody == request.sendsBody && headers == request.headers
+    }
+
+    private static func lines(of headers: HTTPHeaders, hasBody: Bool) -> [String] {
+        // "Name:" removes a field of libcurl's own; a semicolon stands for an empty value.
+        var lines = headers.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        guard hasBody else { return lines }
+        // The type is nobody's to invent, and a server that does not answer when it is asked before costs a second.
+        for name in ["Content-Type", "Expect"] where headers[name] == nil { lines.append("\(name):") }
+        return lines
+    }
 }
 
 /// One of libcurl's easy handles with everything set that is the same for every request. Used by one thread.
@@ -60,7 +72,6 @@ final class CurlHandle {
     private func setConstants() {
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_BUFFERSIZE, 256 << 10)
-        set(CURLOPT_FOLLOWLOCATION, 1)
         set(CURLOPT_HTTP_VERSION, webimage_curl_http_2_over_tls)
         set(CURLOPT_SSLVERSION, webimage_curl_tls_1_2)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
@@ -77,13 +88,14 @@ final class CurlHandle {
         webimage_curl_close_sockets_on_exec(easy)
     }
 
-    /// Sets everything that differs between requests. `context` is what the callbacks get; it must outlive the use.
+    /// Sets everything that differs between requests; false when there is no memory for the body. `context` is what the
+    /// callbacks get; it must outlive the use.
     func configure(
         for request: HTTPTransferRequest,
         headers: CurlHeaderList,
         cookies: UnsafeMutableRawPointer?,
         context: UnsafeMutableRawPointer
-    ) {
+    ) -> Bool {
         errorText.pointee = 0
         headerList = headers
         let address = HostName.address(of: request.url)
@@ -113,11 +125,30 @@ final class CurlHandle {
             webimage_curl_set_pointer(easy, CURLOPT_SHARE, cookies)
             set(CURLOPT_COOKIEFILE, "")
         }
+        return request.isPlainGet || setMethod(of: request)
+    }
+
+    private func setMethod(of request: HTTPTransferRequest) -> Bool {
+        isRecyclable = false
+        if request.method == "HEAD" {
+            set(CURLOPT_NOBODY, 1)
+            return true
+        }
+        if request.method != "POST" { set(CURLOPT_CUSTOMREQUEST, request.method) }
+        guard request.sendsBody else { return true }
+        let body = request.body ?? Data()
+        webimage_curl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, Int(body.count))
+        // libcurl copies it: the bytes of a `Data` do not stay where they are.
+        return body.withUnsafeBytes { bytes in
+            webimage_curl_set_bytes(easy, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress ?? UnsafeRawPointer(errorText))
+                == CURLE_OK
+        }
     }
 
     /// What seldom differs from one request to the next.
     private struct Profile: Equatable {
         var connectMilliseconds: Int
+        var followsRedirects: Bool
         var maximumRedirectCount: Int
         var verifiesCertificates: Bool
         var isSecure: Bool
@@ -126,6 +157,7 @@ final class CurlHandle {
         init(_ request: HTTPTransferRequest) {
             let milliseconds = Int(TransferTimer.nanoseconds(request.connectTimeout) / 1_000_000)
             connectMilliseconds = max(1, min(milliseconds, 100_000_000))
+            followsRedirects = request.followsRedirects
             maximumRedirectCount = max(0, min(request.maximumRedirectCount, 1000))
             verifiesCertificates = request.verifiesCertificates
             isSecure = DownloaderCore.isSecure(request.url)
@@ -137,6 +169,7 @@ final class CurlHandle {
         guard profile != self.profile else { return }
         self.profile = profile
         set(CURLOPT_CONNECTTIMEOUT_MS, profile.connectMilliseconds)
+        set(CURLOPT_FOLLOWLOCATION, profile.followsRedirects ? 1 : 0)
         set(CURLOPT_MAXREDIRS, profile.maximumRedirectCount)
         set(CURLOPT_SSL_VERIFYPEER, profile.verifiesCertificates ? 1 : 0)
         set(CURLOPT_SSL_VERIFYHOST, profile.verifiesCertificates ? 2 : 0)

@@ -179,18 +179,21 @@ final class CurlLoop: @unchecked Sendable {
         guard let multi, let handle = idleHandles.popLast() ?? CurlHandle() else {
             return transfer.finish(with: WebImageError(.outOfMemory, "the system has no memory for the transfer"))
         }
-        if lastHeaders?.headers != transfer.request.headers {
-            lastHeaders = CurlHeaderList(transfer.request.headers)
+        if lastHeaders?.serves(transfer.request) != true {
+            lastHeaders = CurlHeaderList(transfer.request)
         }
         guard let headers = lastHeaders else { return }
-        handle.configure(
+        let isConfigured = handle.configure(
             for: transfer.request,
             headers: headers,
             cookies: transfer.request.handlesCookies ? cookieStore() : nil,
             context: Unmanaged.passUnretained(transfer).toOpaque()
         )
+        guard isConfigured else {
+            return transfer.finish(with: WebImageError(.outOfMemory, "the system has no memory for the request's body"))
+        }
         transfer.handle = handle
-        transfer.timer = TransferTimer(limits: transfer.request.timer, now: now)
+        transfer.timer = TransferTimer(limits: TransferTimer.Limits(transfer.request), now: now)
         noteDeadline(transfer.timer.nextDeadline)
         active[handle.easy] = transfer
         let code = curl_multi_add_handle(multi, handle.easy)
@@ -252,7 +255,7 @@ final class CurlLoop: @unchecked Sendable {
                 noteDeadline(transfer.timer.nextDeadline)
                 continue
             }
-            transfer.finish(with: Self.error(expiry, limits: transfer.request.timer))
+            transfer.finish(with: Self.error(expiry, limits: transfer.timer.limits))
             release(transfer)
         }
     }

@@ -23,7 +23,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         self.request = request
         self.sink = sink
         self.loop = loop
-        timer = TransferTimer(limits: request.timer, now: 0)
+        timer = TransferTimer(limits: TransferTimer.Limits(request), now: 0)
         head = ResponseHeadParser(
             maximumByteCount: request.maximumHeaderByteCount,
             maximumFieldCount: request.maximumHeaderCount
@@ -59,7 +59,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
             let isComplete = try head.consume(line)
             noteBytes()
             guard isComplete, response == nil, !isDetached else { return true }
-            if head.isRedirect {
+            if request.followsRedirects, head.isRedirect {
                 isRedirecting = true
                 try checkRedirect()
             } else if head.statusCode >= 200, ![401, 407].contains(head.statusCode) {
@@ -68,7 +68,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
             }
             return true
         } catch {
-            failure = error
+            failure = failure ?? error
             return false
         }
     }
@@ -80,11 +80,14 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         return failure == nil
     }
 
-    func progress(wireByteCount: Int64) -> Bool {
+    func progress(wireByteCount: Int64, sentByteCount: Int64) -> Bool {
+        if request.body != nil { timer.sent(total: sentByteCount, at: loop.now) }
         guard wireByteCount != self.wireByteCount else { return true }
         self.wireByteCount = wireByteCount
         noteBytes()
         guard wireByteCount <= Int64(request.maximumByteCount) else {
+            // The rest of a response that was refused ends for the reason it was refused for.
+            guard failure == nil else { return false }
             failure = .limitExceeded(
                 "maximumResponseByteCount",
                 allowed: request.maximumByteCount,
@@ -167,7 +170,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     func detach() { sink = nil }
 
     private var lengthProblem: WebImageError? {
-        guard let response, let length = response.contentLength, response.headers["Transfer-Encoding"] == nil,
+        guard request.method != "HEAD", let response, let length = response.contentLength,
+            response.headers["Transfer-Encoding"] == nil,
             let easy = handle?.easy
         else { return nil }
         let received = webimage_curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T)
@@ -228,9 +232,9 @@ func curlDidProgress(
     _: curl_off_t,
     _ received: curl_off_t,
     _: curl_off_t,
-    _: curl_off_t
+    _ sent: curl_off_t
 ) -> Int32 {
-    transfer(context)?.progress(wireByteCount: Int64(received)) == false ? 1 : 0
+    transfer(context)?.progress(wireByteCount: Int64(received), sentByteCount: Int64(sent)) == false ? 1 : 0
 }
 
 func curlWillSendRequest(

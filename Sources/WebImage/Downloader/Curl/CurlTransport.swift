@@ -1,15 +1,21 @@
 /// Transfers over libcurl: HTTP/1.1 and HTTP/2 with kept connections, on one thread of its own that starts with the first
 /// transfer.
-final class CurlTransport: HTTPTransport {
+///
+/// What a downloader uses unless it is made with another transport; public for transports that pass requests on to it.
+public final class CurlTransport: HTTPTransport {
     private let loop: CurlLoop
 
-    init(clock: ClockSource = .system, maximumIdleConnectionCount: Int = 64) {
+    /// A transport with connections of its own.
+    public convenience init() { self.init(clock: .system) }
+
+    init(clock: ClockSource, maximumIdleConnectionCount: Int = 64) {
         loop = CurlLoop(clock: clock, maximumIdleConnectionCount: maximumIdleConnectionCount)
     }
 
     deinit { loop.stop() }
 
-    func start(_ request: HTTPTransferRequest, sink: any HTTPTransferSink) -> any HTTPTransfer {
+    /// Starts a transfer; the sink is called on the network thread.
+    public func start(_ request: HTTPTransferRequest, sink: any HTTPTransferSink) -> any HTTPTransfer {
         let transfer = CurlTransfer(request, sink: sink, loop: loop)
         if !loop.start(transfer) {
             transfer.finish(with: WebImageError(.invalidDownloadOperation, "the downloader was invalidated"))
@@ -17,5 +23,6 @@ final class CurlTransport: HTTPTransport {
         return transfer
     }
 
-    func invalidate() { loop.stop() }
+    /// Ends the network thread after the transfers under way.
+    public func invalidate() { loop.stop() }
 }

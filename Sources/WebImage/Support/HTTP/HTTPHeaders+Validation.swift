@@ -3,7 +3,7 @@ extension HTTPHeaders {
     /// NUL, which would let whoever gave it write fields, or a whole request, of his own.
     var problem: WebImageError? {
         for field in fields {
-            guard !field.name.isEmpty, field.name.utf8.allSatisfy(Self.isTokenByte) else {
+            guard Self.isToken(field.name) else {
                 return WebImageError(.invalidDownloadOperation, "a request field has an invalid name")
             }
             guard field.value.utf8.allSatisfy({ $0 != 0 && $0 != 10 && $0 != 13 }) else {
@@ -15,6 +15,9 @@ extension HTTPHeaders {
         }
         return nil
     }
+
+    /// Whether a text is of the kind that names and methods are.
+    static func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(isTokenByte) }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {

@@ -1,0 +1,43 @@
+/// What the redirects of a download have used up of its bounds, where the library follows them: a pure account.
+struct RedirectChain: Sendable {
+    /// Redirects followed.
+    private(set) var count = 0
+    private var elapsed = 0.0
+    private var headByteCount = 0
+    private var fieldCount = 0
+
+    /// Notes a redirect that is followed.
+    mutating func note(_ response: HTTPResponse) {
+        count += 1
+        fieldCount += response.headers.fields.count
+        headByteCount += response.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+    }
+
+    /// Notes how long the request before it took.
+    mutating func note(_ metrics: DownloadMetrics) { elapsed += metrics.total }
+
+    /// Takes from the bounds of the next request what is used up.
+    ///
+    /// - Throws: ``WebImageError/Code/timedOut`` when no time is left.
+    func bound(_ request: inout HTTPTransferRequest) throws(WebImageError) {
+        guard count > 0 else { return }
+        request.maximumHeaderByteCount = max(request.maximumHeaderByteCount - headByteCount, 0)
+        request.maximumHeaderCount = max(request.maximumHeaderCount - fieldCount, 0)
+        guard request.totalTimeout > 0 else { return }
+        guard elapsed < request.totalTimeout else {
+            throw WebImageError(.timedOut, "the download took longer than \(request.totalTimeout) s")
+        }
+        request.totalTimeout -= elapsed
+    }
+
+    /// The timings of the whole download; `metrics` are those of its last request.
+    func completed(_ metrics: DownloadMetrics) -> DownloadMetrics {
+        guard count > 0 else { return metrics }
+        var metrics = metrics
+        metrics.redirectCount += count
+        for part in [\DownloadMetrics.domainLookup, \.connect, \.secureConnect, \.firstByte]
+        where metrics[keyPath: part] > 0 { metrics[keyPath: part] += elapsed }
+        metrics.total += elapsed
+        return metrics
+    }
+}

@@ -1,0 +1,124 @@
+import FoundationEssentials
+
+/// What follows a redirect, where the library follows it and not the transport. Pure; keeps no state.
+enum RedirectRules {
+    /// Whether the response asks to go elsewhere.
+    static func isRedirect(_ response: HTTPResponse) -> Bool {
+        [301, 302, 303, 307, 308].contains(response.statusCode) && !(response.headers["Location"] ?? "").isEmpty
+    }
+
+    /// The request that follows `response` to `request`.
+    ///
+    /// Secrets stay with the place they were meant for, a body goes along where the status says that the method stays, and the
+    /// way leads neither to another scheme nor, unless allowed, from https to http.
+    ///
+    /// - Parameter count: redirects followed so far.
+    /// - Returns: the request, or an error that says why there is none.
+    static func next(
+        after response: HTTPResponse,
+        to request: DownloadRequest,
+        count: Int,
+        config: WebImageDownloaderConfig
+    ) -> Result<DownloadRequest, WebImageError> {
+        guard count < min(max(config.maximumRedirectCount, 0), 1000) else {
+            return .failure(refusal("there were too many redirects", response))
+        }
+        let location = response.headers["Location"] ?? ""
+        guard let url = URL(string: location, relativeTo: request.url)?.absoluteURL else {
+            return .failure(refusal("the server redirected to what is no URL", response))
+        }
+        var next = request
+        next.url = url
+        if changesMethod(response.statusCode, request.method) {
+            next.method = "GET"
+            dropBody(of: &next)
+        }
+        if haveSameOrigin(url, request.url) {
+            keepUser(of: request, in: &next)
+        } else {
+            next.credential = nil
+            for name in secrets { next.headers[name] = nil }
+        }
+        if let problem = problem(of: next, after: request, response, config: config) { return .failure(problem) }
+        return .success(next)
+    }
+
+    /// What a handler made of the request that would follow, with secrets taken out that it only left where they were while it
+    /// sent them elsewhere.
+    ///
+    /// - Parameter next: what would have followed.
+    static func checked(
+        _ chosen: DownloadRequest,
+        next: DownloadRequest,
+        after request: DownloadRequest,
+        _ response: HTTPResponse,
+        config: WebImageDownloaderConfig
+    ) -> Result<DownloadRequest, WebImageError> {
+        var chosen = chosen
+        if !haveSameOrigin(chosen.url, next.url), !haveSameOrigin(chosen.url, request.url) {
+            for name in secrets where chosen.headers[name] == next.headers[name] { chosen.headers[name] = nil }
+            if chosen.credential == next.credential { chosen.credential = nil }
+        }
+        if let problem = chosen.problem { return .failure(problem) }
+        if let problem = problem(of: chosen, after: request, response, config: config) { return .failure(problem) }
+        return .success(chosen)
+    }
+
+    // MARK: Rules
+
+    private static let secrets = ["Authorization", "Cookie"]
+
+    private static let bodyFields = [
+        "Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Content-Length",
+        "Transfer-Encoding",
+    ]
+
+    private static func changesMethod(_ status: Int, _ method: String) -> Bool {
+        switch status {
+        case 303: method != "GET" && method != "HEAD"
+        case 301, 302: method == "POST"
+        default: false
+        }
+    }
+
+    private static func dropBody(of request: inout DownloadRequest) {
+        request.body = nil
+        for name in bodyFields { request.headers[name] = nil }
+    }
+
+    /// A user's name that is part of the URL is lost with a location that is a whole URL.
+    private static func keepUser(of request: DownloadRequest, in next: inout DownloadRequest) {
+        guard next.credential == nil, next.url.user() == nil, let user = request.url.user(percentEncoded: false)
+        else { return }
+        let password = request.url.password(percentEncoded: false) ?? ""
+        next.credential = WebImageCredential(user: user, password: password)
+    }
+
+    private static func problem(
+        of next: DownloadRequest,
+        after request: DownloadRequest,
+        _ response: HTTPResponse,
+        config: WebImageDownloaderConfig
+    ) -> WebImageError? {
+        if DownloaderCore.problem(of: ImageLoadRequest(url: next.url)) != nil {
+            return refusal("the server redirected to a URL that is not served", response)
+        }
+        if DownloaderCore.isSecure(request.url), !DownloaderCore.isSecure(next.url), !config.allowsInsecureRedirects {
+            return refusal("the server redirected from https to http", response)
+        }
+        return nil
+    }
+
+    private static func refusal(_ words: String, _ response: HTTPResponse) -> WebImageError {
+        WebImageError(.badRedirect, words, response: response)
+    }
+
+    /// Whether two URLs are at the same place: scheme, host and port.
+    static func haveSameOrigin(_ left: URL, _ right: URL) -> Bool {
+        left.scheme?.lowercased() == right.scheme?.lowercased()
+            && left.host()?.lowercased() == right.host()?.lowercased()
+            && port(of: left) == port(of: right)
+    }
+
+    private static func port(of url: URL) -> Int { url.port ?? (DownloaderCore.isSecure(url) ? 443 : 80) }
+}
