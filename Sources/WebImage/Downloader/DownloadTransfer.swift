@@ -134,7 +134,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
 
     func didFinish(_ error: WebImageError?, metrics: DownloadMetrics) {
         task.withLock { $0 = .cancelled }
-        core.finish(id, result(error, metrics: metrics), metrics: metrics)
+        core.finish(id, attempt: attempt, result(error, metrics: metrics), metrics: metrics)
     }
 
     private func result(_ error: WebImageError?, metrics: DownloadMetrics) -> Result<LoadedImageData, WebImageError> {
