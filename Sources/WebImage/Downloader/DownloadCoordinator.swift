@@ -35,12 +35,15 @@ struct DownloadCoordinator<Key: Hashable> {
     private var transfers: [TransferID: Transfer] = [:]
     private var open: [Key: TransferID] = [:]
     private var owners: [TokenID: TransferID] = [:]
+    private var parked: Set<TransferID> = []
     private var nextID: UInt64 = 0
 
     init(maximumRunning: Int) { scheduler = DownloadScheduler(maximumRunning: maximumRunning) }
 
-    /// Transfers that run or wait.
+    /// Transfers that run, wait or are parked.
     var transferCount: Int { transfers.count }
+    /// Transfers that are neither running nor waiting, and will wait again.
+    var parkedCount: Int { parked.count }
     /// Callers attached to them.
     var tokenCount: Int { owners.count }
 
@@ -85,6 +88,22 @@ struct DownloadCoordinator<Key: Hashable> {
         updatePriority(of: id)
     }
 
+    /// Gives up the place of a transfer that runs; callers still join and leave it until it is closed.
+    mutating func release(_ id: TransferID) { scheduler.remove(id) }
+
+    /// Puts a transfer aside that runs or waits: it takes no place and is not started, but callers join and leave it as before.
+    mutating func park(_ id: TransferID) {
+        guard transfers[id] != nil else { return }
+        scheduler.remove(id)
+        parked.insert(id)
+    }
+
+    /// Lets a parked transfer wait for its turn again, with the priority that it has by now.
+    mutating func wake(_ id: TransferID) {
+        guard parked.remove(id) != nil, let transfer = transfers[id] else { return }
+        scheduler.enqueue(id, priority: transfer.priority)
+    }
+
     /// Ends a transfer: nobody can join it any more. The callers that were attached, in the order they came.
     mutating func close(_ id: TransferID) -> [TokenID] {
         guard let transfer = transfers[id] else { return [] }
@@ -101,6 +120,7 @@ struct DownloadCoordinator<Key: Hashable> {
         transfers = [:]
         open = [:]
         owners = [:]
+        parked = []
         return result
     }
 
@@ -112,6 +132,7 @@ struct DownloadCoordinator<Key: Hashable> {
     private mutating func forget(_ id: TransferID) -> Bool {
         guard let transfer = transfers.removeValue(forKey: id) else { return false }
         if open[transfer.key] == id { open[transfer.key] = nil }
+        if !parked.isEmpty { parked.remove(id) }
         return scheduler.remove(id)
     }
 }

@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// A picture that was downloaded and decoded.
 public struct DownloadedImage: Sendable {
-    /// The picture.
+    /// The picture. Callers that asked for the same of one download get the same one.
     public var image: Image
     /// The bytes it was decoded from.
     public var data: Data
@@ -18,7 +18,8 @@ final class DownloadDecodeStage: Sendable {
 
     private struct State {
         var completion: Completion?
-        var item: WorkItem?
+        var share: DecodeShare?
+        var seat: DecodeShare.Seat?
         var priority: LoadPriority
         var isCancelled = false
     }
@@ -43,58 +44,75 @@ final class DownloadDecodeStage: Sendable {
 
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
+    /// Before the end of the download: with whom the decoding is to be shared.
+    func use(_ share: DecodeShare) { state.withLock { if $0.completion != nil { $0.share = share } } }
+
     func downloadDidFinish(_ result: Result<LoadedImageData, WebImageError>) {
         switch result {
-        case .failure(let error):
-            finish(.failure(error))
-        case .success(let loaded):
-            state.withLock { state in
-                guard state.completion != nil else { return }
-                state.item = CodingQueue.shared.submit(priority: state.priority) { [self] in decode(loaded) }
-            }
+        case .failure(let error): finish(.failure(error))
+        case .success(let loaded): decode(loaded)
         }
     }
 
     private func decode(_ loaded: LoadedImageData) {
-        guard state.withLock({ $0.completion != nil }) else { return }
-        do throws(WebImageError) {
-            let image = try coder.decode(loaded.data, options: options)
+        let wanted = state.withLock { state -> (share: DecodeShare, priority: LoadPriority)? in
+            guard state.completion != nil else { return nil }
+            return (state.share ?? DecodeShare(), state.priority)
+        }
+        guard let wanted else { return }
+        let seat = wanted.share.join(
+            loaded.data,
+            coder: coder,
+            options: options,
+            priority: wanted.priority
+        ) { [self] result in
             finish(
-                .success(
+                result.map {
                     DownloadedImage(
-                        image: image,
+                        image: $0,
                         data: loaded.data,
                         response: loaded.response,
                         metrics: loaded.metrics
                     )
-                )
+                }
+                .mapError { $0.with(url: url) }
             )
-        } catch {
-            finish(.failure(error.with(url: url)))
+        }
+        guard let seat else { return }
+        let (isWanted, priority) = state.withLock { state -> (Bool, LoadPriority) in
+            guard state.completion != nil else { return (false, state.priority) }
+            state.seat = seat
+            return (true, state.priority)
+        }
+        if !isWanted {
+            seat.leave()
+        } else if priority != wanted.priority {
+            seat.setPriority(priority)
         }
     }
 
     func cancel() { finish(.failure(.cancelled(url))) }
 
     func setPriority(_ priority: LoadPriority) {
-        let item = state.withLock { state -> WorkItem? in
+        let seat = state.withLock { state -> DecodeShare.Seat? in
             state.priority = priority
-            return state.item
+            return state.seat
         }
-        item?.setPriority(priority)
+        seat?.setPriority(priority)
     }
 
     private func finish(_ result: Result<DownloadedImage, WebImageError>) {
-        let (completion, item) = state.withLock { state -> (Completion?, WorkItem?) in
-            guard state.completion != nil else { return (nil, nil) }
+        let former = state.withLock { state -> State? in
+            guard state.completion != nil else { return nil }
             if case .failure(let error) = result { state.isCancelled = error.code == .cancelled }
             defer {
                 state.completion = nil
-                state.item = nil
+                state.share = nil
+                state.seat = nil
             }
-            return (state.completion, state.item)
+            return state
         }
-        item?.cancel()
-        completion?(result)
+        former?.seat?.leave()
+        former?.completion?(result)
     }
 }

@@ -1,4 +1,6 @@
 /// How long the parts of a download took, in seconds from its start, and how much was moved.
+///
+/// Of a download that was tried several times: of the last attempt, except where said otherwise.
 public struct DownloadMetrics: Sendable, Hashable {
     /// Until the name was resolved; 0 on a reused connection.
     public var domainLookup: Double = 0
@@ -18,7 +20,11 @@ public struct DownloadMetrics: Sendable, Hashable {
     public var isReusedConnection: Bool = false
     /// Redirects followed.
     public var redirectCount: Int = 0
+    /// Attempts, the last one included.
+    public var attemptCount: Int = 1
+    /// Seconds between attempts, all together, in which nothing was sent because the retry policy said to wait.
+    public var waitedForRetry: Double = 0
 
-    /// All zero.
+    /// All zero, and one attempt.
     public init() {}
 }

@@ -30,10 +30,18 @@ final class DownloadSubscriber: Sendable {
     let url: URL
     /// Whether anybody listens to the progress.
     let wantsProgress: Bool
+    /// What decodes for this caller; nil for one that wants bytes.
+    let stage: DownloadDecodeStage?
     private let state: Lock<State>
 
-    init(url: URL, onProgress: (@Sendable (LoadProgress) -> Void)?, completion: @escaping Completion) {
+    init(
+        url: URL,
+        stage: DownloadDecodeStage? = nil,
+        onProgress: (@Sendable (LoadProgress) -> Void)?,
+        completion: @escaping Completion
+    ) {
         self.url = url
+        self.stage = stage
         wantsProgress = onProgress != nil
         state = Lock(State(onProgress: onProgress, completion: completion))
     }

@@ -179,9 +179,9 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
             break
         case .starting:
             // The end of one download starts the next: in here, each would start within the one before it.
-            CodingQueue.shared.submit { [core, id, result] in core.finish(id, result, metrics: metrics) }
+            CodingQueue.shared.submit { [core, id, attempt, result] in core.finish(id, attempt: attempt, result, metrics: metrics) }
         case .modifying, .running, .decrypting:
-            core.finish(id, result, metrics: metrics)
+            core.finish(id, attempt: attempt, result, metrics: metrics)
         }
     }
 

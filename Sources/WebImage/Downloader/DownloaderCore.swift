@@ -3,52 +3,30 @@ import FoundationEssentials
 /// What is behind a ``WebImageDownloader``: one lock around the coordinator and the transfers, and what must be done outside
 /// it. Outlives the downloader until the last transfer has ended.
 final class DownloaderCore: Sendable {
-    /// A transfer with those who wait for it.
-    private struct Record {
-        let transfer: DownloadTransfer
-        var members: [UInt64: DownloadSubscriber] = [:]
-        var progress: LoadProgress?
-        var request: DownloadRequest?
-        var response: HTTPResponse?
-        /// Whether anybody who joined listens to the progress.
-        var hasListeners = false
+    typealias Start = DownloaderState.Start
 
-        mutating func add(_ subscriber: DownloadSubscriber, token: UInt64) {
-            members[token] = subscriber
-            if subscriber.wantsProgress { hasListeners = true }
-            if let request { subscriber.note(request) }
-            if let response { subscriber.note(response) }
-        }
-    }
+    let state: Lock<DownloaderState>
+    let transport: any HTTPTransport
+    let clock: ClockSource
+    let delays: DelaySource
+    /// Evenly spread over 0...1.
+    let random: @Sendable () -> Double
 
-    private struct State {
-        var config: ConfigSnapshot
-        var headers: HTTPHeaders
-        var headersProblem: WebImageError?
-        var hooks = DownloadTransferHooks()
-        var generation: UInt64 = 0
-        var coordinator: DownloadCoordinator<DownloadTransfer.Key>
-        var records: [UInt64: Record] = [:]
-        var isInvalidated = false
-    }
-
-    /// A transfer to start, with what it starts with.
-    private struct Start {
-        let transfer: DownloadTransfer
-        let config: ConfigSnapshot
-        let headers: HTTPHeaders
-        let hooks: DownloadTransferHooks
-    }
-
-    private let state: Lock<State>
-    private let transport: any HTTPTransport
-
-    init(config: WebImageDownloaderConfig, transport: any HTTPTransport) {
+    init(
+        config: WebImageDownloaderConfig,
+        transport: any HTTPTransport,
+        clock: ClockSource = .system,
+        delays: DelaySource = .system,
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
+    ) {
         self.transport = transport
+        self.clock = clock
+        self.delays = delays
+        self.random = random
         var coordinator = DownloadCoordinator<DownloadTransfer.Key>(maximumRunning: config.maxConcurrentDownloads)
         coordinator.scheduler.isLIFO = config.executionOrder == .lifo
         let headers: HTTPHeaders = ["User-Agent": UserAgent.standard, "Accept": "image/*,*/*;q=0.8"]
-        state = Lock(State(config: ConfigSnapshot(config), headers: headers, coordinator: coordinator))
+        state = Lock(DownloaderState(config: ConfigSnapshot(config), headers: headers, coordinator: coordinator))
     }
 
     // MARK: Settings
@@ -56,12 +34,12 @@ final class DownloaderCore: Sendable {
     var config: WebImageDownloaderConfig {
         get { state.withLock { $0.config.value } }
         set {
-            let starts = state.withLock { state -> [Start] in
+            let starts = locked { state -> [Start] in
                 if state.config.value.credential != newValue.credential { state.generation += 1 }
                 state.config = ConfigSnapshot(newValue)
                 state.coordinator.scheduler.maximumRunning = newValue.maxConcurrentDownloads
                 state.coordinator.scheduler.isLIFO = newValue.executionOrder == .lifo
-                return Self.takeStarts(&state)
+                return state.takeStarts()
             }
             run(starts)
         }
@@ -70,9 +48,9 @@ final class DownloaderCore: Sendable {
     var isSuspended: Bool {
         get { state.withLock { $0.coordinator.scheduler.isSuspended } }
         set {
-            let starts = state.withLock { state -> [Start] in
+            let starts = locked { state -> [Start] in
                 state.coordinator.scheduler.isSuspended = newValue
-                return Self.takeStarts(&state)
+                return state.takeStarts()
             }
             run(starts)
         }
@@ -123,7 +101,7 @@ final class DownloaderCore: Sendable {
             case attached(UInt64, [Start], LoadProgress?)
             case refused(WebImageError)
         }
-        let answer = state.withLock { state -> Answer in
+        let answer = locked { state -> Answer in
             if state.isInvalidated {
                 return .refused(WebImageError(.invalidDownloadOperation, "the downloader was invalidated"))
             }
@@ -131,10 +109,11 @@ final class DownloaderCore: Sendable {
             key.generation = state.generation
             let (token, id, isNew) = state.coordinator.subscribe(key: key, priority: request.priority)
             if isNew {
-                state.records[id] = Record(transfer: DownloadTransfer(id: id, key: key, hooks: hooks, core: self))
+                let transfer = DownloadTransfer(id: id, key: key, hooks: hooks, core: self)
+                state.records[id] = DownloadRecord(transfer: transfer)
             }
             state.records[id]?.add(subscriber, token: token)
-            return .attached(token, Self.takeStarts(&state), state.records[id]?.progress)
+            return .attached(token, state.takeStarts(), state.records[id]?.progress)
         }
         switch answer {
         case .refused(let error):
@@ -150,18 +129,20 @@ final class DownloaderCore: Sendable {
     /// True if the caller was still waiting; it has its cancellation then.
     @discardableResult
     func cancel(_ token: UInt64) -> Bool {
-        let (subscriber, abandoned, starts) = state.withLock { state -> (DownloadSubscriber?, Record?, [Start]) in
+        let (subscriber, abandoned, starts) = locked { state -> (DownloadSubscriber?, DownloadRecord?, [Start]) in
             switch state.coordinator.cancel(token) {
             case .unknown:
                 return (nil, nil, [])
             case .left(let id):
                 return (state.records[id]?.members.removeValue(forKey: token), nil, [])
             case .last(let id, _):
-                let record = state.records.removeValue(forKey: id)
-                return (record?.members[token], record, Self.takeStarts(&state))
+                guard var record = state.records.removeValue(forKey: id) else { return (nil, nil, []) }
+                let subscriber = record.members.removeValue(forKey: token)
+                state.noteEnd(of: record, error: .cancelled(subscriber?.url), metrics: nil)
+                return (subscriber, record, state.takeStarts())
             }
         }
-        abandoned?.transfer.cancel()
+        abandoned?.abandon()
         run(starts)
         subscriber?.finish(.failure(.cancelled(subscriber?.url)))
         retireIfDone()
@@ -173,14 +154,16 @@ final class DownloaderCore: Sendable {
     }
 
     func cancelAll() {
-        let records = state.withLock { state -> [Record] in
-            let ids = state.coordinator.closeAll().transfers
-            let records = ids.compactMap { state.records[$0] }
+        let records = locked { state -> [DownloadRecord] in
+            let records = state.coordinator.closeAll().transfers.compactMap { state.records[$0] }
             state.records = [:]
+            for record in records {
+                state.noteEnd(of: record, error: .cancelled(record.transfer.key.url), metrics: nil)
+            }
             return records
         }
         for record in records {
-            record.transfer.cancel()
+            record.abandon()
             for (_, subscriber) in record.members.sorted(by: { $0.key < $1.key }) {
                 subscriber.finish(.failure(.cancelled(subscriber.url)))
             }
@@ -194,104 +177,36 @@ final class DownloaderCore: Sendable {
         retireIfDone()
     }
 
-    // MARK: From transfers
+    // MARK: Observers
 
-    /// What is being sent, as the hooks made it.
-    func note(_ request: DownloadRequest, of id: UInt64) {
-        state.withLock { state in
-            guard let index = state.records.index(forKey: id) else { return }
-            state.records.values[index].request = request
-            for subscriber in state.records.values[index].members.values { subscriber.note(request) }
-        }
-    }
+    func addObserver(_ mailbox: DownloadMailbox) { state.withLock { $0.observers.append(mailbox) } }
 
-    /// The network has done its part of a transfer whose end is still to come, because its bytes are being decrypted. Will give
-    /// its place to the next download; until then that happens at the end.
-    func networkDidEnd(_ id: UInt64) {}
+    func removeObserver(_ mailbox: DownloadMailbox) { state.withLock { $0.observers.removeAll { $0 === mailbox } } }
 
-    func note(_ response: HTTPResponse, of id: UInt64) {
-        state.withLock { state in
-            guard let index = state.records.index(forKey: id) else { return }
-            state.records.values[index].response = response
-            for subscriber in state.records.values[index].members.values { subscriber.note(response) }
-        }
-    }
-
-    func report(_ progress: LoadProgress, of id: UInt64) {
-        let listeners = state.withLock { state -> [DownloadSubscriber] in
-            guard let index = state.records.index(forKey: id) else { return [] }
-            state.records.values[index].progress = progress
-            guard state.records.values[index].hasListeners else { return [] }
-            return state.records.values[index].members.values.filter(\.wantsProgress)
-        }
-        for listener in listeners { listener.post(progress) }
-    }
-
-    func finish(_ id: UInt64, _ result: Result<LoadedImageData, WebImageError>, metrics: DownloadMetrics) {
-        let (record, tokens, starts) = state.withLock { state -> (Record?, [UInt64], [Start]) in
-            let tokens = state.coordinator.close(id)
-            return (state.records.removeValue(forKey: id), tokens, Self.takeStarts(&state))
-        }
-        // The network first, then the callers.
-        run(starts)
-        for token in tokens { record?.members[token]?.finish(result, metrics: metrics) }
-        retireIfDone()
-    }
+    var statistics: DownloadStatistics { state.withLock { $0.statistics } }
 
     // MARK: Helpers
 
-    private static func takeStarts(_ state: inout State) -> [Start] {
-        var starts: [Start] = []
-        while let id = state.coordinator.scheduler.startNext() {
-            guard let transfer = state.records[id]?.transfer else { continue }
-            starts.append(
-                Start(transfer: transfer, config: state.config, headers: state.headers, hooks: state.hooks)
-            )
+    /// Changes the state, and tells observers afterwards.
+    func locked<Result>(_ body: (inout DownloaderState) -> Result) -> Result {
+        let (result, outbox) = state.withLock { state -> (Result, [DownloadMailbox]) in
+            let result = body(&state)
+            guard !state.outbox.isEmpty else { return (result, []) }
+            defer { state.outbox = [] }
+            return (result, state.outbox)
         }
-        return starts
+        for mailbox in outbox { mailbox.deliver() }
+        return result
     }
 
-    private func run(_ starts: [Start]) {
+    func run(_ starts: [Start]) {
         for start in starts {
             start.transfer.begin(transport, config: start.config, headers: start.headers, defaults: start.hooks)
         }
     }
 
-    private func retireIfDone() {
+    func retireIfDone() {
         let isDone = state.withLock { $0.isInvalidated && $0.coordinator.transferCount == 0 }
         if isDone { transport.invalidate() }
     }
-
-    /// Why a load cannot be, or nil.
-    static func problem(of request: ImageLoadRequest) -> WebImageError? {
-        guard serves(request.url), let host = request.url.host(), !host.isEmpty,
-            request.url.absoluteString.utf8.allSatisfy({ $0 > 32 && $0 != 127 })
-        else {
-            return WebImageError(.invalidURL, "the URL is not a well-formed http or https URL")
-        }
-        return request.additionalHeaders.fields.isEmpty ? nil : request.additionalHeaders.problem
-    }
-
-    /// Whether the URL's scheme is https.
-    static func isSecure(_ url: URL) -> Bool { isSecure(url.absoluteString) }
-
-    /// Whether the address's scheme is https.
-    static func isSecure(_ address: String) -> Bool { hasScheme(address, "https:") }
-
-    /// Reads the text itself: taking URLs apart is a tenth of what a small download costs.
-    private static func hasScheme(_ address: String, _ scheme: StaticString) -> Bool {
-        scheme.withUTF8Buffer { address.utf8.prefix($0.count).elementsEqual($0) { $0 | 0x20 == $1 | 0x20 } }
-    }
-
-    /// Whether the URL's scheme is http or https.
-    static func serves(_ url: URL) -> Bool {
-        let address = url.absoluteString
-        return hasScheme(address, "https:") || hasScheme(address, "http:")
-    }
-}
-
-/// A config behind a reference: transfers share it, and a download costs one retain instead of a copy of all its fields.
-final class ConfigSnapshot: Sendable {
-    let value: WebImageDownloaderConfig
-    init(_ value: WebImageDownloaderConfig) { self.value = value }
 }

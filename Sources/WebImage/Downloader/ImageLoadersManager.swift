@@ -45,10 +45,9 @@ public final class ImageLoadersManager: ImageLoading {
         return loader.load(request, progress: progress, completion: completion)
     }
 
-    /// What the loader of the URL says; true for an invalid URL that none serves.
+    /// What the loader of the URL says. False for a URL that none serves: a loader may be added that does.
     public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool {
-        guard let loader = loader(for: url, options: []) else { return error.code == .invalidURL }
-        return loader.shouldBlockFailedURL(url, error: error)
+        loader(for: url, options: [])?.shouldBlockFailedURL(url, error: error) ?? false
     }
 
     private func loader(for url: URL, options: WebImageOptions) -> (any ImageLoading)? {

@@ -23,6 +23,8 @@ public final class WebImageDownloader: ImageLoading {
         core = DownloaderCore(config: config, transport: transport)
     }
 
+    init(core: DownloaderCore) { self.core = core }
+
     /// Cancels everything under way.
     deinit { core.invalidate(cancelling: true) }
 
@@ -110,7 +112,12 @@ public final class WebImageDownloader: ImageLoading {
         progress: (@Sendable (LoadProgress) -> Void)?,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> WebImageDownloadToken {
-        let subscriber = DownloadSubscriber(url: request.url, onProgress: progress, completion: completion)
+        let subscriber = DownloadSubscriber(
+            url: request.url,
+            stage: stage,
+            onProgress: progress,
+            completion: completion
+        )
         let id = core.subscribe(request, subscriber)
         return WebImageDownloadToken(url: request.url, core: core, subscriber: subscriber, id: id, stage: stage)
     }

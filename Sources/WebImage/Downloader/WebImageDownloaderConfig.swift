@@ -9,7 +9,7 @@ public enum WebImageDownloaderExecutionOrder: Int, Sendable, Hashable {
 /// How a ``WebImageDownloader`` works: its limits, times and credentials.
 ///
 /// The downloader has its own copy. A change of ``maxConcurrentDownloads`` and ``executionOrder`` there has effect at once,
-/// of everything else for downloads that start afterwards.
+/// of everything else for downloads that start afterwards, unless said otherwise.
 public struct WebImageDownloaderConfig: Sendable, Hashable {
     /// The proxy that requests go through.
     public enum Proxy: Sendable, Hashable {
@@ -79,6 +79,11 @@ public struct WebImageDownloaderConfig: Sendable, Hashable {
     /// Whether a redirect from https to http is followed. False by default: it fails with
     /// ``WebImageError/Code/badRedirect``. Redirects to anything but http and https always fail.
     public var allowsInsecureRedirects = false
+
+    /// Whether and when a failed download is tried again, unless ``WebImageContext/retryPolicy`` says otherwise. Never by
+    /// default. Looked at when a download fails. While it waits, callers can join and leave it, and others use its place;
+    /// ``totalTimeout`` counts for each attempt anew.
+    public var retryPolicy: DownloadRetryPolicy = .never
 
     /// The proxy. The environment's by default.
     public var proxy: Proxy = .environment

@@ -70,8 +70,10 @@ public struct LoadProgress: Sendable, Hashable {
 
 /// What a loader delivers.
 public struct LoadedImageData: Sendable {
-    /// The encoded picture, complete.
+    /// The encoded picture, complete; empty when the loader made the picture itself and has no bytes.
     public var data: Data
+    /// The picture, from a loader that makes pictures and not bytes; nil from all others.
+    public var image: Image?
     /// The HTTP response, if it came by HTTP.
     public var response: HTTPResponse?
     /// How long the download took, if there was one.
@@ -82,6 +84,14 @@ public struct LoadedImageData: Sendable {
         self.data = data
         self.response = response
         self.metrics = metrics
+    }
+
+    /// A picture that the loader made, in full size.
+    ///
+    /// - Parameter data: the same picture encoded, if the loader has that, too.
+    public init(image: Image, data: Data? = nil) {
+        self.init(data: data ?? Data())
+        self.image = image
     }
 }
 

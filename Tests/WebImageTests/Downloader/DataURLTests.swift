@@ -114,7 +114,7 @@ import Testing
         #expect(try await load("nothing").code == .invalidURL)
         let url = try #require(URL(string: "ftp://example.test/a"))
         #expect(!ImageLoadersManager.shared.canLoad(url, options: []))
-        #expect(ImageLoadersManager.shared.shouldBlockFailedURL(url, error: WebImageError(.invalidURL, "")))
+        #expect(!ImageLoadersManager.shared.shouldBlockFailedURL(url, error: WebImageError(.invalidURL, "")))
     }
 
     @Test func `The loader added last is asked first, and can be removed`() async throws {

@@ -60,6 +60,41 @@ import Testing
         #expect(coordinator.scheduler.startNext() == d.transfer)
     }
 
+    @Test func `A parked transfer takes no place, is joined and left, and waits again when it is woken`() {
+        var coordinator = DownloadCoordinator<String>(maximumRunning: 1)
+        let a = coordinator.subscribe(key: "a", priority: .low)
+        let b = coordinator.subscribe(key: "b", priority: .normal)
+        #expect(coordinator.scheduler.startNext() == b.transfer)
+        coordinator.park(b.transfer)
+        #expect(coordinator.parkedCount == 1 && coordinator.transferCount == 2)
+        #expect(coordinator.scheduler.startNext() == a.transfer)
+        let joined = coordinator.subscribe(key: "b", priority: .high)
+        #expect(joined.transfer == b.transfer && !joined.isNew)
+        #expect(coordinator.cancel(b.token) == .left(b.transfer))
+        coordinator.wake(b.transfer)
+        coordinator.wake(b.transfer)
+        #expect(coordinator.parkedCount == 0 && coordinator.scheduler.waitingCount == 1)
+        #expect(coordinator.close(a.transfer) == [a.token])
+        #expect(coordinator.scheduler.startNext() == b.transfer)
+        coordinator.park(b.transfer)
+        #expect(coordinator.cancel(joined.token) == .last(b.transfer, ran: false))
+        coordinator.wake(b.transfer)
+        coordinator.park(99)
+        #expect(coordinator.parkedCount == 0 && coordinator.scheduler.waitingCount == 0)
+    }
+
+    @Test func `A transfer that gave up its place still hands out its callers`() {
+        var coordinator = DownloadCoordinator<String>(maximumRunning: 1)
+        let a = coordinator.subscribe(key: "a", priority: .normal)
+        let b = coordinator.subscribe(key: "b", priority: .normal)
+        _ = coordinator.scheduler.startNext()
+        coordinator.release(a.transfer)
+        #expect(coordinator.scheduler.startNext() == b.transfer)
+        let joined = coordinator.subscribe(key: "a", priority: .normal)
+        #expect(coordinator.close(a.transfer) == [a.token, joined.token])
+        #expect(coordinator.scheduler.runningCount == 1)
+    }
+
     @Test func `Closing hands out callers in the order they came`() {
         var coordinator = DownloadCoordinator<String>(maximumRunning: 1)
         let tokens = (0..<50).map { _ in coordinator.subscribe(key: "a", priority: .normal).token }

@@ -51,6 +51,72 @@ import Testing
         #expect(downloader.currentDownloadCount == 0)
     }
 
+    @Test func `Random failures, further attempts, joining and leaving on many threads end every caller once`() async {
+        let harness = RetryHarness()
+        let (downloader, transport, delays) = (harness.downloader, harness.transport, harness.delays)
+        let recorders = (0..<4000).map { _ in Recorder() }
+        let events = Lock<[UInt64: (starts: Int, stops: Int)]>([:])
+        let observation = downloader.observe(on: .inline) { event in
+            events.withLock { events in
+                switch event {
+                case .started(let info): events[info.id, default: (0, 0)].starts += 1
+                case .stopped(let info, _, _): events[info.id, default: (0, 0)].stops += 1
+                default: break
+                }
+            }
+        }
+        let isOver = Lock(false)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await onThread {
+                    var finished = 0
+                    while true {
+                        let isLast = isOver.withLock { $0 }
+                        let started = transport.transfers(from: finished)
+                        for transfer in started.shuffled() {
+                            if Bool.random() {
+                                transfer.complete([1, 2, 3])
+                            } else {
+                                transfer.end(WebImageError(.networkConnectionLost, ""))
+                            }
+                        }
+                        finished += started.count
+                        delays.runAll()
+                        if started.isEmpty {
+                            if isLast, downloader.currentDownloadCount == 0 { return }
+                            sched_yield()
+                        }
+                    }
+                }
+            }
+            await withTaskGroup(of: Void.self) { callers in
+                for caller in 0..<4 {
+                    callers.addTask {
+                        await onThread {
+                            for number in stride(from: caller, to: recorders.count, by: 4) {
+                                let url = testURL("/\(Int.random(in: 0..<10))")
+                                let token = downloader.start(url, recorders[number])
+                                if Int.random(in: 0..<4) == 0 { token.setPriority(.high) }
+                                if Bool.random() { token.cancel() }
+                            }
+                        }
+                    }
+                }
+            }
+            isOver.withLock { $0 = true }
+        }
+        #expect(recorders.allSatisfy { $0.results.count == 1 && $0.progressAfterEnd == 0 })
+        let codes: [WebImageError.Code?] = [.cancelled, .networkConnectionLost, nil]
+        #expect(recorders.allSatisfy { codes.contains($0.code) })
+        let statistics = downloader.statistics
+        #expect(statistics.running + statistics.waiting + statistics.waitingForRetry + statistics.callers == 0)
+        #expect(statistics.started == statistics.succeeded + statistics.failed + statistics.cancelled)
+        #expect(statistics.retries > 0 && delays.count == 0)
+        #expect(events.withLock { $0.count } == statistics.started)
+        #expect(events.withLock { $0.values.allSatisfy { $0 == (1, 1) } })
+        observation.cancel()
+    }
+
     @Test func `Ten thousand loads of a hundred URLs, half of them cancelled, end once over a real server`()
         async throws
     {

@@ -36,7 +36,8 @@ struct LoadHooks: Hashable, Sendable {
     private let responseModifier: ObjectIdentifier?
     private let decryptor: ObjectIdentifier?
     private let redirectHandler: ObjectIdentifier?
-    private let retryPolicy: DownloadRetryPolicy?
+    /// The context's own policy.
+    let retryPolicy: DownloadRetryPolicy?
 
     /// Nil when there are none.
     init?(_ hooks: DownloadTransferHooks, retryPolicy: DownloadRetryPolicy?) {

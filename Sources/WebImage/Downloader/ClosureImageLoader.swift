@@ -1,0 +1,119 @@
+public import FoundationEssentials
+
+/// A loader made of a function, for pictures that come from somewhere else than the network.
+///
+/// ```swift
+/// let avatars = ClosureImageLoader(scheme: "avatar") { request in
+///     try await database.picture(of: request.url.host() ?? "")
+/// }
+/// ImageLoadersManager.shared.add(avatars)
+/// ```
+///
+/// The function runs in a task of its own for each load, which is cancelled with the load. Whatever it does, each load has one
+/// completion: a cancelled load ends at once, and what the function returns afterwards is dropped.
+public final class ClosureImageLoader: ImageLoading {
+    /// Gets what is asked for. Errors other than ``WebImageError`` are delivered as
+    /// ``WebImageError/Code/transportFailed`` with the error as the cause.
+    public typealias Load =
+        @Sendable (_ request: ImageLoadRequest, _ report: @escaping @Sendable (LoadProgress) -> Void) async throws ->
+        LoadedImageData
+    /// Whether a URL is served.
+    public typealias Condition = @Sendable (_ url: URL, _ options: WebImageOptions) -> Bool
+    /// Whether a URL that failed so should not be tried again until asked to.
+    public typealias BlockRule = @Sendable (_ url: URL, _ error: WebImageError) -> Bool
+
+    private let condition: Condition
+    private let blocks: BlockRule
+    private let load: Load
+
+    /// A loader of the URLs that `canLoad` says.
+    ///
+    /// - Parameters:
+    ///   - shouldBlock: which failures are remembered. By default those of URLs and of bytes that are no picture.
+    ///   - load: called for each load, on Swift's cooperative threads; may report progress until it returns. It must not block.
+    public init(
+        canLoad: @escaping Condition,
+        shouldBlock: @escaping BlockRule = { _, error in error.code == .invalidURL || error.code == .badImageData },
+        load: @escaping Load
+    ) {
+        condition = canLoad
+        blocks = shouldBlock
+        self.load = load
+    }
+
+    /// A loader of the URLs of one scheme, from a function that returns a picture's bytes.
+    ///
+    /// - Parameter load: called for each load, on Swift's cooperative threads. It must not block.
+    public convenience init(
+        scheme: String,
+        load: @escaping @Sendable (_ request: ImageLoadRequest) async throws -> Data
+    ) {
+        let scheme = scheme.lowercased()
+        self.init(
+            canLoad: { url, _ in url.scheme?.lowercased() == scheme },
+            load: { request, _ in LoadedImageData(data: try await load(request)) }
+        )
+    }
+
+    /// What the loader was made with.
+    public func canLoad(_ url: URL, options: WebImageOptions) -> Bool { condition(url, options) }
+
+    /// Starts a load.
+    public func load(
+        _ request: ImageLoadRequest,
+        progress: @escaping @Sendable (LoadProgress) -> Void,
+        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    ) -> any ImageLoaderOperation {
+        TaskLoadOperation(request, load: load, progress: progress, completion: completion)
+    }
+
+    /// What the loader was made with.
+    public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { blocks(url, error) }
+}
+
+/// A load that is one task: one end, whoever comes first, no progress after it.
+private final class TaskLoadOperation: ImageLoaderOperation {
+    private let subscriber: DownloadSubscriber
+    private let task: Task<Void, Never>
+
+    init(
+        _ request: ImageLoadRequest,
+        load: @escaping ClosureImageLoader.Load,
+        progress: @escaping @Sendable (LoadProgress) -> Void,
+        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    ) {
+        let subscriber = DownloadSubscriber(url: request.url, onProgress: progress, completion: completion)
+        self.subscriber = subscriber
+        task = Task(priority: Self.taskPriority(request.priority)) {
+            do {
+                subscriber.finish(.success(try await load(request) { subscriber.post($0) }))
+            } catch {
+                subscriber.finish(.failure(Self.error(error).with(url: request.url)))
+            }
+        }
+    }
+
+    var isCancelled: Bool { subscriber.isCancelled }
+
+    func cancel() {
+        task.cancel()
+        subscriber.finish(.failure(.cancelled(subscriber.url)))
+    }
+
+    /// Tasks keep the priority that they were started with, unless something of more urgency waits for them.
+    func setPriority(_ priority: LoadPriority) {}
+
+    private static func taskPriority(_ priority: LoadPriority) -> TaskPriority {
+        switch priority {
+        case .low: .low
+        case .normal: .medium
+        case .high: .high
+        }
+    }
+
+    private static func error(_ error: any Error) -> WebImageError {
+        if let error = error as? WebImageError { return error }
+        if error is CancellationError { return .cancelled() }
+        return WebImageError(.transportFailed, "the loader failed", underlyingError: error)
+    }
+}

@@ -1,0 +1,183 @@
+import FoundationEssentials
+
+/// What transfers report.
+extension DownloaderCore {
+    /// What is being sent, as the hooks made it.
+    func note(_ request: DownloadRequest, of id: UInt64) {
+        state.withLock { state in
+            guard let index = state.records.index(forKey: id) else { return }
+            state.records.values[index].request = request
+            for subscriber in state.records.values[index].members.values { subscriber.note(request) }
+        }
+    }
+
+    func note(_ response: HTTPResponse, of id: UInt64) {
+        locked { state in
+            guard let index = state.records.index(forKey: id) else { return }
+            state.records.values[index].response = response
+            for subscriber in state.records.values[index].members.values { subscriber.note(response) }
+            if state.isObserved { state.emit(.receivedResponse(state.records.values[index].info, response)) }
+        }
+    }
+
+    func report(_ progress: LoadProgress, of id: UInt64) {
+        var progress = progress
+        let listeners = state.withLock { state -> [DownloadSubscriber] in
+            guard let index = state.records.index(forKey: id) else { return [] }
+            let isHeard = state.records.values[index].hasListeners
+            if isHeard {
+                let now = clock.monotonicNanoseconds()
+                state.records.values[index].meter.note(total: progress.receivedByteCount, at: now)
+                progress.bytesPerSecond = state.records.values[index].meter.rate(at: now)
+            }
+            state.records.values[index].progress = progress
+            return isHeard ? state.records.values[index].members.values.filter(\.wantsProgress) : []
+        }
+        for listener in listeners { listener.post(progress) }
+    }
+
+    /// The network has done its part of a transfer whose end is still to come, because its bytes are being decrypted: it gives
+    /// its place to the next download.
+    func networkDidEnd(_ id: UInt64) {
+        run(
+            locked { state -> [Start] in
+                state.coordinator.release(id)
+                return state.takeStarts()
+            }
+        )
+    }
+
+    private enum Ending {
+        /// Nobody waits for this attempt any more.
+        case stale
+        case again(attempt: Int, seconds: Double, [Start])
+        case over(DownloadRecord, [UInt64], [Start])
+    }
+
+    /// An attempt has ended: either the download has, or another attempt follows.
+    func finish(
+        _ id: UInt64,
+        attempt: Int,
+        _ result: Result<LoadedImageData, WebImageError>,
+        metrics: DownloadMetrics
+    ) {
+        let ending = locked { state -> Ending in
+            guard let index = state.records.index(forKey: id), state.records.values[index].pause == nil,
+                state.records.values[index].transfer.attempt == attempt
+            else { return .stale }
+            state.counts.receivedByteCount += metrics.receivedByteCount
+            if case .failure(let error) = result, let seconds = retryDelay(after: error, of: index, &state) {
+                if state.isObserved {
+                    state.emit(.willRetry(state.records.values[index].info, error, after: seconds))
+                }
+                state.counts.retries += 1
+                state.records.values[index].replaceTransfer(core: self, now: clock.monotonicNanoseconds())
+                state.coordinator.park(id)
+                return .again(attempt: attempt + 1, seconds: seconds, state.takeStarts())
+            }
+            let tokens = state.coordinator.close(id)
+            let record = state.records.remove(at: index).value
+            var error: WebImageError?
+            if case .failure(let failure) = result { error = failure }
+            state.noteEnd(of: record, error: error, metrics: record.completed(metrics))
+            return .over(record, tokens, state.takeStarts())
+        }
+        switch ending {
+        case .stale: break
+        case .again(let attempt, let seconds, let starts):
+            run(starts)
+            resume(id, attempt: attempt, after: seconds)
+        case .over(let record, let tokens, let starts):
+            // The network first, then the callers.
+            run(starts)
+            record.finish(tokens, result, metrics: metrics)
+            retireIfDone()
+        }
+    }
+
+    // MARK: Further attempts
+
+    /// Seconds until the next attempt; nil when there is none.
+    private func retryDelay(
+        after error: WebImageError,
+        of index: Dictionary<UInt64, DownloadRecord>.Index,
+        _ state: inout DownloaderState
+    ) -> Double? {
+        let record = state.records.values[index]
+        let policy = record.transfer.key.hooks?.retryPolicy ?? state.config.value.retryPolicy
+        guard policy.maximumRetryCount > 0 else { return nil }
+        let decision = state.records.values[index].retries.decide(
+            error,
+            policy: policy,
+            response: record.response,
+            method: record.request?.method ?? "GET",
+            wallTime: clock.wallTime(),
+            random: random()
+        )
+        guard case .wait(let seconds) = decision else { return nil }
+        return seconds
+    }
+
+    private func resume(_ id: UInt64, attempt: Int, after seconds: Double) {
+        let cancel = delays.after(TransferTimer.nanoseconds(seconds)) { [self] in wake(id, attempt: attempt) }
+        let isWanted = state.withLock { state -> Bool in
+            guard let index = state.records.index(forKey: id), state.records.values[index].pause != nil,
+                state.records.values[index].transfer.attempt == attempt
+            else { return false }
+            state.records.values[index].pause?.cancel = cancel
+            return true
+        }
+        // All callers left before there was a timer to stop.
+        if !isWanted { cancel() }
+    }
+
+    private func wake(_ id: UInt64, attempt: Int) {
+        let (starts, pause) = locked { state -> ([Start], DownloadRecord.Pause?) in
+            guard let index = state.records.index(forKey: id), let pause = state.records.values[index].pause,
+                state.records.values[index].transfer.attempt == attempt
+            else { return ([], nil) }
+            let now = clock.monotonicNanoseconds()
+            if now > pause.since { state.records.values[index].paused += now - pause.since }
+            state.records.values[index].pause = nil
+            state.coordinator.wake(id)
+            return (state.takeStarts(), pause)
+        }
+        withExtendedLifetime(pause) {}
+        run(starts)
+    }
+}
+
+extension DownloadRecord {
+    /// The last attempt's metrics, with what the record knows of those before.
+    func completed(_ metrics: DownloadMetrics) -> DownloadMetrics {
+        var metrics = metrics
+        metrics.attemptCount = transfer.attempt
+        metrics.waitedForRetry = Double(paused) / 1e9
+        return metrics
+    }
+
+    /// Tells the callers, in the order they came. Call without a lock.
+    func finish(
+        _ tokens: [UInt64],
+        _ result: Result<LoadedImageData, WebImageError>,
+        metrics: DownloadMetrics
+    ) {
+        let metrics = completed(metrics)
+        let result = result.map { loaded in
+            var loaded = loaded
+            loaded.metrics = metrics
+            return loaded
+        }
+        if case .success = result { shareDecodes() }
+        for token in tokens { members[token]?.finish(result, metrics: metrics) }
+    }
+
+    /// Lets the callers that want pictures decode together.
+    private func shareDecodes() {
+        guard members.count > 1 else { return }
+        let stages = members.values.compactMap(\.stage)
+        guard stages.count > 1 else { return }
+        let share = DecodeShare()
+        for stage in stages { stage.use(share) }
+    }
+}

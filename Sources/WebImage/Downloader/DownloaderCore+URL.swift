@@ -1,0 +1,30 @@
+import FoundationEssentials
+
+/// Which requests can be sent at all.
+extension DownloaderCore {
+    static func problem(of request: ImageLoadRequest) -> WebImageError? {
+        guard serves(request.url), let host = request.url.host(), !host.isEmpty,
+            request.url.absoluteString.utf8.allSatisfy({ $0 > 32 && $0 != 127 })
+        else {
+            return WebImageError(.invalidURL, "the URL is not a well-formed http or https URL")
+        }
+        return request.additionalHeaders.fields.isEmpty ? nil : request.additionalHeaders.problem
+    }
+
+    /// Whether the URL's scheme is https.
+    static func isSecure(_ url: URL) -> Bool { isSecure(url.absoluteString) }
+
+    /// Whether the address's scheme is https.
+    static func isSecure(_ address: String) -> Bool { hasScheme(address, "https:") }
+
+    /// Reads the text itself: taking URLs apart is a tenth of what a small download costs.
+    private static func hasScheme(_ address: String, _ scheme: StaticString) -> Bool {
+        scheme.withUTF8Buffer { address.utf8.prefix($0.count).elementsEqual($0) { $0 | 0x20 == $1 | 0x20 } }
+    }
+
+    /// Whether the URL's scheme is http or https.
+    static func serves(_ url: URL) -> Bool {
+        let address = url.absoluteString
+        return hasScheme(address, "https:") || hasScheme(address, "http:")
+    }
+}

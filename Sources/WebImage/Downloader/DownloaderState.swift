@@ -1,0 +1,146 @@
+import FoundationEssentials
+
+/// A transfer with those who wait for it, through all its attempts.
+struct DownloadRecord {
+    /// The wait before another attempt.
+    struct Pause {
+        var since: UInt64
+        /// Nil until the timer has been set.
+        var cancel: (@Sendable () -> Void)?
+    }
+
+    /// The present attempt; during a pause the next one.
+    var transfer: DownloadTransfer
+    var members: [UInt64: DownloadSubscriber] = [:]
+    var progress: LoadProgress?
+    var request: DownloadRequest?
+    var response: HTTPResponse?
+    /// Whether anybody who joined listens to the progress.
+    var hasListeners = false
+    var meter = BandwidthMeter()
+    /// Whether the first attempt was begun.
+    var hasStarted = false
+    var retries = RetryDecider()
+    var pause: Pause?
+    /// Nanoseconds of all pauses.
+    var paused: UInt64 = 0
+
+    init(transfer: DownloadTransfer) { self.transfer = transfer }
+
+    mutating func add(_ subscriber: DownloadSubscriber, token: UInt64) {
+        members[token] = subscriber
+        if subscriber.wantsProgress { hasListeners = true }
+        if let request { subscriber.note(request) }
+        if let response { subscriber.note(response) }
+    }
+
+    /// Puts the next attempt in place of the present one, which has ended.
+    mutating func replaceTransfer(core: DownloaderCore, now: UInt64) {
+        transfer = DownloadTransfer(
+            id: transfer.id,
+            key: transfer.key,
+            hooks: transfer.hooks,
+            attempt: transfer.attempt + 1,
+            core: core
+        )
+        // What the attempt before sent and received says nothing to those who join from now on.
+        (progress, request, response) = (nil, nil, nil)
+        meter = BandwidthMeter()
+        pause = Pause(since: now)
+    }
+
+    /// Ends what is under way for it. Call without a lock.
+    func abandon() {
+        pause?.cancel?()
+        transfer.cancel()
+    }
+
+    /// The download at the time of an event.
+    var info: DownloadInfo {
+        DownloadInfo(
+            id: transfer.id,
+            url: transfer.key.url,
+            callerCount: members.count,
+            attempt: pause == nil ? transfer.attempt : transfer.attempt - 1
+        )
+    }
+}
+
+/// What the lock of a ``DownloaderCore`` guards.
+struct DownloaderState {
+    /// A transfer to start, with what it starts with.
+    struct Start {
+        let transfer: DownloadTransfer
+        let config: ConfigSnapshot
+        let headers: HTTPHeaders
+        let hooks: DownloadTransferHooks
+    }
+
+    var config: ConfigSnapshot
+    var headers: HTTPHeaders
+    var headersProblem: WebImageError?
+    var hooks = DownloadTransferHooks()
+    var generation: UInt64 = 0
+    var coordinator: DownloadCoordinator<DownloadTransfer.Key>
+    var records: [UInt64: DownloadRecord] = [:]
+    var isInvalidated = false
+    var observers: [DownloadMailbox] = []
+    /// Observers with news, to be told once the lock is given back.
+    var outbox: [DownloadMailbox] = []
+    /// The counters of ``DownloadStatistics``, not its readings.
+    var counts = DownloadStatistics()
+
+    /// Everything that may start now, which counts as running.
+    mutating func takeStarts() -> [Start] {
+        var starts: [Start] = []
+        while let id = coordinator.scheduler.startNext() {
+            guard let index = records.index(forKey: id) else { continue }
+            if !records.values[index].hasStarted {
+                records.values[index].hasStarted = true
+                counts.started += 1
+                if isObserved { emit(.started(records.values[index].info)) }
+            }
+            starts.append(
+                Start(transfer: records.values[index].transfer, config: config, headers: headers, hooks: hooks)
+            )
+        }
+        return starts
+    }
+
+    // MARK: Observers
+
+    var isObserved: Bool { !observers.isEmpty }
+
+    mutating func emit(_ event: DownloadEvent) {
+        for observer in observers where observer.post(event) { outbox.append(observer) }
+    }
+
+    /// Accounts for a download whose record has been taken out.
+    mutating func noteEnd(of record: DownloadRecord, error: WebImageError?, metrics: DownloadMetrics?) {
+        guard record.hasStarted else { return }
+        switch error?.code {
+        case nil: counts.succeeded += 1
+        case .cancelled?: counts.cancelled += 1
+        default: counts.failed += 1
+        }
+        if metrics == nil { counts.receivedByteCount += record.progress?.receivedByteCount ?? 0 }
+        guard isObserved else { return }
+        emit(.stopped(record.info, error, metrics))
+        if error == nil, let metrics { emit(.finished(record.info, metrics)) }
+    }
+
+    var statistics: DownloadStatistics {
+        var result = counts
+        result.waiting = coordinator.scheduler.waitingCount
+        result.waitingForRetry = coordinator.parkedCount
+        result.running = coordinator.transferCount - result.waiting - result.waitingForRetry
+        result.callers = coordinator.tokenCount
+        return result
+    }
+}
+
+/// A config behind a reference: transfers share it, and a download costs one retain instead of a copy of all its fields.
+final class ConfigSnapshot: Sendable {
+    let value: WebImageDownloaderConfig
+    init(_ value: WebImageDownloaderConfig) { self.value = value }
+}
