@@ -65,7 +65,7 @@ extension DownloaderCore {
             guard let index = state.records.index(forKey: id), state.records.values[index].pause == nil,
                 state.records.values[index].transfer.attempt == attempt
             else { return .stale }
-            state.counts.receivedByteCount += metrics.receivedByteCount
+            state.noteReceived(metrics.receivedByteCount)
             if case .failure(let error) = result, let seconds = retryDelay(after: error, of: index, &state) {
                 if state.isObserved {
                     state.emit(.willRetry(state.records.values[index].info, error, after: seconds))

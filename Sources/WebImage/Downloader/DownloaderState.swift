@@ -123,10 +123,16 @@ struct DownloaderState {
         case .cancelled?: counts.cancelled += 1
         default: counts.failed += 1
         }
-        if metrics == nil { counts.receivedByteCount += record.progress?.receivedByteCount ?? 0 }
+        if metrics == nil { noteReceived(record.progress?.receivedByteCount ?? 0) }
         guard isObserved else { return }
         emit(.stopped(record.info, error, metrics))
         if error == nil, let metrics { emit(.finished(record.info, metrics)) }
+    }
+
+    /// Counts bytes; what a transport of one's own says of them must not overflow.
+    mutating func noteReceived(_ count: Int64) {
+        let (sum, overflow) = counts.receivedByteCount.addingReportingOverflow(max(count, 0))
+        counts.receivedByteCount = overflow ? .max : sum
     }
 
     var statistics: DownloadStatistics {

@@ -209,6 +209,16 @@ import Testing
         #expect(statistics.started == statistics.succeeded + statistics.failed + statistics.cancelled)
     }
 
+    @Test func `A transport's senseless counts of bytes are no trap`() {
+        for (number, count) in ([.max, .max, -5] as [Int64]).enumerated() {
+            downloader.start(testURL("/a"), Recorder())
+            var metrics = DownloadMetrics()
+            metrics.receivedByteCount = count
+            transport.transfers[number].sink.didFinish(WebImageError(.badRedirect, ""), metrics: metrics)
+        }
+        #expect(downloader.statistics.receivedByteCount == .max && downloader.statistics.failed == 3)
+    }
+
     @Test func `A download whose bytes are still being worked on gives its place to the next`() {
         downloader.config.maxConcurrentDownloads = 1
         let (first, second) = (Recorder(), Recorder())
