@@ -16,40 +16,119 @@ public struct WebImageEvents: AsyncSequence, Sendable {
     /// Waits for the next event of a load.
     public struct Iterator: AsyncIteratorProtocol {
         let events: WebImageEvents
-        private var stream: AsyncThrowingStream<WebImageEvent, any Error>.Iterator?
+        private var session: Session?
 
         init(events: WebImageEvents) { self.events = events }
 
-        /// The next event, nil after the result.
+        /// The next event, nil after the last result.
         ///
-        /// - Throws: ``WebImageError``.
+        /// - Throws: ``WebImageError``, once; also when a cached picture was delivered and could not be refreshed.
         public mutating func next() async throws -> WebImageEvent? {
-            if stream == nil { stream = events.start().makeAsyncIterator() }
-            return try await stream?.next()
+            let session = session ?? events.start()
+            self.session = session
+            return try await session.next()
         }
     }
 
-    private func start() -> AsyncThrowingStream<WebImageEvent, any Error> {
-        var context = context ?? WebImageContext()
-        context.callbackQueue = .inline
-        let loading = context
-        let options = options.subtracting(.queryDiskDataSync)
-        // Room for one event: a new reading replaces the one before, and so does the result, which comes last.
-        return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            let operation = manager.loadImage(with: url, options: options, context: loading) { progress in
-                continuation.yield(.progress(progress))
-            } completion: { result in
-                switch result {
-                case .success(let result):
-                    continuation.yield(.result(result))
-                    continuation.finish()
-                case .failure(let error):
-                    continuation.finish(throwing: error)
+    private func start() -> Session {
+        let load = manager.resolve(url, options, context).awaited
+        let feed = EventFeed()
+        let operation = manager.begin(
+            url,
+            load,
+            progress: { feed.add(.progress($0)) },
+            receiver: .deliveries { delivery in
+                switch delivery {
+                case .interim(let result): if case .success(let picture) = result { feed.add(.result(picture)) }
+                case .last(.success(let picture)):
+                    feed.add(.result(picture))
+                    feed.finish(nil)
+                case .last(.failure(let error)): feed.finish(error)
+                case .nothingMore: feed.finish(nil)
                 }
             }
-            continuation.onTermination = { reason in
-                if case .cancelled = reason { operation.cancel() }
+        )
+        return Session(feed: feed, operation: operation)
+    }
+
+    /// A load that is being iterated; it ends with the last iterator.
+    private final class Session: Sendable {
+        private let feed: EventFeed
+        private let operation: WebImageLoadOperation
+
+        init(feed: EventFeed, operation: WebImageLoadOperation) {
+            self.feed = feed
+            self.operation = operation
+        }
+
+        deinit { operation.cancel() }
+
+        func next() async throws(WebImageError) -> WebImageEvent? {
+            let next = await withTaskCancellationHandler {
+                await feed.next()
+            } onCancel: {
+                operation.cancel()
             }
+            return try next.get()
+        }
+    }
+}
+
+/// Keeps events until someone asks for them. Of readings of the progress that follow each other it keeps the latest, so it holds
+/// little however slow the reader is; results are all kept.
+final class EventFeed: Sendable {
+    typealias Next = Result<WebImageEvent?, WebImageError>
+
+    private struct State {
+        var events: [WebImageEvent] = []
+        var isFinished = false
+        /// Told once.
+        var error: WebImageError?
+        var waiters: [CheckedContinuation<Next, Never>] = []
+
+        mutating func take() -> Next? {
+            if !events.isEmpty { return .success(events.removeFirst()) }
+            guard isFinished else { return nil }
+            defer { error = nil }
+            return error.map { .failure($0) } ?? .success(nil)
+        }
+    }
+
+    private let state = Lock(State())
+
+    /// Adds an event; nothing after the end.
+    func add(_ event: WebImageEvent) {
+        let waiter = state.withLock { state -> CheckedContinuation<Next, Never>? in
+            guard !state.isFinished else { return nil }
+            guard state.waiters.isEmpty else { return state.waiters.removeFirst() }
+            if case .progress = event, case .progress? = state.events.last { state.events.removeLast() }
+            state.events.append(event)
+            return nil
+        }
+        waiter?.resume(returning: .success(event))
+    }
+
+    /// Ends the feed, the first time it is called.
+    func finish(_ error: WebImageError?) {
+        let ready = state.withLock { state -> [(CheckedContinuation<Next, Never>, Next)] in
+            guard !state.isFinished else { return [] }
+            state.isFinished = true
+            state.error = error
+            defer { state.waiters = [] }
+            return state.waiters.map { ($0, state.take() ?? .success(nil)) }
+        }
+        for (waiter, next) in ready { waiter.resume(returning: next) }
+    }
+
+    /// The next event, waiting for it; nil after the end.
+    func next() async -> Next {
+        await withCheckedContinuation { continuation in
+            let next = state.withLock { state -> Next? in
+                let next = state.take()
+                if next == nil { state.waiters.append(continuation) }
+                return next
+            }
+            if let next { continuation.resume(returning: next) }
         }
     }
 }

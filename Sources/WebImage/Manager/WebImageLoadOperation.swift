@@ -2,15 +2,43 @@ public import FoundationEssentials
 
 /// One load of one caller.
 ///
-/// Its completion is called exactly once, on the callback queue, whatever happens: the picture, an error, or
-/// ``WebImageError/Code/cancelled``.
+/// Its completion is called on the callback queue, whatever happens: with the picture, an error, or
+/// ``WebImageError/Code/cancelled``. It is called once, unless a result says that it is not ``WebImageResult/isFinal``: then one
+/// more call may come.
 public final class WebImageLoadOperation: WebImageOperation {
     typealias Completion = @Sendable (Result<WebImageResult, WebImageError>) -> Void
     typealias EndHandler = @Sendable () -> Void
 
+    /// Who gets the results.
+    enum Receiver: Sendable {
+        /// Hears of each as it comes.
+        case each(Completion)
+        /// Can take one alone: the last picture, with what went wrong after it.
+        case last(Completion)
+        /// Hears of each, and whether it was the last.
+        case deliveries(@Sendable (Delivery) -> Void)
+    }
+
+    /// Something that a load delivers.
+    enum Delivery: Sendable {
+        /// Another delivery follows.
+        case interim(Result<WebImageResult, WebImageError>)
+        /// Nothing follows.
+        case last(Result<WebImageResult, WebImageError>)
+        /// The interim result before it was the last.
+        case nothingMore
+    }
+
     private struct State {
-        var completion: Completion?
+        /// Nil when the load has ended.
+        var receiver: Receiver?
+        /// Brings deliveries one after the other when there are several; nil before the first interim result.
+        var mailbox: DeliveryMailbox?
         var subscription: UInt64?
+        /// How often shared work was begun.
+        var turn: UInt32 = 0
+        /// What the caller said last; nil if nothing.
+        var priority: LoadPriority?
         var isCancelled = false
         var endHandler: EndHandler?
     }
@@ -21,24 +49,34 @@ public final class WebImageLoadOperation: WebImageOperation {
     private let pipeline: Pipeline
     private let state: Lock<State>
 
-    init(url: URL?, callbackQueue: CallbackQueue, pipeline: Pipeline, completion: @escaping Completion) {
+    init(url: URL?, callbackQueue: CallbackQueue, pipeline: Pipeline, receiver: Receiver) {
         self.url = url
         self.callbackQueue = callbackQueue
         self.pipeline = pipeline
-        state = Lock(State(completion: completion))
+        state = Lock(State(receiver: receiver))
     }
+
+    convenience init(
+        url: URL?,
+        callbackQueue: CallbackQueue,
+        pipeline: Pipeline,
+        completion: @escaping Completion
+    ) { self.init(url: url, callbackQueue: callbackQueue, pipeline: pipeline, receiver: .each(completion)) }
 
     /// Whether ``cancel()`` came before the end.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Whether the completion has still to be called.
-    var isRunning: Bool { state.withLock { $0.completion != nil } }
+    /// Whether the load has ended: nothing is to be delivered any more, or only what already waits for the callback queue.
+    public var isFinished: Bool { state.withLock { $0.receiver == nil } }
 
-    /// Gives the load up: its completion is called now (on the callback queue) with ``WebImageError/Code/cancelled``.
-    /// Work that nobody else waits for stops.
+    /// Whether something is still to be delivered.
+    var isRunning: Bool { !isFinished }
+
+    /// Gives the load up: its completion is called now (on the callback queue) with ``WebImageError/Code/cancelled``, also after
+    /// a result that was not final. Work that nobody else waits for stops.
     public func cancel() {
         let subscription = state.withLock { state -> UInt64? in
-            guard state.completion != nil else { return nil }
+            guard state.receiver != nil else { return nil }
             state.isCancelled = true
             defer { state.subscription = nil }
             return state.subscription
@@ -49,14 +87,18 @@ public final class WebImageLoadOperation: WebImageOperation {
 
     /// Makes the load more or less urgent while it runs.
     public func setPriority(_ priority: LoadPriority) {
-        if let subscription = state.withLock({ $0.subscription }) { pipeline.setPriority(priority, of: subscription) }
+        let subscription = state.withLock { state in
+            state.priority = priority
+            return state.subscription
+        }
+        if let subscription { pipeline.setPriority(priority, of: subscription) }
     }
 
     /// Calls `body` once when the load has ended, before the completion, in the order of the handlers; at once if it has ended
     /// already.
     func addEndHandler(_ body: @escaping EndHandler) {
         let isOver = state.withLock { state -> Bool in
-            guard state.completion != nil else { return true }
+            guard state.receiver != nil else { return true }
             guard let former = state.endHandler else {
                 state.endHandler = body
                 return false
@@ -70,29 +112,48 @@ public final class WebImageLoadOperation: WebImageOperation {
         if isOver { body() }
     }
 
-    /// Begins shared work in the name of this load; gives it up again if the load was cancelled meanwhile.
+    /// Begins shared work in the name of this load, in the place of what it waited for before, which is given up if it has not
+    /// ended. Does nothing when the load is over, and gives the work up again if that happens meanwhile.
     func subscribe(
         to work: any Work,
         priority: LoadPriority,
         progress: (@Sendable (LoadProgress) -> Void)?,
         completion: @escaping @Sendable (WorkResult) -> Void
     ) {
+        struct Turn {
+            let number: UInt32
+            let priority: LoadPriority
+            let former: UInt64?
+        }
+        let turn = state.withLock { state -> Turn? in
+            guard state.receiver != nil else { return nil }
+            state.turn &+= 1
+            defer { state.subscription = nil }
+            return Turn(number: state.turn, priority: state.priority ?? priority, former: state.subscription)
+        }
+        guard let turn else { return }
+        if let former = turn.former { pipeline.unsubscribe(former) }
         let subscription = pipeline.subscribe(
             to: work,
-            priority: priority,
+            priority: turn.priority,
             progress: progress,
             completion: completion
         )
         guard let subscription else { return }
-        let isOver = state.withLock { state -> Bool in
+        let latest = state.withLock { state -> LoadPriority? in
+            // Work that ends at once may have begun other work, which is then what the load waits for.
+            guard state.receiver != nil, state.turn == turn.number else { return nil }
             state.subscription = subscription
-            return state.completion == nil
+            return state.priority ?? turn.priority
         }
-        if isOver { pipeline.unsubscribe(subscription) }
+        guard let latest else {
+            pipeline.unsubscribe(subscription)
+            return
+        }
+        if latest != turn.priority { pipeline.setPriority(latest, of: subscription) }
     }
 
-    /// Begins other shared work in the place of what the load waited for, which has ended; gives it up again if the load was
-    /// cancelled meanwhile.
+    /// Begins other shared work in the place of what the load waited for; the same as ``subscribe(to:priority:progress:completion:)``.
     func replaceSubscription(
         with work: any Work,
         priority: LoadPriority,
@@ -102,26 +163,56 @@ public final class WebImageLoadOperation: WebImageOperation {
         subscribe(to: work, priority: priority, progress: progress, completion: completion)
     }
 
-    /// Delivers a result: the last one, which ends the load, or one after which the completion is called once more. Nothing
-    /// after the end.
+    /// Delivers a result: the last one, which ends the load, or one after which another delivery may come. Nothing after the
+    /// end.
     func deliver(_ result: Result<WebImageResult, WebImageError>, isLast: Bool) {
         guard !isLast else { return end(result) }
-        guard let completion = state.withLock({ $0.completion }) else { return }
-        callbackQueue.async { completion(result) }
+        let mailbox = state.withLock { state -> DeliveryMailbox? in
+            guard let receiver = state.receiver else { return nil }
+            let mailbox = state.mailbox ?? DeliveryMailbox()
+            state.mailbox = mailbox
+            // Under the lock, so that nothing that ends the load gets in before it.
+            mailbox.put(.interim(result), for: receiver)
+            return mailbox
+        }
+        if let mailbox { callbackQueue.async { mailbox.empty() } }
     }
 
     /// Ends the load, the first time it is called.
     func end(_ result: Result<WebImageResult, WebImageError>) {
-        let (completion, endHandler) = state.withLock { state -> (Completion?, EndHandler?) in
+        let (receiver, mailbox, endHandler) = takeEnd()
+        guard let receiver else { return }
+        endHandler?()
+        if let mailbox {
+            mailbox.put(.last(result), for: receiver)
+            return callbackQueue.async { mailbox.empty() }
+        }
+        switch receiver {
+        case .each(let completion), .last(let completion): callbackQueue.async { completion(result) }
+        case .deliveries(let body): callbackQueue.async { body(.last(result)) }
+        }
+    }
+
+    /// Ends the load without a further call of the completion: the interim result that was delivered before was the last.
+    func endQuietly() {
+        let (receiver, former, endHandler) = takeEnd()
+        guard let receiver else { return }
+        endHandler?()
+        // Without an interim result this would be a load that never completes; the mailbox sees to that.
+        let mailbox = former ?? DeliveryMailbox()
+        mailbox.put(.nothingMore, for: receiver)
+        callbackQueue.async { mailbox.empty() }
+    }
+
+    private func takeEnd() -> (Receiver?, DeliveryMailbox?, EndHandler?) {
+        state.withLock { state in
             defer {
-                state.completion = nil
+                state.receiver = nil
+                state.mailbox = nil
                 state.endHandler = nil
                 state.subscription = nil
             }
-            return (state.completion, state.endHandler)
+            return (state.receiver, state.mailbox, state.endHandler)
         }
-        guard let completion else { return }
-        endHandler?()
-        callbackQueue.async { completion(result) }
     }
 }

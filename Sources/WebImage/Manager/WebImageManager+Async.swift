@@ -16,7 +16,11 @@ extension WebImageManager {
 
     /// Loads an image and says where it came from.
     ///
-    /// ``WebImageOptions/queryDiskDataSync`` has no effect here: nothing may block a thread of Swift's concurrency.
+    /// With ``WebImageOptions/refreshCached`` this is the last picture: the one that was cached if the server has nothing newer
+    /// or could not be asked, which ``WebImageResult/refreshError`` tells.
+    ///
+    /// ``WebImageOptions/queryDiskDataSync`` and ``WebImageOptions/queryMemoryDataSync`` have no effect here: nothing may block
+    /// a thread of Swift's concurrency.
     ///
     /// - Throws: ``WebImageError``; ``WebImageError/Code/cancelled`` when the task is cancelled.
     public func result(
@@ -25,21 +29,19 @@ extension WebImageManager {
         context: WebImageContext? = nil,
         progress: (@Sendable (LoadProgress) -> Void)? = nil
     ) async throws(WebImageError) -> WebImageResult {
-        if let hit = memoryResult(url, options, context) { return hit }
-        var context = context ?? WebImageContext()
-        context.callbackQueue = .inline
-        let loading = context
-        // Without this a synchronous query would block a cooperative thread, which the caller cannot have meant.
-        let options = options.subtracting(.queryDiskDataSync)
+        let load = resolve(url, options, context)
+        if let hit = memoryResult(url, load) { return hit }
+        let awaited = load.awaited
         return try await awaitOperation { completion in
-            loadImage(with: url, options: options, context: loading, progress: progress, completion: completion)
+            begin(url, awaited, progress: progress, receiver: .last(completion))
         }
     }
 
-    /// Loads an image and tells what happens meanwhile: readings of the progress, then the result.
+    /// Loads an image and tells what happens meanwhile: readings of the progress, then the result; with
+    /// ``WebImageOptions/refreshCached`` also the one that was cached, before.
     ///
     /// The load starts with the first call of the iterator's `next()`, and is cancelled when the iterating task is or the
-    /// iterator goes. A reader that is slower than the network sees the latest reading only; the result is never lost.
+    /// iterator goes. A reader that is slower than the network sees the latest reading only; results are never lost.
     public func events(
         with url: URL,
         options: WebImageOptions = [],
@@ -48,10 +50,13 @@ extension WebImageManager {
         WebImageEvents(manager: self, url: url, options: options, context: context)
     }
 
-    private func memoryResult(_ url: URL, _ options: WebImageOptions, _ context: WebImageContext?) -> WebImageResult? {
-        guard options.contains(.retryFailed) || !isBlocked(url), let original = originalKey(for: url, context: context)
+    private func memoryResult(_ url: URL, _ load: ResolvedLoad) -> WebImageResult? {
+        let (options, context) = (load.options, load.context)
+        guard options.isDisjoint(with: [.refreshCached, .queryMemoryData]),
+            options.contains(.retryFailed) || !isFailed(url),
+            let original = originalKey(for: url, context: context, parts: load.parts)
         else { return nil }
-        let key = resultKey(for: original, context: context)
+        let key = resultKey(for: original, context: context, parts: load.parts)
         return memoryImage(forKey: key, of: original, options: options, context: context)
             .map { .fromMemory($0, url: url, key: key) }
     }

@@ -11,12 +11,31 @@ extension WebImageManager {
         options: WebImageOptions = [],
         context: WebImageContext? = nil
     ) async throws(WebImageError) -> Data {
-        if !options.contains(.retryFailed), isBlocked(url) { throw .blacklisted(url) }
-        let key = originalKey(for: url, context: context)
-        let work = recipe(url: url, originalKey: key, resultKey: key, options: options, context: context).decode.data
+        let load = resolve(url, options, context)
+        if !load.options.contains(.retryFailed), isFailed(url) { throw .blacklisted(url) }
+        var result: WorkResult = .failure(.notCached())
+        let asks = delegate != nil && !load.options.contains(.fromCacheOnly)
+        if asks, !load.options.contains(.fromLoaderOnly) {
+            result = await dataResult(url, load, load.options.union(.fromCacheOnly))
+        }
+        if case .failure(let error) = result, error.code == .notCached {
+            if asks, !mayDownload(url) { throw .downloadRefused(url) }
+            result = await dataResult(url, load, load.options)
+        }
+        switch result {
+        case .success(.data(let original)): return original.entry.data
+        case .success: throw WebImageError(.badImageData, "the load brought no data", url: url)
+        case .failure(let error): throw error.with(url: url)
+        }
+    }
+
+    private func dataResult(_ url: URL, _ load: ResolvedLoad, _ options: WebImageOptions) async -> WorkResult {
+        let key = originalKey(for: url, context: load.context, parts: load.parts)
+        let work = recipe(url: url, originalKey: key, resultKey: key, options: options, context: load.context)
+            .decode.data
         let pipeline = pipeline
         let request = DataRequest()
-        let result = await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let late = request.begin(continuation) { end in
                     pipeline.subscribe(to: work, priority: options.loadPriority, completion: end)
@@ -25,11 +44,6 @@ extension WebImageManager {
             }
         } onCancel: {
             request.cancel(.cancelled(url)) { pipeline.unsubscribe($0) }
-        }
-        switch result {
-        case .success(.data(let original)): return original.entry.data
-        case .success: throw WebImageError(.badImageData, "the load brought no data", url: url)
-        case .failure(let error): throw error.with(url: url)
         }
     }
 }

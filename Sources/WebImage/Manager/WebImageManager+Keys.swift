@@ -1,28 +1,38 @@
 public import FoundationEssentials
 
 extension WebImageManager {
-    /// The key under which the original of `url` lies in the caches; empty if the key filter gives none.
+    /// The key under which the original of `url` lies in the caches; empty if the key filter gives none. The
+    /// ``optionsProcessor`` is not asked.
     public func cacheKey(for url: URL) -> String { originalKey(for: url, context: nil) ?? "" }
 
     /// The key under which the result of a load with `context` lies in the caches: that of the original, with a suffix for
-    /// a thumbnail size and one for a transformer. Empty if the key filter gives none.
+    /// a thumbnail size and one for a transformer. Empty if the key filter gives none. The ``optionsProcessor`` is not asked:
+    /// where it changes sizes, transformers or filters, the key is another.
     public func cacheKey(for url: URL, context: WebImageContext?) -> String {
         guard let original = originalKey(for: url, context: context) else { return "" }
         return resultKey(for: original, context: context)
     }
 
     func originalKey(for url: URL, context: WebImageContext?) -> String? {
-        guard let filter = context?.cacheKeyFilter ?? cacheKeyFilter else { return url.absoluteString }
+        originalKey(for: url, context: context, parts: parts)
+    }
+
+    func originalKey(for url: URL, context: WebImageContext?, parts: Parts?) -> String? {
+        guard let filter = context?.cacheKeyFilter ?? parts?.values.cacheKeyFilter else { return url.absoluteString }
         return filter.cacheKey(for: url)
     }
 
     func resultKey(for originalKey: String, context: WebImageContext?) -> String {
+        resultKey(for: originalKey, context: context, parts: parts)
+    }
+
+    func resultKey(for originalKey: String, context: WebImageContext?, parts: Parts?) -> String {
         var key = originalKey
         if let size = context?.thumbnailPixelSize, size.isUsable {
             let preserves = context?.preserveAspectRatio ?? true
             key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: preserves)
         }
-        if let transformer = transformer(for: context) {
+        if let transformer = transformer(for: context, parts: parts) {
             var transformerKey = transformer.transformerKey
             // Transformers work in points: with another scale the same one makes other pixels.
             if let scale = context?.explicitScale, scale != ImageScaleFactor.forKey(originalKey) {
@@ -34,9 +44,13 @@ extension WebImageManager {
     }
 
     func transformer(for context: WebImageContext?) -> (any ImageTransformer)? {
+        transformer(for: context, parts: parts)
+    }
+
+    func transformer(for context: WebImageContext?, parts: Parts?) -> (any ImageTransformer)? {
         let choice: (any ImageTransformer)? =
             switch context?.imageTransformer {
-            case nil, .inherited?: transformer
+            case nil, .inherited?: parts?.values.transformer
             case .some(.none): nil
             case .transformer(let transformer)?: transformer
             }

@@ -9,7 +9,9 @@ extension WebImageManager {
     /// - Parameters:
     ///   - url: http, https, file or data.
     ///   - progress: called while bytes arrive, on a background thread.
-    ///   - completion: called exactly once on the context's callback queue, by default the main thread.
+    ///   - completion: called exactly once on the context's callback queue, by default the main thread; with
+    ///     ``WebImageOptions/refreshCached`` once more, in order and never at the same time, after a result that is not
+    ///     ``WebImageResult/isFinal``, if there is something newer.
     /// - Returns: the running load, to cancel it or change its priority.
     @discardableResult
     public func loadImage(
@@ -19,28 +21,7 @@ extension WebImageManager {
         progress: (@Sendable (LoadProgress) -> Void)? = nil,
         completion: @escaping @Sendable (Result<WebImageResult, WebImageError>) -> Void
     ) -> WebImageLoadOperation {
-        let queue = context?.callbackQueue ?? .main
-        let operation = WebImageLoadOperation(
-            url: url,
-            callbackQueue: queue,
-            pipeline: pipeline,
-            completion: completion
-        )
-        guard let url, !url.absoluteString.isEmpty else {
-            operation.end(.failure(WebImageError(.invalidURL, "the URL is missing or empty", url: url)))
-            return operation
-        }
-        if !options.contains(.retryFailed), isBlocked(url) {
-            operation.end(.failure(.blacklisted(url)))
-            return operation
-        }
-        track(operation)
-        if options.contains(.refreshCached) {
-            startRefreshing(operation, url: url, options: options, context: context, progress: progress)
-        } else {
-            start(operation, url: url, options: options, context: context, progress: progress)
-        }
-        return operation
+        begin(url, resolve(url, options, context), progress: progress, receiver: .each(completion))
     }
 
     /// Loads an image from a string; one that is no URL ends with ``WebImageError/Code/invalidURL``.
@@ -52,24 +33,46 @@ extension WebImageManager {
         progress: (@Sendable (LoadProgress) -> Void)? = nil,
         completion: @escaping @Sendable (Result<WebImageResult, WebImageError>) -> Void
     ) -> WebImageLoadOperation {
-        guard let url = URL(string: string) else {
-            let queue = context?.callbackQueue ?? .main
-            let operation = WebImageLoadOperation(
-                url: nil,
-                callbackQueue: queue,
-                pipeline: pipeline,
-                completion: completion
-            )
-            operation.end(.failure(WebImageError(.invalidURL, "'\(string.prefix(200))' is no URL")))
+        let url = URL(string: string)
+        return begin(
+            url,
+            complaint: "'\(string.prefix(200))' is no URL",
+            resolve(url, options, context),
+            progress: progress,
+            receiver: .each(completion)
+        )
+    }
+
+    /// Begins a load after the processor, or ends it at once with what is wrong with it.
+    func begin(
+        _ url: URL?,
+        complaint: @autoclosure () -> String = "the URL is missing or empty",
+        _ load: ResolvedLoad,
+        progress: (@Sendable (LoadProgress) -> Void)?,
+        receiver: WebImageLoadOperation.Receiver
+    ) -> WebImageLoadOperation {
+        let (options, context) = (load.options, load.context)
+        let operation = WebImageLoadOperation(
+            url: url,
+            callbackQueue: context?.callbackQueue ?? .main,
+            pipeline: pipeline,
+            receiver: receiver
+        )
+        guard let url, !url.absoluteString.isEmpty else {
+            operation.end(.failure(WebImageError(.invalidURL, complaint(), url: url)))
             return operation
         }
-        return loadImage(
-            with: url,
-            options: options,
-            context: context,
-            progress: progress,
-            completion: completion
-        )
+        if !options.contains(.retryFailed), isFailed(url) {
+            operation.end(.failure(.blacklisted(url)))
+            return operation
+        }
+        track(operation)
+        if options.contains(.refreshCached) {
+            startRefreshing(operation, url: url, options: options, context: context, progress: progress)
+        } else {
+            start(operation, url: url, options: options, context: context, parts: load.parts, progress: progress)
+        }
+        return operation
     }
 
     /// Begins an ordinary load: what is cached, else what the loader has.
@@ -80,11 +83,34 @@ extension WebImageManager {
         context: WebImageContext?,
         progress: (@Sendable (LoadProgress) -> Void)?
     ) {
-        let originalKey = originalKey(for: url, context: context)
-        let resultKey = originalKey.map { self.resultKey(for: $0, context: context) }
+        start(operation, url: url, options: options, context: context, parts: parts, progress: progress)
+    }
+
+    private func start(
+        _ operation: WebImageLoadOperation,
+        url: URL,
+        options: WebImageOptions,
+        context: WebImageContext?,
+        parts: Parts?,
+        progress: (@Sendable (LoadProgress) -> Void)?
+    ) {
+        let originalKey = originalKey(for: url, context: context, parts: parts)
+        let resultKey = originalKey.map { self.resultKey(for: $0, context: context, parts: parts) }
         let cacheKey = resultKey ?? ""
-        if let image = memoryImage(forKey: resultKey, of: originalKey, options: options, context: context) {
-            return operation.end(.success(.fromMemory(image, url: url, key: cacheKey)))
+        if let hit = memoryHit(forKey: resultKey, of: originalKey, options: options, context: context) {
+            guard options.contains(.queryMemoryData) else {
+                return operation.end(.success(.fromMemory(hit.image, url: url, key: cacheKey)))
+            }
+            let query = MemoryDataQuery(
+                manager: self,
+                operation: operation,
+                url: url,
+                key: cacheKey,
+                originalKey: originalKey ?? "",
+                options: options,
+                context: context
+            )
+            return query.start(with: hit)
         }
         let recipe = recipe(
             url: url,
@@ -95,6 +121,16 @@ extension WebImageManager {
         )
         if options.contains(.queryDiskDataSync), let image = recipe.imageFromDiskSync() {
             return finish(operation, .success(.image(image)), recipe, url, cacheKey, options)
+        }
+        if delegate != nil, !options.contains(.fromCacheOnly) {
+            return startAsking(
+                operation,
+                recipe: recipe,
+                url: url,
+                options: options,
+                context: context,
+                progress: progress
+            )
         }
         operation.subscribe(
             to: ResultWork(recipe: recipe),
@@ -111,7 +147,15 @@ extension WebImageManager {
         of originalKey: String?,
         options: WebImageOptions,
         context: WebImageContext?
-    ) -> Image? {
+    ) -> Image? { memoryHit(forKey: key, of: originalKey, options: options, context: context)?.image }
+
+    /// The image in memory, unless the load must not look there, as it lies there and as the load means it.
+    func memoryHit(
+        forKey key: String?,
+        of originalKey: String?,
+        options: WebImageOptions,
+        context: WebImageContext?
+    ) -> MemoryHit? {
         guard let key, let originalKey, !options.contains(.fromLoaderOnly),
             context?.queryCacheType?.includesMemory ?? true
         else {
@@ -123,8 +167,9 @@ extension WebImageManager {
             ? 0 : decodeOptions(for: key, options: options, context: context).scaleDownLimitBytes
         guard image.serves(scaleDownLimitBytes: limit) else { return nil }
         let scale = context?.explicitScale
-        guard scale != nil || image.scale != 1 else { return image }
-        return image.scaled(to: scale ?? ImageScaleFactor.forKey(originalKey))
+        guard scale != nil || image.scale != 1 else { return MemoryHit(cached: image, image: image) }
+        let scaled = image.scaled(to: scale ?? ImageScaleFactor.forKey(originalKey))
+        return MemoryHit(cached: image, image: scaled)
     }
 
     /// Ends a load with what the shared work brought.
@@ -172,10 +217,10 @@ extension WebImageResult {
         )
     }
 
-    static func fromMemory(_ image: Image, url: URL, key: String) -> WebImageResult {
+    static func fromMemory(_ image: Image, data: Data? = nil, url: URL, key: String) -> WebImageResult {
         WebImageResult(
             image: image,
-            data: nil,
+            data: data,
             cacheType: .memory,
             url: url,
             cacheKey: key,

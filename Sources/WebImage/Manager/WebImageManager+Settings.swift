@@ -1,39 +1,78 @@
 extension WebImageManager {
-    /// What a manager uses for loads whose context does not say otherwise.
+    /// What a manager uses for loads whose context does not say otherwise. Never changed: a change makes another one.
+    final class Parts: Sendable {
+        struct Values: Sendable {
+            var transformer: (any ImageTransformer)?
+            var cacheKeyFilter: CacheKeyFilter?
+            var cacheSerializer: CacheSerializer?
+            var optionsProcessor: WebImageOptionsProcessor?
+            var observer: (any WebImageLoadObserver)?
+
+            /// Whether there is nothing.
+            var isPlain: Bool {
+                transformer == nil && cacheKeyFilter == nil && cacheSerializer == nil && optionsProcessor == nil
+                    && observer == nil
+            }
+        }
+
+        let values: Values
+        init(_ values: Values) { self.values = values }
+    }
+
     struct Settings: Sendable {
-        var transformer: (any ImageTransformer)?
-        var cacheKeyFilter: CacheKeyFilter?
-        var cacheSerializer: CacheSerializer?
-        var observer: (any WebImageLoadObserver)?
+        /// Nil when the manager has no parts of its own, as most have none: a load then sees so by one look.
+        var parts: Parts?
+        weak var delegate: (any WebImageManagerDelegate)?
+        var failedURLLifetime: Double?
+    }
+
+    /// The manager's own parts at present; nil when it has none.
+    var parts: Parts? { settings.withLock { $0.parts } }
+
+    private func change(_ body: (inout Parts.Values) -> Void) {
+        let former = settings.withLock { settings -> Parts? in
+            var values = settings.parts?.values ?? Parts.Values()
+            body(&values)
+            return exchange(&settings.parts, for: values.isPlain ? nil : Parts(values))
+        }
+        // Parts are the user's, who may do anything when one goes.
+        withExtendedLifetime(former) {}
     }
 
     /// Applied to every image whose load's context does not say otherwise; nil by default.
     public var transformer: (any ImageTransformer)? {
-        get { settings.withLock { $0.transformer } }
-        set { withExtendedLifetime(settings.withLock { exchange(&$0.transformer, for: newValue) }) {} }
+        get { parts?.values.transformer }
+        set { change { $0.transformer = newValue } }
     }
 
     /// Makes the keys of loads whose context has no filter; nil (the default) means the URL's absolute string.
     public var cacheKeyFilter: CacheKeyFilter? {
-        get { settings.withLock { $0.cacheKeyFilter } }
-        set { withExtendedLifetime(settings.withLock { exchange(&$0.cacheKeyFilter, for: newValue) }) {} }
+        get { parts?.values.cacheKeyFilter }
+        set { change { $0.cacheKeyFilter = newValue } }
     }
 
     /// Makes the bytes that go to disk, for loads whose context has no serializer; nil by default.
     public var cacheSerializer: CacheSerializer? {
-        get { settings.withLock { $0.cacheSerializer } }
-        set { withExtendedLifetime(settings.withLock { exchange(&$0.cacheSerializer, for: newValue) }) {} }
+        get { parts?.values.cacheSerializer }
+        set { change { $0.cacheSerializer = newValue } }
+    }
+
+    /// Changes options and context of every load before anything else looks at them; nil by default.
+    public var optionsProcessor: WebImageOptionsProcessor? {
+        get { parts?.values.optionsProcessor }
+        set { change { $0.optionsProcessor = newValue } }
     }
 
     /// Hears of everything that happens in every load of this manager; nil by default. A context's observer is told, too.
     public var observer: (any WebImageLoadObserver)? {
-        get { settings.withLock { $0.observer } }
-        set { withExtendedLifetime(settings.withLock { exchange(&$0.observer, for: newValue) }) {} }
+        get { parts?.values.observer }
+        set { change { $0.observer = newValue } }
     }
-}
 
-/// Puts a value in place of another and returns that, for the caller to let go of it outside a lock.
-private func exchange<Value>(_ place: inout Value, for value: Value) -> Value {
-    defer { place = value }
-    return place
+    /// How many seconds a URL that failed for good is not tried again; nil (the default) means as long as the process lives,
+    /// and 0 or less that failures are not remembered. Applies to failures after the change.
+    public var failedURLLifetime: Double? {
+        get { settings.withLock { $0.failedURLLifetime } }
+        set { settings.withLock { $0.failedURLLifetime = newValue } }
+    }
 }

@@ -13,27 +13,34 @@ public final class WebImageManager: Sendable {
     public let imageLoader: any ImageLoading
     let pipeline: Pipeline
     let settings: Lock<Settings>
-    private let activity = Lock(Activity())
+    private let activity: Lock<Activity>
 
     private struct Activity {
-        var failedURLs = FailedURLs()
+        var failedURLs: FailedURLs
         var running: [ObjectIdentifier: WebImageLoadOperation] = [:]
     }
 
-    /// A manager of a cache and a loader, or of the shared ones.
+    /// A manager of a cache and a loader. By default they are ``defaultImageCache`` and ``defaultImageLoader``, and if there are
+    /// none, the shared ones.
     public convenience init(cache: (any ImageCaching)? = nil, loader: (any ImageLoading)? = nil) {
         self.init(
-            cache: cache ?? ImageCache.shared,
-            loader: loader ?? ImageLoadersManager.shared,
+            cache: cache ?? Self.defaultImageCache ?? ImageCache.shared,
+            loader: loader ?? Self.defaultImageLoader ?? ImageLoadersManager.shared,
             pipeline: .shared
         )
     }
 
-    init(cache: any ImageCaching, loader: any ImageLoading, pipeline: Pipeline) {
+    init(
+        cache: any ImageCaching,
+        loader: any ImageLoading,
+        pipeline: Pipeline,
+        clock: ClockSource = .system
+    ) {
         imageCache = cache
         imageLoader = loader
         self.pipeline = pipeline
         settings = Lock(Settings())
+        activity = Lock(Activity(failedURLs: FailedURLs(clock: clock)))
     }
 
     /// Whether a load is under way.
@@ -51,19 +58,29 @@ public final class WebImageManager: Sendable {
     /// Allows every URL that failed before to be tried again.
     public func removeAllFailedURLs() { activity.withLock { $0.failedURLs.removeAll() } }
 
-    func isBlocked(_ url: URL) -> Bool { activity.withLock { $0.failedURLs.contains(url) } }
+    /// Whether a URL failed before and is not tried again without ``WebImageOptions/retryFailed``; see ``failedURLLifetime``.
+    public func isFailed(_ url: URL) -> Bool { activity.withLock { $0.failedURLs.contains(url) } }
+
+    /// The same as ``isFailed(_:)``, by what it means for a load.
+    func isBlocked(_ url: URL) -> Bool { isFailed(url) }
 
     /// Remembers or forgets a URL by how its load ended.
     func noteEnd(of url: URL, options: WebImageOptions, loader: any ImageLoading, error: WebImageError?) {
         if let error {
             // What lies in the cache says nothing about what the URL would have brought.
-            guard !options.contains(.fromCacheOnly), error.code != .cancelled, error.code != .notCached,
-                loader.shouldBlockFailedURL(url, error: error)
-            else { return }
-            activity.withLock { $0.failedURLs.insert(url) }
+            guard !options.contains(.fromCacheOnly), error.isWorthRemembering, blocks(url, error, loader) else {
+                return
+            }
+            let lifetime = failedURLLifetime
+            activity.withLock { $0.failedURLs.insert(url, lifetime: lifetime) }
         } else if options.contains(.retryFailed) {
             removeFailedURL(url)
         }
+    }
+
+    private func blocks(_ url: URL, _ error: WebImageError, _ loader: any ImageLoading) -> Bool {
+        delegate?.imageManager(self, shouldBlockFailedURL: url, error: error)
+            ?? loader.shouldBlockFailedURL(url, error: error)
     }
 
     func track(_ operation: WebImageLoadOperation) {
@@ -74,5 +91,15 @@ public final class WebImageManager: Sendable {
             withExtendedLifetime(ended) {}
         }
         activity.withLock { $0.running[id] = operation }
+    }
+}
+
+extension WebImageError {
+    /// Whether the error says something about the URL, and not only about this one load.
+    fileprivate var isWorthRemembering: Bool {
+        switch code {
+        case .cancelled, .notCached, .downloadRefused, .cacheNotModified: false
+        default: true
+        }
     }
 }

@@ -4,8 +4,9 @@ public import FoundationEssentials
 public struct WebImageResult: Sendable {
     /// The picture.
     public let image: Image
-    /// The encoded bytes of just this image; nil for one from memory, and for one that was made from
-    /// them as a thumbnail or by a transformer. For one that a byte limit made smaller, those of the whole picture.
+    /// The encoded bytes of just this image; nil for one from memory (but see ``WebImageOptions/queryMemoryData``), and for one
+    /// that was made from them as a thumbnail or by a transformer. For one that a byte limit made smaller on its way from
+    /// disk or a loader, those of the whole picture.
     public let data: Data?
     /// Where it came from: ``ImageCacheType/none`` means from a loader, for example the network.
     public let cacheType: ImageCacheType
@@ -48,12 +49,26 @@ public struct WebImageResult: Sendable {
         self.isFinal = isFinal
         boxedRefreshError = refreshError
     }
+
+    /// The same as the last of its load, with what went wrong after it.
+    func asLast(refreshError: WebImageError? = nil) -> WebImageResult {
+        WebImageResult(
+            image: image,
+            data: data,
+            cacheType: cacheType,
+            url: url,
+            cacheKey: cacheKey,
+            response: response,
+            metrics: metrics,
+            refreshError: refreshError
+        )
+    }
 }
 
 /// What happens during a load.
 public enum WebImageEvent: Sendable {
     /// Bytes arrive.
     case progress(LoadProgress)
-    /// The picture is there; the last event.
+    /// The picture is there; the last event if it is ``WebImageResult/isFinal``.
     case result(WebImageResult)
 }

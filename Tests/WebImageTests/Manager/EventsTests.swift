@@ -50,4 +50,61 @@ import Testing
         _ = try? await task.value
         #expect(load.isCancelled)
     }
+
+    @Test func `Events tell both results of a load that has two, and the latest reading between them`() async throws {
+        let image = Image(bitmap: try .allocate(width: 1, height: 1, pixelFormat: .rgb8))
+        let url = URL(string: "http://host/a")!
+        let feed = EventFeed()
+        func progress(_ count: Int64) -> WebImageEvent {
+            .progress(LoadProgress(receivedByteCount: count, expectedByteCount: nil))
+        }
+        feed.add(.result(.fromMemory(image, url: url, key: "first")))
+        for count in 0..<10_000 { feed.add(progress(Int64(count))) }
+        feed.add(.result(.fromMemory(image, url: url, key: "second")))
+        feed.finish(WebImageError(.timedOut, "after it"))
+        feed.finish(nil)
+        feed.add(progress(1))
+        var events: [String] = []
+        while case .success(let event?) = await feed.next() {
+            switch event {
+            case .result(let result): events.append(result.cacheKey)
+            case .progress(let reading): events.append("\(reading.receivedByteCount)")
+            }
+        }
+        #expect(events == ["first", "9999", "second"], "and the error ended the loop")
+        guard case .success(nil) = await feed.next() else {
+            Issue.record("an error is told once")
+            return
+        }
+    }
+
+    @Test func `Who waits for an event gets it, and the end`() async throws {
+        let feed = EventFeed()
+        async let first = feed.next()
+        async let second = feed.next()
+        feed.add(.progress(LoadProgress(receivedByteCount: 1, expectedByteCount: nil)))
+        feed.finish(nil)
+        var progressCount = 0
+        for next in await [first, second] {
+            if case .success(.progress?) = next { progressCount += 1 }
+        }
+        #expect(progressCount == 1)
+    }
+
+    @Test func `Dropping the iterator ends the load`() async throws {
+        let harness = ManagerHarness()
+        func begin() async throws -> FakeLoader.Load {
+            var iterator = harness.manager.events(with: harness.url, context: harness.context()).makeAsyncIterator()
+            let loader = harness.loader
+            let answering = Task {
+                let load = await loader.waitForLoads(1)[0]
+                load.report(1, of: 2)
+                return load
+            }
+            _ = try await iterator.next()
+            return await answering.value
+        }
+        #expect(try await begin().isCancelled)
+        #expect(await harness.manager.pipeline.becomesIdle())
+    }
 }

@@ -110,7 +110,7 @@ import Testing
         let harness = ManagerHarness.answering()
         #expect(await harness.start(options: .fromCacheOnly).outcome.error()?.code == .notCached)
         #expect(harness.loader.loads.isEmpty)
-        #expect(!harness.manager.isBlocked(harness.url))
+        #expect(!harness.manager.isFailed(harness.url))
     }
 
     @Test func `Only the loader asked: the caches are not read, and are written`() async throws {

@@ -10,12 +10,17 @@ struct ManagerHarness {
     let manager: WebImageManager
     let url = URL(string: "http://host/picture.png")!
 
-    init(respond: (@Sendable (URL) -> Result<String, WebImageError>)? = nil, undecodedByteLimit: Int = 64 << 20) {
+    init(
+        respond: (@Sendable (URL) -> Result<String, WebImageError>)? = nil,
+        undecodedByteLimit: Int = 64 << 20,
+        clock: ClockSource = .system
+    ) {
         loader = FakeLoader(respond: respond)
         manager = WebImageManager(
             cache: cache,
             loader: loader,
-            pipeline: Pipeline(undecodedByteLimit: undecodedByteLimit)
+            pipeline: Pipeline(undecodedByteLimit: undecodedByteLimit),
+            clock: clock
         )
     }
 
@@ -79,6 +84,12 @@ final class Outcome: Sendable {
 
     /// How often the completion has been called.
     var count: Int { list.withLock { $0.count } }
+
+    /// All results, waiting for the first so many.
+    func values(_ count: Int) async -> [Result<WebImageResult, WebImageError>] {
+        await counter.wait(for: count)
+        return list.withLock { $0 }
+    }
 
     /// The first result, waiting for it.
     func value() async -> Result<WebImageResult, WebImageError> {

@@ -1,0 +1,170 @@
+import FoundationEssentials
+
+extension ImageCachesManager {
+    /// The image in memory, of the highest cache that has it. With the query policies `highestOnly` and `lowestOnly` that one
+    /// is asked alone.
+    public func memoryImage(forKey key: String) -> Image? {
+        guard !key.isEmpty else { return nil }
+        for cache in select({ $0.query }).caches.reversed() {
+            if let image = cache.memoryImage(forKey: key) { return image }
+        }
+        return nil
+    }
+
+    /// Reads the entry on disk.
+    ///
+    /// - Parameter completion: called exactly once: at once, on the caller's thread, without a key or caches, else on the thread
+    ///   of the cache that answers. A cancel calls it at once with nil, and gives up what the caches still have to do.
+    @discardableResult
+    public func queryDisk(
+        forKey key: String,
+        priority: LoadPriority,
+        completion: @escaping @Sendable (CachedImageData?) -> Void
+    ) -> any WebImageOperation {
+        let selection = key.isEmpty ? Selection(caches: [], isConcurrent: false) : select({ $0.query })
+        if selection.caches.count == 1, let only = selection.caches.first {
+            return only.queryDisk(forKey: key, priority: priority, completion: completion)
+        }
+        let round = Round(selection, priority: priority, completion: completion) { cache, priority, answer in
+            cache.queryDisk(forKey: key, priority: priority, completion: answer)
+        }
+        round.start()
+        return round
+    }
+
+    /// Reads the entry on disk on the caller's thread, of the highest cache that has it.
+    public func diskEntry(forKey key: String) -> CachedImageData? {
+        guard !key.isEmpty else { return nil }
+        for cache in select({ $0.query }).caches.reversed() {
+            if let entry = cache.diskEntry(forKey: key) { return entry }
+        }
+        return nil
+    }
+
+    /// Stores; see ``ImageCaching/store(_:completion:)``. Memory of all caches that take part is written before the call
+    /// returns; with the policy `serial` their disks follow one after the other.
+    ///
+    /// - Parameter completion: called exactly once, when the last cache has stored or given up.
+    public func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) {
+        guard !request.key.isEmpty else {
+            completion?()
+            return
+        }
+        change(select({ $0.store }), request.cacheType, completion) { cache, level, end in
+            var part = request
+            part.cacheType = level
+            cache.store(part, completion: end)
+        }
+    }
+
+    /// Puts other validators to the entry that a query finds: that of the highest cache which has one. Has no effect when the
+    /// query policy is `concurrent` and several caches have one, because it is then open which of them a query finds.
+    public func amend(validators: CacheValidators?, forKey key: String) {
+        guard !key.isEmpty else { return }
+        let selection = select({ $0.query })
+        let caches = Array(selection.caches.reversed())
+        if caches.count < 2 {
+            caches.first?.amend(validators: validators, forKey: key)
+            return
+        }
+        let holders = Lock(Set<Int>())
+        let everyone = Selection(caches: selection.caches, isConcurrent: true)
+        let round = Round<Never>(
+            everyone,
+            completion: { _ in
+                let holders = holders.withLock { $0.sorted() }
+                guard let first = holders.first, holders.count == 1 || !selection.isConcurrent else { return }
+                caches[first].amend(validators: validators, forKey: key)
+            },
+            asking: { cache, _, answer in
+                cache.containsImage(forKey: key, in: .disk) { found in
+                    if found != .none, let index = caches.firstIndex(where: { $0 === cache }) {
+                        holders.withLock { _ = $0.insert(index) }
+                    }
+                    answer(nil)
+                }
+                return nil
+            }
+        )
+        round.start()
+    }
+
+    /// Removes one entry.
+    ///
+    /// - Parameter completion: called exactly once, when the last cache that takes part has removed it.
+    public func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
+        guard !key.isEmpty else {
+            completion?()
+            return
+        }
+        change(select({ $0.remove }), cacheType, completion) { cache, level, end in
+            cache.removeImage(forKey: key, from: level, completion: end)
+        }
+    }
+
+    /// Which level has the key; the first of memory and disk that does, of the first cache that has it.
+    public func containsImage(
+        forKey key: String,
+        in cacheType: ImageCacheType,
+        completion: @escaping @Sendable (ImageCacheType) -> Void
+    ) {
+        let selection = key.isEmpty ? Selection(caches: [], isConcurrent: false) : select({ $0.contains })
+        let round = Round<ImageCacheType>(
+            selection,
+            completion: { completion($0 ?? .none) },
+            asking: { cache, _, answer in
+                cache.containsImage(forKey: key, in: cacheType) { answer($0 == .none ? nil : $0) }
+                return nil
+            }
+        )
+        round.start()
+    }
+
+    /// Removes everything.
+    ///
+    /// - Parameter completion: called exactly once, when the last cache that takes part has removed everything.
+    public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
+        change(select({ $0.clear }), cacheType, completion) { cache, level, end in cache.clear(level, completion: end) }
+    }
+
+    /// Changes caches: memory of all before this returns, as callers rely on; and disks, if not all at once, one after the other.
+    private func change(
+        _ selection: Selection,
+        _ levels: ImageCacheType,
+        _ completion: (@Sendable () -> Void)?,
+        _ body: @escaping @Sendable (any ImageCaching, ImageCacheType, (@Sendable () -> Void)?) -> Void
+    ) {
+        if selection.caches.count == 1, let only = selection.caches.first { return body(only, levels, completion) }
+        guard !selection.caches.isEmpty, levels != .none else {
+            completion?()
+            return
+        }
+        if selection.isConcurrent || !levels.includesDisk {
+            return Self.round(selection, isConcurrent: true, levels, body) { completion?() }
+        }
+        guard levels.includesMemory else {
+            return Self.round(selection, isConcurrent: false, .disk, body) { completion?() }
+        }
+        Self.round(selection, isConcurrent: true, .memory, body) {
+            Self.round(selection, isConcurrent: false, .disk, body) { completion?() }
+        }
+    }
+
+    private static func round(
+        _ selection: Selection,
+        isConcurrent: Bool,
+        _ level: ImageCacheType,
+        _ body: @escaping @Sendable (any ImageCaching, ImageCacheType, (@Sendable () -> Void)?) -> Void,
+        then end: @escaping @Sendable () -> Void
+    ) {
+        let round = Round<Never>(
+            Selection(caches: selection.caches, isConcurrent: isConcurrent),
+            completion: { _ in end() },
+            asking: { cache, _, answer in
+                body(cache, level) { answer(nil) }
+                return nil
+            }
+        )
+        round.start()
+    }
+}
