@@ -16,6 +16,16 @@ public struct CacheValidators: Sendable, Hashable {
         if self.etag == nil, self.lastModified == nil { return nil }
     }
 
+    /// Validators with the hash of what was received; nil when there is none of all that.
+    init?(etag: String?, lastModified: String?, receivedHash: UInt64?) {
+        if let validators = CacheValidators(etag: etag, lastModified: lastModified) {
+            self = validators
+        } else if receivedHash == nil {
+            return nil
+        }
+        self.receivedHash = receivedHash
+    }
+
     private static func isUsable(_ value: String) -> Bool {
         let bytes = value.utf8
         return !bytes.isEmpty && bytes.count <= 1024 && bytes.allSatisfy { $0 != 0 && $0 != 10 && $0 != 13 }

@@ -11,6 +11,8 @@ public final class WebImageLoadOperation: WebImageOperation {
     private struct State {
         var completion: Completion?
         var subscription: UInt64?
+        /// How often shared work was begun.
+        var turn = 0
         var isCancelled = false
         var endHandler: EndHandler?
     }
@@ -77,6 +79,10 @@ public final class WebImageLoadOperation: WebImageOperation {
         progress: (@Sendable (LoadProgress) -> Void)?,
         completion: @escaping @Sendable (WorkResult) -> Void
     ) {
+        let turn = state.withLock { state in
+            state.turn += 1
+            return state.turn
+        }
         let subscription = pipeline.subscribe(
             to: work,
             priority: priority,
@@ -85,7 +91,8 @@ public final class WebImageLoadOperation: WebImageOperation {
         )
         guard let subscription else { return }
         let isOver = state.withLock { state -> Bool in
-            state.subscription = subscription
+            // What ended at once may have begun something else, which is then what the load waits for.
+            if turn == state.turn { state.subscription = subscription }
             return state.completion == nil
         }
         if isOver { pipeline.unsubscribe(subscription) }
@@ -108,6 +115,20 @@ public final class WebImageLoadOperation: WebImageOperation {
         guard !isLast else { return end(result) }
         guard let completion = state.withLock({ $0.completion }) else { return }
         callbackQueue.async { completion(result) }
+    }
+
+    /// Ends the load without a further call of the completion: what was delivered before was the last.
+    func endQuietly() {
+        let (completion, endHandler) = state.withLock { state -> (Completion?, EndHandler?) in
+            defer {
+                state.completion = nil
+                state.endHandler = nil
+                state.subscription = nil
+            }
+            return (state.completion, state.endHandler)
+        }
+        guard completion != nil else { return }
+        endHandler?()
     }
 
     /// Ends the load, the first time it is called.
