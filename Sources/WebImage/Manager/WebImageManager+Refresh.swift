@@ -91,6 +91,9 @@ private struct ImageRefresh: Sendable {
             guard let content, delivered != 0, content.hash != delivered else { return endQuietly(recipe, nil) }
             // The original on disk is what the server has, but what was delivered was made of an older one.
             begin(self.recipe(for: .renewal, options), after: cached)
+        case .failure(let error):
+            // Not remembered as failed: that would keep the picture that is cached from being loaded, too.
+            operation.deliver(.failure(error.with(url: url)), isLast: true)
         default:
             manager.finish(operation, result, recipe, url, resultKey, options)
         }

@@ -80,6 +80,8 @@ import Testing
         #expect(harness.disk[harness.key]?.data == Data("old".utf8))
         #expect(harness.disk[harness.key]?.validators?.etag == "\"1\"")
         #expect(harness.cache.memoryImage(forKey: harness.key) != nil)
+        #expect(!harness.manager.isBlocked(harness.url), "what is cached can still be loaded")
+        #expect(await harness.start([]).deliveries.texts(atLeast: 1) == ["image"])
     }
 
     @Test func `Cancelled after the cached picture, it ends with the cancellation`() async {
