@@ -6,7 +6,8 @@ struct CommonOptions: Sendable {
     var cacheDirectory: String?
     var namespace: String
     var usesCache: Bool
-    var options: WebImageOptions = []
+    /// A transformer that is asked for is meant for every source.
+    var options: WebImageOptions = [.transformAnimatedImage, .transformVectorImage]
     var json: Bool
     var isQuiet: Bool
     var maxConcurrent: Int

@@ -22,6 +22,10 @@ public struct ImageMetadata: Sendable, Hashable {
     public var isThumbnail: Bool = false
     /// The ``ImageDecodeOptions/scaleDownLimitBytes`` that made the pixels fewer than the file's; 0 if none did.
     public var scaleDownLimitBytes: Int = 0
+    /// Whether the file describes shapes and no pixels. No built-in coder reads such files yet.
+    public var isVector: Bool = false
+    /// The XXH3 of the bytes as they were loaded that the picture was made of, also by way of transformers; 0 if unknown.
+    var sourceHash: UInt64 = 0
 
     /// Metadata with every property at its default.
     public init() {}

@@ -211,7 +211,7 @@ extension WebImageResult {
             data: image.data,
             cacheType: image.source,
             url: url,
-            cacheKey: key,
+            cacheKey: image.cacheKey ?? key,
             response: image.loaded?.response,
             metrics: image.loaded?.metrics
         )

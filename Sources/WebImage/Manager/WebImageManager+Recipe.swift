@@ -1,5 +1,15 @@
 import FoundationEssentials
 
+/// What a load is after.
+enum LoadPurpose {
+    /// The picture, from wherever it is first found.
+    case picture
+    /// What the loader has that is newer than the original on disk.
+    case news
+    /// The picture made anew of the original on disk, because what was made of it before is out of date.
+    case renewal
+}
+
 extension WebImageManager {
     /// Resolves everything that decides how the image is got.
     func recipe(
@@ -7,7 +17,8 @@ extension WebImageManager {
         originalKey: String?,
         resultKey: String?,
         options: WebImageOptions,
-        context: WebImageContext?
+        context: WebImageContext?,
+        purpose: LoadPurpose = .picture
     ) -> LoadRecipe {
         let cache = context?.imageCache ?? imageCache
         let originalCache = context?.originalImageCache ?? cache
@@ -18,6 +29,7 @@ extension WebImageManager {
         // One key, one lookup: what is said of the result holds for an original that is the result.
         if isOriginal { originalQuery = ImageCacheType(memory: false, disk: query.includesDisk) }
         let originalStore = context?.originalStoreCacheType ?? .disk
+        let serializer = context?.cacheSerializer ?? cacheSerializer
         let load = LoadWork(
             url: url,
             loader: context?.imageLoader ?? imageLoader,
@@ -31,24 +43,31 @@ extension WebImageManager {
             cacheKey: originalKey,
             queriesDisk: originalQuery.includesDisk,
             storesDisk: originalStore.includesDisk,
+            refreshes: purpose == .news,
+            serializer: serializer,
             load: options.contains(.fromCacheOnly) ? nil : load
         )
+        let decodeOptions = decodeOptions(for: originalKey ?? url.absoluteString, options: options, context: context)
+        let asksForResult = purpose == .picture
         return LoadRecipe(
+            url: url,
             decode: DecodeWork(
                 data: data,
                 coder: context?.imageCoder ?? ImageCodersManager.shared,
-                options: decodeOptions(for: originalKey ?? url.absoluteString, options: options, context: context)
+                options: decodeOptions
             ),
             chain: transformer(for: context).map { PipelineTransformer([$0]).flattened } ?? [],
+            gate: TransformGate(options, decodesFirstFrameOnly: decodeOptions.decodeFirstFrameOnly),
             cacheKey: resultKey,
             cache: cache,
-            queriesMemory: query.includesMemory,
-            queriesDisk: query.includesDisk,
-            queriesOriginalMemory: originalQuery.includesMemory,
+            queriesMemory: asksForResult && query.includesMemory,
+            queriesDisk: asksForResult && query.includesDisk,
+            queriesOriginalMemory: asksForResult && originalQuery.includesMemory,
             store: context?.storeCacheType ?? .all,
             storesOriginalInMemory: originalStore.includesMemory,
             encodeOptions: context?.encodeOptions ?? ImageEncodeOptions(),
-            serializer: context?.cacheSerializer ?? cacheSerializer
+            serializer: serializer,
+            replaces: !asksForResult
         )
     }
 

@@ -4,10 +4,11 @@ extension LoadRecipe {
 
     /// Reads, decodes and transforms what lies on disk on the caller's thread; nil if there is nothing usable.
     func imageFromDiskSync() -> PipelineImage? {
+        if let hit = untransformedMemoryHit() { return hit }
         if queriesDerivedDisk, let cacheKey, let entry = cache.diskEntry(forKey: cacheKey),
             let image = decodeDerived(entry)
         {
-            return image
+            return storedInMemory(image)
         }
         let data = decode.data
         guard data.queriesDisk, let originalKey, let entry = data.cache.diskEntry(forKey: originalKey),

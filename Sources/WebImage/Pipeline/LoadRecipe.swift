@@ -1,7 +1,12 @@
+import FoundationEssentials
+
 /// Everything that decides how one image is got, resolved from a URL, options, context and the manager's parts.
 final class LoadRecipe: Sendable {
+    let url: URL
     let decode: DecodeWork
     let chain: [any ImageTransformer]
+    /// What the chain is applied to; open without a chain.
+    let gate: TransformGate
     /// The key of the result; nil when the caches take no part.
     let cacheKey: String?
     let cache: any ImageCaching
@@ -11,12 +16,16 @@ final class LoadRecipe: Sendable {
     let store: ImageCacheType
     let storesOriginalInMemory: Bool
     let encodeOptions: ImageEncodeOptions
-    /// Will make the bytes that are written to disk; what was loaded is written as it came until then.
+    /// Makes the bytes that are written to disk; nil when nothing is.
     let serializer: CacheSerializer?
+    /// Whether what lies under the key is out of date.
+    let replaces: Bool
 
     init(
+        url: URL,
         decode: DecodeWork,
         chain: [any ImageTransformer],
+        gate: TransformGate = .open,
         cacheKey: String?,
         cache: any ImageCaching,
         queriesMemory: Bool,
@@ -25,10 +34,13 @@ final class LoadRecipe: Sendable {
         store: ImageCacheType,
         storesOriginalInMemory: Bool,
         encodeOptions: ImageEncodeOptions,
-        serializer: CacheSerializer? = nil
+        serializer: CacheSerializer? = nil,
+        replaces: Bool = false
     ) {
+        self.url = url
         self.decode = decode
         self.chain = chain
+        self.gate = chain.isEmpty ? .open : gate
         self.cacheKey = cacheKey
         self.cache = cache
         self.queriesMemory = queriesMemory
@@ -37,7 +49,8 @@ final class LoadRecipe: Sendable {
         self.store = store
         self.storesOriginalInMemory = storesOriginalInMemory
         self.encodeOptions = encodeOptions
-        self.serializer = serializer
+        self.serializer = store.includesDisk ? serializer : nil
+        self.replaces = replaces
     }
 
     var originalKey: String? { decode.data.cacheKey }
@@ -48,98 +61,75 @@ final class LoadRecipe: Sendable {
     /// Whether to look on disk for the result as it was stored. The original is looked for by ``DataWork``.
     var queriesDerivedDisk: Bool { queriesDisk && !(isOriginalEntry && decode.data.queriesDisk) }
 
+    /// The key of what the chain is applied to.
+    var untransformedKey: String? {
+        guard let originalKey else { return nil }
+        guard decode.options.isThumbnail, let size = decode.options.thumbnailPixelSize else { return originalKey }
+        let preserves = decode.options.preserveAspectRatio
+        return CacheKeys.thumbnail(originalKey, size: size, preserveAspectRatio: preserves)
+    }
+
     /// The memory that may hold results of shorter chains.
     var prefixMemory: (cache: any ImageCaching, baseKey: String)? {
         // The keys of shorter chains tell nothing of a scale of the context's.
-        guard queriesMemory, let originalKey, decode.options.scaleFactor == ImageScaleFactor.forKey(originalKey) else {
-            return nil
-        }
-        guard decode.options.isThumbnail, let size = decode.options.thumbnailPixelSize else {
-            return (cache, originalKey)
-        }
-        let preserves = decode.options.preserveAspectRatio
-        return (cache, CacheKeys.thumbnail(originalKey, size: size, preserveAspectRatio: preserves))
+        guard queriesMemory, let originalKey, decode.options.scaleFactor == ImageScaleFactor.forKey(originalKey),
+            let untransformedKey
+        else { return nil }
+        return (cache, untransformedKey)
     }
 
     /// The result, if it lies in memory.
     func memoryHit() -> PipelineImage? {
-        guard queriesMemory, let cacheKey, let image = cache.memoryImage(forKey: cacheKey),
-            image.serves(scaleDownLimitBytes: decode.options.scaleDownLimitBytes)
+        guard queriesMemory, let cacheKey else { return nil }
+        guard let image = memoryImage(forKey: cacheKey, of: cache) else { return untransformedMemoryHit() }
+        return PipelineImage(image: image, source: .memory, stores: StoreGroup())
+    }
+
+    /// The result, if it lies in memory under another key because it must not be transformed.
+    func untransformedMemoryHit() -> PipelineImage? {
+        guard queriesMemory, gate != .open, let key = untransformedKey,
+            let image = memoryImage(forKey: key, of: cache), !gate.admits(image)
         else { return nil }
-        let scaled = image.scaled(to: decode.options.scaleFactor)
-        return PipelineImage(image: scaled, source: .memory, stores: StoreGroup())
+        return PipelineImage(image: image, source: .memory, cacheKey: key, stores: StoreGroup())
     }
 
     /// The original at full size, if it lies in memory, may be used and is of use.
     func originalMemoryHit() -> PipelineImage? {
         guard queriesOriginalMemory, !chain.isEmpty, !decode.options.isThumbnail, let originalKey,
-            let image = decode.data.cache.memoryImage(forKey: originalKey),
+            let image = memoryImage(forKey: originalKey, of: decode.data.cache)
+        else { return nil }
+        return PipelineImage(image: image, source: .memory, stores: StoreGroup())
+    }
+
+    private func memoryImage(forKey key: String, of cache: any ImageCaching) -> Image? {
+        guard let image = cache.memoryImage(forKey: key),
             image.serves(scaleDownLimitBytes: decode.options.scaleDownLimitBytes)
         else { return nil }
-        let scaled = image.scaled(to: decode.options.scaleFactor)
-        return PipelineImage(image: scaled, source: .memory, stores: StoreGroup())
+        return image.scaled(to: decode.options.scaleFactor)
     }
 
     /// The image of an entry that was stored under the result's own key; nil if it is no picture.
     func decodeDerived(_ entry: CachedImageData) -> PipelineImage? {
         var options = decode.options
         if !isOriginal { options.thumbnailPixelSize = nil }
-        guard var image = try? decode.coder.decode(entry.data, options: options) else { return nil }
+        guard let image = try? decode.coder.decode(entry.data, options: options) else { return nil }
         var metadata = image.metadata
         metadata.isThumbnail = decode.options.isThumbnail
         metadata.isTransformed = !chain.isEmpty
-        image = image.with(metadata: metadata, extendedData: entry.extendedData)
-        if let cacheKey, store.includesMemory {
-            cache.store(image, data: nil, forKey: cacheKey, to: .memory, encodeOptions: encodeOptions, completion: nil)
-        }
-        return PipelineImage(image: image, data: entry.data, source: .disk, stores: StoreGroup())
+        metadata.sourceHash = isOriginal ? entry.source.hash : entry.validators?.receivedHash ?? 0
+        return PipelineImage(
+            image: image.with(metadata: metadata, extendedData: entry.extendedData),
+            data: entry.data,
+            source: .disk,
+            stores: StoreGroup()
+        )
     }
 
-    /// Applies the whole chain.
+    /// Applies the whole chain, or nothing of it.
     func transformed(_ input: PipelineImage) throws(WebImageError) -> PipelineImage {
+        guard gate.admits(input.image) else { return input }
         var image = input
         for transformer in chain { image = try image.transformed(by: transformer) }
         return image
-    }
-
-    /// Starts the writes that the result calls for.
-    func stored(_ image: PipelineImage) -> PipelineImage {
-        var image = image
-        let group = StoreGroup()
-        group.enter()
-        image.stores.whenDone { group.leave() }
-        if storesOriginalInMemory, !isOriginalEntry, let original = image.original, let originalKey {
-            decode.data.cache.store(
-                original,
-                data: nil,
-                forKey: originalKey,
-                to: .memory,
-                encodeOptions: encodeOptions,
-                completion: nil
-            )
-        }
-        // On disk nothing tells a result that a byte limit made smaller from one of the whole picture.
-        let isLimited = image.image.metadata.scaleDownLimitBytes > 0 && !isOriginal
-        let target = ImageCacheType(
-            memory: store.includesMemory,
-            disk: store.includesDisk && !isOnDisk(image) && !isLimited
-        )
-        if let cacheKey, target != .none {
-            group.enter()
-            var request = ImageStoreRequest(key: cacheKey, image: image.image, data: image.data)
-            request.cacheType = target
-            request.encodeOptions = encodeOptions
-            request.coder = decode.coder
-            cache.store(request) { group.leave() }
-        }
-        image.stores = group
-        image.original = nil
-        return image
-    }
-
-    /// Whether the bytes of the result lie on disk already, or are being written there as the original.
-    private func isOnDisk(_ image: PipelineImage) -> Bool {
-        guard isOriginalEntry else { return false }
-        return image.source == .disk || decode.data.storesDisk
     }
 }

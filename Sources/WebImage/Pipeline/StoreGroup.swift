@@ -34,21 +34,26 @@ final class StoreGroup: Sendable {
 
 /// Stores the original bytes the first time it is asked to, however many decodes they go through.
 final class StoreOnce: Sendable {
-    private let body: Lock<(@Sendable (StoreGroup) -> Void)?>
+    typealias Body = @Sendable (Image?, StoreGroup) -> Void
+
+    private let body: Lock<Body?>
     private let group = StoreGroup()
 
-    /// - Parameter body: starts the write and ends it with `leave()` of the group, which has been entered for it.
-    init(_ body: @escaping @Sendable (StoreGroup) -> Void) { self.body = Lock(body) }
+    /// - Parameter body: starts the write of what the bytes were decoded to, and ends it with `leave()` of the group, which has
+    ///   been entered for it.
+    init(_ body: @escaping Body) { self.body = Lock(body) }
 
     /// Starts the write if it has not been started.
-    func start() {
-        let first = body.withLock { body -> (@Sendable (StoreGroup) -> Void)? in
+    ///
+    /// - Parameter image: the whole picture that the bytes are; nil when less than that was decoded.
+    func start(_ image: Image?) {
+        let first = body.withLock { body -> Body? in
             defer { body = nil }
             return body
         }
         guard let first else { return }
         group.enter()
-        first(group)
+        first(image, group)
     }
 
     /// Calls `body` when the write, if it was started, has ended.

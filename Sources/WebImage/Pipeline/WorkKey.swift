@@ -11,7 +11,7 @@ indirect enum WorkKey: Hashable, Sendable {
     /// Making an image of the original bytes.
     case decode(DecodeKey)
     /// Applying the first transformers of a chain, by their keys.
-    case transform(DecodeKey, chain: [String])
+    case transform(DecodeKey, chain: [String], gate: TransformGate)
     /// Getting the image that callers asked for, stored where they want it.
     case result(ResultKey)
 
@@ -44,6 +44,9 @@ indirect enum WorkKey: Hashable, Sendable {
         var cache: ObjectIdentifier
         var queriesDisk: Bool
         var storesDisk: Bool
+        /// Whether the loader is asked for what is newer than the entry on disk.
+        var refreshes: Bool
+        var serializer: ObjectIdentifier?
         /// Nil when only the caches may be asked.
         var load: LoadKey?
     }
@@ -57,6 +60,7 @@ indirect enum WorkKey: Hashable, Sendable {
     struct ResultKey: Hashable, Sendable {
         var decode: DecodeKey
         var chain: [String]
+        var gate: TransformGate
         var cacheKey: String?
         var cache: ObjectIdentifier
         var queriesMemory: Bool
@@ -65,5 +69,8 @@ indirect enum WorkKey: Hashable, Sendable {
         var store: ImageCacheType
         var storesOriginalInMemory: Bool
         var encodeOptions: ImageEncodeOptions
+        var serializer: ObjectIdentifier?
+        /// Whether what is stored takes the place of what was there, whatever the caches do by themselves.
+        var replaces: Bool
     }
 }

@@ -31,6 +31,8 @@ struct PipelineImage: Sendable {
     var original: Image?
     var source: ImageCacheType
     var loaded: LoadedImageData?
+    /// The key that the image lies under, where that is another than the load's: that of an image that was not transformed.
+    var cacheKey: String?
     /// Ends when everything has been written to the caches.
     var stores: StoreGroup
 }

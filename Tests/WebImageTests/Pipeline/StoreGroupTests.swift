@@ -19,12 +19,12 @@ import Testing
 
     @Test func `Bytes are stored once however many decodes they go through`() {
         let held = Lock<[StoreGroup]>([])
-        let store = StoreOnce { group in held.withLock { $0.append(group) } }
+        let store = StoreOnce { _, group in held.withLock { $0.append(group) } }
         let told = Lock(0)
         store.whenDone { told.withLock { $0 += 1 } }
         #expect(told.withLock { $0 } == 1, "the write was never started")
-        store.start()
-        store.start()
+        store.start(nil)
+        store.start(nil)
         #expect(held.withLock { $0.count } == 1)
         store.whenDone { told.withLock { $0 += 1 } }
         #expect(told.withLock { $0 } == 1)

@@ -145,7 +145,7 @@ final class PrefetchDataLoad: PrefetchLoad {
             }
             guard let store = original.store else { return end(isSkipped: true) }
             manager.noteEnd(of: url, options: options, loader: recipe.loader ?? manager.imageLoader, error: nil)
-            store.start()
+            store.start(nil)
             store.whenDone { [self] in end(isSkipped: false) }
         }
         let isOver = state.withLock { state -> Bool in

@@ -7,6 +7,11 @@ final class DataWork: Work {
     let cacheKey: String?
     let queriesDisk: Bool
     let storesDisk: Bool
+    /// Whether the loader is asked in any case, with the validators of the entry on disk; what is there already ends the work
+    /// with ``WebImageError/Code/cacheNotModified``.
+    let refreshes: Bool
+    /// Makes the bytes that are written to disk; what was loaded is written as it came without one.
+    let serializer: CacheSerializer?
     /// Nil when only the caches may be asked.
     let load: LoadWork?
     let dataKey: WorkKey.DataKey
@@ -16,18 +21,24 @@ final class DataWork: Work {
         cacheKey: String?,
         queriesDisk: Bool,
         storesDisk: Bool,
+        refreshes: Bool = false,
+        serializer: CacheSerializer? = nil,
         load: LoadWork?
     ) {
         self.cache = cache
         self.cacheKey = cacheKey
         self.queriesDisk = queriesDisk
         self.storesDisk = storesDisk
+        self.refreshes = refreshes
+        self.serializer = storesDisk ? serializer : nil
         self.load = load
         dataKey = WorkKey.DataKey(
             cacheKey: cacheKey,
             cache: ObjectIdentifier(cache),
             queriesDisk: queriesDisk,
             storesDisk: storesDisk,
+            refreshes: refreshes,
+            serializer: self.serializer.map { ObjectIdentifier($0) },
             load: load?.loadKey
         )
     }
@@ -36,45 +47,105 @@ final class DataWork: Work {
 
     /// The same without a look at the disk, for when what is there cannot be decoded.
     var fromLoader: DataWork {
-        DataWork(cache: cache, cacheKey: cacheKey, queriesDisk: false, storesDisk: storesDisk, load: load)
+        DataWork(
+            cache: cache,
+            cacheKey: cacheKey,
+            queriesDisk: false,
+            storesDisk: storesDisk,
+            serializer: serializer,
+            load: load
+        )
     }
 
     func start(_ job: WorkJob) {
-        guard queriesDisk, let cacheKey else { return startLoad(job) }
+        guard queriesDisk, let cacheKey else { return startLoad(job, insteadOf: nil) }
         job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { [self] result in
-            if case .success(.diskEntry(let entry?)) = result {
-                job.finish(.success(.data(OriginalData(entry: entry, source: .disk))))
+            guard case .success(.diskEntry(let entry?)) = result else { return startLoad(job, insteadOf: nil) }
+            guard refreshes else {
+                return job.finish(.success(.data(OriginalData(entry: entry, source: .disk))))
+            }
+            startLoad(job, insteadOf: entry.source)
+        }
+    }
+
+    /// Asks the loader, for bytes other than those that are known if there are any.
+    private func startLoad(_ job: WorkJob, insteadOf known: SourceContent?) {
+        guard let load else { return job.finish(.failure(.notCached())) }
+        job.require(load.conditional(on: known?.validators)) { [self] result in
+            job.finish(outcome(of: result, known))
+        }
+    }
+
+    private func outcome(of result: WorkResult, _ known: SourceContent?) -> WorkResult {
+        switch result {
+        case .success(.loaded(let loaded, let reservation)):
+            if let known, isUnchanged(loaded, known) { return .failure(.unchanged(known, load?.url)) }
+            let original = OriginalData(
+                entry: CachedImageData(data: loaded.data),
+                source: .none,
+                loaded: loaded,
+                store: makeStore(of: loaded),
+                reservation: reservation
+            )
+            return .success(.data(original))
+        case .failure(let error) where error.code == .cacheNotModified:
+            return .failure(known.map { .unchanged($0, load?.url) } ?? error)
+        default:
+            return result
+        }
+    }
+
+    /// Whether a load brought what is known. Then the entry gets the new validators, if they are others: with them the next
+    /// refresh may come without a body.
+    private func isUnchanged(_ loaded: LoadedImageData, _ known: SourceContent) -> Bool {
+        if loaded.response?.statusCode == 304 { return true }
+        guard loaded.data.contentHash == known.hash else { return false }
+        let validators = CacheValidators(loaded.response, receivedHash: known.validators?.receivedHash)
+        if let cacheKey, validators != known.validators { cache.amend(validators: validators, forKey: cacheKey) }
+        return true
+    }
+
+    private func makeStore(of loaded: LoadedImageData) -> StoreOnce? {
+        guard let cacheKey, storesDisk || refreshes else { return nil }
+        let url = load?.url
+        return StoreOnce { [cache, serializer, storesDisk, refreshes] image, group in
+            guard storesDisk else {
+                // What lies there of the old picture is out of date all the same.
+                return cache.removeImage(forKey: cacheKey, from: .all) { group.leave() }
+            }
+            let made = serializer?.bytes(for: image, data: loaded.data, url: url)
+            let isOther = made != nil && made != loaded.data
+            var request = ImageStoreRequest(key: cacheKey, data: made ?? loaded.data)
+            request.cacheType = .disk
+            request.validators = CacheValidators(
+                loaded.response,
+                receivedHash: isOther ? loaded.data.contentHash : nil
+            )
+            if refreshes {
+                cache.replace(with: request) { group.leave() }
             } else {
-                startLoad(job)
+                cache.store(request) { group.leave() }
             }
         }
     }
+}
 
-    private func startLoad(_ job: WorkJob) {
-        guard let load else { return job.finish(.failure(.notCached())) }
-        job.require(load) { [self] result in
-            job.finish(
-                result.map { output in
-                    guard case .loaded(let loaded, let reservation) = output else { return output }
-                    return .data(
-                        OriginalData(
-                            entry: CachedImageData(data: loaded.data),
-                            source: .none,
-                            loaded: loaded,
-                            store: makeStore(of: loaded.data),
-                            reservation: reservation
-                        )
-                    )
-                }
-            )
-        }
+extension WebImageError {
+    /// The error of a refresh that found what is known already.
+    fileprivate static func unchanged(_ known: SourceContent, _ url: URL?) -> WebImageError {
+        WebImageError(
+            .cacheNotModified,
+            "there is nothing newer",
+            url: url,
+            underlyingError: UnchangedContent(hash: known.hash)
+        )
     }
+}
 
-    private func makeStore(of data: Data) -> StoreOnce? {
-        guard storesDisk, let cacheKey else { return nil }
-        return StoreOnce { [cache] group in
-            let options = ImageEncodeOptions()
-            cache.store(nil, data: data, forKey: cacheKey, to: .disk, encodeOptions: options) { group.leave() }
-        }
+extension CacheSerializer {
+    /// The bytes to store; nil also for none at all, which no reader could use.
+    func bytes(for image: Image?, data: Data?, url: URL?) -> Data? {
+        let result = self.data(for: image, data: data, url: url)
+        return result?.isEmpty == true ? nil : result
     }
 }

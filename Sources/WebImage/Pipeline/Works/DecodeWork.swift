@@ -31,7 +31,9 @@ final class DecodeWork: Work {
         let item = job.pipeline.decodeQueue.submit(priority: job.priority) { [self] in
             guard !job.isCancelled else { return }
             do throws(WebImageError) {
-                job.finish(.success(.image(try decoded(original))))
+                let image = try decoded(original)
+                // What nobody waits for any more is not stored either.
+                if !job.isCancelled { job.finish(.success(.image(stored(image, original)))) }
             } catch {
                 // Bytes on disk that are no picture must not stand in the way of a good download.
                 if original.source == .disk, data.load != nil {
@@ -45,22 +47,33 @@ final class DecodeWork: Work {
     }
 
     func decoded(_ original: OriginalData) throws(WebImageError) -> PipelineImage {
-        var image = try coder.decode(original.entry.data, options: options)
-        if let extended = original.entry.extendedData { image = image.with(extendedData: extended) }
-        let stores = StoreGroup()
-        if let store = original.store {
-            store.start()
-            stores.enter()
-            store.whenDone { stores.leave() }
-        }
+        let image = try coder.decode(original.entry.data, options: options)
+            .with(sourceHash: original.entry.source.hash, extendedData: original.entry.extendedData)
+        let isThumbnail = image.metadata.isThumbnail
         return PipelineImage(
             image: image,
-            data: image.metadata.isThumbnail ? nil : original.entry.data,
-            original: image.metadata.isThumbnail ? nil : image,
+            data: isThumbnail ? nil : original.entry.data,
+            original: isThumbnail ? nil : image,
             source: original.source,
             loaded: original.loaded,
-            stores: stores
+            stores: StoreGroup()
         )
+    }
+
+    /// Starts the write of the original bytes, if they are to be written and nobody has.
+    private func stored(_ image: PipelineImage, _ original: OriginalData) -> PipelineImage {
+        guard let store = original.store else { return image }
+        store.start(wholePicture(image.image))
+        image.stores.enter()
+        store.whenDone { image.stores.leave() }
+        return image
+    }
+
+    /// The image if it is all that the bytes are: no thumbnail, not made smaller, and not a part of an animation.
+    func wholePicture(_ image: Image) -> Image? {
+        let metadata = image.metadata
+        let isPart = metadata.isThumbnail || metadata.isTransformed || metadata.scaleDownLimitBytes > 0
+        return isPart || options.decodeFirstFrameOnly ? nil : image
     }
 }
 

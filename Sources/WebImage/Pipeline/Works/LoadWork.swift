@@ -36,7 +36,31 @@ final class LoadWork: Work {
 
     var key: WorkKey { .load(loadKey) }
 
+    /// The same, with the conditions that the bytes differ from those with these validators; conditions of the context's
+    /// header fields win.
+    func conditional(on validators: CacheValidators?) -> LoadWork {
+        let own = ["If-None-Match", "If-Modified-Since"]
+        guard let validators, validators.etag != nil || validators.lastModified != nil,
+            own.allSatisfy({ headers[$0] == nil })
+        else { return self }
+        var fields = headers
+        fields["If-None-Match"] = validators.etag
+        fields["If-Modified-Since"] = validators.lastModified
+        return LoadWork(
+            url: url,
+            loader: loader,
+            options: options,
+            headers: fields,
+            loadValues: loadValues,
+            context: context
+        )
+    }
+
     func start(_ job: WorkJob) {
+        guard loader.canLoad(url, options: options) else {
+            let error = WebImageError(.invalidURL, "the loader does not serve URLs of this kind", url: url)
+            return job.finish(.failure(error))
+        }
         let gate = job.pipeline.gate
         let ticket = gate.pass(priority: job.priority) { [self] admission in
             guard !job.isCancelled else { return }

@@ -7,6 +7,7 @@ struct ResultWork: Work {
             WorkKey.ResultKey(
                 decode: recipe.decode.decodeKey,
                 chain: recipe.chain.map(\.transformerKey),
+                gate: recipe.gate,
                 cacheKey: recipe.cacheKey,
                 cache: ObjectIdentifier(recipe.cache),
                 queriesMemory: recipe.queriesMemory,
@@ -14,7 +15,9 @@ struct ResultWork: Work {
                 queriesOriginalMemory: recipe.queriesOriginalMemory,
                 store: recipe.store,
                 storesOriginalInMemory: recipe.storesOriginalInMemory,
-                encodeOptions: recipe.encodeOptions
+                encodeOptions: recipe.encodeOptions,
+                serializer: recipe.serializer.map { ObjectIdentifier($0) },
+                replaces: recipe.replaces
             )
         )
     }
@@ -33,7 +36,7 @@ struct ResultWork: Work {
         let item = job.pipeline.decodeQueue.submit(priority: job.priority) {
             guard !job.isCancelled else { return }
             if let image = recipe.decodeDerived(entry) {
-                job.finish(.success(.image(image)))
+                if !job.isCancelled { job.finish(.success(.image(recipe.storedInMemory(image)))) }
             } else {
                 make(job)
             }
@@ -50,7 +53,7 @@ struct ResultWork: Work {
         let input: any Work =
             recipe.chain.isEmpty
             ? recipe.decode
-            : TransformWork(decode: recipe.decode, chain: recipe.chain, memory: recipe.prefixMemory)
+            : TransformWork(decode: recipe.decode, chain: recipe.chain, gate: recipe.gate, memory: recipe.prefixMemory)
         job.require(input) { result in
             job.finish(
                 result.map { output in

@@ -3,10 +3,12 @@ struct TransformWork: Work {
     let decode: DecodeWork
     /// At least one.
     let chain: [any ImageTransformer]
+    /// What the chain is applied to; the rest passes through as it is.
+    let gate: TransformGate
     /// Where results of shorter chains may lie in memory, and the key they are based on; nil to not look.
     let memory: (cache: any ImageCaching, baseKey: String)?
 
-    var key: WorkKey { .transform(decode.decodeKey, chain: chain.map(\.transformerKey)) }
+    var key: WorkKey { .transform(decode.decodeKey, chain: chain.map(\.transformerKey), gate: gate) }
 
     func start(_ job: WorkJob) {
         guard let transformer = chain.last else { return requireInput(job, decode) { $0 } }
@@ -18,8 +20,10 @@ struct TransformWork: Work {
             }
         }
         let input: any Work =
-            shorter.isEmpty ? decode : TransformWork(decode: decode, chain: shorter, memory: memory)
-        requireInput(job, input) { (image) throws(WebImageError) in try image.transformed(by: transformer) }
+            shorter.isEmpty ? decode : TransformWork(decode: decode, chain: shorter, gate: gate, memory: memory)
+        requireInput(job, input) { (image) throws(WebImageError) in
+            try gate.admits(image.image) ? image.transformed(by: transformer) : image
+        }
     }
 
     private func requireInput(
@@ -58,9 +62,11 @@ extension PipelineImage {
         var metadata = transformer.preservesImageMetadata ? image.metadata : ImageMetadata()
         metadata.isTransformed = true
         metadata.scaleDownLimitBytes = image.metadata.scaleDownLimitBytes
+        metadata.sourceHash = image.metadata.sourceHash
         // What was made is one picture, whatever the file held.
         metadata.frameCount = 1
         metadata.loopCount = 0
+        metadata.isVector = false
         var copy = self
         copy.image = result.with(metadata: metadata, extendedData: image.extendedData)
         copy.data = nil

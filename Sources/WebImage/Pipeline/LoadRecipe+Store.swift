@@ -1,0 +1,104 @@
+import FoundationEssentials
+
+extension LoadRecipe {
+    /// Puts an image that was read under the result's own key into memory.
+    func storedInMemory(_ image: PipelineImage) -> PipelineImage {
+        if let cacheKey, store.includesMemory { storeInMemory(image.image, forKey: cacheKey, of: cache) }
+        return image
+    }
+
+    /// Starts the writes that the result calls for.
+    func stored(_ image: PipelineImage) -> PipelineImage {
+        guard isTransformedAsAsked(image) else { return storedUntransformed(image) }
+        let group = StoreGroup()
+        group.enter()
+        image.stores.whenDone { group.leave() }
+        storeOriginalInMemory(image)
+        if let cacheKey {
+            group.enter()
+            store(image, forKey: cacheKey) { group.leave() }
+        }
+        return image.stored(group)
+    }
+
+    private func storeOriginalInMemory(_ image: PipelineImage) {
+        guard storesOriginalInMemory, !isOriginalEntry, let original = image.original, let originalKey else { return }
+        storeInMemory(original, forKey: originalKey, of: decode.data.cache)
+    }
+
+    private func storeInMemory(_ image: Image, forKey key: String, of cache: any ImageCaching) {
+        var request = ImageStoreRequest(key: key, image: image)
+        request.cacheType = .memory
+        cache.store(request, completion: nil)
+    }
+
+    private func store(_ image: PipelineImage, forKey key: String, completion: @escaping @Sendable () -> Void) {
+        // On disk nothing tells a result that a byte limit made smaller from one of the whole picture.
+        let isLimited = image.image.metadata.scaleDownLimitBytes > 0 && !isOriginal
+        let isOnDisk = isOnDisk(image)
+        let target = ImageCacheType(
+            memory: store.includesMemory,
+            disk: store.includesDisk && !isOnDisk && !isLimited
+        )
+        var request = ImageStoreRequest(key: key, image: image.image, data: image.data)
+        request.cacheType = target
+        request.encodeOptions = encodeOptions
+        request.coder = decode.coder
+        if target.includesDisk { addBytes(of: image, to: &request) }
+        if replaces {
+            guard isOnDisk else { return cache.replace(with: request, completion: completion) }
+            // What lies on disk as the original is new already.
+            if !target.includesMemory { cache.removeImage(forKey: key, from: .memory, completion: nil) }
+        }
+        guard target != .none else { return completion() }
+        cache.store(request, completion: completion)
+    }
+
+    /// Sees to the bytes that go to disk, and what is told with them of where they are from.
+    private func addBytes(of image: PipelineImage, to request: inout ImageStoreRequest) {
+        // Bytes of the whole picture must not be made of an image of less.
+        let given = isOriginal ? decode.wholePicture(image.image) : image.image
+        let made = serializer?.bytes(for: given, data: image.data, url: url)
+        let isSource = isOriginal && (made == nil || made == image.data)
+        let hash = image.image.metadata.sourceHash
+        request.validators = CacheValidators(
+            isOriginal ? image.loaded?.response : nil,
+            receivedHash: isSource || hash == 0 ? nil : hash
+        )
+        if let made { request.data = made }
+    }
+
+    /// Whether the bytes of the result lie on disk already, or are being written there as the original.
+    private func isOnDisk(_ image: PipelineImage) -> Bool {
+        guard isOriginalEntry else { return false }
+        return image.source == .disk || decode.data.storesDisk
+    }
+
+    // MARK: What must not be transformed
+
+    private func isTransformedAsAsked(_ image: PipelineImage) -> Bool {
+        chain.isEmpty || image.image.metadata.isTransformed
+    }
+
+    /// Stores an image that the gate kept from the transformers where one without transformers lies: in memory. On disk it is
+    /// the original.
+    private func storedUntransformed(_ image: PipelineImage) -> PipelineImage {
+        if let untransformedKey, store.includesMemory, image.source != .memory {
+            storeInMemory(image.image, forKey: untransformedKey, of: cache)
+        }
+        storeOriginalInMemory(image)
+        var result = image.stored(image.stores)
+        result.cacheKey = untransformedKey
+        return result
+    }
+}
+
+extension PipelineImage {
+    /// The same when nothing of it has still to be stored.
+    fileprivate func stored(_ group: StoreGroup) -> PipelineImage {
+        var copy = self
+        copy.stores = group
+        copy.original = nil
+        return copy
+    }
+}

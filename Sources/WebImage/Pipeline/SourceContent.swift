@@ -1,0 +1,45 @@
+import FoundationEssentials
+
+/// What tells the bytes that a server has from those that a picture was made of.
+struct SourceContent: Sendable, Hashable {
+    /// The XXH3 of the bytes as they were received.
+    var hash: UInt64
+    /// What the server gave with them.
+    var validators: CacheValidators?
+}
+
+/// The cause of a refresh's ``WebImageError/Code/cacheNotModified``: the server has what the entry on disk was made of.
+struct UnchangedContent: Error {
+    /// The XXH3 of the bytes as they were received.
+    let hash: UInt64
+}
+
+extension CachedImageData {
+    /// What an entry under the original key was made of.
+    var source: SourceContent {
+        SourceContent(hash: validators?.receivedHash ?? data.contentHash, validators: validators)
+    }
+}
+
+extension Data {
+    /// The XXH3 of the bytes; never 0, which stands for unknown.
+    var contentHash: UInt64 { Swift.max(withUnsafeBytes { Hashing.xxh3($0) }, 1) }
+}
+
+extension CacheValidators {
+    /// The validators of a response with a whole picture, and the hash of what was received if other bytes are stored.
+    init?(_ response: HTTPResponse?, receivedHash: UInt64?) {
+        // Those of other statuses belong to an error page or to a part.
+        let headers = response?.statusCode == 200 ? response?.headers : nil
+        self.init(etag: headers?["ETag"], lastModified: headers?["Last-Modified"], receivedHash: receivedHash)
+    }
+}
+
+extension Image {
+    /// The image, known to be made of bytes with this hash.
+    func with(sourceHash: UInt64, extendedData: Data?) -> Image {
+        var metadata = metadata
+        metadata.sourceHash = sourceHash
+        return with(metadata: metadata, extendedData: .some(extendedData ?? self.extendedData))
+    }
+}

@@ -1,0 +1,170 @@
+import FoundationEssentials
+
+@testable import WebImage
+
+/// A loader that answers as a server with one picture does.
+final class FakeServer: ImageLoading {
+    struct Content {
+        var text = "old"
+        var etag: String?
+        var lastModified: String?
+        var error: WebImageError?
+        var serves = true
+        /// Answers wait until they are let go.
+        var isHeld = false
+        var loads: [FakeLoader.Load] = []
+        fileprivate var held: [FakeLoader.Load] = []
+    }
+
+    private let content: Lock<Content>
+    private let started = EventCounter()
+
+    init(_ text: String, etag: String? = nil) {
+        var first = Content()
+        (first.text, first.etag) = (text, etag)
+        content = Lock(first)
+    }
+
+    func edit<Result>(_ body: (inout Content) -> Result) -> Result { content.withLock(body) }
+
+    /// Another picture, with another validator if it has one.
+    func publish(_ text: String, etag: String? = nil) { edit { ($0.text, $0.etag) = (text, etag) } }
+
+    var requests: [ImageLoadRequest] { edit { $0.loads.map(\.request) } }
+
+    func waitForLoads(_ count: Int) async { await started.wait(for: count) }
+
+    func release() {
+        let held = edit { content in
+            defer { (content.held, content.isHeld) = ([], false) }
+            return content.held
+        }
+        for load in held { load.answer(answer(to: load.request)) }
+    }
+
+    func canLoad(_ url: URL, options: WebImageOptions) -> Bool { edit { $0.serves } }
+
+    func load(
+        _ request: ImageLoadRequest,
+        progress: @escaping @Sendable (LoadProgress) -> Void,
+        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    ) -> any ImageLoaderOperation {
+        let load = FakeLoader.Load(request, progress, completion)
+        let isHeld = edit { content -> Bool in
+            content.loads.append(load)
+            if content.isHeld { content.held.append(load) }
+            return content.isHeld
+        }
+        started.signal()
+        if !isHeld { load.answer(answer(to: request)) }
+        return load
+    }
+
+    func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { error.code == .badImageData }
+
+    private func answer(to request: ImageLoadRequest) -> Result<LoadedImageData, WebImageError> {
+        edit { content in
+            if let error = content.error { return .failure(error) }
+            let fields = request.additionalHeaders
+            let isKnown =
+                content.etag != nil && fields["If-None-Match"] == content.etag
+                || content.lastModified != nil && fields["If-Modified-Since"] == content.lastModified
+            if isKnown { return .failure(WebImageError(.cacheNotModified, "nothing newer", statusCode: 304)) }
+            var headers = HTTPHeaders()
+            headers["ETag"] = content.etag
+            headers["Last-Modified"] = content.lastModified
+            let response = HTTPResponse(url: request.url, statusCode: 200, headers: headers)
+            return .success(LoadedImageData(data: Data(content.text.utf8), response: response))
+        }
+    }
+}
+
+/// What one load delivered.
+final class Deliveries: Sendable {
+    private let list = Lock<[Result<WebImageResult, WebImageError>]>([])
+    private let called = EventCounter()
+    private let ended = EventCounter()
+
+    func record(_ result: Result<WebImageResult, WebImageError>) {
+        list.withLock { $0.append(result) }
+        called.signal()
+    }
+
+    func noteEnd() { ended.signal() }
+
+    var all: [Result<WebImageResult, WebImageError>] { list.withLock { $0 } }
+
+    func wait(for count: Int) async { await called.wait(for: count) }
+
+    /// Everything, once the load has ended and at least `count` results have come.
+    func all(atLeast count: Int) async -> [Result<WebImageResult, WebImageError>] {
+        await called.wait(for: count)
+        await ended.wait(for: 1)
+        return all
+    }
+
+    /// The bytes of the results, when the load has ended; an error's code in place of bytes.
+    func texts(atLeast count: Int) async -> [String] {
+        await all(atLeast: count).map { result in
+            switch result {
+            case .success(let result): result.data.map { String(decoding: $0, as: UTF8.self) } ?? "image"
+            case .failure(let error): "error \(error.code.rawValue)"
+            }
+        }
+    }
+}
+
+/// A manager on a fake cache and a server with one picture.
+struct RefreshHarness {
+    let cache: any ImageCaching
+    let coder = PlainCoder()
+    let server: FakeServer
+    let manager: WebImageManager
+    let url = URL(string: "http://host/picture.png")!
+
+    init(_ text: String, etag: String? = nil, cache: any ImageCaching = FakeCache()) {
+        self.cache = cache
+        server = FakeServer(text, etag: etag)
+        manager = WebImageManager(cache: cache, loader: server, pipeline: Pipeline())
+    }
+
+    var key: String { url.absoluteString }
+    var fake: FakeCache { cache as! FakeCache }
+    var disk: [String: CachedImageData] { fake.edit { $0.disk } }
+
+    /// Puts an entry on disk, as another process would.
+    func put(_ text: String, etag: String? = nil, lastModified: String? = nil) {
+        let validators = CacheValidators(etag: etag, lastModified: lastModified)
+        fake.edit { $0.disk[key] = CachedImageData(data: Data(text.utf8), validators: validators) }
+    }
+
+    func context(_ change: (inout WebImageContext) -> Void = { _ in }) -> WebImageContext {
+        var context = WebImageContext()
+        context.imageCoder = coder
+        context.callbackQueue = .inline
+        change(&context)
+        return context
+    }
+
+    func thumbnail(_ side: Int) -> WebImageContext {
+        context { $0.thumbnailPixelSize = ImageSize(width: side, height: side) }
+    }
+
+    @discardableResult
+    func start(
+        _ options: WebImageOptions = .refreshCached,
+        context: WebImageContext? = nil
+    ) -> (operation: WebImageLoadOperation, deliveries: Deliveries) {
+        let deliveries = Deliveries()
+        let operation = manager.loadImage(with: url, options: options, context: context ?? self.context()) {
+            deliveries.record($0)
+        }
+        operation.addEndHandler { deliveries.noteEnd() }
+        return (operation, deliveries)
+    }
+
+    /// An ordinary load, with everything stored.
+    func load(context: WebImageContext? = nil) async {
+        _ = await start(.waitStoreCache, context: context).deliveries.all(atLeast: 1)
+    }
+}
