@@ -16,14 +16,13 @@ public struct CacheValidators: Sendable, Hashable {
         if self.etag == nil, self.lastModified == nil { return nil }
     }
 
-    /// Validators with the hash of what was received; nil when there is none of all that.
+    /// The same, and what was received; nil when there is neither a validator nor a hash: also without validators the bytes of
+    /// a later answer can be compared.
     init?(etag: String?, lastModified: String?, receivedHash: UInt64?) {
-        if let validators = CacheValidators(etag: etag, lastModified: lastModified) {
-            self = validators
-        } else if receivedHash == nil {
-            return nil
-        }
+        self.etag = etag.flatMap { Self.isUsable($0) ? $0 : nil }
+        self.lastModified = lastModified.flatMap { Self.isUsable($0) ? $0 : nil }
         self.receivedHash = receivedHash
+        if self.etag == nil, self.lastModified == nil, receivedHash == nil { return nil }
     }
 
     private static func isUsable(_ value: String) -> Bool {
