@@ -37,4 +37,40 @@ import Testing
         let request = try #require(harness.cache.edit { $0.requests.last { $0.image != nil } })
         #expect(request.coder as AnyObject? === harness.coder && request.encodeOptions == encoding)
     }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `The context's encode options and coder are used`() async throws {
+        let directory = TemporaryDirectory()
+        let cache = ImageCache(directory: directory.path)
+        let manager = WebImageManager(cache: cache, loader: FileImageLoader.shared, pipeline: Pipeline())
+        let url = URL(fileURLWithPath: Fixtures.path("JPEG/baseline-420.jpg"))
+        var sizes: [Int] = []
+        for quality in [0.2, 0.95] {
+            var context = WebImageContext()
+            context.thumbnailPixelSize = ImageSize(width: 32, height: 32)
+            var options = ImageEncodeOptions()
+            options.compressionQuality = quality
+            context.encodeOptions = options
+            _ = try await manager.image(with: url, options: [.fromLoaderOnly, .waitStoreCache], context: context)
+            let key = manager.cacheKey(for: url, context: context)
+            sizes.append(try #require(cache.diskEntry(forKey: key)).data.count)
+        }
+        #expect(sizes[0] < sizes[1])
+    }
+
+    @Test func `A format hint reaches the coder`() async throws {
+        let harness = ManagerHarness.answering()
+        var base = ImageDecodeOptions()
+        base.formatHint = .gif
+        let inherited = base
+        let hints: [WebImageContext.FormatHint] = [.inherited, .none, .format(.webp)]
+        for hint in hints {
+            let context = harness.context {
+                $0.decodeOptions = inherited
+                $0.formatHint = hint
+            }
+            _ = try await harness.start(options: .fromLoaderOnly, context: context).outcome.image()
+        }
+        #expect(harness.coder.decodes.map(\.formatHint) == [.gif, nil, .webp])
+    }
 }
