@@ -12,6 +12,11 @@ final class TerminationSignals: Sendable {
         let pipe = webimage_signal_pipe()
         guard pipe >= 0 else { return nil }
         queue.submit {
+            // A program inherits the signals that its parent has blocked; this thread takes them in any case.
+            var mask = sigset_t()
+            sigemptyset(&mask)
+            for signal in signals { sigaddset(&mask, signal) }
+            pthread_sigmask(SIG_UNBLOCK, &mask, nil)
             var number: UInt8 = 0
             while true {
                 let count = read(pipe, &number, 1)

@@ -59,17 +59,23 @@ import Testing
         disk.holdReads(gate)
         let results = Results()
         let other = FakeCoder()
-        cache.queryImage(forKey: key, context: context(), completion: results.add)
+        cache.queryImage(forKey: key, context: context(), cacheType: .disk, completion: results.add)
         cache.queryImage(
             forKey: key,
             context: context { $0.thumbnailPixelSize = ImageSize(width: 2, height: 2) },
+            cacheType: .disk,
             completion: results.add
         )
-        cache.queryImage(forKey: key, context: context { $0.imageCoder = other }, completion: results.add)
+        cache.queryImage(
+            forKey: key,
+            context: context { $0.imageCoder = other },
+            cacheType: .disk,
+            completion: results.add
+        )
         gate.open()
         #expect(results.wait(3).count == 3)
         #expect(disk.readCount == 1)
-        #expect(coder.decodeCount + other.decodeCount >= 2)
+        #expect(coder.decodeCount == 2 && other.decodeCount == 1)
     }
 
     @Test(arguments: ["store", "remove", "clear", "synchronous store"])
@@ -99,7 +105,9 @@ import Testing
         cache.queryImage(forKey: key, context: context(), completion: after.add)
         #expect(after.wait(1).first?.data == expected)
         gate.open()
-        #expect(before.wait(1).first?.data == old)
+        // The image that the later query has put into memory will do, too, but not as that of the old bytes.
+        let first = before.wait(1).first
+        #expect(first?.data == (first?.cacheType == .memory ? nil : old))
         #expect(cache.prepareForExit(within: 20))
     }
 
