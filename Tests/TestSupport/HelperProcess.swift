@@ -52,6 +52,9 @@ public final class HelperProcess {
     /// Kills it, with no chance to clean up.
     public func kill() { Glibc.kill(pid, SIGKILL) }
 
+    /// Sends it a signal.
+    public func send(_ signal: Int32) { Glibc.kill(pid, signal) }
+
     /// Waits for its end; its exit code, or 128 and the number of the signal that ended it.
     @discardableResult
     public func wait() -> Int32 {

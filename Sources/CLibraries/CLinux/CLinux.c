@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -57,4 +58,32 @@ int webimage_set_access_time(int fd, int64_t seconds, int64_t nanoseconds) {
 unsigned webimage_current_processor(void) {
     int processor = sched_getcpu();
     return processor < 0 ? 0 : (unsigned)processor;
+}
+
+static int signal_pipe[2] = {-1, -1};
+
+static void send_to_pipe(int number) {
+    int saved = errno;
+    unsigned char byte = (unsigned char)number;
+    // A full pipe has enough signals in it already.
+    if (write(signal_pipe[1], &byte, 1) < 0) errno = 0;
+    errno = saved;
+}
+
+int webimage_signal_pipe(void) {
+    if (signal_pipe[0] < 0) {
+        if (pipe2(signal_pipe, O_CLOEXEC) != 0) return -errno;
+        fcntl(signal_pipe[1], F_SETFL, O_NONBLOCK);
+    }
+    return signal_pipe[0];
+}
+
+int webimage_send_signal_to_pipe(int number) {
+    struct sigaction action;
+    if (sigaction(number, NULL, &action) != 0) return -errno;
+    if (!(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_IGN) return 0;
+    action.sa_handler = send_to_pipe;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    return sigaction(number, &action, NULL) == 0 ? 0 : -errno;
 }

@@ -27,9 +27,14 @@ public struct ImageCacheConfig: Sendable {
     public var shouldRemoveExpiredDataWhenTerminate: Bool = true
     /// Whether ``ImageCache/didEnterBackground()`` removes expired entries. True by default.
     public var shouldRemoveExpiredDataWhenEnterBackground: Bool = true
-    /// Seconds between the passes that a cache in use makes by itself to remove expired entries; 0 for none. One hour by
-    /// default. The first one comes that long after the cache was made.
+    /// Seconds between the passes that a cache makes by itself to remove expired entries, in use or not; 0 for none. One
+    /// hour by default. The first one comes that long after the cache was made. A pass works for half a second at most; if
+    /// there is more to do it goes on a minute later.
     public var expiryInterval: Double = 3_600
+    /// Directories that are read when an entry is not on disk, in this order; none by default. Each may be that of another
+    /// cache of this library, or one that SDWebImage has made: plain files, named by the key's MD5 with or without the key's
+    /// extension. Nothing is ever written or removed there, nor is it looked there whether the cache contains a key.
+    public var readOnlyDirectories: [String] = []
     /// Whether entries are mapped into memory instead of read. False by default. Saves memory with big entries that are
     /// read in part; but a program that truncates a mapped file makes the reader crash. This library never does.
     public var mapsDiskData: Bool = false

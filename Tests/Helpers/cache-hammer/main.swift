@@ -4,6 +4,9 @@
 //   cache-hammer store DIRECTORY SEED           stores for ever; says "ready" once it has begun
 //   cache-hammer share DIRECTORY SEED KEYS      stores and reads KEYS keys in random order, checks every byte, and says how
 //                                               many reads hit; exit 1 for a wrong byte or a failed store
+//   cache-hammer return DIRECTORY SEED          stores 1000 entries in the namespace "ending", says "ready", and returns from
+//                                               main at once, with a handler for the exit installed
+//   cache-hammer signal DIRECTORY SEED          the same, but waits for a signal, with handlers for those installed
 import FoundationEssentials
 import Glibc
 import TestSupport
@@ -53,12 +56,30 @@ func share(_ cache: DiskCache, keys: Int, random: inout SeededGenerator) -> Int3
     return statistics.damagedCount + statistics.failedStoreCount == 0 ? 0 : 1
 }
 
+/// Leaves most of its work to be done when it returns.
+func storeAtTheEnd(_ directory: String) {
+    let cache = ImageCache(namespace: "ending", directory: directory)
+    for number in 0..<1000 {
+        let data = HammerPicture.bytes(number, version: number)
+        cache.store(ImageStoreRequest(key: "\(number)", data: data), completion: nil)
+    }
+    say("ready")
+}
+
 let arguments = CommandLine.arguments
 guard arguments.count >= 4, let seed = UInt64(arguments[3]) else { exit(64) }
-let cache = DiskCache(path: arguments[2])
 var random = SeededGenerator(seed: seed)
 switch arguments[1] {
-case "store": storeForever(cache, random: &random)
-case "share": exit(share(cache, keys: arguments.count > 4 ? Int(arguments[4]) ?? 1000 : 1000, random: &random))
+case "store": storeForever(DiskCache(path: arguments[2]), random: &random)
+case "return":
+    WebImageLifecycle.installExitHandler(within: 60)
+    storeAtTheEnd(arguments[2])
+case "signal":
+    WebImageLifecycle.installSignalHandlers(within: 60)
+    storeAtTheEnd(arguments[2])
+    while true { pause() }
+case "share":
+    let cache = DiskCache(path: arguments[2])
+    exit(share(cache, keys: arguments.count > 4 ? Int(arguments[4]) ?? 1000 : 1000, random: &random))
 default: exit(64)
 }

@@ -37,6 +37,14 @@ int webimage_set_access_time(int fd, int64_t seconds, int64_t nanoseconds);
 /// The processor that the calling thread runs on at the moment; 0 when the system does not say.
 unsigned webimage_current_processor(void);
 
+/// The end to read numbers of signals from, one byte each; made with the first call, which must be over before the next.
+/// Returns the descriptor, or the negative error number.
+int webimage_signal_pipe(void);
+
+/// Has a signal written into that pipe when it comes, unless it is ignored now: then it stays so. Returns 0, or the negative
+/// error number.
+int webimage_send_signal_to_pipe(int number);
+
 /// An allocator for libcurl over the C library's own, so that blocks of either may be freed by the other. It keeps up to 32
 /// of the buffers that libcurl asks for and frees with every transfer: handed back to the C library, they are the top of
 /// a thread's heap again and again, and their pages return to the kernel just to be faulted in anew.

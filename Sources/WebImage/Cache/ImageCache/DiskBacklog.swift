@@ -1,3 +1,13 @@
+/// Who does work of the backlog.
+enum DiskWorker {
+    /// A thread of the cache, which does not encode.
+    case disk
+    /// A decode thread, which does not write: that may take long when the disk is busy.
+    case coding
+    /// The thread of a caller that waits for it, which does all there is.
+    case caller
+}
+
 /// The work on disk entries that is under way or waits: a state machine without threads.
 ///
 /// Work of one key is done in order, one at a time, and newer work replaces what still waits. So a key has at most one
@@ -6,25 +16,14 @@
 struct DiskBacklog {
     typealias Completion = @Sendable () -> Void
 
-    /// What a read of a key must see.
-    enum Pending {
-        /// Nothing waits: what is on disk.
+    /// What a thread that has come for a key is to do.
+    enum Next {
+        /// This, and then finish it.
+        case work(DiskWork)
+        /// Leave it to another thread: one that encodes, or one that writes.
+        case elsewhere(encodes: Bool)
+        /// Nothing waits, or it must wait longer.
         case nothing
-        /// The entry is about to be removed.
-        case absent
-        /// The entry is about to be this.
-        case entry(CachedImageData)
-        /// The entry is about to be this, encoded.
-        case image(PendingImage)
-    }
-
-    private struct Slot {
-        var running: DiskWork?
-        var runningCompletions: [Completion] = []
-        var waiting: DiskWork?
-        var waitingCompletions: [Completion] = []
-        /// Tells which entry of `order` is this waiting work's.
-        var ticket: UInt64 = 0
     }
 
     private enum Clear {
@@ -35,7 +34,7 @@ struct DiskBacklog {
 
     /// Keys count as different when their bytes are: they have different files then, while Swift takes strings that look
     /// the same for equal.
-    private var slots: [MemoryCacheKey: Slot] = [:]
+    private var slots: [MemoryCacheKey: DiskSlot] = [:]
     private var order: [(key: MemoryCacheKey, ticket: UInt64)] = []
     private var orderHead = 0
     private var nextTicket: UInt64 = 0
@@ -70,31 +69,35 @@ struct DiskBacklog {
         completion: Completion?
     ) -> Bool {
         let key = MemoryCacheKey(key)
-        var slot = slots[key] ?? Slot()
-        let isKept = !replacing && work.isWrite && (slot.waiting ?? slot.running)?.isWrite ?? false
-        if isKept {
-            if let completion {
-                if slot.waiting != nil {
-                    slot.waitingCompletions.append(completion)
-                } else {
-                    slot.runningCompletions.append(completion)
-                }
+        var slot = slots[key] ?? DiskSlot()
+        let isNew = slot.waiting == nil
+        let cost = slot.waiting?.cost ?? 0
+        let outcome = slot.take(work, replacing: replacing, runningCounts: !isClearing)
+        if let completion {
+            if case .isCoveredByRunning = outcome {
+                slot.runningCompletions.append(completion)
+            } else {
+                slot.waitingCompletions.append(completion)
             }
+        }
+        guard case .waits = outcome else {
             slots[key] = slot
             return false
         }
-        let isNew = slot.waiting == nil
-        waitingCost += work.cost - (slot.waiting?.cost ?? 0)
-        nextTicket += 1
-        slot.waiting = work
-        slot.ticket = nextTicket
-        if let completion { slot.waitingCompletions.append(completion) }
-        slots[key] = slot
-        if work.cost > 0 {
-            order.append((key, nextTicket))
-            dropOldest(downTo: costLimit, keeping: nextTicket, replacing: replacing)
-        }
+        put(slot, key, replacing: replacing, cost: cost, costLimit: costLimit)
         return isNew && slot.running == nil && !isClearing
+    }
+
+    /// Puts a slot back whose waiting work has changed, as the youngest; it cost `cost` before.
+    private mutating func put(_ slot: DiskSlot, _ key: MemoryCacheKey, replacing: Bool, cost: Int, costLimit: Int) {
+        let newCost = slot.waiting?.cost ?? 0
+        waitingCost += newCost - cost
+        nextTicket += 1
+        slots[key] = slot
+        slots[key]?.ticket = nextTicket
+        guard newCost > 0 else { return }
+        order.append((key, nextTicket))
+        dropOldest(downTo: costLimit, keeping: nextTicket, replacing: replacing)
     }
 
     private mutating func dropOldest(downTo limit: Int, keeping ticket: UInt64, replacing: Bool) {
@@ -105,7 +108,12 @@ struct DiskBacklog {
             guard let slot = slots[oldest.key], slot.ticket == oldest.ticket, let work = slot.waiting else { continue }
             waitingCost -= work.cost
             droppedCount += 1
-            slots[oldest.key]?.waiting = replacing ? .remove : .nothing
+            if replacing, work.isWrite {
+                slots[oldest.key]?.waiting = .remove
+                slots[oldest.key]?.prelude = nil
+            } else {
+                slots[oldest.key]?.waiting = .nothing
+            }
         }
         // Also what was replaced or has begun is in there until now.
         guard order.count > 64, order.count > 2 * slots.count || orderHead * 2 >= order.count else { return }
@@ -117,35 +125,71 @@ struct DiskBacklog {
     /// Entries of the list by age; not many more than there are keys with work.
     var orderCount: Int { order.count }
 
-    /// Starts what waits for a key; nil when nothing does, or when it must wait longer.
-    mutating func begin(_ key: String) -> DiskWork? {
+    /// Starts what waits for a key, if it is for the kind of thread that asks.
+    mutating func next(_ key: String, for worker: DiskWorker) -> Next {
         let key = MemoryCacheKey(key)
-        guard !isClearing, var slot = slots[key], slot.running == nil, let work = slot.waiting else { return nil }
-        waitingCost -= work.cost
+        guard !isClearing, var slot = slots[key], slot.running == nil, let waiting = slot.waiting else {
+            return .nothing
+        }
+        let work = slot.prelude ?? waiting
+        switch worker {
+        case .disk where work.isEncoding: return .elsewhere(encodes: true)
+        case .coding where !work.isEncoding: return .elsewhere(encodes: false)
+        default: break
+        }
         runningCount += 1
         slot.running = work
-        slot.runningCompletions = slot.waitingCompletions
-        slot.waiting = nil
-        slot.waitingCompletions = []
+        if slot.prelude != nil {
+            slot.prelude = nil
+        } else {
+            waitingCost -= work.cost
+            slot.runningCompletions = slot.waitingCompletions
+            slot.waiting = nil
+            slot.waitingCompletions = []
+        }
         slots[key] = slot
         if waitingCost == 0 {
             order.removeAll(keepingCapacity: order.count < 1024)
             orderHead = 0
         }
-        return work
+        return .work(work)
     }
 
-    /// Exchanges what runs for a key: an image that was encoded for its bytes.
-    mutating func update(_ work: DiskWork, forKey key: String) {
-        let key = MemoryCacheKey(key)
-        guard slots[key]?.running != nil else { return }
-        slots[key]?.running = work
+    /// Ends what runs for a key, which was an image to be encoded: the bytes it gave (nil: none) wait in its place to be
+    /// written, unless newer work waits already. The caller goes on as after ``finish(_:)``.
+    mutating func finishEncoding(
+        _ entry: CachedImageData?,
+        forKey key: String,
+        replacing: Bool = true,
+        costLimit: Int = .max
+    ) -> Ended {
+        // What is about to be cleared need not be written.
+        guard let entry, !isClearing, var old = slots[MemoryCacheKey(key)], old.running != nil else {
+            return finish(key)
+        }
+        runningCount -= 1
+        let cost = old.waiting?.cost ?? 0
+        old.running = nil
+        var slot = DiskSlot()
+        for work in [.write(entry), old.prelude, old.waiting].compactMap({ $0 }) {
+            _ = slot.take(work, replacing: replacing, runningCounts: false)
+        }
+        slot.waitingCompletions = old.runningCompletions + old.waitingCompletions
+        put(slot, MemoryCacheKey(key), replacing: replacing, cost: cost, costLimit: costLimit)
+        return Ended(schedulesKey: true)
+    }
+
+    /// What has to be done when something has ended.
+    struct Ended {
+        var completions: [Completion] = []
+        var schedulesKey = false
+        var schedulesClear = false
     }
 
     /// Ends what runs for a key. The caller calls the completions, and schedules what is to be scheduled.
-    mutating func finish(_ key: String) -> (completions: [Completion], schedulesKey: Bool, schedulesClear: Bool) {
+    mutating func finish(_ key: String) -> Ended {
         let key = MemoryCacheKey(key)
-        guard var slot = slots[key], slot.running != nil else { return ([], false, false) }
+        guard var slot = slots[key], slot.running != nil else { return Ended() }
         runningCount -= 1
         var completions = slot.runningCompletions
         slot.running = nil
@@ -153,19 +197,24 @@ struct DiskBacklog {
         let hasMore = slot.waiting != nil
         slots[key] = hasMore ? slot : nil
         if isIdle { completions += takeIdleCompletions() }
-        return (completions, hasMore && !isClearing, runningCount == 0 && isClearRequested)
+        return Ended(
+            completions: completions,
+            schedulesKey: hasMore && !isClearing,
+            schedulesClear: runningCount == 0 && isClearRequested
+        )
     }
 
     /// What a read of a key must see.
-    func pending(_ key: String) -> Pending {
-        let slot = slots[MemoryCacheKey(key)]
-        guard let work = slot?.waiting ?? (isClearing ? .remove : slot?.running) else { return .nothing }
-        switch work {
-        case .write(let entry): return .entry(entry)
-        case .encode(let image): return .image(image)
-        case .remove: return .absent
-        case .nothing: return .nothing
+    ///
+    /// - Parameter replacing: false when an entry that exists already wins over a write.
+    func pending(_ key: String, replacing: Bool = true) -> PendingEntry {
+        var pending = PendingEntry(hidesDisk: isClearing)
+        guard let slot = slots[MemoryCacheKey(key)] else { return pending }
+        if !isClearing, let running = slot.running { pending.apply(running, replacing: replacing) }
+        for work in [slot.prelude, slot.waiting] {
+            if let work { pending.apply(work, replacing: replacing) }
         }
+        return pending
     }
 
     // MARK: Clearing
@@ -179,6 +228,7 @@ struct DiskBacklog {
         for key in Array(slots.keys) {
             guard var slot = slots[key], slot.waiting != nil else { continue }
             clearCompletions += slot.waitingCompletions
+            slot.prelude = nil
             slot.waiting = nil
             slot.waitingCompletions = []
             slots[key] = slot.running == nil ? nil : slot

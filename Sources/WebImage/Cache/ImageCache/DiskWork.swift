@@ -4,8 +4,10 @@ import FoundationEssentials
 enum DiskWork: Sendable {
     /// Write these bytes.
     case write(CachedImageData)
-    /// Encode this, then write what it gives.
+    /// Encode this; what it gives is then written.
     case encode(PendingImage)
+    /// Change what is stored with the entry, if there is one.
+    case amend(EntryAmendment)
     /// Remove the entry.
     case remove
     /// Leave the entry as it is.
@@ -15,7 +17,8 @@ enum DiskWork: Sendable {
     var cost: Int {
         switch self {
         case .write(let entry): entry.data.count + (entry.extendedData?.count ?? 0)
-        case .encode(let pending): pending.image.memoryCost
+        case .encode(let pending): pending.image.memoryCost + (pending.extendedData?.count ?? 0)
+        case .amend(let amendment): amendment.cost
         case .remove, .nothing: 0
         }
     }
@@ -24,8 +27,48 @@ enum DiskWork: Sendable {
     var isWrite: Bool {
         switch self {
         case .write, .encode: true
-        case .remove, .nothing: false
+        case .amend, .remove, .nothing: false
         }
+    }
+
+    /// Whether it computes, so that it is done on a decode thread and not on one of the cache's.
+    var isEncoding: Bool { if case .encode = self { true } else { false } }
+
+    /// A write of what is amended; other work as it is.
+    func amended(by amendment: EntryAmendment) -> DiskWork {
+        switch self {
+        case .write(let entry): .write(entry.amended(by: amendment))
+        case .encode(let image): .encode(image.amended(by: amendment))
+        case .amend(let earlier): .amend(earlier.followed(by: amendment))
+        case .remove, .nothing: self
+        }
+    }
+}
+
+/// What changes of an entry while its picture stays: nil leaves a part alone, and `.some(nil)` takes it away.
+struct EntryAmendment: Sendable, Hashable {
+    var extendedData: Data??
+    var validators: CacheValidators??
+
+    /// Bytes that it holds in memory.
+    var cost: Int { extendedData.flatMap { $0 }?.count ?? 0 }
+
+    /// Both, the later one winning.
+    func followed(by later: EntryAmendment) -> EntryAmendment {
+        EntryAmendment(
+            extendedData: later.extendedData ?? extendedData,
+            validators: later.validators ?? validators
+        )
+    }
+}
+
+extension CachedImageData {
+    /// The entry after a change.
+    func amended(by amendment: EntryAmendment?) -> CachedImageData {
+        var entry = self
+        if let extendedData = amendment?.extendedData { entry.extendedData = extendedData }
+        if let validators = amendment?.validators { entry.validators = validators }
+        return entry
     }
 }
 
@@ -34,10 +77,10 @@ struct PendingImage: Sendable {
     let image: Image
     let options: ImageEncodeOptions
     let coder: any ImageCoder
-    let extendedData: Data?
-    let validators: CacheValidators?
+    private(set) var extendedData: Data?
+    private(set) var validators: CacheValidators?
 
-    /// - Parameter extendedData: what is stored with it; the image's if nil.
+    /// - Parameter extendedData: what is stored with it.
     init(
         image: Image,
         options: ImageEncodeOptions,
@@ -48,8 +91,16 @@ struct PendingImage: Sendable {
         self.image = image
         self.options = options
         self.coder = coder
-        self.extendedData = extendedData ?? image.extendedData
+        self.extendedData = extendedData
         self.validators = validators
+    }
+
+    /// The same picture with other things stored with it.
+    func amended(by amendment: EntryAmendment) -> PendingImage {
+        var pending = self
+        if let extendedData = amendment.extendedData { pending.extendedData = extendedData }
+        if let validators = amendment.validators { pending.validators = validators }
+        return pending
     }
 
     /// The encoded image with what is stored with it; nil when it cannot be encoded.

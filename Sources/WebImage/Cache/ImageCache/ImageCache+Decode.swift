@@ -8,32 +8,57 @@ struct DiskImageQuery: Sendable {
     let cacheType: ImageCacheType
     /// Of the key, before the disk was read.
     let mark: WriteMarks.Mark
+
+    init(
+        _ key: String,
+        options: WebImageOptions,
+        context: WebImageContext?,
+        cacheType: ImageCacheType,
+        mark: WriteMarks.Mark
+    ) {
+        self.key = key
+        self.options = options
+        self.context = context ?? WebImageContext()
+        self.cacheType = cacheType
+        self.mark = mark
+    }
+
+    /// The same query begun anew.
+    func with(mark: WriteMarks.Mark) -> DiskImageQuery {
+        DiskImageQuery(key, options: options, context: context, cacheType: cacheType, mark: mark)
+    }
+
+    var readKey: ReadKey { ReadKey(key: MemoryCacheKey(key), mark: mark) }
+    var decodeOptions: ImageDecodeOptions { ImageDecodeOptions(context, options: options, key: key) }
+    var coder: any ImageCoder { context.imageCoder ?? ImageCodersManager.shared }
+    var storesToMemory: Bool { context.storeCacheType?.includesMemory ?? true }
 }
 
 extension ImageCache {
-    /// The image of an entry's bytes, put into memory. Another query of the key may have done so meanwhile: then its image.
-    /// Data that cannot be decoded gives a result without an image.
+    /// The image of an entry's bytes, put into memory. Another query of the key may have done so meanwhile: then its image,
+    /// without the bytes if it may be of others. Data that cannot be decoded gives a result without an image.
     func decode(_ entry: CachedImageData, for query: DiskImageQuery) -> ImageCacheResult {
         if query.cacheType.includesMemory, let image = imageFromMemory(forKey: query.key, options: query.options) {
-            return ImageCacheResult(image: image, data: entry.data, cacheType: .memory)
+            return ImageCacheResult(image: image, data: isCurrent(query) ? entry.data : nil, cacheType: .memory)
         }
-        let options = ImageDecodeOptions(query.context, options: query.options, key: query.key)
-        let coder = query.context.imageCoder ?? ImageCodersManager.shared
-        guard var image = try? coder.decode(entry.data, options: options) else {
+        let options = query.decodeOptions
+        guard var image = try? query.coder.decode(entry.data, options: options) else {
             return ImageCacheResult(data: entry.data, cacheType: .disk)
         }
         if let extendedData = entry.extendedData { image = image.with(extendedData: .some(extendedData)) }
-        if query.context.storeCacheType?.includesMemory ?? true {
-            putIntoMemory(image, for: query, decodedWith: options)
-        }
+        if query.storesToMemory { putIntoMemory(image, for: query, decodedWith: options) }
         return ImageCacheResult(image: image, data: entry.data, cacheType: .disk)
+    }
+
+    /// Whether the key has not changed since the query was begun.
+    func isCurrent(_ query: DiskImageQuery) -> Bool {
+        marks.withLock { $0.isCurrent(query.mark, of: query.key) }
     }
 
     /// Puts an image that was decoded from disk into memory: a thumbnail under its own key, and a picture that a byte limit
     /// made smaller not at all, since no key tells it from the whole one. Nor is it when the key was stored to or removed
     /// since the disk was read: memory must not bring back what is gone.
     private func putIntoMemory(_ image: Image, for query: DiskImageQuery, decodedWith options: ImageDecodeOptions) {
-        func isCurrent() -> Bool { marks.withLock { $0.mark(of: query.key) } == query.mark }
         guard config.shouldCacheImagesInMemory else { return }
         let isWhole = image.pixelWidth * image.pixelHeight >= image.metadata.sourceWidth * image.metadata.sourceHeight
         let isPlainThumbnail = image.metadata.isThumbnail && image.metadata.scaleDownLimitBytes == 0
@@ -44,10 +69,10 @@ extension ImageCache {
         if let size = options.thumbnailPixelSize, size.isUsable, !CacheKeys.isThumbnail(key) {
             key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: options.preserveAspectRatio)
         }
-        guard isCurrent() else { return }
+        guard isCurrent(query) else { return }
         memoryCache.setImage(image, forKey: key, cost: image.memoryCost)
         // A change between the two: its own image may be there by now, and stays.
-        if !isCurrent() { memoryCache.removeImage(image, forKey: key) }
+        if !isCurrent(query) { memoryCache.removeImage(image, forKey: key) }
     }
 }
 

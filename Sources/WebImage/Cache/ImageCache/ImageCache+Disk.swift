@@ -5,9 +5,8 @@ extension ImageCache {
 
     /// Takes work for a key and sees to it that it is done, on a thread of the cache.
     func submit(_ work: DiskWork, forKey key: String, completion: DiskBacklog.Completion?) {
-        marks.withLock { $0.change(key) }
         let config = config
-        let isScheduled = backlog.withLock { backlog in
+        let isScheduled = changing(key) { backlog in
             backlog.submit(
                 work,
                 forKey: key,
@@ -21,16 +20,15 @@ extension ImageCache {
 
     /// Takes work for a key and does it before returning, on the caller's thread unless another is at it already.
     func perform(_ work: DiskWork, forKey key: String) {
-        marks.withLock { $0.change(key) }
         let wait = DiskWait()
         let replaces = !config.writesWithoutOverwriting
-        _ = backlog.withLock { backlog in
+        _ = changing(key) { backlog in
             backlog.submit(work, forKey: key, replacing: replaces) { wait.finish() }
         }
         // All threads of the cache may stand here, so nothing is left to them: whatever can be begun is begun here.
         while true {
             runClear()
-            run(key)
+            run(key, as: .caller)
             let mustWait = backlog.withLock { $0.whenFree(key) { wait.poke() } }
             if mustWait, wait.wait() { return }
         }
@@ -39,46 +37,77 @@ extension ImageCache {
     private func schedule(_ key: String, encodes: Bool) {
         // Encoding takes its turn among decodes: behind all of them, a long list would fill the backlog and lose writes.
         if encodes {
-            CodingQueue.shared.submit { self.run(key) }
+            CodingQueue.shared.submit { self.run(key, as: .coding) }
         } else {
-            diskQueue.submit(priority: .low) { self.run(key) }
+            diskQueue.submit(priority: .low) { self.run(key, as: .disk) }
         }
     }
 
-    /// Does what waits for a key, until nothing does.
-    private func run(_ key: String) {
-        while let work = backlog.withLock({ $0.begin(key) }) {
-            run(work, forKey: key)
-            let (ended, blocked) = backlog.withLock { ($0.finish(key), $0.takeBlocked()) }
-            let (completions, isScheduled, schedulesClear) = ended
-            if schedulesClear { scheduleClear() }
+    /// Does what waits for a key, until nothing does that is for this kind of thread.
+    private func run(_ key: String, as worker: DiskWorker) {
+        while case .work(let work) = next(key, for: worker) {
+            let ended = run(work, forKey: key)
+            let blocked = backlog.withLock { $0.takeBlocked() }
+            if ended.schedulesClear { scheduleClear() }
             for poke in blocked { poke() }
             // Completions may take long; what came meanwhile does not wait for them.
-            if isScheduled, !completions.isEmpty { schedule(key, encodes: false) }
-            for completion in completions { completion() }
+            if ended.schedulesKey, !ended.completions.isEmpty { schedule(key, encodes: false) }
+            for completion in ended.completions { completion() }
         }
-        maintainIfDue()
+        upkeep.continueScan()
+        upkeep.maintainIfDue()
     }
 
-    private func run(_ work: DiskWork, forKey key: String) {
+    /// What the thread is to do for a key. Work for the other kind of threads is passed on to one of those.
+    private func next(_ key: String, for worker: DiskWorker) -> DiskBacklog.Next {
+        let next = backlog.withLock { $0.next(key, for: worker) }
+        if case .elsewhere(let encodes) = next { schedule(key, encodes: encodes) }
+        return next
+    }
+
+    private func run(_ work: DiskWork, forKey key: String) -> DiskBacklog.Ended {
         switch work {
         case .write(let entry):
             diskCache.store(entry, forKey: key)
         case .encode(let pending):
-            guard let entry = pending.encoded() else { return }
-            // From here on readers get the bytes instead of encoding once more.
-            backlog.withLock { $0.update(.write(entry), forKey: key) }
-            diskCache.store(entry, forKey: key)
+            let entry = pending.encoded()
+            let config = config
+            return backlog.withLock { backlog in
+                backlog.finishEncoding(
+                    entry,
+                    forKey: key,
+                    replacing: !config.writesWithoutOverwriting,
+                    costLimit: config.maxPendingWriteBytes
+                )
+            }
+        case .amend(let amendment):
+            diskCache.amend(extendedData: amendment.extendedData, validators: amendment.validators, forKey: key)
         case .remove:
             diskCache.removeData(forKey: key)
         case .nothing:
             break
         }
+        return backlog.withLock { $0.finish(key) }
     }
 
     func clearDisk(completion: DiskBacklog.Completion?) {
-        marks.withLock { $0.changeAll() }
-        if backlog.withLock({ $0.requestClear(completion: completion) }) { scheduleClear() }
+        if changing(nil, { $0.requestClear(completion: completion) }) { scheduleClear() }
+    }
+
+    /// Changes what readers of a key (of all keys, if nil) see, and their marks with it: under both locks, so that who has
+    /// the new mark sees the change, and who has the old one does not share a read with those.
+    private func changing<Result>(_ key: String?, _ body: (inout DiskBacklog) -> Result) -> Result {
+        marks.withLock { marks in
+            if let key { marks.change(key) } else { marks.changeAll() }
+            return backlog.withLock(body)
+        }
+    }
+
+    /// Does what changes memory and disk, one after the other: whoever looks at both meanwhile can know.
+    func changingBoth(_ key: String?, _ body: () -> Void) {
+        marks.withLock { $0.begin(key) }
+        body()
+        marks.withLock { $0.end(key) }
     }
 
     private func scheduleClear() { diskQueue.submit { self.runClear() } }
@@ -96,46 +125,48 @@ extension ImageCache {
 
     // MARK: Reading
 
-    /// What is stored for a key, whether on disk already or not; else what the additional path has. Blocks.
+    /// What is stored for a key, whether on disk already or not; else what a read-only directory or the additional path has.
+    /// Blocks.
     func readEntry(forKey key: String) -> CachedImageData? {
         guard !key.isEmpty else { return nil }
-        // An existing entry wins over one that waits, if it is not to be overwritten.
-        if config.writesWithoutOverwriting, let entry = diskCache.entry(forKey: key) { return entry }
-        switch backlog.withLock({ $0.pending(key) }) {
-        case .entry(let entry): return entry
-        case .image(let pending): return pending.encoded()
-        case .absent: break
-        case .nothing: if let entry = diskCache.entry(forKey: key) { return entry }
-        }
+        if let entry = readOwnEntry(forKey: key) { return entry }
         let (additionalPath, isMapped) = state.withLock { ($0.additionalCachePath, $0.config.mapsDiskData) }
+        if let entry = readOnlyEntry(forKey: key, mapped: isMapped) { return entry }
         guard let path = additionalPath?(key) else { return nil }
         return DiskCache.readFile(path, mapped: isMapped)
+    }
+
+    private func readOwnEntry(forKey key: String) -> CachedImageData? {
+        var (pending, mark) = pendingEntry(forKey: key)
+        if !pending.hidesDisk, var entry = diskCache.entry(forKey: key) {
+            // What changes one entry must not get to another one that has taken its place. With so many in a row the
+            // last one may.
+            for _ in 0..<8 where pending.amendment != nil {
+                let (now, latest) = pendingEntry(forKey: key)
+                if latest == mark { break }
+                (pending, mark) = (now, latest)
+                guard !pending.hidesDisk, let again = diskCache.entry(forKey: key) else {
+                    return pending.picture?.entry
+                }
+                entry = again
+            }
+            return entry.amended(by: pending.amendment)
+        }
+        return pending.picture?.entry
+    }
+
+    /// What readers of a key must see besides what is on disk, and the mark of that state.
+    func pendingEntry(forKey key: String) -> (PendingEntry, WriteMarks.Mark) {
+        let replaces = !config.writesWithoutOverwriting
+        return marks.withLock { marks in
+            (backlog.withLock { $0.pending(key, replacing: replaces) }, marks.mark(of: key))
+        }
     }
 
     /// Whether a key is on disk, or about to be.
     func hasEntry(forKey key: String) -> Bool {
         guard !key.isEmpty else { return false }
-        switch backlog.withLock({ $0.pending(key) }) {
-        case .entry, .image: return true
-        case .absent: return false
-        case .nothing: return diskCache.containsData(forKey: key)
-        }
+        let (pending, _) = pendingEntry(forKey: key)
+        return pending.picture != nil || !pending.hidesDisk && diskCache.containsData(forKey: key)
     }
-
-    // MARK: Looking after the directory
-
-    /// Starts a pass for expired entries when the last one was long enough ago.
-    func maintainIfDue() {
-        let now = clock.monotonicNanoseconds()
-        let isDue = state.withLock { state in
-            guard now >= state.nextExpiry else { return false }
-            state.nextExpiry = Self.nextExpiry(after: clock, state.config)
-            return true
-        }
-        if isDue { diskQueue.submit(priority: .low) { self.diskCache.removeExpiredData(timeLimit: nil) } }
-    }
-}
-
-extension DiskWork {
-    var isEncoding: Bool { if case .encode = self { true } else { false } }
 }

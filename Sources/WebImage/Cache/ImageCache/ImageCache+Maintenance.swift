@@ -46,7 +46,7 @@ extension ImageCache {
         }
     }
 
-    /// For the end of the program: waits until everything has been written, then removes expired entries if
+    /// For the end of the program (see ``WebImageLifecycle`` for all caches at once): waits until everything has been written, then removes expired entries if
     /// ``ImageCacheConfig/shouldRemoveExpiredDataWhenTerminate`` says so. Synchronous.
     ///
     /// - Parameter seconds: the most time that it takes (but for a system call that hangs).
@@ -54,20 +54,19 @@ extension ImageCache {
     @discardableResult
     public func prepareForExit(within seconds: Double = 2) -> Bool {
         let start = clock.monotonicNanoseconds()
-        let latch = Latch()
-        let isBusy = backlog.withLock { $0.whenIdle { latch.open() } }
-        if isBusy, !latch.wait(seconds: seconds) { return false }
-        guard config.shouldRemoveExpiredDataWhenTerminate else { return true }
+        guard upkeep.waitUntilWritten(within: seconds) else { return false }
         let elapsed = Double(clock.monotonicNanoseconds() &- start) / 1e9
-        return diskCache.removeExpiredData(timeLimit: max(seconds - elapsed, 0)).isComplete
+        return upkeep.trimForExit(within: seconds - elapsed)
     }
 
     /// For a program that has gone out of sight, for example a minimised window: removes expired entries, away from the
     /// caller's thread, if ``ImageCacheConfig/shouldRemoveExpiredDataWhenEnterBackground`` says so.
-    public func didEnterBackground() {
-        guard config.shouldRemoveExpiredDataWhenEnterBackground else { return }
-        diskQueue.submit(priority: .low) { self.diskCache.removeExpiredData(timeLimit: nil) }
-    }
+    public func didEnterBackground() { upkeep.didEnterBackground() }
+
+    /// For when memory is short: removes all images from memory, but remembers those that are still shown if
+    /// ``ImageCacheConfig/shouldUseWeakMemoryCache`` is on. A ``MemoryCache`` is told of pressure by the system on its own;
+    /// call this when something else says that memory is short.
+    public func didReceiveMemoryWarning() { upkeep.didReceiveMemoryWarning() }
 
     /// Counts of the disk level since the cache was made; all zero for a disk cache of another class.
     public var diskStatistics: DiskCacheStatistics { (diskCache as? DiskCache)?.statistics ?? DiskCacheStatistics() }

@@ -5,15 +5,21 @@ extension ImageCache {
     ///
     /// A memory hit is delivered before the call returns, on the caller's thread, and so is everything with
     /// ``WebImageOptions/queryDiskDataSync``, which reads and decodes on the caller's thread. Otherwise the result comes on
-    /// the context's callback queue (the main one by default).
+    /// the context's callback queue (the main one by default). Queries of the same at the same time read and decode once.
+    ///
+    /// With ``WebImageOptions/queryMemoryData`` a memory hit comes with the bytes that are stored with it, if there are any,
+    /// and so later, unless ``WebImageOptions/queryMemoryDataSync`` is there too. Image and bytes are of one store: when
+    /// others were stored meanwhile, the image is made of the bytes. (Not so when only one of memory and disk was written,
+    /// or when ``ImageCacheConfig/writesWithoutOverwriting`` kept the bytes of before.)
     ///
     /// - Parameters:
     ///   - key: the key; without one the result is empty.
-    ///   - options: `queryDiskDataSync`, `decodeFirstFrameOnly`, `scaleDownLargeImages`, and the priorities have a meaning.
+    ///   - options: `queryDiskDataSync`, `queryMemoryData`, `queryMemoryDataSync`, `decodeFirstFrameOnly`, `scaleDownLargeImages`, and the priorities have a meaning.
     ///   - context: the callback queue, the coder, the decode options, and, if given, the cache type that the image is stored
     ///     to when it comes from disk.
     ///   - cacheType: where to look.
-    ///   - completion: called exactly once. The result says where the image came from; data is given when it came from disk.
+    ///   - completion: called exactly once. The result says where the image came from; data is given when it came from disk,
+    ///     or was asked for.
     @discardableResult
     public func queryImage(
         forKey key: String,
@@ -28,42 +34,70 @@ extension ImageCache {
             return token
         }
         if cacheType.includesMemory {
+            let wantsData = options.contains(.queryMemoryData)
+            let mark = wantsData ? marks.withLock { $0.mark(of: key) } : nil
             let image = imageFromMemory(forKey: key, options: options)
+            if let image, let mark {
+                let query = DiskImageQuery(key, options: options, context: context, cacheType: .disk, mark: mark)
+                addData(to: image, for: query, token)
+                return token
+            }
             if image != nil || cacheType == .memory {
                 token.result.finish(ImageCacheResult(image: image, cacheType: image == nil ? .none : .memory))
                 return token
             }
         }
-        let query = DiskImageQuery(
-            key: key,
-            options: options,
-            context: context ?? WebImageContext(),
-            cacheType: cacheType,
-            mark: marks.withLock { $0.mark(of: key) }
-        )
+        let mark = marks.withLock { $0.mark(of: key) }
+        let query = DiskImageQuery(key, options: options, context: context, cacheType: cacheType, mark: mark)
         if options.contains(.queryDiskDataSync) {
             let entry = readEntry(forKey: key)
             token.result.finish(entry.map { decode($0, for: query) } ?? ImageCacheResult())
         } else {
-            start(query, token)
+            decode(query, token) { token.finish($0) }
         }
         return token
     }
 
-    private func start(_ query: DiskImageQuery, _ token: ImageCacheToken) {
+    /// Reads and decodes, once for all queries of the same at the same time.
+    func decode(
+        _ query: DiskImageQuery,
+        _ token: ImageCacheToken,
+        waiter: @escaping @Sendable (ImageCacheResult) -> Void
+    ) {
         let priority = query.options.loadPriority
-        let item = diskQueue.submit(priority: priority) {
-            guard token.result.isWanted else { return }
-            let entry = self.readEntry(forKey: query.key)
-            self.maintainIfDue()
-            guard let entry else { return token.finish(ImageCacheResult()) }
-            let decoding = CodingQueue.shared.submit(priority: priority) {
-                guard token.result.isWanted else { return }
-                token.finish(self.decode(entry, for: query))
+        let handle = decodes.join(DecodeKey(query), priority: priority) { flight in
+            let reading = read(query.readKey, priority: priority) { entry in
+                guard flight.isWanted else { return }
+                guard let entry else { return flight.finish(ImageCacheResult()) }
+                let decoding = CodingQueue.shared.submit(priority: priority) {
+                    guard flight.isWanted else { return }
+                    flight.finish(self.decode(entry, for: query))
+                }
+                flight.attach(WorkHandle(decoding), stage: 1)
             }
-            token.result.attach(decoding)
+            flight.attach(reading, stage: 0)
+        } waiter: { result in
+            waiter(result)
         }
-        token.result.attach(item)
+        token.result.attach(handle, stage: 1)
+    }
+
+    /// Reads an entry on a thread of the cache, once for all who ask for the same at the same time.
+    func read(
+        _ key: ReadKey,
+        priority: LoadPriority,
+        waiter: @escaping @Sendable (CachedImageData?) -> Void
+    ) -> WorkHandle {
+        reads.join(key, priority: priority) { flight in
+            let item = diskQueue.submit(priority: priority) {
+                guard flight.isWanted else { return }
+                flight.finish(self.readEntry(forKey: key.key.string))
+                self.upkeep.maintainIfDue()
+            }
+            flight.attach(WorkHandle(item), stage: 0)
+        } waiter: { entry in
+            waiter(entry)
+        }
     }
 
     /// Looks for an image, see ``queryImage(forKey:options:context:cacheType:completion:)``; a cancelled task gets an empty
@@ -80,7 +114,7 @@ extension ImageCache {
         // The operation is made inside; whichever of it and the cancel comes second finds the other.
         let operation = Lock<(token: ImageCacheToken?, isCancelled: Bool)>((nil, false))
         // Without this a synchronous query would block a cooperative thread, which the caller cannot have meant.
-        let options = options.subtracting(.queryDiskDataSync)
+        let options = options.subtracting([.queryDiskDataSync, .queryMemoryDataSync])
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let token = queryImage(forKey: key, options: options, context: context, cacheType: cacheType) {
@@ -122,13 +156,8 @@ extension ImageCache {
         options: WebImageOptions = [],
         context: WebImageContext? = nil
     ) -> Image? {
-        let query = DiskImageQuery(
-            key: key,
-            options: options,
-            context: context ?? WebImageContext(),
-            cacheType: .disk,
-            mark: marks.withLock { $0.mark(of: key) }
-        )
+        let mark = marks.withLock { $0.mark(of: key) }
+        let query = DiskImageQuery(key, options: options, context: context, cacheType: .disk, mark: mark)
         return readEntry(forKey: key).flatMap { decode($0, for: query).image }
     }
 
@@ -152,7 +181,7 @@ extension ImageCache {
 
     // MARK: Data
 
-    /// Reads the entry on disk on a thread of the cache.
+    /// Reads the entry on disk on a thread of the cache, once for all who ask for it at the same time.
     ///
     /// - Parameter completion: called exactly once, on a thread of the cache, with nil when there is none. A cancel calls it
     ///   at once with nil. Must not block.
@@ -163,12 +192,8 @@ extension ImageCache {
         completion: @escaping @Sendable (CachedImageData?) -> Void
     ) -> any WebImageOperation {
         let query = DiskQuery(completion)
-        let item = diskQueue.submit(priority: priority) {
-            guard query.result.isWanted else { return }
-            query.result.finish(self.readEntry(forKey: key))
-            self.maintainIfDue()
-        }
-        query.result.attach(item)
+        let readKey = ReadKey(key: MemoryCacheKey(key), mark: marks.withLock { $0.mark(of: key) })
+        query.result.attach(read(readKey, priority: priority) { query.result.finish($0) })
         return query
     }
 

@@ -16,26 +16,15 @@ extension ImageCache {
             completion?()
             return
         }
-        if request.cacheType.includesMemory, let image = request.image, config.shouldCacheImagesInMemory {
-            putIntoMemory(image, forKey: key)
-        }
-        guard request.cacheType.includesDisk else {
+        let memoryImage = request.cacheType.includesMemory && config.shouldCacheImagesInMemory ? request.image : nil
+        guard let work = request.diskWork else {
+            if let memoryImage { storeToMemory(memoryImage, forKey: key) }
             completion?()
             return
         }
-        if let data = request.data {
-            let extendedData = request.extendedData ?? request.image?.extendedData
-            let entry = CachedImageData(data: data, extendedData: extendedData, validators: request.validators)
-            submit(.write(entry), forKey: key, completion: completion)
-        } else if let image = request.image {
-            let pending = PendingImage(
-                image: image,
-                options: request.encodeOptions,
-                coder: request.coder ?? ImageCodersManager.shared,
-                extendedData: request.extendedData,
-                validators: request.validators
-            )
-            submit(.encode(pending), forKey: key, completion: completion)
+        changingBoth(key) {
+            if let memoryImage { memoryCache.setImage(memoryImage, forKey: key, cost: memoryImage.memoryCost) }
+            submit(work, forKey: key, completion: completion)
         }
     }
 
@@ -80,12 +69,7 @@ extension ImageCache {
     /// Stores in memory, whatever the configuration says about storing there.
     public func storeToMemory(_ image: Image, forKey key: String) {
         guard !key.isEmpty else { return }
-        putIntoMemory(image, forKey: key)
-    }
-
-    private func putIntoMemory(_ image: Image, forKey key: String) {
-        marks.withLock { $0.change(key) }
-        memoryCache.setImage(image, forKey: key, cost: image.memoryCost)
+        changingBoth(key) { memoryCache.setImage(image, forKey: key, cost: image.memoryCost) }
     }
 
     /// Writes encoded bytes to disk. Synchronous.
@@ -101,12 +85,15 @@ extension ImageCache {
     /// - Parameter completion: called exactly once: on the caller's thread when nothing is removed from disk, else on a
     ///   thread of the cache. Must not block.
     public func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
-        if cacheType.includesMemory { removeImageFromMemory(forKey: key) }
         guard cacheType.includesDisk, !key.isEmpty else {
+            if cacheType.includesMemory { removeImageFromMemory(forKey: key) }
             completion?()
             return
         }
-        submit(.remove, forKey: key, completion: completion)
+        changingBoth(key) {
+            if cacheType.includesMemory { memoryCache.removeImage(forKey: key) }
+            submit(.remove, forKey: key, completion: completion)
+        }
     }
 
     /// Removes an entry, and returns when it is gone.
@@ -118,8 +105,7 @@ extension ImageCache {
 
     /// Removes an image from memory.
     public func removeImageFromMemory(forKey key: String) {
-        marks.withLock { $0.change(key) }
-        memoryCache.removeImage(forKey: key)
+        changingBoth(key) { memoryCache.removeImage(forKey: key) }
     }
 
     /// Removes an entry from disk. Synchronous.
@@ -133,19 +119,36 @@ extension ImageCache {
     /// - Parameter completion: called exactly once: on the caller's thread when nothing is removed from disk, else on a
     ///   thread of the cache. Must not block.
     public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
-        if cacheType.includesMemory {
-            marks.withLock { $0.changeAll() }
-            memoryCache.removeAll()
+        changingBoth(nil) {
+            if cacheType.includesMemory { memoryCache.removeAll() }
+            if cacheType.includesDisk { clearDisk(completion: completion) }
         }
-        guard cacheType.includesDisk else {
-            completion?()
-            return
-        }
-        clearDisk(completion: completion)
+        if !cacheType.includesDisk { completion?() }
     }
 
     /// Removes everything, and returns when it is gone.
     public func clear(_ cacheType: ImageCacheType = .all) async {
         await withCheckedContinuation { continuation in clear(cacheType) { continuation.resume() } }
+    }
+}
+
+extension ImageStoreRequest {
+    /// What is to be done on disk; nil for nothing.
+    fileprivate var diskWork: DiskWork? {
+        guard cacheType.includesDisk else { return nil }
+        let extendedData = extendedData ?? image?.extendedData
+        if let data {
+            return .write(CachedImageData(data: data, extendedData: extendedData, validators: validators))
+        }
+        guard let image else { return nil }
+        return .encode(
+            PendingImage(
+                image: image,
+                options: encodeOptions,
+                coder: coder ?? ImageCodersManager.shared,
+                extendedData: extendedData,
+                validators: validators
+            )
+        )
     }
 }

@@ -31,8 +31,12 @@ public final class ImageCache: ImageCaching {
     let state: Lock<State>
     let backlog = Lock(DiskBacklog())
     let marks = Lock(WriteMarks())
+    /// Reads of bytes under way, and of images.
+    let reads = SharedWork<ReadKey, CachedImageData?>()
+    let decodes = SharedWork<DecodeKey, ImageCacheResult>()
     let diskQueue: WorkQueue
     let clock: ClockSource
+    let upkeep: CacheUpkeep
 
     /// A cache of its own directory, made if needed: `namespace` in `directory`.
     ///
@@ -71,8 +75,18 @@ public final class ImageCache: ImageCaching {
         memoryCache = config.makeMemoryCache?(config) ?? MemoryCache()
         let diskQueue = diskQueue ?? WorkQueue(name: "cache-disk", width: config.maxConcurrentDiskOperations)
         self.diskQueue = diskQueue
-        state = Lock(State(config: config, nextExpiry: Self.nextExpiry(after: clock, config)))
+        state = Lock(State(config: config, nextExpiry: CacheUpkeep.nextExpiry(after: clock, config)))
+        upkeep = CacheUpkeep(
+            memoryCache: memoryCache,
+            diskCache: diskCache,
+            state: state,
+            backlog: backlog,
+            diskQueue: diskQueue,
+            clock: clock
+        )
         memoryCache.apply(config)
+        CacheRegistry.shared.add(upkeep)
+        upkeep.setTimer()
         // A big directory takes long to walk through: not on the caller's thread.
         if let disk = diskCache as? DiskCache { diskQueue.submit(priority: .low) { disk.sweepTemporaryFiles() } }
     }
@@ -82,14 +96,19 @@ public final class ImageCache: ImageCaching {
     public var config: ImageCacheConfig {
         get { state.withLock { $0.config } }
         set {
+            var (isOtherInterval, isOtherPlace) = (false, false)
             var applied = state.withLock { state -> (ImageCacheConfig, UInt64) in
                 if state.config.expiryInterval != newValue.expiryInterval {
-                    state.nextExpiry = Self.nextExpiry(after: clock, newValue)
+                    state.nextExpiry = CacheUpkeep.nextExpiry(after: clock, newValue)
+                    isOtherInterval = true
                 }
+                isOtherPlace = state.config.readOnlyDirectories != newValue.readOnlyDirectories
                 state.config = newValue
                 state.version += 1
                 return (newValue, state.version)
             }
+            if isOtherInterval { upkeep.setTimer() }
+            if isOtherPlace { marks.withLock { $0.changeAll() } }
             // Not with the lock held, because images that are evicted are reported to the user's code. Whoever finds that
             // another change came in between applies that one once more, so the last one wins everywhere.
             while true {
@@ -114,11 +133,9 @@ public final class ImageCache: ImageCaching {
     /// cache.
     public var additionalCachePath: (@Sendable (_ key: String) -> String?)? {
         get { state.withLock { $0.additionalCachePath } }
-        set { state.withLock { $0.additionalCachePath = newValue } }
-    }
-
-    static func nextExpiry(after clock: ClockSource, _ config: ImageCacheConfig) -> UInt64 {
-        guard config.expiryInterval > 0 else { return .max }
-        return clock.monotonicNanoseconds() &+ UInt64(min(config.expiryInterval, 1e9) * 1e9)
+        set {
+            state.withLock { $0.additionalCachePath = newValue }
+            marks.withLock { $0.changeAll() }
+        }
     }
 }

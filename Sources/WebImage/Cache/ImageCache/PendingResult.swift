@@ -4,7 +4,9 @@ final class PendingResult<Value: Sendable>: Sendable {
 
     private struct State {
         var completion: Completion?
-        var item: WorkItem?
+        var handle: WorkHandle?
+        var stage = 0
+        var priority: LoadPriority?
         var isCancelled = false
     }
 
@@ -21,7 +23,7 @@ final class PendingResult<Value: Sendable>: Sendable {
     /// Delivers on the calling thread, if the completion is still there.
     func finish(_ value: Value) {
         let completion = state.withLock { state in
-            defer { (state.completion, state.item) = (nil, nil) }
+            defer { (state.completion, state.handle) = (nil, nil) }
             return state.completion
         }
         completion?(value)
@@ -29,25 +31,36 @@ final class PendingResult<Value: Sendable>: Sendable {
 
     /// Takes the work out of its queue and the completion away, which the caller then calls.
     func cancel() -> Completion? {
-        let (completion, item) = state.withLock { state in
-            defer { (state.completion, state.item) = (nil, nil) }
+        let (completion, handle) = state.withLock { state in
+            defer { (state.completion, state.handle) = (nil, nil) }
             if state.completion != nil { state.isCancelled = true }
-            return (state.completion, state.item)
+            return (state.completion, state.handle)
         }
-        item?.cancel()
+        handle?.cancel()
         return completion
     }
 
-    /// Makes the work more or less urgent, if it has not begun.
-    func setPriority(_ priority: LoadPriority) { state.withLock { $0.item }?.setPriority(priority) }
+    /// Makes the work more or less urgent, as far as it has not begun.
+    func setPriority(_ priority: LoadPriority) {
+        state.withLock { state in
+            state.priority = priority
+            state.handle?.setPriority(priority)
+        }
+    }
 
-    /// Remembers the work that makes the result.
-    func attach(_ item: WorkItem) {
+    /// Remembers the work that makes the result. That of a later stage stays, whichever comes first.
+    func attach(_ handle: WorkHandle, stage: Int = 0) {
         let isLate = state.withLock { state in
             guard state.completion != nil else { return state.isCancelled }
-            state.item = item
+            guard stage >= state.stage else { return false }
+            state.handle = handle
+            state.stage = stage
+            if let priority = state.priority { handle.setPriority(priority) }
             return false
         }
-        if isLate { item.cancel() }
+        if isLate { handle.cancel() }
     }
+
+    /// Remembers the job that makes the result.
+    func attach(_ item: WorkItem) { attach(WorkHandle(item)) }
 }

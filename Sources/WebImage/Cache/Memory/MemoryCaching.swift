@@ -12,6 +12,8 @@ public protocol MemoryCaching: AnyObject, Sendable {
     func removeImage(_ image: Image, forKey key: String)
     /// Removes all images.
     func removeAll()
+    /// Lets go of what can be had again, because memory is short. By default all images are removed.
+    func didReceiveMemoryWarning()
     /// Takes over limits; called when the cache is made and whenever ``ImageCache/config`` changes.
     func apply(_ config: ImageCacheConfig)
 }
@@ -21,6 +23,11 @@ extension MemoryCaching {
     public func removeImage(_ image: Image, forKey key: String) {
         if self.image(forKey: key) === image { removeImage(forKey: key) }
     }
+}
+
+extension MemoryCaching {
+    /// Removes all images.
+    public func didReceiveMemoryWarning() { removeAll() }
 }
 
 extension MemoryCache: MemoryCaching {

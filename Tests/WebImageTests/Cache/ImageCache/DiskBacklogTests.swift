@@ -5,7 +5,7 @@ import Testing
 @testable import WebImage
 
 /// A backlog whose methods can be called inside of an expectation.
-private final class BacklogBox {
+final class BacklogBox {
     private var backlog = DiskBacklog()
 
     func submit(
@@ -18,8 +18,20 @@ private final class BacklogBox {
         backlog.submit(work, forKey: key, replacing: replacing, costLimit: costLimit, completion: completion)
     }
 
-    func begin(_ key: String) -> DiskWork? { backlog.begin(key) }
-    func pending(_ key: String) -> DiskBacklog.Pending { backlog.pending(key) }
+    func begin(_ key: String) -> DiskWork? {
+        if case .work(let work) = backlog.next(key, for: .caller) { work } else { nil }
+    }
+
+    func next(_ key: String, for worker: DiskWorker) -> DiskBacklog.Next { backlog.next(key, for: worker) }
+    func pending(_ key: String, replacing: Bool = true) -> PendingEntry { backlog.pending(key, replacing: replacing) }
+    func finishEncoding(
+        _ entry: CachedImageData?,
+        _ key: String,
+        replacing: Bool = true,
+        costLimit: Int = .max
+    ) -> DiskBacklog.Ended {
+        backlog.finishEncoding(entry, forKey: key, replacing: replacing, costLimit: costLimit)
+    }
     func requestClear(completion: DiskBacklog.Completion?) -> Bool { backlog.requestClear(completion: completion) }
     func beginClear() -> Bool { backlog.beginClear() }
     func whenIdle(_ completion: @escaping DiskBacklog.Completion) -> Bool { backlog.whenIdle(completion) }
@@ -30,9 +42,7 @@ private final class BacklogBox {
     var waitingCost: Int { backlog.waitingCost }
     var droppedCount: Int { backlog.droppedCount }
 
-    func finish(_ key: String) -> (completions: [DiskBacklog.Completion], schedulesKey: Bool, schedulesClear: Bool) {
-        backlog.finish(key)
-    }
+    func finish(_ key: String) -> DiskBacklog.Ended { backlog.finish(key) }
 
     func finishClear() -> (completions: [DiskBacklog.Completion], keys: [String], schedulesClear: Bool) {
         backlog.finishClear()
@@ -51,18 +61,18 @@ private final class BacklogBox {
     private func write(_ text: String) -> DiskWork { .write(CachedImageData(data: Data(text.utf8))) }
 
     private func pending(_ backlog: BacklogBox, _ key: String) -> String {
-        switch backlog.pending(key) {
-        case .nothing: "nothing"
-        case .absent: "absent"
+        let pending = backlog.pending(key)
+        return switch pending.picture {
+        case nil: pending.hidesDisk ? "absent" : pending.amendment == nil ? "nothing" : "amended"
         case .image: "image"
         case .entry(let entry): String(decoding: entry.data, as: UTF8.self)
         }
     }
 
     private func finish(_ backlog: BacklogBox, _ key: String) -> (Bool, Bool) {
-        let (completions, schedulesKey, schedulesClear) = backlog.finish(key)
-        for completion in completions { completion() }
-        return (schedulesKey, schedulesClear)
+        let ended = backlog.finish(key)
+        for completion in ended.completions { completion() }
+        return (ended.schedulesKey, ended.schedulesClear)
     }
 
     @Test func `What waits or runs is what a reader sees, until it is done`() {

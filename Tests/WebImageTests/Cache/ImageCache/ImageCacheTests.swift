@@ -315,7 +315,7 @@ func countDown(_ counter: Lock<Int>) -> Bool {
         _ = await cache.diskData(forKey: "new")
         while cache.diskStatistics.expiredCount == 0 { await Task.yield() }
         #expect(cache.diskCache.entries().map(\.key) == ["new"])
-        let never = ImageCache.nextExpiry(after: clock.source, make { $0.expiryInterval = 0 }.config)
+        let never = CacheUpkeep.nextExpiry(after: clock.source, make { $0.expiryInterval = 0 }.config)
         #expect(never == .max)
     }
 

@@ -1,0 +1,130 @@
+/// What a cache does unasked: passes for expired entries, and what it is told at turns of the program's life.
+///
+/// It is an object of its own because timers and lists of all caches hold it weakly, and every retain and release of an
+/// object that has ever been held so is slower for the rest of its life.
+final class CacheUpkeep: Sendable {
+    /// Most seconds that one pass works before it lets others at the disk.
+    static let passSeconds = 0.5
+    /// Seconds after which a pass that did not get to its end is gone on with, if the next is not due before.
+    static let resumeSeconds = 60.0
+
+    let memoryCache: any MemoryCaching
+    let diskCache: any DiskCaching
+    let state: Lock<ImageCache.State>
+    let backlog: Lock<DiskBacklog>
+    let diskQueue: WorkQueue
+    let clock: ClockSource
+    private let timer = Lock<MaintenanceTimer?>(nil)
+    private let isScanning = Lock(false)
+
+    init(
+        memoryCache: any MemoryCaching,
+        diskCache: any DiskCaching,
+        state: Lock<ImageCache.State>,
+        backlog: Lock<DiskBacklog>,
+        diskQueue: WorkQueue,
+        clock: ClockSource
+    ) {
+        self.memoryCache = memoryCache
+        self.diskCache = diskCache
+        self.state = state
+        self.backlog = backlog
+        self.diskQueue = diskQueue
+        self.clock = clock
+    }
+
+    // MARK: Passes for expired entries
+
+    /// When the next pass is due that comes one interval from now.
+    static func nextExpiry(after clock: ClockSource, _ config: ImageCacheConfig) -> UInt64 {
+        guard config.expiryInterval > 0 else { return .max }
+        return clock.monotonicNanoseconds() &+ nanoseconds(config.expiryInterval)
+    }
+
+    private static func nanoseconds(_ seconds: Double) -> UInt64 { UInt64(min(max(seconds, 0), 1e9) * 1e9) }
+
+    /// Starts a pass when one is due.
+    func maintainIfDue() {
+        let now = clock.monotonicNanoseconds()
+        let isDue = state.withLock { state in
+            guard now >= state.nextExpiry else { return false }
+            state.nextExpiry = Self.nextExpiry(after: clock, state.config)
+            return true
+        }
+        if isDue { diskQueue.submit(priority: .low) { self.runPass() } }
+    }
+
+    private func runPass() {
+        guard !diskCache.removeExpiredData(timeLimit: Self.passSeconds).isComplete else { return }
+        let now = clock.monotonicNanoseconds()
+        state.withLock { state in
+            // Switched off meanwhile.
+            guard state.config.expiryInterval > 0 else { return }
+            state.nextExpiry = min(state.nextExpiry, now &+ Self.nanoseconds(Self.resumeSeconds))
+        }
+        setTimer()
+    }
+
+    /// Has the timer fire when the next pass is due. Called when that has changed.
+    func setTimer() {
+        let next = state.withLock { $0.nextExpiry }
+        let now = clock.monotonicNanoseconds()
+        let timer = timer.withLock { timer in
+            if timer == nil, next < .max { timer = MaintenanceTimer { [weak self] in self?.timerFired() } }
+            return timer
+        }
+        // Somebody else may have had the pass begun since: then it is due in an interval, not now.
+        timer?.fire(after: next == .max ? nil : max(Double(next &- min(now, next)) / 1e9, 0.01))
+    }
+
+    /// The clock, not the timer, decides whether a pass is due: the timer may be early or late.
+    func timerFired() {
+        maintainIfDue()
+        setTimer()
+    }
+
+    // MARK: Walks for the size limit
+
+    /// Goes on with a walk through the directory that a store has begun, in short steps between other work.
+    func continueScan() {
+        guard let disk = diskCache as? DiskCache, state.withLock({ $0.config.maxDiskSize > 0 }) else { return }
+        let begins = isScanning.withLock { isScanning -> Bool in
+            defer { isScanning = true }
+            return !isScanning
+        }
+        if begins { submitScanStep(disk) }
+    }
+
+    private func submitScanStep(_ disk: DiskCache) {
+        diskQueue.submit(priority: .low) { [weak self] in
+            guard let self else { return }
+            if disk.continueScan() {
+                submitScanStep(disk)
+            } else {
+                isScanning.withLock { $0 = false }
+            }
+        }
+    }
+
+    // MARK: Turns of the program's life
+
+    /// Waits until everything has been written, at most so many seconds. Whether it has.
+    func waitUntilWritten(within seconds: Double) -> Bool {
+        let latch = Latch()
+        let isBusy = backlog.withLock { $0.whenIdle { latch.open() } }
+        return !isBusy || latch.wait(seconds: seconds)
+    }
+
+    /// Removes expired entries at the end of the program, if the configuration says so. Whether that was done in time.
+    func trimForExit(within seconds: Double) -> Bool {
+        guard state.withLock({ $0.config.shouldRemoveExpiredDataWhenTerminate }) else { return true }
+        return diskCache.removeExpiredData(timeLimit: max(seconds, 0)).isComplete
+    }
+
+    func didEnterBackground() {
+        guard state.withLock({ $0.config.shouldRemoveExpiredDataWhenEnterBackground }) else { return }
+        diskQueue.submit(priority: .low) { self.diskCache.removeExpiredData(timeLimit: nil) }
+    }
+
+    func didReceiveMemoryWarning() { memoryCache.didReceiveMemoryWarning() }
+}

@@ -1,0 +1,91 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+
+@testable import WebImage
+
+/// A disk level in memory that counts, says which threads it was called on, and waits where it is told to.
+final class FakeDisk: DiskCaching {
+    struct Content {
+        var entries: [String: CachedImageData] = [:]
+        var reads: [String] = []
+        /// Names of the threads that stores ran on.
+        var storeThreads: [String] = []
+        /// The time limits of passes.
+        var passes: [Double?] = []
+        var cleanup = DiskCacheCleanup()
+        var readGate: Gate?
+        var storeGate: Gate?
+    }
+
+    let path: String
+    let content = Monitor(Content())
+
+    init(path: String = "/nowhere") { self.path = path }
+
+    /// A cache on this level.
+    func cache(clock: ClockSource = .system, _ change: (inout ImageCacheConfig) -> Void = { _ in }) -> ImageCache {
+        var config = ImageCacheConfig()
+        change(&config)
+        config.makeDiskCache = { _, _ in self }
+        return ImageCache(path: path, config: config, clock: clock)
+    }
+
+    var readCount: Int { content.withLock { $0.reads.count } }
+    func holdReads(_ gate: Gate?) { content.withLock { $0.readGate = gate } }
+    func holdStores(_ gate: Gate?) { content.withLock { $0.storeGate = gate } }
+
+    func apply(_ config: ImageCacheConfig) {}
+    func cachePath(forKey key: String) -> String { path + "/" + key }
+    func containsData(forKey key: String) -> Bool { content.withLock { $0.entries[key] != nil } }
+    func removeData(forKey key: String) { content.withLock { $0.entries[key] = nil } }
+    func removeAllData() { content.withLock { $0.entries = [:] } }
+    func usage() -> (count: Int, size: Int) { content.withLock { ($0.entries.count, 0) } }
+
+    /// What is there when it is called, delivered when the gate opens.
+    func entry(forKey key: String) -> CachedImageData? {
+        let (entry, gate) = content.withLock { content in
+            content.reads.append(key)
+            return (content.entries[key], content.readGate)
+        }
+        gate?.wait()
+        return entry
+    }
+
+    func store(_ data: Data, forKey key: String, extendedData: Data?) -> Bool {
+        store(CachedImageData(data: data, extendedData: extendedData), forKey: key)
+    }
+
+    func store(_ entry: CachedImageData, forKey key: String) -> Bool {
+        let name = threadName()
+        content.withLock { $0.storeGate }?.wait()
+        content.withLock { content in
+            content.storeThreads.append(name)
+            content.entries[key] = entry
+        }
+        return true
+    }
+
+    func amend(extendedData: Data??, validators: CacheValidators??, forKey key: String) {
+        content.withLock { content in
+            if let extendedData { content.entries[key]?.extendedData = extendedData }
+            if let validators { content.entries[key]?.validators = validators }
+        }
+    }
+
+    func removeExpiredData(timeLimit: Double?) -> DiskCacheCleanup {
+        content.withLock { content in
+            content.passes.append(timeLimit)
+            return content.cleanup
+        }
+    }
+}
+
+/// The name of the calling thread.
+func threadName() -> String {
+    let file = open("/proc/thread-self/comm", O_RDONLY)
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 32)
+    let count = read(file, &bytes, bytes.count)
+    return String(decoding: bytes.prefix(max(count - 1, 0)), as: UTF8.self)
+}

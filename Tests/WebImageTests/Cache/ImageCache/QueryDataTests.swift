@@ -1,0 +1,140 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+@Suite struct QueryDataTests {
+    private let disk = FakeDisk()
+    private let coder = FakeCoder()
+    private let key = "http://h/a.png"
+
+    private var context: WebImageContext {
+        var context = WebImageContext()
+        context.imageCoder = coder
+        context.callbackQueue = .inline
+        return context
+    }
+
+    /// An image and bytes that say the same width.
+    private func store(_ width: Int, in cache: ImageCache) {
+        cache.store(
+            FakeCoder.image(width: width),
+            data: FakeCoder.data(width: UInt8(width)),
+            forKey: key,
+            to: .all,
+            encodeOptions: ImageEncodeOptions(),
+            completion: nil
+        )
+    }
+
+    private func width(_ data: Data?) -> Int? { data.map { Int($0[$0.startIndex + 4]) } }
+
+    @Test func `On a memory hit the bytes come when asked for, in time when asked for that`() async {
+        let cache = disk.cache()
+        store(5, in: cache)
+        await cache.flush()
+        let gate = Gate()
+        disk.holdReads(gate)
+        let found = Monitor<[ImageCacheResult]>([])
+        cache.queryImage(forKey: key, context: context) { result in found.withLock { $0.append(result) } }
+        #expect(found.withLock { $0.first?.image != nil && $0.first?.data == nil }, "not asked for")
+        cache.queryImage(forKey: key, options: .queryMemoryData, context: context) { result in
+            found.withLock { $0.append(result) }
+        }
+        #expect(found.withLock { $0.count } == 1, "it is read on another thread")
+        gate.open()
+        let later = found.wait { $0.count == 2 ? $0[1] : nil }
+        #expect(later?.image === cache.memoryImage(forKey: key))
+        #expect(width(later?.data) == 5)
+        #expect(later?.cacheType == .memory)
+        cache.queryImage(forKey: key, options: [.queryMemoryData, .queryMemoryDataSync], context: context) { result in
+            found.withLock { $0.append(result) }
+        }
+        let inTime = found.withLock { $0.count == 3 ? $0[2] : nil }
+        #expect(inTime?.image === cache.memoryImage(forKey: key))
+        #expect(width(inTime?.data) == 5)
+        #expect(inTime?.cacheType == .memory)
+        #expect(coder.decodeCount == 0)
+    }
+
+    @Test func `An image without an entry on disk comes without bytes`() async {
+        let cache = disk.cache()
+        cache.storeToMemory(FakeCoder.image(), forKey: key)
+        let result = await cache.queryImage(forKey: key, options: .queryMemoryData, context: context)
+        #expect(result.image != nil && result.data == nil && result.cacheType == .memory)
+        // The option alone means memory misses no more than memory hits.
+        let miss = await cache.queryImage(forKey: "miss", options: .queryMemoryData, context: context)
+        #expect(miss.image == nil && miss.cacheType == .none)
+    }
+
+    @Test func `A cancelled one delivers nothing but that`() {
+        let cache = disk.cache()
+        store(5, in: cache)
+        #expect(cache.prepareForExit(within: 20))
+        let gate = Gate()
+        disk.holdReads(gate)
+        let found = Monitor<[ImageCacheResult]>([])
+        let token = cache.queryImage(forKey: key, options: .queryMemoryData, context: context) { result in
+            found.withLock { $0.append(result) }
+        }
+        #expect(gate.waitForArrivals())
+        token.cancel()
+        gate.open()
+        _ = wait { done in cache.queryDisk(forKey: key, priority: .low) { done($0 != nil) } }
+        #expect(found.withLock { $0.map(\.cacheType) } == [.none])
+    }
+
+    @Test(arguments: ["store", "remove", "clear memory", "store data"])
+    func `Image and bytes are of one store, whatever is stored meanwhile`(change: String) {
+        let cache = disk.cache()
+        store(5, in: cache)
+        #expect(cache.prepareForExit(within: 20))
+        let gate = Gate()
+        disk.holdReads(gate)
+        let found = Monitor<ImageCacheResult?>(nil)
+        cache.queryImage(forKey: key, options: .queryMemoryData, context: context) { result in
+            found.withLock { $0 = result }
+        }
+        #expect(gate.waitForArrivals())
+        switch change {
+        case "store": store(6, in: cache)
+        case "store data": cache.storeDataToDisk(FakeCoder.data(width: 6), forKey: key)
+        case "remove": cache.removeImage(forKey: key, from: .all, completion: nil)
+        default: cache.clear(.memory, completion: nil)
+        }
+        gate.open()
+        let result = found.wait { $0 }
+        #expect(result?.image != nil, "a hit does not become a miss")
+        if let data = result?.data, change != "store data" { #expect(result?.image?.pixelWidth == width(data)) }
+        #expect(width(result?.data) == ["store": 6, "clear memory": 5, "store data": 6][change])
+    }
+
+    @Test func `Under stores from another thread no pair is mixed`() {
+        let cache = disk.cache()
+        store(1, in: cache)
+        let isOver = Monitor(false)
+        let stores = Monitor(0)
+        startThread { [self] in
+            var number = 0
+            while !isOver.withLock({ $0 }) {
+                number += 1
+                store(1 + number % 200, in: cache)
+            }
+            stores.withLock { $0 = number }
+        }
+        let left = Monitor(3000)
+        for number in 0..<3000 {
+            let options: WebImageOptions =
+                number % 2 == 0 ? .queryMemoryData : [.queryMemoryData, .queryMemoryDataSync]
+            cache.queryImage(forKey: key, options: options, context: context) { [self] result in
+                #expect(result.image != nil)
+                if let data = result.data { #expect(result.image?.pixelWidth == width(data)) }
+                left.withLock { $0 -= 1 }
+            }
+        }
+        #expect(left.wait(seconds: 60) { $0 == 0 ? true : nil } == true)
+        isOver.withLock { $0 = true }
+        #expect(stores.wait { $0 > 0 ? true : nil } == true)
+    }
+}
