@@ -63,7 +63,8 @@ final class DecodeShare: Sendable {
         priority: LoadPriority,
         completion: @escaping Completion
     ) -> Seat? {
-        let key = CoderIdentity(coder).map { Key(coder: $0, options: options) }
+        let identity = CoderIdentity(coder)
+        let key = identity.isUnique ? nil : Key(coder: identity, options: options)
         enum Answer {
             case seat(Seat)
             case done(Result<Image, WebImageError>)
@@ -140,22 +141,4 @@ final class DecodeShare: Sendable {
         guard let job = state.jobs[id] else { return }
         job.item?.setPriority(job.priority)
     }
-}
-
-/// Tells coders apart that may decode differently.
-private struct CoderIdentity: Hashable, Sendable {
-    private let id: ObjectIdentifier
-
-    /// Nil for a coder that is a value and holds something, which another one of its type need not.
-    init?(_ coder: any ImageCoder) {
-        let type = type(of: coder)
-        if type is AnyClass {
-            id = ObjectIdentifier(coder as AnyObject)
-        } else {
-            guard Self.isEmpty(coder) else { return nil }
-            id = ObjectIdentifier(type)
-        }
-    }
-
-    private static func isEmpty<Coder: ImageCoder>(_ coder: Coder) -> Bool { MemoryLayout<Coder>.size == 0 }
 }

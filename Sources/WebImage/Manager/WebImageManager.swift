@@ -61,9 +61,6 @@ public final class WebImageManager: Sendable {
     /// Whether a URL failed before and is not tried again without ``WebImageOptions/retryFailed``; see ``failedURLLifetime``.
     public func isFailed(_ url: URL) -> Bool { activity.withLock { $0.failedURLs.contains(url) } }
 
-    /// The same as ``isFailed(_:)``, by what it means for a load.
-    func isBlocked(_ url: URL) -> Bool { isFailed(url) }
-
     /// Remembers or forgets a URL by how its load ended.
     func noteEnd(of url: URL, options: WebImageOptions, loader: any ImageLoading, error: WebImageError?) {
         if let error {

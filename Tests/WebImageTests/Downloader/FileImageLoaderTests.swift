@@ -90,6 +90,7 @@ import Testing
         let queue = WorkQueue(name: "test", width: 1)
         let gate = Gate()
         queue.submit { gate.wait() }
+        #expect(await gate.arrivals())
         let loader = FileImageLoader(maximumFileByteCount: 100, queue: queue)
         let recorder = Recorder()
         let request = ImageLoadRequest(url: try file("a", [1]))

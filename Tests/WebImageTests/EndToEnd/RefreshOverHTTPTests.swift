@@ -97,7 +97,7 @@ private final class ValidatorDisk: DiskCaching {
         let offline = await load(manager, url, atLeast: 2)
         #expect(try offline[0].get().cacheType == .memory && offline.count == 2)
         #expect(throws: WebImageError.self) { try offline[1].get() }
-        #expect(!manager.isBlocked(url))
+        #expect(!manager.isFailed(url))
         #expect(try await load(manager, url, [], atLeast: 1)[0].get().cacheType == .memory)
     }
 

@@ -10,7 +10,7 @@ import Testing
         let harness = RefreshHarness("picture")
         harness.server.edit { $0.serves = false }
         #expect(await harness.start([]).deliveries.texts(atLeast: 1) == ["error 1000"])
-        #expect(harness.server.requests.isEmpty && !harness.manager.isBlocked(harness.url))
+        #expect(harness.server.requests.isEmpty && !harness.manager.isFailed(harness.url))
         #expect(await harness.manager.pipeline.becomesIdle())
         harness.put("old")
         #expect(await harness.start([]).deliveries.texts(atLeast: 1) == ["old"], "the caches are asked all the same")

@@ -31,7 +31,7 @@ extension ImageCache {
 
     private static func readForeignFile(_ path: String, key: String, mapped: Bool) -> CachedImageData? {
         switch EntryReader(calls: .system).read(path, key: key, mapped: mapped) {
-        case .entry(let entry, _): CachedImageData(data: entry.data, extendedData: entry.extendedData)
+        case .entry(let entry, _): entry.content
         case .damaged(_, reason: EntryReader.noFooter): DiskCache.readFile(path, mapped: mapped)
         default: nil
         }

@@ -21,13 +21,13 @@ extension WebImageManager {
         var options = list.options
         if priority == .low { options.insert(.lowPriority) }
         if priority == .high { options.insert(.highPriority) }
+        guard list.target == .disk else { return prefetchImage(url, list, options, completion) }
+        let resolved = resolve(url, options, list.context)
         // A serializer makes the bytes on disk of the picture, so that has to be decoded.
-        let isSerialized = list.context?.cacheSerializer != nil || cacheSerializer != nil
-        guard list.target == .disk, !isSerialized else {
-            return prefetchImage(url, list, options, completion)
-        }
-        let load = PrefetchDataLoad(manager: self, url: url, options: options, completion: completion)
-        load.start(context: list.context, priority: priority)
+        let isSerialized = (resolved.context?.cacheSerializer ?? cacheSerializer) != nil
+        guard !isSerialized else { return prefetchImage(url, list, options, completion) }
+        let load = PrefetchDataLoad(manager: self, url: url, options: resolved.options, completion: completion)
+        load.start(resolved, priority: priority)
         return load
     }
 
@@ -78,9 +78,11 @@ final class PrefetchDataLoad: PrefetchLoad {
         state = Lock(State(completion: completion))
     }
 
-    func start(context: WebImageContext?, priority: LoadPriority) {
-        if !options.contains(.retryFailed), manager.isBlocked(url) { return end(isSkipped: true) }
-        let key = manager.originalKey(for: url, context: context)
+    /// - Parameter load: the load as the manager's processor wants it.
+    func start(_ load: ResolvedLoad, priority: LoadPriority) {
+        let context = load.context
+        if !options.contains(.retryFailed), manager.isFailed(url) { return end(isSkipped: true) }
+        let key = manager.originalKey(for: url, context: context, parts: load.parts)
         let recipe = manager.recipe(
             url: url,
             originalKey: key,
@@ -91,9 +93,9 @@ final class PrefetchDataLoad: PrefetchLoad {
         // Without a key, or where originals may not be stored, there is nothing to be done.
         guard let key, recipe.decode.data.storesDisk else { return end(isSkipped: true) }
         let cache = recipe.decode.data.cache
-        guard !options.contains(.fromLoaderOnly) else { return load(recipe, priority) }
+        guard !options.contains(.fromLoaderOnly) else { return download(recipe, priority) }
         cache.containsImage(forKey: key, in: .disk) { [self] type in
-            if type.includesDisk { end(isSkipped: false) } else { load(recipe, priority) }
+            if type.includesDisk { end(isSkipped: false) } else { download(recipe, priority) }
         }
     }
 
@@ -116,8 +118,9 @@ final class PrefetchDataLoad: PrefetchLoad {
         check?.setPriority(priority)
     }
 
-    private func load(_ recipe: LoadRecipe, _ priority: LoadPriority) {
+    private func download(_ recipe: LoadRecipe, _ priority: LoadPriority) {
         guard state.withLock({ $0.completion != nil }) else { return }
+        guard !options.contains(.fromCacheOnly), manager.mayDownload(url) else { return end(isSkipped: true) }
         let subscription = manager.pipeline.subscribe(to: recipe.decode.data.fromLoader, priority: priority) {
             [self] result in
             switch result {

@@ -35,7 +35,7 @@ import Testing
         let progress = await prefetch("<html>", prefetcher(context))
         #expect(progress.skippedCount == 1)
         #expect(harness.cache.diskKeys.isEmpty)
-        #expect(harness.manager.isBlocked(harness.url))
+        #expect(harness.manager.isFailed(harness.url))
     }
 
     @Test func `What is on disk is not loaded again`() async {
@@ -60,7 +60,7 @@ import Testing
         #expect(harness.loader.loads.isEmpty)
         prefetcher.options = [.lowPriority, .retryFailed]
         #expect(await prefetch("picture", prefetcher).skippedCount == 0)
-        #expect(!harness.manager.isBlocked(harness.url))
+        #expect(!harness.manager.isFailed(harness.url))
     }
 
     @Test func `Without a key there is nowhere to store, so nothing is loaded`() async {
