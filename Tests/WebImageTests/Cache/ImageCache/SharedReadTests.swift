@@ -186,7 +186,8 @@ import Testing
 
     @Test
     func
-        `Ten thousand random queries, stores and cancels: one completion, and the bytes are of a state between call and end`() async
+        `Ten thousand random queries, stores and cancels: one completion, and the bytes are of a state between call and end`()
+        async
     {
         let directory = TemporaryDirectory()
         let cache = ImageCache(path: directory.path("cache"), config: ImageCacheConfig(), clock: .system)
