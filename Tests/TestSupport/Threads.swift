@@ -80,6 +80,19 @@ public final class Monitor<Value>: @unchecked Sendable {
     }
 }
 
+extension Monitor where Value: Sendable {
+    /// Suspends until `body` answers something; nil after `seconds`. For tests that wait for work of threads that other tests
+    /// hold while they are suspended: blocking the few threads that tests run on would keep those from going on.
+    public func value<Result: Sendable>(
+        seconds: Double = 30,
+        until body: @escaping @Sendable (inout Value) -> Result?
+    ) async -> Result? {
+        await withCheckedContinuation { continuation in
+            startThread { continuation.resume(returning: self.wait(seconds: seconds, until: body)) }
+        }
+    }
+}
+
 /// A door that a test opens: what waits at it goes on when it is opened, or as often as it is given a permit.
 public final class Gate: Sendable {
     private let state = Monitor<(isOpen: Bool, permits: Int, waiting: Int)>((false, 0, 0))

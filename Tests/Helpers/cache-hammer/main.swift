@@ -75,6 +75,8 @@ case "return":
     WebImageLifecycle.installExitHandler(within: 60)
     storeAtTheEnd(arguments[2])
 case "signal":
+    // What starts a test in the background may have had some of them ignored, and handlers leave those alone.
+    for number in [SIGTERM, SIGINT, SIGHUP] { signal(number, SIG_DFL) }
     WebImageLifecycle.installSignalHandlers(within: 60)
     storeAtTheEnd(arguments[2])
     while true { pause() }

@@ -115,7 +115,9 @@ import Testing
                 completion: nil
             )
         }
-        #expect(await cache.diskData(forKey: "other") == data)
+        // Not awaited: what other tests need is held here.
+        let found = wait { done in cache.queryDisk(forKey: "other", priority: .normal) { done($0?.data) } }
+        #expect(found == data)
         gate.open()
         await cache.flush()
         #expect(cache.totalDiskCount == 21)

@@ -149,7 +149,7 @@ import Testing
     @Test func `A cancelled task gets an empty result`() async {
         cache.storeDataToDisk(data, forKey: key)
         let gate = Latch()
-        coder.hold(gate)
+        for _ in 0..<4 { cache.diskQueue.submit { gate.wait() } }
         let context = context()
         let task = Task { await cache.queryImage(forKey: key, context: context) }
         task.cancel()

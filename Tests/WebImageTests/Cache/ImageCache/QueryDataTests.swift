@@ -44,7 +44,7 @@ import Testing
         }
         #expect(found.withLock { $0.count } == 1, "it is read on another thread")
         gate.open()
-        let later = found.wait { $0.count == 2 ? $0[1] : nil }
+        let later = await found.value { $0.count == 2 ? $0[1] : nil }
         #expect(later?.image === cache.memoryImage(forKey: key))
         #expect(width(later?.data) == 5)
         #expect(later?.cacheType == .memory)
@@ -68,35 +68,35 @@ import Testing
         #expect(miss.image == nil && miss.cacheType == .none)
     }
 
-    @Test func `A cancelled one delivers nothing but that`() {
+    @Test func `A cancelled one delivers nothing but that`() async {
         let cache = disk.cache()
         store(5, in: cache)
-        #expect(cache.prepareForExit(within: 20))
+        await cache.flush()
         let gate = Gate()
         disk.holdReads(gate)
         let found = Monitor<[ImageCacheResult]>([])
         let token = cache.queryImage(forKey: key, options: .queryMemoryData, context: context) { result in
             found.withLock { $0.append(result) }
         }
-        #expect(gate.waitForArrivals())
+        #expect(await gate.arrivals())
         token.cancel()
         gate.open()
-        _ = wait { done in cache.queryDisk(forKey: key, priority: .low) { done($0 != nil) } }
+        _ = await cache.diskData(forKey: key)
         #expect(found.withLock { $0.map(\.cacheType) } == [.none])
     }
 
     @Test(arguments: ["store", "remove", "clear memory", "store data"])
-    func `Image and bytes are of one store, whatever is stored meanwhile`(change: String) {
+    func `Image and bytes are of one store, whatever is stored meanwhile`(change: String) async {
         let cache = disk.cache()
         store(5, in: cache)
-        #expect(cache.prepareForExit(within: 20))
+        await cache.flush()
         let gate = Gate()
         disk.holdReads(gate)
         let found = Monitor<ImageCacheResult?>(nil)
         cache.queryImage(forKey: key, options: .queryMemoryData, context: context) { result in
             found.withLock { $0 = result }
         }
-        #expect(gate.waitForArrivals())
+        #expect(await gate.arrivals())
         switch change {
         case "store": store(6, in: cache)
         case "store data": cache.storeDataToDisk(FakeCoder.data(width: 6), forKey: key)
@@ -104,13 +104,13 @@ import Testing
         default: cache.clear(.memory, completion: nil)
         }
         gate.open()
-        let result = found.wait { $0 }
+        let result = await found.value { $0 }
         #expect(result?.image != nil, "a hit does not become a miss")
         if let data = result?.data, change != "store data" { #expect(result?.image?.pixelWidth == width(data)) }
         #expect(width(result?.data) == ["store": 6, "clear memory": 5, "store data": 6][change])
     }
 
-    @Test func `Under stores from another thread no pair is mixed`() {
+    @Test func `Under stores from another thread no pair is mixed`() async {
         let cache = disk.cache()
         store(1, in: cache)
         let isOver = Monitor(false)
@@ -133,8 +133,8 @@ import Testing
                 left.withLock { $0 -= 1 }
             }
         }
-        #expect(left.wait(seconds: 60) { $0 == 0 ? true : nil } == true)
+        #expect(await left.value(seconds: 60) { $0 == 0 ? true : nil } == true)
         isOver.withLock { $0 = true }
-        #expect(stores.wait { $0 > 0 ? true : nil } == true)
+        #expect(await stores.value { $0 > 0 ? true : nil } == true)
     }
 }

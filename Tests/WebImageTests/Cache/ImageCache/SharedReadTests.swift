@@ -22,7 +22,7 @@ import Testing
     private final class Results: Sendable {
         let list = Monitor<[ImageCacheResult]>([])
         func add(_ result: ImageCacheResult) { list.withLock { $0.append(result) } }
-        func wait(_ count: Int) -> [ImageCacheResult] { list.wait { $0.count >= count ? $0 : nil } ?? [] }
+        func wait(_ count: Int) async -> [ImageCacheResult] { await list.value { $0.count >= count ? $0 : nil } ?? [] }
     }
 
     @Test func `Many queries of one key read and decode once`() async {
@@ -41,10 +41,10 @@ import Testing
         }
         async let data = cache.diskData(forKey: key)
         gate.open()
-        let images = results.wait(500)
+        let images = await results.wait(500)
         #expect(images.allSatisfy { $0.image === images[0].image && $0.data == FakeCoder.data() })
         #expect(images.allSatisfy { $0.cacheType == .disk })
-        #expect(entries.wait { $0.count == 500 ? $0 : nil }?.allSatisfy { $0?.data == FakeCoder.data() } == true)
+        #expect(await entries.value { $0.count == 500 ? $0 : nil }?.allSatisfy { $0?.data == FakeCoder.data() } == true)
         #expect(await data == FakeCoder.data())
         // The last one may have come when the read was over.
         #expect(disk.readCount <= 2)
@@ -52,7 +52,7 @@ import Testing
         #expect(cache.reads.count == 0 && cache.decodes.count == 0)
     }
 
-    @Test func `Queries that want other images of the same bytes share the read alone`() {
+    @Test func `Queries that want other images of the same bytes share the read alone`() async {
         let cache = disk.cache()
         cache.storeDataToDisk(FakeCoder.data(), forKey: key)
         let gate = Gate()
@@ -73,13 +73,13 @@ import Testing
             completion: results.add
         )
         gate.open()
-        #expect(results.wait(3).count == 3)
+        #expect(await results.wait(3).count == 3)
         #expect(disk.readCount == 1)
         #expect(coder.decodeCount == 2 && other.decodeCount == 1)
     }
 
     @Test(arguments: ["store", "remove", "clear", "synchronous store"])
-    func `A query begun after a store does not join a read begun before it`(change: String) {
+    func `A query begun after a store does not join a read begun before it`(change: String) async {
         let cache = disk.cache()
         let (old, new) = (FakeCoder.data(width: 1), FakeCoder.data(width: 2))
         cache.storeDataToDisk(old, forKey: key)
@@ -87,7 +87,7 @@ import Testing
         disk.holdReads(gate)
         let (before, after) = (Results(), Results())
         cache.queryImage(forKey: key, context: context(), completion: before.add)
-        #expect(gate.waitForArrivals())
+        #expect(await gate.arrivals())
         disk.holdReads(nil)
         var expected: Data? = new
         switch change {
@@ -103,15 +103,15 @@ import Testing
             expected = nil
         }
         cache.queryImage(forKey: key, context: context(), completion: after.add)
-        #expect(after.wait(1).first?.data == expected)
+        #expect(await after.wait(1).first?.data == expected)
         gate.open()
         // The image that the later query has put into memory will do, too, but not as that of the old bytes.
-        let first = before.wait(1).first
+        let first = await before.wait(1).first
         #expect(first?.data == (first?.cacheType == .memory ? nil : old))
-        #expect(cache.prepareForExit(within: 20))
+        await cache.flush()
     }
 
-    @Test func `A query of the disk alone is never answered from memory`() {
+    @Test func `A query of the disk alone is never answered from memory`() async {
         let cache = disk.cache()
         cache.storeDataToDisk(FakeCoder.data(), forKey: key)
         let gate = Gate()
@@ -124,13 +124,13 @@ import Testing
         let image = FakeCoder.image(width: 9)
         cache.storeToMemory(image, forKey: key)
         gate.open()
-        #expect(both.wait(3).allSatisfy { $0.image === image && $0.cacheType == .memory && $0.data == nil })
-        #expect(alone.wait(3).allSatisfy { $0.image?.pixelWidth == 4 && $0.cacheType == .disk })
+        #expect(await both.wait(3).allSatisfy { $0.image === image && $0.cacheType == .memory && $0.data == nil })
+        #expect(await alone.wait(3).allSatisfy { $0.image?.pixelWidth == 4 && $0.cacheType == .disk })
         #expect(disk.readCount == 1)
         #expect(coder.decodeCount == 1)
     }
 
-    @Test func `One of two that share leaves, the other gets its image`() {
+    @Test func `One of two that share leaves, the other gets its image`() async {
         let cache = disk.cache()
         cache.storeDataToDisk(FakeCoder.data(), forKey: key)
         for leaver in 0..<2 {
@@ -143,50 +143,51 @@ import Testing
             let queries = (0..<2).map { _ in
                 cache.queryDisk(forKey: key, priority: .normal) { entry in entries.withLock { $0.append(entry?.data) } }
             }
-            #expect(gate.waitForArrivals())
+            #expect(await gate.arrivals())
             tokens[leaver].cancel()
             queries[leaver].cancel()
-            #expect(results[leaver].wait(1).first?.cacheType == ImageCacheType.none)
+            #expect(await results[leaver].wait(1).first?.cacheType == ImageCacheType.none)
             gate.open()
-            #expect(results[1 - leaver].wait(1).first?.image != nil)
-            #expect(entries.wait { $0.count == 2 ? $0 : nil } == [nil, FakeCoder.data()])
+            #expect(await results[1 - leaver].wait(1).first?.image != nil)
+            #expect(await entries.value { $0.count == 2 ? $0 : nil } == [nil, FakeCoder.data()])
         }
         #expect(disk.readCount == 2)
     }
 
-    @Test func `When all have left nothing is decoded, and nothing is read that has not begun`() {
+    @Test func `When all have left nothing is decoded, and nothing is read that has not begun`() async {
         let cache = disk.cache { $0.maxConcurrentDiskOperations = 1 }
         for key in ["a", "b"] { cache.storeDataToDisk(FakeCoder.data(), forKey: key) }
         let gate = Gate()
         disk.holdReads(gate)
         let tokens = ["a", "b"].map { cache.queryImage(forKey: $0, context: context()) { _ in } }
-        #expect(gate.waitForArrivals())
+        #expect(await gate.arrivals())
         for token in tokens { token.cancel() }
         #expect(cache.reads.count == 0 && cache.decodes.count == 0)
         gate.open()
-        _ = wait { done in cache.queryDisk(forKey: "end", priority: .low) { done($0 == nil) } }
+        _ = await cache.diskData(forKey: "end")
         #expect(disk.content.withLock { $0.reads } == ["a", "end"])
         #expect(coder.decodeCount == 0)
     }
 
-    @Test func `A query that comes late and is urgent moves what it shares forward`() {
+    @Test func `A query that comes late and is urgent moves what it shares forward`() async {
         let cache = disk.cache { $0.maxConcurrentDiskOperations = 1 }
         let gate = Gate()
         cache.diskQueue.submit { gate.wait() }
-        #expect(gate.waitForArrivals())
+        #expect(await gate.arrivals())
         let left = Monitor(4)
         for key in ["a", "b", "c"] {
             cache.queryDisk(forKey: key, priority: .normal) { _ in left.withLock { $0 -= 1 } }
         }
         cache.queryDisk(forKey: "c", priority: .high) { _ in left.withLock { $0 -= 1 } }
         gate.open()
-        #expect(left.wait { $0 == 0 ? true : nil } == true)
+        #expect(await left.value { $0 == 0 ? true : nil } == true)
         #expect(disk.content.withLock { $0.reads } == ["c", "a", "b"])
     }
 
     @Test
     func
         `Ten thousand random queries, stores and cancels: one completion, and the bytes are of a state between call and end`()
+        async
     {
         let directory = TemporaryDirectory()
         let cache = ImageCache(path: directory.path("cache"), config: ImageCacheConfig(), clock: .system)
@@ -237,7 +238,7 @@ import Testing
                 : cache.queryImage(forKey: key, context: context, cacheType: .disk) { finish($0.data) }
             if isCancelled { operation.cancel() }
         }
-        #expect(left.wait(seconds: 60) { $0 == 0 ? true : nil } == true)
+        #expect(await left.value(seconds: 60) { $0 == 0 ? true : nil } == true)
         #expect(counts.withLock { $0 }.allSatisfy { $0 == 1 })
     }
 
