@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// One attempt of a download: sends the request, follows redirects that the transport leaves to it, checks the response, collects
-/// the body, and reports to everyone who waits for it. The user's hooks are asked in here.
+/// One attempt of a download: sends the request, follows redirects that the transport leaves to it, checks the response,
+/// collects the body, and reports to everyone who waits for it. The user's hooks are asked in here.
 final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
-    // Sendable because `life` is a lock; `plan` and what follows are written before a transport has the sink, and afterwards
-    // only in the sink's calls, which come one at a time.
+    // Sendable because `life` is a lock; `plan` and what follows are written before a transport has the sink, and
+    // afterwards only in the sink's calls, which come one at a time.
 
     struct Key: Hashable {
         var url: URL
@@ -179,7 +179,9 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
             break
         case .starting:
             // The end of one download starts the next: in here, each would start within the one before it.
-            CodingQueue.shared.submit { [core, id, attempt, result] in core.finish(id, attempt: attempt, result, metrics: metrics) }
+            CodingQueue.shared.submit { [core, id, attempt, result] in
+                core.finish(id, attempt: attempt, result, metrics: metrics)
+            }
         case .modifying, .running, .decrypting:
             core.finish(id, attempt: attempt, result, metrics: metrics)
         }

@@ -100,4 +100,25 @@ import Testing
         #expect(await end([3], decryptor: DownloadDecryptor { data, _ in data }).data == Data([3]))
         #expect(recorder.results.count == 1)
     }
+
+    @Test(.timeLimit(.minutes(1))) func `The place is free while it works`() async {
+        downloader.config.maxConcurrentDownloads = 1
+        let gate = Gate()
+        let slow = DownloadDecryptor { data, _ in
+            gate.wait()
+            return data
+        }
+        let recorder = Recorder()
+        downloader.start(testURL("/slow"), recorder, context: .with { $0.downloadDecryptor = slow })
+        let other = Recorder()
+        downloader.start(testURL("/other"), other)
+        #expect(transport.transfers.count == 1)
+        transport.transfers[0].complete([1])
+        #expect(transport.transfers.count == 2 && recorder.results.isEmpty)
+        transport.transfers.last?.complete([2])
+        #expect(other.data == Data([2]))
+        gate.open()
+        await recorder.end()
+        #expect(recorder.data == Data([1]))
+    }
 }
