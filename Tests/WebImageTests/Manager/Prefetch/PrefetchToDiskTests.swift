@@ -90,8 +90,9 @@ import Testing
         let token = prefetcher().prefetch([harness.url], target: .disk)
         let load = await harness.loader.waitForLoads(1)[0]
         token.cancel()
-        #expect(load.isCancelled && harness.cache.diskKeys.isEmpty)
+        // The thread that began the download may only now learn that nobody wants it.
         #expect(await harness.manager.pipeline.becomesIdle())
+        #expect(load.isCancelled && harness.cache.diskKeys.isEmpty)
     }
 
     @Test func `A real picture comes to disk over the network, and is the view's without another download`()
