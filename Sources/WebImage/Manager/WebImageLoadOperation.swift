@@ -75,14 +75,9 @@ public final class WebImageLoadOperation: WebImageOperation {
     /// Gives the load up: its completion is called now (on the callback queue) with ``WebImageError/Code/cancelled``, also after
     /// a result that was not final. Work that nobody else waits for stops.
     public func cancel() {
-        let subscription = state.withLock { state -> UInt64? in
-            guard state.receiver != nil else { return nil }
-            state.isCancelled = true
-            defer { state.subscription = nil }
-            return state.subscription
-        }
-        if let subscription { pipeline.unsubscribe(subscription) }
-        end(.failure(.cancelled(url)))
+        let ending = takeEnd(isCancelled: true)
+        if let subscription = ending.subscription { pipeline.unsubscribe(subscription) }
+        finish(ending, with: .failure(.cancelled(url)))
     }
 
     /// Makes the load more or less urgent while it runs.
@@ -179,11 +174,12 @@ public final class WebImageLoadOperation: WebImageOperation {
     }
 
     /// Ends the load, the first time it is called.
-    func end(_ result: Result<WebImageResult, WebImageError>) {
-        let (receiver, mailbox, endHandler) = takeEnd()
-        guard let receiver else { return }
-        endHandler?()
-        if let mailbox {
+    func end(_ result: Result<WebImageResult, WebImageError>) { finish(takeEnd(), with: result) }
+
+    private func finish(_ ending: Ending, with result: Result<WebImageResult, WebImageError>) {
+        guard let receiver = ending.receiver else { return }
+        ending.endHandler?()
+        if let mailbox = ending.mailbox {
             mailbox.put(.last(result), for: receiver)
             return callbackQueue.async { mailbox.empty() }
         }
@@ -195,24 +191,41 @@ public final class WebImageLoadOperation: WebImageOperation {
 
     /// Ends the load without a further call of the completion: the interim result that was delivered before was the last.
     func endQuietly() {
-        let (receiver, former, endHandler) = takeEnd()
-        guard let receiver else { return }
-        endHandler?()
+        let ending = takeEnd()
+        guard let receiver = ending.receiver else { return }
+        ending.endHandler?()
         // Without an interim result this would be a load that never completes; the mailbox sees to that.
-        let mailbox = former ?? DeliveryMailbox()
+        let mailbox = ending.mailbox ?? DeliveryMailbox()
         mailbox.put(.nothingMore, for: receiver)
         callbackQueue.async { mailbox.empty() }
     }
 
-    private func takeEnd() -> (Receiver?, DeliveryMailbox?, EndHandler?) {
+    /// What a load leaves behind when it ends; empty if it had ended before.
+    private struct Ending {
+        var receiver: Receiver?
+        var mailbox: DeliveryMailbox?
+        var endHandler: EndHandler?
+        var subscription: UInt64?
+    }
+
+    /// Takes all of it at once: between two sections ``subscribe(to:priority:progress:completion:)`` could leave work that
+    /// nobody gives up.
+    private func takeEnd(isCancelled: Bool = false) -> Ending {
         state.withLock { state in
+            guard let receiver = state.receiver else { return Ending() }
             defer {
                 state.receiver = nil
                 state.mailbox = nil
                 state.endHandler = nil
                 state.subscription = nil
             }
-            return (state.receiver, state.mailbox, state.endHandler)
+            if isCancelled { state.isCancelled = true }
+            return Ending(
+                receiver: receiver,
+                mailbox: state.mailbox,
+                endHandler: state.endHandler,
+                subscription: state.subscription
+            )
         }
     }
 }

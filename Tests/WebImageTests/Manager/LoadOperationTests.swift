@@ -241,6 +241,50 @@ import Testing
         #expect(load.isCancelled)
         #expect(await harness.manager.pipeline.becomesIdle())
     }
+
+    @Test func `Work that is begun from within a cancel is not left running`() async throws {
+        let harness = ManagerHarness()
+        let operation = WebImageLoadOperation(
+            url: harness.url,
+            callbackQueue: .inline,
+            pipeline: harness.manager.pipeline
+        ) { _ in }
+        let second = LoadWork(url: URL(string: "http://host/second")!, loader: harness.loader, options: [])
+        let first = LoadWork(
+            url: harness.url,
+            loader: LoaderThatHearsOfTheCancel {
+                operation.replaceSubscription(with: second, priority: .normal, progress: nil) { _ in }
+            },
+            options: []
+        )
+        operation.subscribe(to: first, priority: .normal, progress: nil) { _ in }
+        operation.cancel()
+        #expect(harness.loader.loads.allSatisfy { $0.isCancelled })
+        #expect(await harness.manager.pipeline.becomesIdle())
+    }
+}
+
+/// Never ends a load of itself.
+private final class LoaderThatHearsOfTheCancel: ImageLoading, ImageLoaderOperation {
+    private let didCancel: @Sendable () -> Void
+
+    init(_ didCancel: @escaping @Sendable () -> Void) { self.didCancel = didCancel }
+
+    var isCancelled: Bool { false }
+
+    func canLoad(_ url: URL, options: WebImageOptions) -> Bool { true }
+
+    func load(
+        _ request: ImageLoadRequest,
+        progress: @escaping @Sendable (LoadProgress) -> Void,
+        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    ) -> any ImageLoaderOperation { self }
+
+    func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { false }
+
+    func cancel() { didCancel() }
+
+    func setPriority(_ priority: LoadPriority) {}
 }
 
 extension WebImageLoadOperation.Delivery {

@@ -1,0 +1,25 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+@Suite struct CancellationStressTests {
+    @Test func `A cancel at the moment the work is begun never leaves it running`() async {
+        let harness = ManagerHarness()
+        let manager = harness.manager
+        let isOver = Lock(false)
+        let stopped = EventCounter()
+        startThread {
+            while !isOver.withLock({ $0 }) { manager.cancelAll() }
+            stopped.signal()
+        }
+        for number in 0..<50_000 { _ = harness.start(URL(string: "http://host/\(number)")) }
+        isOver.withLock { $0 = true }
+        await stopped.wait(for: 1)
+        manager.cancelAll()
+        #expect(manager.pipeline.runningCount == 0 && manager.pipeline.waitingCount == 0)
+        let running = harness.loader.loads.filter { !$0.isCancelled }
+        #expect(running.isEmpty)
+    }
+}
