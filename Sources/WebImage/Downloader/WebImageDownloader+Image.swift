@@ -50,7 +50,7 @@ extension WebImageDownloader {
         coder: any ImageCoder = ImageCodersManager.shared,
         progress: (@Sendable (LoadProgress) -> Void)? = nil
     ) async throws(WebImageError) -> DownloadedImage {
-        try await awaitOperation { completion in
+        try await awaitResult { completion in
             self.downloadImage(
                 with: url,
                 options: options,

@@ -101,7 +101,7 @@ public final class WebImageDownloader: ImageLoading {
         progress: (@Sendable (LoadProgress) -> Void)? = nil
     ) async throws(WebImageError) -> LoadedImageData {
         let request = ImageLoadRequest(url: url, options: options, priority: options.priority)
-        return try await awaitOperation { completion in
+        return try await awaitResult { completion in
             self.start(request, progress: progress, completion: completion)
         }
     }

@@ -111,27 +111,16 @@ extension ImageCache {
         var inline = context ?? WebImageContext()
         inline.callbackQueue = .inline
         let context = inline
-        // The operation is made inside; whichever of it and the cancel comes second finds the other.
-        let operation = Lock<(token: ImageCacheToken?, isCancelled: Bool)>((nil, false))
         // Without this a synchronous query would block a cooperative thread, which the caller cannot have meant.
         let options = options.subtracting([.queryDiskDataSync, .queryMemoryDataSync])
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let token = queryImage(forKey: key, options: options, context: context, cacheType: cacheType) {
-                    continuation.resume(returning: $0)
-                }
-                let isCancelled = operation.withLock { state in
-                    state.token = token
-                    return state.isCancelled
-                }
-                if isCancelled { token.cancel() }
-            }
-        } onCancel: {
-            let token = operation.withLock { state in
-                state.isCancelled = true
-                return state.token
-            }
-            token?.cancel()
+        return await awaitOperation { completion in
+            queryImage(
+                forKey: key,
+                options: options,
+                context: context,
+                cacheType: cacheType,
+                completion: completion
+            )
         }
     }
 

@@ -137,6 +137,7 @@ extension ImageStoreRequest {
     fileprivate var diskWork: DiskWork? {
         guard cacheType.includesDisk else { return nil }
         let extendedData = extendedData ?? image?.extendedData
+        let validators = validatorsWithSource
         if let data {
             return .write(CachedImageData(data: data, extendedData: extendedData, validators: validators))
         }
@@ -150,5 +151,11 @@ extension ImageStoreRequest {
                 validators: validators
             )
         )
+    }
+
+    /// With them what the image was made of: what was loaded for it is then known to belong to whatever bytes are stored.
+    private var validatorsWithSource: CacheValidators? {
+        guard validators?.receivedHash == nil, let hash = image?.metadata.sourceHash, hash != 0 else { return validators }
+        return CacheValidators(etag: validators?.etag, lastModified: validators?.lastModified, receivedHash: hash)
     }
 }

@@ -143,28 +143,15 @@ public final class WebImagePrefetcher: Sendable {
         var context = context ?? self.context ?? WebImageContext()
         context.callbackQueue = .inline
         let waiting = context
-        let token = Lock<(token: WebImagePrefetchToken?, isCancelled: Bool)>((nil, false))
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let started = prefetch(
-                    urls,
-                    target: target,
-                    options: options,
-                    context: waiting,
-                    priority: priority
-                ) { continuation.resume(returning: $0) }
-                let isCancelled = token.withLock { state in
-                    state.token = started
-                    return state.isCancelled
-                }
-                if isCancelled { started.cancel() }
-            }
-        } onCancel: {
-            let started = token.withLock { state in
-                state.isCancelled = true
-                return state.token
-            }
-            started?.cancel()
+        return await awaitOperation { completion in
+            prefetch(
+                urls,
+                target: target,
+                options: options,
+                context: waiting,
+                priority: priority,
+                completion: completion
+            )
         }
     }
 
