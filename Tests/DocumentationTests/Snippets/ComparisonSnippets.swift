@@ -6,8 +6,8 @@ enum ComparisonSnippets {
         // snippet: instead of SDWebImage
         var context = WebImageContext()
         context.thumbnailPixelSize = ImageSize(width: 200, height: 200)
-        WebImageManager.shared.loadImage(with: url, options: [.retryFailed, .highPriority], context: context) {
-            result in
+        let options: WebImageOptions = [.retryFailed, .highPriority]
+        WebImageManager.shared.loadImage(with: url, options: options, context: context) { result in
             switch result {
             case .success(let result): show(result.image)
             case .failure(let error): show(error)
