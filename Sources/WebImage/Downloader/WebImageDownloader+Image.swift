@@ -4,6 +4,7 @@ extension WebImageDownloader {
     /// Downloads a picture and decodes it on a decode thread. Callers share the transfer, each with decode options of its own.
     ///
     /// - Parameters:
+    ///   - url: http or https.
     ///   - options: as for `downloadData`, and `decodeFirstFrameOnly` and `scaleDownLargeImages`.
     ///   - decodeOptions: how this caller's picture is decoded.
     ///   - coder: what decodes.

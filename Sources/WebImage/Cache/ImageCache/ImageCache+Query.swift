@@ -172,8 +172,11 @@ extension ImageCache {
 
     /// Reads the entry on disk on a thread of the cache, once for all who ask for it at the same time.
     ///
-    /// - Parameter completion: called exactly once, on a thread of the cache, with nil when there is none. A cancel calls it
-    ///   at once with nil. Must not block.
+    /// - Parameters:
+    ///   - key: of the entry; there is none under an empty one.
+    ///   - priority: how soon it is read among what waits for the disk.
+    ///   - completion: called exactly once, on a thread of the cache, with nil when there is none. A cancel calls it at
+    ///     once with nil. Must not block.
     @discardableResult
     public func queryDisk(
         forKey key: String,
@@ -197,8 +200,11 @@ extension ImageCache {
 
     /// Which level has the key; the first of memory and disk that does.
     ///
-    /// - Parameter completion: called exactly once: on the caller's thread when disk need not be asked, else on a thread of
-    ///   the cache. Must not block.
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - cacheType: where to look.
+    ///   - completion: called exactly once: on the caller's thread when disk need not be asked, else on a thread of the
+    ///     cache. Must not block.
     public func containsImage(
         forKey key: String,
         in cacheType: ImageCacheType,

@@ -71,6 +71,8 @@ public final class WebImagePrefetcher: Sendable {
     /// Loads a list of URLs. A URL that is there twice counts twice, and is downloaded once.
     ///
     /// - Parameters:
+    ///   - urls: what to load, in this order.
+    ///   - target: how far each picture is brought.
     ///   - options: the prefetcher's by default.
     ///   - context: the prefetcher's by default.
     ///   - priority: what the options say by default.
