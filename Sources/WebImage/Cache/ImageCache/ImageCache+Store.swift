@@ -162,7 +162,9 @@ extension ImageStoreRequest {
 
     /// With them what the image was made of: what was loaded for it is then known to belong to whatever bytes are stored.
     private var validatorsWithSource: CacheValidators? {
-        guard validators?.receivedHash == nil, let hash = image?.metadata.sourceHash, hash != 0 else { return validators }
+        guard validators?.receivedHash == nil, let hash = image?.metadata.sourceHash, hash != 0 else {
+            return validators
+        }
         return CacheValidators(etag: validators?.etag, lastModified: validators?.lastModified, receivedHash: hash)
     }
 }
