@@ -125,6 +125,9 @@ import WebImage
                 }
                 await ImageCache.shared.flush()
                 try await LoadingOptionsSnippets.refresh(url: server.url("/a.jpg"))
+                ObservingSnippets.observer()
+                try await ObservingSnippets.recording(url: server.url("/d.jpg"))
+                ObservingSnippets.statistics()
                 GettingStartedSnippets.lifecycle()
             }
         }

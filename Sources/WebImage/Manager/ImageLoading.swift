@@ -16,6 +16,8 @@ public struct ImageLoadRequest: Sendable {
     /// Hooks and retry policy of the load; nil when it has none. From a manager it holds nothing else of the load's context,
     /// because loads that differ in the rest share the download.
     public var context: WebImageContext?
+    /// Where the library's own downloader tells what happens; nil when nobody wants to know.
+    var trace: LoadTrace?
 
     /// A request.
     public init(
