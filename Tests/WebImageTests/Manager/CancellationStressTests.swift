@@ -35,7 +35,12 @@ import Testing
         let resolved = harness.manager.resolve(harness.url, [], harness.context())
         for _ in 0..<20_000 {
             let isEnded = Lock(false)
-            let load = PrefetchDataLoad(manager: harness.manager, url: harness.url, options: []) { _ in
+            let load = PrefetchDataLoad(
+                manager: harness.manager,
+                url: harness.url,
+                options: [],
+                account: LoadAccount(resolved, url: harness.url, manager: harness.manager)
+            ) { _ in
                 isEnded.withLock { $0 = true }
             }
             current.withLock { $0 = load }
