@@ -165,10 +165,13 @@ extension WebImageManager {
         let limit =
             image.metadata.scaleDownLimitBytes == 0
             ? 0 : decodeOptions(for: key, options: options, context: context).scaleDownLimitBytes
-        guard image.serves(scaleDownLimitBytes: limit) else { return nil }
+        let wantsStill =
+            options.contains(.decodeFirstFrameOnly) || context?.decodeOptions?.decodeFirstFrameOnly ?? false
+        guard image.serves(scaleDownLimitBytes: limit, firstFrameOnly: wantsStill) else { return nil }
+        let shown = wantsStill ? image.still : image
         let scale = context?.explicitScale
-        guard scale != nil || image.scale != 1 else { return MemoryHit(cached: image, image: image) }
-        let scaled = image.scaled(to: scale ?? ImageScaleFactor.forKey(originalKey))
+        guard scale != nil || image.scale != 1 else { return MemoryHit(cached: image, image: shown) }
+        let scaled = shown.scaled(to: scale ?? ImageScaleFactor.forKey(originalKey))
         return MemoryHit(cached: image, image: scaled)
     }
 

@@ -3,12 +3,23 @@ import FoundationEssentials
 extension LoadRecipe {
     /// Puts an image that was read under the result's own key into memory.
     func storedInMemory(_ image: PipelineImage) -> PipelineImage {
+        let image = asWanted(image)
         if let cacheKey, store.includesMemory { storeInMemory(image.image, forKey: cacheKey, of: cache) }
         return image
     }
 
+    /// The first frame alone where that is wanted, also of a coder that gives the animation all the same.
+    private func asWanted(_ image: PipelineImage) -> PipelineImage {
+        guard decode.options.decodeFirstFrameOnly else { return image }
+        var result = image
+        result.image = image.image.still
+        result.original = image.original?.still
+        return result
+    }
+
     /// Starts the writes that the result calls for.
     func stored(_ image: PipelineImage) -> PipelineImage {
+        let image = asWanted(image)
         guard isTransformedAsAsked(image) else { return storedUntransformed(image) }
         let group = StoreGroup()
         group.enter()
@@ -33,8 +44,10 @@ extension LoadRecipe {
     }
 
     private func store(_ image: PipelineImage, forKey key: String, completion: @escaping @Sendable () -> Void) {
-        // On disk nothing tells a result that a byte limit made smaller from one of the whole picture.
-        let isLimited = image.image.metadata.scaleDownLimitBytes > 0 && !isOriginal
+        // On disk nothing tells a result that a byte limit made smaller, or of the first frame alone, from one of the whole
+        // picture.
+        let metadata = image.image.metadata
+        let isLimited = (metadata.scaleDownLimitBytes > 0 || metadata.isFirstFrame) && !isOriginal
         let isOnDisk = isOnDisk(image)
         let target = ImageCacheType(
             memory: store.includesMemory,
