@@ -106,6 +106,10 @@ public protocol ImageLoading: AnyObject, Sendable {
     /// Whether this loader serves URLs like this one.
     func canLoad(_ url: URL, options: WebImageOptions) -> Bool
 
+    /// Whether this loader serves the request, for loaders that look at more than the URL; what is asked before a load. By
+    /// default whether ``canLoad(_:options:)`` says so.
+    func canLoad(_ request: ImageLoadRequest) -> Bool
+
     /// Starts a load.
     ///
     /// - Parameters:
@@ -119,4 +123,9 @@ public protocol ImageLoading: AnyObject, Sendable {
 
     /// Whether a URL that failed with `error` should not be tried again until asked to.
     func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool
+}
+
+extension ImageLoading {
+    /// Whether the request's URL is served.
+    public func canLoad(_ request: ImageLoadRequest) -> Bool { canLoad(request.url, options: request.options) }
 }

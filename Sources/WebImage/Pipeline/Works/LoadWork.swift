@@ -56,8 +56,23 @@ final class LoadWork: Work {
         )
     }
 
+    /// What the loader is asked for.
+    private func request(_ priority: LoadPriority) -> ImageLoadRequest {
+        ImageLoadRequest(
+            url: url,
+            options: options,
+            priority: priority,
+            additionalHeaders: headers,
+            loadValues: loadValues,
+            context: context
+        )
+    }
+
+    /// Whether the loader serves it.
+    var canStart: Bool { loader.canLoad(request(.normal)) }
+
     func start(_ job: WorkJob) {
-        guard loader.canLoad(url, options: options) else {
+        guard canStart else {
             let error = WebImageError(.invalidURL, "the loader does not serve URLs of this kind", url: url)
             return job.finish(.failure(error))
         }
@@ -65,15 +80,7 @@ final class LoadWork: Work {
         let ticket = gate.pass(priority: job.priority) { [self] admission in
             guard !job.isCancelled else { return }
             let admission = Lock<ByteReservation?>(admission)
-            let request = ImageLoadRequest(
-                url: url,
-                options: options,
-                priority: job.priority,
-                additionalHeaders: headers,
-                loadValues: loadValues,
-                context: context
-            )
-            let operation = loader.load(request) { progress in
+            let operation = loader.load(request(job.priority)) { progress in
                 job.report(progress)
             } completion: { [url] result in
                 // The bytes are counted before the admission is given back, so that the gate does not open in between.
