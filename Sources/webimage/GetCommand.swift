@@ -6,7 +6,10 @@ enum GetCommand: Command {
     static let name = "get"
     static let usage = "[options] SOURCE…"
     static let summary = "Loads each URL or file through the cache and writes it, scaled and converted as told."
-    static let specs = OutputArguments.specs + ImageArguments.specs + CommonOptions.loadSpecs
+    static let specs =
+        OutputArguments.specs + ImageArguments.specs + CommonOptions.loadSpecs + [
+            OptionSpec("--explain", "tell what happened to each picture and why, in a paragraph")
+        ]
 
     private struct Line: Encodable {
         var source: String
@@ -19,6 +22,7 @@ enum GetCommand: Command {
         var bytes: Int
         var elapsedMs: Double
         var output: String
+        var explanation: String?
     }
 
     static func run(_ arguments: ParsedArguments) async throws -> Int32 {
@@ -34,6 +38,7 @@ enum GetCommand: Command {
             throw UsageError("--json and -o - both want standard output")
         }
         try checkExtension(files.target, output)
+        let explains = arguments.has("--explain")
         let display = ProgressDisplay(total: sources.count, isEnabled: !common.isQuiet)
         let failures = await Loading.forEach(sources, width: common.maxConcurrent) { id, source in
             let start = ContinuousClock.now
@@ -41,20 +46,35 @@ enum GetCommand: Command {
             image.apply(to: &context)
             // The result goes to a file; nobody asks memory for it again.
             if source.isRemote { context.storeCacheType = .disk } else { context.storeCacheType = ImageCacheType.none }
+            let explanation = explains ? Explanation(files.target, json: common.json) : nil
+            context.observer = explanation?.recording
             let outcome = await Loading.load(source, id: id, session: session, context: context, display: display)
             do {
                 let result = try outcome.result.get()
                 let written = try await write(result, source, image, output, files)
                 display.finish(id, failed: false)
-                await tell(result, source, written, Loading.milliseconds(since: start), files, common, display)
+                await tell(
+                    result,
+                    source,
+                    written,
+                    Loading.milliseconds(since: start),
+                    files,
+                    common,
+                    explanation,
+                    display
+                )
+                await explanation?.print(display)
                 return true
             } catch let error as WebImageError {
                 display.finish(id, failed: true)
-                await Loading.report(error, source, json: common.json, display)
+                await Loading.report(error, source, explanation: explanation?.field, json: common.json, display)
+                await explanation?.print(display)
             } catch {
                 display.finish(id, failed: true)
                 let message = (error as? OutputError)?.message ?? "\(error)"
-                await Loading.report(WebImageError(.fileAccessFailed, message), source, json: common.json, display)
+                let failure = WebImageError(.fileAccessFailed, message)
+                await Loading.report(failure, source, explanation: explanation?.field, json: common.json, display)
+                await explanation?.print(display)
             }
             return false
         }
@@ -133,6 +153,7 @@ enum GetCommand: Command {
         _ elapsed: Double,
         _ files: OutputFiles,
         _ common: CommonOptions,
+        _ explanation: Explanation?,
         _ display: ProgressDisplay
     ) async {
         if common.json {
@@ -146,7 +167,8 @@ enum GetCommand: Command {
                 frames: result.image.metadata.frameCount,
                 bytes: written.bytes,
                 elapsedMs: elapsed,
-                output: written.path
+                output: written.path,
+                explanation: explanation?.field
             )
             await display.print(JSONLine.text(line), to: 1)
         } else if !common.isQuiet, case .standardOutput = files.target {

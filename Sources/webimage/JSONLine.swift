@@ -24,5 +24,6 @@ enum JSONLine {
         var source: String
         var error: Details
         var pass: Int?
+        var explanation: String?
     }
 }

@@ -54,7 +54,8 @@ enum Loading {
                         id,
                         label: source.label,
                         received: progress.receivedByteCount,
-                        expected: progress.expectedByteCount
+                        expected: progress.expectedByteCount,
+                        rate: progress.bytesPerSecond
                     )
                 }
             )
@@ -75,13 +76,16 @@ enum Loading {
         _ error: WebImageError,
         _ source: Source,
         pass: Int? = nil,
+        explanation: String? = nil,
         json: Bool,
         _ display: ProgressDisplay
     ) async {
         if json {
             let details = JSONLine.Failure.Details(code: error.code.rawValue, message: error.plainMessage)
             await display.print(
-                JSONLine.text(JSONLine.Failure(source: source.text, error: details, pass: pass)),
+                JSONLine.text(
+                    JSONLine.Failure(source: source.text, error: details, pass: pass, explanation: explanation)
+                ),
                 to: 1
             )
         } else {

@@ -10,6 +10,7 @@ final class ProgressDisplay: @unchecked Sendable {
         var label: String
         var received: Int64 = 0
         var expected: Int64?
+        var rate: Double?
     }
 
     private let queue = DispatchQueue(label: "webimage.progress")
@@ -28,11 +29,12 @@ final class ProgressDisplay: @unchecked Sendable {
         self.isEnabled = isEnabled && Terminal.showsProgress
     }
 
-    func update(_ id: Int, label: String, received: Int64, expected: Int64?) {
+    /// - Parameter rate: bytes per second at present, if known.
+    func update(_ id: Int, label: String, received: Int64, expected: Int64?, rate: Double? = nil) {
         guard isEnabled else { return }
         queue.async { [self] in
             if bars[id] == nil { order.append(id) }
-            bars[id] = Bar(label: label, received: received, expected: expected)
+            bars[id] = Bar(label: label, received: received, expected: expected, rate: rate)
             draw(force: false)
         }
     }
@@ -97,13 +99,21 @@ final class ProgressDisplay: @unchecked Sendable {
 
     private func line(for bar: Bar, width: Int) -> String {
         let share = bar.expected.map { $0 > 0 ? Double(bar.received) / Double($0) : 0 }
-        return Self.bar(label: bar.label, share: share, tail: ByteCount.describe(bar.received), width: width)
+        let tail = ProgressDisplay.tail(received: bar.received, rate: bar.rate)
+        return Self.bar(label: bar.label, share: share, tail: tail, width: width)
+    }
+
+    /// "1.5 MB 300 KB/s": what is there, and how fast more comes if that is known.
+    static func tail(received: Int64, rate: Double?) -> String {
+        let count = ByteCount.describe(received)
+        guard let rate, rate >= 1, rate < 1e15 else { return count }
+        return "\(count) \(ByteCount.describe(Int64(rate)))/s"
     }
 
     /// A line of exactly fitting width: label, bar, tail.
     static func bar(label: String, share: Double?, tail: String, width: Int) -> String {
         let labelWidth = max(min(32, width / 3), 8)
-        let barWidth = max(min(40, width - labelWidth - 22), 4)
+        let barWidth = max(min(40, width - labelWidth - 26), 4)
         var name = Array(label.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? "?" : Character($0) })
         if name.count > labelWidth { name = ["…"] + name.suffix(labelWidth - 1) }
         let padding = String(repeating: " ", count: labelWidth - name.count)

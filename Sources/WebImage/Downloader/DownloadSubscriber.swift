@@ -4,7 +4,7 @@ import FoundationEssentials
 ///
 /// Calls to the caller's closures come one at a time, in order, the completion exactly once and nothing after it, without a
 /// lock being held: whoever finds nobody delivering delivers, including what others leave meanwhile. A slow receiver of
-/// progress gets the latest reading, not every one.
+/// progress gets the latest reading, not every one; of other events it gets all.
 final class DownloadSubscriber: Sendable {
     typealias Completion = @Sendable (Result<LoadedImageData, WebImageError>) -> Void
 
@@ -12,6 +12,7 @@ final class DownloadSubscriber: Sendable {
         var onProgress: (@Sendable (LoadProgress) -> Void)?
         var completion: Completion?
         var progress: LoadProgress?
+        var events: [WebImageLoadEvent.Kind] = []
         var latest: Int64 = -1
         var result: Result<LoadedImageData, WebImageError>?
         var isDelivering = false
@@ -22,6 +23,7 @@ final class DownloadSubscriber: Sendable {
     }
 
     private enum Delivery {
+        case event(WebImageLoadEvent.Kind)
         case progress(LoadProgress, @Sendable (LoadProgress) -> Void)
         case end(Result<LoadedImageData, WebImageError>, Completion)
         case nothing
@@ -32,16 +34,20 @@ final class DownloadSubscriber: Sendable {
     let wantsProgress: Bool
     /// What decodes for this caller; nil for one that wants bytes.
     let stage: DownloadDecodeStage?
+    /// Where events are told.
+    let trace: LoadTrace?
     private let state: Lock<State>
 
     init(
         url: URL,
         stage: DownloadDecodeStage? = nil,
+        trace: LoadTrace? = nil,
         onProgress: (@Sendable (LoadProgress) -> Void)?,
         completion: @escaping Completion
     ) {
         self.url = url
         self.stage = stage
+        self.trace = trace
         wantsProgress = onProgress != nil
         state = Lock(State(onProgress: onProgress, completion: completion))
     }
@@ -57,6 +63,22 @@ final class DownloadSubscriber: Sendable {
 
     func note(_ request: DownloadRequest) { state.withLock { $0.request = request } }
     func note(_ response: HTTPResponse) { state.withLock { $0.response = response } }
+
+    /// Whether anybody wants to know of events.
+    var wantsEvents: Bool { trace?.isActive ?? false }
+
+    /// Leaves an event; ``deliverEvents()`` brings it. Calls nobody, so it may be done with a lock held that events are to be
+    /// ordered by.
+    func leave(_ event: WebImageLoadEvent.Kind) {
+        guard wantsEvents else { return }
+        state.withLock { if $0.result == nil { $0.events.append(event) } }
+    }
+
+    /// Brings the events that were left, unless another thread is at it, which then does.
+    func deliverEvents() {
+        let mustDeliver = state.withLock { $0.events.isEmpty ? false : Self.claim(&$0) }
+        if mustDeliver { deliver() }
+    }
 
     /// Passes progress on, unless newer progress or the end was there first.
     func post(_ progress: LoadProgress) {
@@ -94,6 +116,7 @@ final class DownloadSubscriber: Sendable {
     private func deliver() {
         while true {
             switch state.withLock({ Self.next(&$0) }) {
+            case .event(let event): trace?.note(event)
             case .progress(let progress, let receive): receive(progress)
             case .end(let result, let complete): complete(result)
             case .nothing: return
@@ -102,6 +125,7 @@ final class DownloadSubscriber: Sendable {
     }
 
     private static func next(_ state: inout State) -> Delivery {
+        if !state.events.isEmpty { return .event(state.events.removeFirst()) }
         if let progress = state.progress, let receive = state.onProgress {
             state.progress = nil
             return .progress(progress, receive)

@@ -12,12 +12,14 @@ extension DownloaderCore {
     }
 
     func note(_ response: HTTPResponse, of id: UInt64) {
-        locked { state in
-            guard let index = state.records.index(forKey: id) else { return }
+        let listeners = locked { state -> [DownloadSubscriber] in
+            guard let index = state.records.index(forKey: id) else { return [] }
             state.records.values[index].response = response
             for subscriber in state.records.values[index].members.values { subscriber.note(response) }
             if state.isObserved { state.emit(.receivedResponse(state.records.values[index].info, response)) }
+            return state.records.values[index].tell { _ in .firstByte(response) }
         }
+        for listener in listeners { listener.deliverEvents() }
     }
 
     func report(_ progress: LoadProgress, of id: UInt64) {
@@ -50,7 +52,7 @@ extension DownloaderCore {
     private enum Ending {
         /// Nobody waits for this attempt any more.
         case stale
-        case again(attempt: Int, seconds: Double, [Start])
+        case again(attempt: Int, seconds: Double, [Start], [DownloadSubscriber])
         case over(DownloadRecord, [UInt64], [Start])
     }
 
@@ -71,9 +73,10 @@ extension DownloaderCore {
                     state.emit(.willRetry(state.records.values[index].info, error, after: seconds))
                 }
                 state.counts.retries += 1
+                let listeners = state.records.values[index].tellRetry(error, after: seconds)
                 state.records.values[index].replaceTransfer(core: self, now: clock.monotonicNanoseconds())
                 state.coordinator.park(id)
-                return .again(attempt: attempt + 1, seconds: seconds, state.takeStarts())
+                return .again(attempt: attempt + 1, seconds: seconds, state.takeStarts(), listeners)
             }
             let tokens = state.coordinator.close(id)
             let record = state.records.remove(at: index).value
@@ -84,7 +87,8 @@ extension DownloaderCore {
         }
         switch ending {
         case .stale: break
-        case .again(let attempt, let seconds, let starts):
+        case .again(let attempt, let seconds, let starts, let listeners):
+            for listener in listeners { listener.deliverEvents() }
             run(starts)
             resume(id, attempt: attempt, after: seconds)
         case .over(let record, let tokens, let starts):

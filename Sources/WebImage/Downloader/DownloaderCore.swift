@@ -120,6 +120,7 @@ final class DownloaderCore: Sendable {
             subscriber.finish(.failure(error.with(url: request.url)))
             return nil
         case .attached(let token, let starts, let progress):
+            subscriber.deliverEvents()
             if let progress { subscriber.post(progress) }
             run(starts)
             return token
@@ -201,6 +202,7 @@ final class DownloaderCore: Sendable {
 
     func run(_ starts: [Start]) {
         for start in starts {
+            for listener in start.listeners { listener.deliverEvents() }
             start.transfer.begin(transport, config: start.config, headers: start.headers, defaults: start.hooks)
         }
     }

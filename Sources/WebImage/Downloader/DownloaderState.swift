@@ -20,6 +20,8 @@ struct DownloadRecord {
     var meter = BandwidthMeter()
     /// Whether the first attempt was begun.
     var hasStarted = false
+    /// Whether the present attempt was begun.
+    var isSent = false
     var retries = RetryDecider()
     var pause: Pause?
     /// Nanoseconds of all pauses.
@@ -32,6 +34,29 @@ struct DownloadRecord {
         if subscriber.wantsProgress { hasListeners = true }
         if let request { subscriber.note(request) }
         if let response { subscriber.note(response) }
+        tellStanding(subscriber)
+    }
+
+    /// Leaves an event with those who want to know; they are to be told once the lock is given back.
+    func tell(_ event: (DownloadRecord) -> WebImageLoadEvent.Kind) -> [DownloadSubscriber] {
+        let listeners = members.values.filter(\.wantsEvents)
+        guard !listeners.isEmpty else { return [] }
+        let event = event(self)
+        for listener in listeners { listener.leave(event) }
+        return listeners
+    }
+
+    /// Counts another attempt for all callers, and tells those who want to know.
+    func tellRetry(_ error: WebImageError, after seconds: Double) -> [DownloadSubscriber] {
+        for member in members.values { member.trace?.pipeline.totals.retries.add() }
+        return tell { _ in .retried(error, after: seconds) }
+    }
+
+    /// Tells a caller that has just come how far things are.
+    private func tellStanding(_ subscriber: DownloadSubscriber) {
+        guard subscriber.wantsEvents else { return }
+        subscriber.leave(isSent ? .requestSent(attempt: transfer.attempt) : .queued(.download))
+        if isSent, let response { subscriber.leave(.firstByte(response)) }
     }
 
     /// Puts the next attempt in place of the present one, which has ended.
@@ -46,6 +71,7 @@ struct DownloadRecord {
         // What the attempt before sent and received says nothing to those who join from now on.
         (progress, request, response) = (nil, nil, nil)
         meter = BandwidthMeter()
+        isSent = false
         pause = Pause(since: now)
     }
 
@@ -74,6 +100,8 @@ struct DownloaderState {
         let config: ConfigSnapshot
         let headers: HTTPHeaders
         let hooks: DownloadTransferHooks
+        /// Callers who are to be told.
+        let listeners: [DownloadSubscriber]
     }
 
     var config: ConfigSnapshot
@@ -100,8 +128,15 @@ struct DownloaderState {
                 counts.started += 1
                 if isObserved { emit(.started(records.values[index].info)) }
             }
+            records.values[index].isSent = true
             starts.append(
-                Start(transfer: records.values[index].transfer, config: config, headers: headers, hooks: hooks)
+                Start(
+                    transfer: records.values[index].transfer,
+                    config: config,
+                    headers: headers,
+                    hooks: hooks,
+                    listeners: records.values[index].tell { .requestSent(attempt: $0.transfer.attempt) }
+                )
             )
         }
         return starts

@@ -115,6 +115,7 @@ public final class WebImageDownloader: ImageLoading {
         let subscriber = DownloadSubscriber(
             url: request.url,
             stage: stage,
+            trace: request.trace,
             onProgress: progress,
             completion: completion
         )

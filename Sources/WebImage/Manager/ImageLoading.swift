@@ -4,7 +4,8 @@ public import FoundationEssentials
 public struct ImageLoadRequest: Sendable {
     /// What to load.
     public var url: URL
-    /// The options of the load.
+    /// The options of the load; from a manager those alone that change what is sent or accepted, because loads that differ in
+    /// the rest share the download.
     public var options: WebImageOptions
     /// How urgent it is; can change while it runs.
     public var priority: LoadPriority
@@ -16,6 +17,8 @@ public struct ImageLoadRequest: Sendable {
     /// Hooks and retry policy of the load; nil when it has none. From a manager it holds nothing else of the load's context,
     /// because loads that differ in the rest share the download.
     public var context: WebImageContext?
+    /// Where the library's own downloader tells what happens; nil when nobody wants to know.
+    var trace: LoadTrace?
 
     /// A request.
     public init(

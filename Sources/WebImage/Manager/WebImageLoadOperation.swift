@@ -47,10 +47,22 @@ public final class WebImageLoadOperation: WebImageOperation {
     public let url: URL?
     private let callbackQueue: CallbackQueue
     private let pipeline: Pipeline
+    private let totals: LoadTotals?
+    /// Nil when nobody observes the load.
+    let observation: LoadObservation?
     private let state: Lock<State>
 
-    init(url: URL?, callbackQueue: CallbackQueue, pipeline: Pipeline, receiver: Receiver) {
+    init(
+        url: URL?,
+        callbackQueue: CallbackQueue,
+        pipeline: Pipeline,
+        totals: LoadTotals? = nil,
+        observation: LoadObservation? = nil,
+        receiver: Receiver
+    ) {
         self.url = url
+        self.totals = totals
+        self.observation = observation
         self.callbackQueue = callbackQueue
         self.pipeline = pipeline
         state = Lock(State(receiver: receiver))
@@ -132,6 +144,7 @@ public final class WebImageLoadOperation: WebImageOperation {
             to: work,
             priority: turn.priority,
             progress: progress,
+            observation: observation,
             completion: completion
         )
         guard let subscription else { return }
@@ -170,7 +183,9 @@ public final class WebImageLoadOperation: WebImageOperation {
             mailbox.put(.interim(result), for: receiver)
             return mailbox
         }
-        if let mailbox { callbackQueue.async { mailbox.empty() } }
+        guard let mailbox else { return }
+        if let observation, case .success(let result) = result { observation.noteInterim(result.cacheType) }
+        callbackQueue.async { mailbox.empty() }
     }
 
     /// Ends the load, the first time it is called.
@@ -179,6 +194,8 @@ public final class WebImageLoadOperation: WebImageOperation {
     private func finish(_ ending: Ending, with result: Result<WebImageResult, WebImageError>) {
         guard let receiver = ending.receiver else { return }
         ending.endHandler?()
+        totals?.noteEnd(of: result)
+        observation?.end(result)
         if let mailbox = ending.mailbox {
             mailbox.put(.last(result), for: receiver)
             return callbackQueue.async { mailbox.empty() }
@@ -194,6 +211,8 @@ public final class WebImageLoadOperation: WebImageOperation {
         let ending = takeEnd()
         guard let receiver = ending.receiver else { return }
         ending.endHandler?()
+        totals?.delivered.add()
+        observation?.endWithInterim()
         // Without an interim result this would be a load that never completes; the mailbox sees to that.
         let mailbox = ending.mailbox ?? DeliveryMailbox()
         mailbox.put(.nothingMore, for: receiver)

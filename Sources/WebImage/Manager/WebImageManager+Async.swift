@@ -52,12 +52,14 @@ extension WebImageManager {
 
     private func memoryResult(_ url: URL, _ load: ResolvedLoad) -> WebImageResult? {
         let (options, context) = (load.options, load.context)
-        guard options.isDisjoint(with: [.refreshCached, .queryMemoryData]),
+        // An observed load takes the long way, on which everything is told.
+        guard !load.isObserved, options.isDisjoint(with: [.refreshCached, .queryMemoryData]),
             options.contains(.retryFailed) || !isFailed(url),
             let original = originalKey(for: url, context: context, parts: load.parts)
         else { return nil }
         let key = resultKey(for: original, context: context, parts: load.parts)
-        return memoryImage(forKey: key, of: original, options: options, context: context)
-            .map { .fromMemory($0, url: url, key: key) }
+        guard let image = memoryImage(forKey: key, of: original, options: options, context: context) else { return nil }
+        totals.directHits.add()
+        return .fromMemory(image, url: url, key: key)
     }
 }

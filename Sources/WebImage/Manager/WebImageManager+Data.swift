@@ -12,33 +12,63 @@ extension WebImageManager {
         context: WebImageContext? = nil
     ) async throws(WebImageError) -> Data {
         let load = resolve(url, options, context)
+        let account = LoadAccount(load, url: url, manager: self)
+        let asksDisk = !load.options.contains(.fromLoaderOnly) && load.context?.queryCacheType?.includesDisk ?? true
+        do throws(WebImageError) {
+            let original = try await original(of: url, load, account.observation)
+            totals.noteDisk(.success(.data(original)), wasAsked: asksDisk)
+            account.end(.delivered(original.source))
+            return original.entry.data
+        } catch {
+            totals.noteDisk(.failure(error), wasAsked: asksDisk)
+            account.end(error.code == .cancelled ? .cancelled : .failed(error))
+            throw error
+        }
+    }
+
+    private func original(
+        of url: URL,
+        _ load: ResolvedLoad,
+        _ observation: LoadObservation?
+    ) async throws(WebImageError) -> OriginalData {
         if !load.options.contains(.retryFailed), isFailed(url) { throw .blacklisted(url) }
         var result: WorkResult = .failure(.notCached())
         let asks = delegate != nil && !load.options.contains(.fromCacheOnly)
         if asks, !load.options.contains(.fromLoaderOnly) {
-            result = await dataResult(url, load, load.options.union(.fromCacheOnly))
+            result = await dataResult(url, load, load.options.union(.fromCacheOnly), observation)
         }
         if case .failure(let error) = result, error.code == .notCached {
             if asks, !mayDownload(url) { throw .downloadRefused(url) }
-            result = await dataResult(url, load, load.options)
+            result = await dataResult(url, load, load.options, observation)
         }
         switch result {
-        case .success(.data(let original)): return original.entry.data
+        case .success(.data(let original)): return original
         case .success: throw WebImageError(.badImageData, "the load brought no data", url: url)
         case .failure(let error): throw error.with(url: url)
         }
     }
 
-    private func dataResult(_ url: URL, _ load: ResolvedLoad, _ options: WebImageOptions) async -> WorkResult {
+    private func dataResult(
+        _ url: URL,
+        _ load: ResolvedLoad,
+        _ options: WebImageOptions,
+        _ observation: LoadObservation?
+    ) async -> WorkResult {
         let key = originalKey(for: url, context: load.context, parts: load.parts)
         let work = recipe(url: url, originalKey: key, resultKey: key, options: options, context: load.context)
             .decode.data
+        observation?.noteStart(cacheKey: key ?? "")
         let pipeline = pipeline
         let request = DataRequest()
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let late = request.begin(continuation) { end in
-                    pipeline.subscribe(to: work, priority: options.loadPriority, completion: end)
+                    pipeline.subscribe(
+                        to: work,
+                        priority: options.loadPriority,
+                        observation: observation,
+                        completion: end
+                    )
                 }
                 if let late { pipeline.unsubscribe(late) }
             }

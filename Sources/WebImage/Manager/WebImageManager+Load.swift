@@ -52,10 +52,13 @@ extension WebImageManager {
         receiver: WebImageLoadOperation.Receiver
     ) -> WebImageLoadOperation {
         let (options, context) = (load.options, load.context)
+        totals.loads.add()
         let operation = WebImageLoadOperation(
             url: url,
             callbackQueue: context?.callbackQueue ?? .main,
             pipeline: pipeline,
+            totals: totals,
+            observation: LoadObservation(load, url: url, pipeline: pipeline),
             receiver: receiver
         )
         guard let url, !url.absoluteString.isEmpty else {
@@ -97,7 +100,10 @@ extension WebImageManager {
         let originalKey = originalKey(for: url, context: context, parts: parts)
         let resultKey = originalKey.map { self.resultKey(for: $0, context: context, parts: parts) }
         let cacheKey = resultKey ?? ""
-        if let hit = memoryHit(forKey: resultKey, of: originalKey, options: options, context: context) {
+        operation.observation?.noteStart(cacheKey: cacheKey)
+        let lookup = lookUp(resultKey, of: originalKey, options: options, context: context)
+        note(lookup, forKey: cacheKey, operation)
+        if case .found(let hit) = lookup {
             guard options.contains(.queryMemoryData) else {
                 return operation.end(.success(.fromMemory(hit.image, url: url, key: cacheKey)))
             }
@@ -119,7 +125,7 @@ extension WebImageManager {
             options: options,
             context: context
         )
-        if options.contains(.queryDiskDataSync), let image = recipe.imageFromDiskSync() {
+        if options.contains(.queryDiskDataSync), let image = recipe.imageFromDiskSync(trace(of: operation)) {
             return finish(operation, .success(.image(image)), recipe, url, cacheKey, options)
         }
         if delegate != nil, !options.contains(.fromCacheOnly) {
@@ -155,24 +161,32 @@ extension WebImageManager {
         of originalKey: String?,
         options: WebImageOptions,
         context: WebImageContext?
-    ) -> MemoryHit? {
-        guard let key, let originalKey, !options.contains(.fromLoaderOnly),
-            context?.queryCacheType?.includesMemory ?? true
-        else {
-            return nil
+    ) -> MemoryHit? { lookUp(key, of: originalKey, options: options, context: context).hit }
+
+    /// Looks for the image in memory, unless the load must not.
+    func lookUp(
+        _ key: String?,
+        of originalKey: String?,
+        options: WebImageOptions,
+        context: WebImageContext?
+    ) -> MemoryLookup {
+        guard let key, let originalKey else { return .missed(.noKey) }
+        guard !options.contains(.fromLoaderOnly), context?.queryCacheType?.includesMemory ?? true else {
+            return .missed(.notAsked)
         }
-        guard let image = (context?.imageCache ?? imageCache).memoryImage(forKey: key) else { return nil }
+        guard let image = (context?.imageCache ?? imageCache).memoryImage(forKey: key) else { return .missed(.absent) }
         let limit =
             image.metadata.scaleDownLimitBytes == 0
             ? 0 : decodeOptions(for: key, options: options, context: context).scaleDownLimitBytes
+        guard image.serves(scaleDownLimitBytes: limit, firstFrameOnly: true) else { return .missed(.otherByteLimit) }
         let wantsStill =
             options.contains(.decodeFirstFrameOnly) || context?.decodeOptions?.decodeFirstFrameOnly ?? false
-        guard image.serves(scaleDownLimitBytes: limit, firstFrameOnly: wantsStill) else { return nil }
+        guard wantsStill || !image.metadata.isFirstFrame else { return .missed(.firstFrameAlone) }
         let shown = wantsStill ? image.still : image
         let scale = context?.explicitScale
-        guard scale != nil || image.scale != 1 else { return MemoryHit(cached: image, image: shown) }
+        guard scale != nil || image.scale != 1 else { return .found(MemoryHit(cached: image, image: shown)) }
         let scaled = shown.scaled(to: scale ?? ImageScaleFactor.forKey(originalKey))
-        return MemoryHit(cached: image, image: scaled)
+        return .found(MemoryHit(cached: image, image: scaled))
     }
 
     /// Ends a load with what the shared work brought.
@@ -184,6 +198,7 @@ extension WebImageManager {
         _ cacheKey: String,
         _ options: WebImageOptions
     ) {
+        if !recipe.replaces { totals.noteDisk(result, wasAsked: recipe.asksDisk) }
         switch result {
         case .success(.image(let image)):
             noteEnd(of: url, options: options, loader: recipe.loader ?? imageLoader, error: nil)

@@ -8,6 +8,17 @@ struct MemoryHit {
     let image: Image
 }
 
+/// What a look into memory came to.
+enum MemoryLookup {
+    case found(MemoryHit)
+    case missed(WebImageLoadEvent.MissReason)
+
+    var hit: MemoryHit? {
+        if case .found(let hit) = self { return hit }
+        return nil
+    }
+}
+
 /// Gets the encoded bytes of an image from memory, for ``WebImageOptions/queryMemoryData``.
 ///
 /// Image and bytes are looked up one after the other, and something may be stored in between. So memory is looked at again

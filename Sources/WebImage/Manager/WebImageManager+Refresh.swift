@@ -43,14 +43,22 @@ private struct ImageRefresh: Sendable {
 
     /// Looks for the picture in the caches.
     func start() {
-        let image = manager.memoryImage(forKey: resultKey, of: originalKey, options: options, context: context)
-        if let image { return deliver(.fromMemory(image, url: url, key: resultKey)) }
+        operation.observation?.noteStart(cacheKey: resultKey)
+        let lookup = manager.lookUp(resultKey, of: originalKey, options: options, context: context)
+        if let hit = lookup.hit {
+            manager.note(lookup, forKey: resultKey, operation)
+            return deliver(.fromMemory(hit.image, url: url, key: resultKey))
+        }
         let recipe = recipe(for: .picture, options.union(.fromCacheOnly))
-        if options.contains(.queryDiskDataSync), let image = recipe.imageFromDiskSync() {
+        if options.contains(.queryDiskDataSync), let image = recipe.imageFromDiskSync(manager.trace(of: operation)) {
+            manager.note(lookup, forKey: resultKey, operation)
+            manager.totals.disk.hits.add()
             return deliver(WebImageResult(image, url: url, key: resultKey))
         }
         operation.subscribe(to: ResultWork(recipe: recipe), priority: options.loadPriority, progress: nil) { result in
             if case .success(.image(let image)) = result {
+                manager.note(lookup, forKey: resultKey, operation)
+                manager.totals.noteDisk(result, wasAsked: true)
                 deliver(WebImageResult(image, url: url, key: resultKey))
             } else if operation.isRunning {
                 manager.start(operation, url: url, options: options, context: context, progress: progress)
@@ -84,9 +92,11 @@ private struct ImageRefresh: Sendable {
         let delivered = cached.image.metadata.sourceHash
         switch result {
         case .success(.image(let image)) where delivered != 0 && image.image.metadata.sourceHash == delivered:
+            operation.observation?.note(.notModified)
             // The same picture, which was loaded because it was gone from disk, or by somebody else in the meantime.
             endQuietly(recipe, image.stores)
         case .failure(let error) where error.code == .cacheNotModified:
+            operation.observation?.note(.notModified)
             let content = error.underlyingError as? UnchangedContent
             guard let content, delivered != 0, content.hash != delivered else { return endQuietly(recipe, nil) }
             // The original on disk is what the server has, but what was delivered was made of an older one.

@@ -13,6 +13,8 @@ public final class WebImageManager: Sendable {
     public let imageLoader: any ImageLoading
     let pipeline: Pipeline
     let settings: Lock<Settings>
+    /// What this manager's loads have come to.
+    let totals = LoadTotals()
     private let activity: Lock<Activity>
 
     private struct Activity {

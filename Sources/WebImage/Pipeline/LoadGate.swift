@@ -22,6 +22,9 @@ final class LoadGate: Sendable {
     /// Bytes that have been reserved and not released.
     var reservedByteCount: Int { state.withLock { $0.reserved } }
 
+    /// Loads that wait to be let in.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     /// Calls `body` as soon as there is room: at once, or on the thread that makes room. Returns a ticket if it waits.
     /// The load counts as running until `body` drops the reservation it is given.
     func pass(priority: LoadPriority, _ body: @escaping @Sendable (ByteReservation) -> Void) -> Ticket? {

@@ -2,48 +2,43 @@ import FoundationEssentials
 
 extension LoadRecipe {
     /// Puts an image that was read under the result's own key into memory.
-    func storedInMemory(_ image: PipelineImage) -> PipelineImage {
-        let image = asWanted(image)
-        if let cacheKey, store.includesMemory { storeInMemory(image.image, forKey: cacheKey, of: cache) }
+    func storedInMemory(_ image: PipelineImage, _ trace: LoadTrace) -> PipelineImage {
+        if let cacheKey, store.includesMemory { storeInMemory(image.image, forKey: cacheKey, of: cache, trace) }
         return image
     }
 
-    /// The first frame alone where that is wanted, also of a coder that gives the animation all the same.
-    private func asWanted(_ image: PipelineImage) -> PipelineImage {
-        guard decode.options.decodeFirstFrameOnly else { return image }
-        var result = image
-        result.image = image.image.still
-        result.original = image.original?.still
-        return result
-    }
-
     /// Starts the writes that the result calls for.
-    func stored(_ image: PipelineImage) -> PipelineImage {
-        let image = asWanted(image)
-        guard isTransformedAsAsked(image) else { return storedUntransformed(image) }
+    func stored(_ image: PipelineImage, _ trace: LoadTrace) -> PipelineImage {
+        guard isTransformedAsAsked(image) else { return storedUntransformed(image, trace) }
         let group = StoreGroup()
         group.enter()
         image.stores.whenDone { group.leave() }
-        storeOriginalInMemory(image)
+        storeOriginalInMemory(image, trace)
         if let cacheKey {
             group.enter()
-            store(image, forKey: cacheKey) { group.leave() }
+            store(image, forKey: cacheKey, trace) { group.leave() }
         }
         return image.stored(group)
     }
 
-    private func storeOriginalInMemory(_ image: PipelineImage) {
+    private func storeOriginalInMemory(_ image: PipelineImage, _ trace: LoadTrace) {
         guard storesOriginalInMemory, !isOriginalEntry, let original = image.original, let originalKey else { return }
-        storeInMemory(original, forKey: originalKey, of: decode.data.cache)
+        storeInMemory(original, forKey: originalKey, of: decode.data.cache, trace)
     }
 
-    private func storeInMemory(_ image: Image, forKey key: String, of cache: any ImageCaching) {
+    private func storeInMemory(_ image: Image, forKey key: String, of cache: any ImageCaching, _ trace: LoadTrace) {
         var request = ImageStoreRequest(key: key, image: image)
         request.cacheType = .memory
         cache.store(request, completion: nil)
+        trace.note(.stored(key: key, .memory))
     }
 
-    private func store(_ image: PipelineImage, forKey key: String, completion: @escaping @Sendable () -> Void) {
+    private func store(
+        _ image: PipelineImage,
+        forKey key: String,
+        _ trace: LoadTrace,
+        completion: @escaping @Sendable () -> Void
+    ) {
         // On disk nothing tells a result that a byte limit made smaller, or of the first frame alone, from one of the whole
         // picture.
         let metadata = image.image.metadata
@@ -58,6 +53,7 @@ extension LoadRecipe {
         request.encodeOptions = encodeOptions
         request.coder = decode.coder
         if target.includesDisk { addBytes(of: image, to: &request) }
+        if target != .none { trace.note(.stored(key: key, target)) }
         if replaces {
             guard isOnDisk else { return cache.replace(with: request, completion: completion) }
             // What lies on disk as the original is new already.
@@ -95,11 +91,11 @@ extension LoadRecipe {
 
     /// Stores an image that the gate kept from the transformers where one without transformers lies: in memory. On disk it is
     /// the original.
-    private func storedUntransformed(_ image: PipelineImage) -> PipelineImage {
+    private func storedUntransformed(_ image: PipelineImage, _ trace: LoadTrace) -> PipelineImage {
         if let untransformedKey, store.includesMemory, image.source != .memory {
-            storeInMemory(image.image, forKey: untransformedKey, of: cache)
+            storeInMemory(image.image, forKey: untransformedKey, of: cache, trace)
         }
-        storeOriginalInMemory(image)
+        storeOriginalInMemory(image, trace)
         var result = image.stored(image.stores)
         result.cacheKey = untransformedKey
         return result

@@ -3,18 +3,29 @@ extension LoadRecipe {
     var loader: (any ImageLoading)? { decode.data.load?.loader }
 
     /// Reads, decodes and transforms what lies on disk on the caller's thread; nil if there is nothing usable.
-    func imageFromDiskSync() -> PipelineImage? {
-        if let hit = untransformedMemoryHit() { return hit }
-        if queriesDerivedDisk, let cacheKey, let entry = cache.diskEntry(forKey: cacheKey),
-            let image = decodeDerived(entry)
-        {
-            return storedInMemory(image)
+    ///
+    /// Tells only of what is found: after that the disk is looked at in the background.
+    func imageFromDiskSync(_ trace: LoadTrace) -> PipelineImage? {
+        if let hit = untransformedMemoryHit() {
+            trace.note(.memoryHit(key: hit.cacheKey ?? ""))
+            return hit
         }
+        if let image = derivedImageSync(trace) { return storedInMemory(image, trace) }
         let data = decode.data
-        guard data.queriesDisk, let originalKey, let entry = data.cache.diskEntry(forKey: originalKey),
-            let image = try? decode.decoded(OriginalData(entry: entry, source: .disk)),
-            let result = try? transformed(image)
-        else { return nil }
-        return stored(result)
+        guard data.queriesDisk, let originalKey, let entry = data.cache.diskEntry(forKey: originalKey) else {
+            return nil
+        }
+        trace.note(.diskHit(key: originalKey, byteCount: entry.data.count))
+        let image = try? trace.decoding(entry.data.count) { () throws(WebImageError) in
+            try decode.decoded(OriginalData(entry: entry, source: .disk))
+        }
+        guard let image, let result = try? transformed(image, trace) else { return nil }
+        return stored(result, trace)
+    }
+
+    private func derivedImageSync(_ trace: LoadTrace) -> PipelineImage? {
+        guard queriesDerivedDisk, let cacheKey, let entry = cache.diskEntry(forKey: cacheKey) else { return nil }
+        trace.note(.diskHit(key: cacheKey, byteCount: entry.data.count))
+        return decodeDerived(entry, trace)
     }
 }

@@ -113,27 +113,29 @@ final class LoadRecipe: Sendable {
     }
 
     /// The image of an entry that was stored under the result's own key; nil if it is no picture.
-    func decodeDerived(_ entry: CachedImageData) -> PipelineImage? {
+    func decodeDerived(_ entry: CachedImageData, _ trace: LoadTrace) -> PipelineImage? {
         var options = decode.options
         if !isOriginal { options.thumbnailPixelSize = nil }
-        guard let image = try? decode.coder.decode(entry.data, options: options) else { return nil }
-        var metadata = image.metadata
-        metadata.isThumbnail = decode.options.isThumbnail
-        metadata.isTransformed = !chain.isEmpty
-        metadata.sourceHash = isOriginal ? entry.source.hash : entry.validators?.receivedHash ?? 0
-        return PipelineImage(
-            image: image.with(metadata: metadata, extendedData: entry.extendedData),
-            data: entry.data,
-            source: .disk,
-            stores: StoreGroup()
-        )
+        return try? trace.decoding(entry.data.count) { () throws(WebImageError) in
+            let image = try decode.coder.completeImage(of: entry.data, options: options)
+            var metadata = image.metadata
+            metadata.isThumbnail = decode.options.isThumbnail
+            metadata.isTransformed = !chain.isEmpty
+            metadata.sourceHash = isOriginal ? entry.source.hash : entry.validators?.receivedHash ?? 0
+            return PipelineImage(
+                image: image.with(metadata: metadata, extendedData: entry.extendedData),
+                data: entry.data,
+                source: .disk,
+                stores: StoreGroup()
+            )
+        }
     }
 
     /// Applies the whole chain, or nothing of it.
-    func transformed(_ input: PipelineImage) throws(WebImageError) -> PipelineImage {
+    func transformed(_ input: PipelineImage, _ trace: LoadTrace) throws(WebImageError) -> PipelineImage {
         guard gate.admits(input.image) else { return input }
         var image = input
-        for transformer in chain { image = try image.transformed(by: transformer) }
+        for transformer in chain { image = try trace.transforming(image, by: transformer) }
         return image
     }
 }

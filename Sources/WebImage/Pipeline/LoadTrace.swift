@@ -1,13 +1,121 @@
-/// Where shared work tells what happens to it, for those who observe loads.
-enum LoadTrace {
-    /// Passes an event on to the observers of all loads that wait for `job`. Nobody can observe yet, so it compiles to nothing:
-    /// the event is not even made.
+/// Something that happened to shared work, and when.
+struct WorkNote: Sendable {
+    let kind: WebImageLoadEvent.Kind
+    /// By the pipeline's clock.
+    let time: UInt64
+
+    init(_ kind: WebImageLoadEvent.Kind, at time: UInt64) {
+        self.kind = kind
+        self.time = time
+    }
+}
+
+/// Where something that happens in loads is told: to all loads that wait for a piece of shared work, or to one load.
+///
+/// While nobody observes any load of the pipeline, an event is not made and no clock is read: telling costs a look at a number.
+struct LoadTrace: Sendable {
+    private enum Target {
+        case job(WorkJob)
+        case load(LoadObservation?)
+    }
+
+    let pipeline: Pipeline
+    private let target: Target
+
+    /// To all that wait for a job.
+    init(_ job: WorkJob) {
+        pipeline = job.pipeline
+        target = .job(job)
+    }
+
+    /// To one load, if it is observed.
+    init(_ observation: LoadObservation?, of pipeline: Pipeline) {
+        self.pipeline = pipeline
+        target = .load(observation)
+    }
+
+    /// Whether it is worth while to make events.
     @inline(__always)
-    static func note(_ kind: @autoclosure () -> WebImageLoadEvent.Kind, of job: WorkJob) {}
+    var isActive: Bool { pipeline.isObserved }
+
+    /// The time by the pipeline's clock; 0 when nobody observes.
+    var now: UInt64 { isActive ? pipeline.clock.monotonicNanoseconds() : 0 }
+
+    /// Nanoseconds since `start`; 0 when nobody observed then.
+    func elapsed(since start: UInt64) -> UInt64 {
+        let now = start == 0 ? 0 : now
+        return now > start ? now - start : 0
+    }
+
+    /// Tells what happened.
+    @inline(__always)
+    func note(_ kind: @autoclosure () -> WebImageLoadEvent.Kind) {
+        if isActive { send(kind()) }
+    }
+
+    @inline(never)
+    private func send(_ kind: WebImageLoadEvent.Kind) {
+        switch target {
+        case .job(let job): pipeline.note(kind, of: job.id)
+        case .load(let observation): observation?.note(kind)
+        }
+    }
 }
 
 extension WorkJob {
+    /// To the observers of all loads that wait for this job.
+    var trace: LoadTrace { LoadTrace(self) }
+
     /// Tells the observers of all loads that wait for this job what happened.
     @inline(__always)
-    func note(_ kind: @autoclosure () -> WebImageLoadEvent.Kind) { LoadTrace.note(kind(), of: self) }
+    func note(_ kind: @autoclosure () -> WebImageLoadEvent.Kind) {
+        if pipeline.isObserved { pipeline.note(kind(), of: id) }
+    }
+}
+
+extension LoadTrace {
+    /// Runs a decode of so many bytes, counts it and tells of it.
+    func decoding(
+        _ byteCount: Int,
+        _ body: () throws(WebImageError) -> PipelineImage
+    ) throws(WebImageError) -> PipelineImage {
+        let start = now
+        let result = try body()
+        let (width, height) = (result.image.pixelWidth, result.image.pixelHeight)
+        pipeline.totals.noteDecode(pixelCount: width * height)
+        let nanoseconds = elapsed(since: start)
+        note(.decoded(width: width, height: height, fromByteCount: byteCount, nanoseconds: nanoseconds))
+        return result
+    }
+
+    /// Runs a transformer and tells of it.
+    func transforming(_ input: PipelineImage, by transformer: any ImageTransformer) throws(WebImageError)
+        -> PipelineImage
+    {
+        let start = now
+        let result = try input.transformed(by: transformer)
+        note(.transformed(key: transformer.transformerKey, nanoseconds: elapsed(since: start)))
+        return result
+    }
+
+    /// Tells that the original bytes of a picture are given to the disk, if they are and that was not done before.
+    func noteStore(of original: OriginalData, by work: DataWork) {
+        guard work.storesDisk, let key = work.cacheKey, original.store?.isPending ?? false else { return }
+        pipeline.totals.noteStore(byteCount: original.entry.data.count)
+        note(.stored(key: key, .disk))
+    }
+}
+
+extension WorkKey {
+    /// What another load that joins this work shares.
+    var stage: WebImageLoadEvent.Stage {
+        switch self {
+        case .diskRead: .disk
+        case .load: .download
+        case .data: .data
+        case .decode: .decode
+        case .transform: .transform
+        case .result: .picture
+        }
+    }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Runs shared work: the driver around ``WorkGraph``.
 ///
 /// Every decision is made by the graph under one lock; what it decides is done after the lock is released. Callbacks run
@@ -5,26 +7,33 @@
 final class Pipeline: Sendable {
     private struct Subscriber {
         var progress: (@Sendable (LoadProgress) -> Void)?
+        var observation: LoadObservation?
         var completion: @Sendable (WorkResult) -> Void
+
+        var wantsProgress: Bool { progress != nil || observation != nil }
     }
 
+    private typealias Graph = WorkGraph<WorkKey, WorkResult, WorkNote>
+
     private struct State {
-        var graph = WorkGraph<WorkKey, WorkResult>()
+        var graph = Graph()
         var jobs: [UInt64: WorkJob] = [:]
         var subscribers: [UInt64: Subscriber] = [:]
         /// Subscribers who want to hear of progress.
         var listenerCount = 0
         /// How far nodes are, as long as nobody listens: progress comes often, and passing it through the graph is not free.
         var unheard: [UInt64: LoadProgress] = [:]
+        /// How often work was joined that ran already.
+        var joinCount = 0
 
         mutating func add(_ subscriber: Subscriber, _ id: UInt64) {
             subscribers[id] = subscriber
-            if subscriber.progress != nil { listenerCount += 1 }
+            if subscriber.wantsProgress { listenerCount += 1 }
         }
 
         mutating func removeSubscriber(_ id: UInt64) -> Subscriber? {
             let subscriber = subscribers.removeValue(forKey: id)
-            if subscriber?.progress != nil { listenerCount -= 1 }
+            if subscriber?.wantsProgress ?? false { listenerCount -= 1 }
             return subscriber
         }
 
@@ -49,6 +58,8 @@ final class Pipeline: Sendable {
         case progress(@Sendable (LoadProgress) -> Void, LoadProgress)
         case deliver(Subscriber, WorkResult)
         case release(Subscriber)
+        case observe(LoadObservation)
+        case discard([WorkNote])
     }
 
     /// The pipeline that managers share, so that two managers' loads of one picture are one.
@@ -57,10 +68,21 @@ final class Pipeline: Sendable {
     /// Threads that decode and transform.
     let decodeQueue: WorkQueue
     let gate: LoadGate
+    /// Where events get their times from.
+    let clock: ClockSource
+    /// What has been done in all.
+    let totals = WorkTotals()
+    /// Loads under way that somebody observes.
+    private let observedCount = Atomic<Int>(0)
     private let state = Lock(State())
 
-    init(decodeQueue: WorkQueue = CodingQueue.shared, undecodedByteLimit: Int = 64 << 20) {
+    init(
+        decodeQueue: WorkQueue = CodingQueue.shared,
+        undecodedByteLimit: Int = 64 << 20,
+        clock: ClockSource = .system
+    ) {
         self.decodeQueue = decodeQueue
+        self.clock = clock
         gate = LoadGate(limit: undecodedByteLimit)
     }
 
@@ -68,12 +90,22 @@ final class Pipeline: Sendable {
     var runningCount: Int { state.withLock { $0.graph.nodeCount } }
     /// Callers and dependents that wait.
     var waitingCount: Int { state.withLock { $0.graph.subscriptionCount } }
+    /// How often work was joined that ran already.
+    var joinCount: Int { state.withLock { $0.joinCount } }
+
+    /// Whether anybody observes a load; as long as nobody does, events are not even made.
+    @inline(__always)
+    var isObserved: Bool { observedCount.load(ordering: .relaxed) > 0 }
+
+    func observationBegan() { observedCount.add(1, ordering: .relaxed) }
+    func observationEnded() { observedCount.subtract(1, ordering: .relaxed) }
 
     /// Joins `work`, starting it if nobody has.
     ///
     /// - Parameters:
     ///   - parent: the job that depends on it; if that has ended, nothing happens.
     ///   - progress: called zero or more times before `completion`.
+    ///   - observation: gets the events of the work.
     ///   - completion: called exactly once, unless the subscription is given up first.
     /// - Returns: a number for ``unsubscribe(_:)`` and ``setPriority(_:of:)``; nil if the parent has ended.
     @discardableResult
@@ -82,14 +114,18 @@ final class Pipeline: Sendable {
         priority: LoadPriority = .normal,
         parent: UInt64? = nil,
         progress: (@Sendable (LoadProgress) -> Void)? = nil,
+        observation: LoadObservation? = nil,
         completion: @escaping @Sendable (WorkResult) -> Void
     ) -> UInt64? {
+        let key = work.key
+        let note = isObserved ? WorkNote(.joined(key.stage), at: clock.monotonicNanoseconds()) : nil
+        let subscriber = Subscriber(progress: progress, observation: observation, completion: completion)
         let (id, steps) = state.withLock { state -> (UInt64?, [Step]) in
-            if progress != nil { state.tellGraphOfUnheard() }
-            guard let joined = state.graph.subscribe(to: work.key, priority: priority, parent: parent) else {
-                return (nil, [])
-            }
-            state.add(Subscriber(progress: progress, completion: completion), joined.subscription)
+            if subscriber.wantsProgress { state.tellGraphOfUnheard() }
+            let joined = state.graph.subscribe(to: key, priority: priority, parent: parent, joining: note)
+            guard let joined else { return (nil, []) }
+            state.add(subscriber, joined.subscription)
+            if state.jobs[joined.node] != nil { state.joinCount += 1 }
             if state.jobs[joined.node] == nil {
                 let priority = state.graph.priority(of: joined.node) ?? priority
                 state.jobs[joined.node] = WorkJob(work: work, id: joined.node, priority: priority, pipeline: self)
@@ -132,6 +168,17 @@ final class Pipeline: Sendable {
         )
     }
 
+    /// Passes an event on to the observers of all loads that wait for a piece of work.
+    func note(_ kind: WebImageLoadEvent.Kind, of node: UInt64) {
+        let note = WorkNote(kind, at: clock.monotonicNanoseconds())
+        perform(
+            state.withLock { state in
+                let actions = state.graph.note(note, of: node)
+                return resolve(actions, &state)
+            }
+        )
+    }
+
     func finish(_ node: UInt64, with result: WorkResult) {
         let steps = state.withLock { state -> [Step] in
             let actions = state.graph.finish(node, with: result)
@@ -142,18 +189,38 @@ final class Pipeline: Sendable {
         perform(steps)
     }
 
-    private func resolve(_ actions: [WorkGraph<WorkKey, WorkResult>.Action], _ state: inout State) -> [Step] {
-        actions.compactMap { action in
-            switch action {
-            case .start(let node): state.jobs[node].map { .start($0) }
-            case .cancel(let node): state.removeJob(node).map { .cancel($0) }
-            case .setPriority(let node, let priority, let version):
-                state.jobs[node].map { .setPriority($0, priority, version: version) }
-            case .progress(let id, let progress): state.subscribers[id]?.progress.map { .progress($0, progress) }
-            case .deliver(let id, let result):
-                state.removeSubscriber(id).map { .deliver($0, result) }
-            case .forget(let id): state.removeSubscriber(id).map { .release($0) }
+    private func resolve(_ actions: [Graph.Action], _ state: inout State) -> [Step] {
+        var steps: [Step] = []
+        steps.reserveCapacity(actions.count)
+        for action in actions { resolve(action, &state, &steps) }
+        return steps
+    }
+
+    private func resolve(_ action: Graph.Action, _ state: inout State, _ steps: inout [Step]) {
+        switch action {
+        case .start(let node):
+            if let job = state.jobs[node] { steps.append(.start(job)) }
+        case .cancel(let node):
+            if let job = state.removeJob(node) { steps.append(.cancel(job)) }
+        case .setPriority(let node, let priority, let version):
+            if let job = state.jobs[node] { steps.append(.setPriority(job, priority, version: version)) }
+        case .progress(let id, let progress):
+            guard let subscriber = state.subscribers[id] else { return }
+            if let body = subscriber.progress { steps.append(.progress(body, progress)) }
+            if let observation = subscriber.observation {
+                // Under the lock, which is what orders events that come from several threads.
+                observation.post(.progress(progress), at: clock.monotonicNanoseconds())
+                steps.append(.observe(observation))
             }
+        case .note(let id, let note):
+            guard let observation = state.subscribers[id]?.observation else { return }
+            observation.post(note.kind, at: note.time)
+            steps.append(.observe(observation))
+        case .discard(let notes): steps.append(.discard(notes))
+        case .deliver(let id, let result):
+            if let subscriber = state.removeSubscriber(id) { steps.append(.deliver(subscriber, result)) }
+        case .forget(let id):
+            if let subscriber = state.removeSubscriber(id) { steps.append(.release(subscriber)) }
         }
     }
 
@@ -165,7 +232,8 @@ final class Pipeline: Sendable {
             case .setPriority(let job, let priority, let version): job.setPriority(priority, version: version)
             case .progress(let body, let progress): body(progress)
             case .deliver(let subscriber, let result): subscriber.completion(result)
-            case .release: break
+            case .observe(let observation): observation.deliver()
+            case .release, .discard: break
             }
         }
     }

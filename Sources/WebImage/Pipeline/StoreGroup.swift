@@ -56,6 +56,9 @@ final class StoreOnce: Sendable {
         first(image, group)
     }
 
+    /// Whether nobody has started the write.
+    var isPending: Bool { body.withLock { $0 != nil } }
+
     /// Calls `body` when the write, if it was started, has ended.
     func whenDone(_ body: @escaping @Sendable () -> Void) { group.whenDone(body) }
 }

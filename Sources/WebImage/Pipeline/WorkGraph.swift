@@ -6,7 +6,9 @@
 /// leaves, the node is cancelled, and leaves what it depends on.
 ///
 /// Cost: each event takes time in proportion to the subscribers it touches.
-struct WorkGraph<Key: Hashable & Sendable, Output: Sendable>: Sendable {
+///
+/// - `Note`: something that happened to work, for those who observe it; passed on as it is.
+struct WorkGraph<Key: Hashable & Sendable, Output: Sendable, Note: Sendable>: Sendable {
     typealias NodeID = UInt64
     typealias SubscriptionID = UInt64
 
@@ -21,6 +23,10 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable>: Sendable {
         case setPriority(NodeID, LoadPriority, version: UInt64)
         /// Tell a caller how far it is.
         case progress(SubscriptionID, LoadProgress)
+        /// Tell a caller what happened.
+        case note(SubscriptionID, Note)
+        /// Let go of notes; they may own anything.
+        case discard([Note])
         /// Give a subscriber the outcome; it is none any more.
         case deliver(SubscriptionID, Output)
         /// Forget a subscriber whose dependent has ended; it gets nothing.
@@ -39,7 +45,12 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable>: Sendable {
         var subscribers: [SubscriptionID] = []
         var dependencies: [SubscriptionID] = []
         var progress: LoadProgress?
+        /// The latest, for those who join late.
+        var notes: [Note] = []
     }
+
+    /// How many notes a node keeps.
+    static var noteLimit: Int { 16 }
 
     private var nodes: [NodeID: Node] = [:]
     private var running: [Key: NodeID] = [:]
@@ -56,12 +67,15 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable>: Sendable {
 
     /// Joins the node of `key`, making it if there is none.
     ///
-    /// - Parameter parent: the node that depends on it; its priority counts, and `priority` does not.
+    /// - Parameters:
+    ///   - parent: the node that depends on it; its priority counts, and `priority` does not.
+    ///   - note: what the subscriber and those behind it are told if the node runs already.
     /// - Returns: nil if `parent` does not run any more.
     mutating func subscribe(
         to key: Key,
         priority: LoadPriority,
-        parent: NodeID? = nil
+        parent: NodeID? = nil,
+        joining note: Note? = nil
     ) -> (subscription: SubscriptionID, node: NodeID, actions: [Action])? {
         var priority = priority
         if let parent {
@@ -83,6 +97,8 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable>: Sendable {
         nodes[nodeID]?.subscribers.append(id)
         if let parent { nodes[parent]?.dependencies.append(id) }
         updatePriority(of: nodeID, &actions)
+        if actions.first?.isStart != true, let note { forward(note, to: id, &actions) }
+        for note in nodes[nodeID]?.notes ?? [] { forward(note, to: id, &actions) }
         if let progress = nodes[nodeID]?.progress { forward(progress, to: id, &actions) }
         return (id, nodeID, actions)
     }
@@ -111,6 +127,13 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable>: Sendable {
         return actions
     }
 
+    /// Tells everyone who waits for the node, directly or through others, what happened to it, and those who join later.
+    mutating func note(_ note: Note, of node: NodeID) -> [Action] {
+        var actions: [Action] = []
+        self.note(note, of: node, &actions)
+        return actions
+    }
+
     /// Ends a node: its subscribers get `output` in the order they came. Nothing if it was cancelled before.
     mutating func finish(_ node: NodeID, with output: Output) -> [Action] {
         guard let ended = nodes.removeValue(forKey: node) else { return [] }
@@ -123,6 +146,7 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable>: Sendable {
             }
             actions.append(.deliver(id, output))
         }
+        discard(ended.notes, &actions)
         return actions
     }
 
@@ -143,6 +167,7 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable>: Sendable {
         running[node.key] = nil
         actions.append(.cancel(nodeID))
         for dependency in node.dependencies { leave(dependency, &actions) }
+        discard(node.notes, &actions)
     }
 
     private mutating func updatePriority(of nodeID: NodeID, _ actions: inout [Action]) {
@@ -168,5 +193,36 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable>: Sendable {
         } else {
             actions.append(.progress(id, progress))
         }
+    }
+
+    private mutating func note(_ note: Note, of nodeID: NodeID, _ actions: inout [Action]) {
+        guard nodes[nodeID] != nil else { return }
+        nodes[nodeID]?.notes.append(note)
+        if let count = nodes[nodeID]?.notes.count, count > Self.noteLimit,
+            let oldest = nodes[nodeID]?.notes.removeFirst()
+        {
+            discard([oldest], &actions)
+        }
+        for id in nodes[nodeID]?.subscribers ?? [] { forward(note, to: id, &actions) }
+    }
+
+    private mutating func forward(_ note: Note, to id: SubscriptionID, _ actions: inout [Action]) {
+        if let parent = subscriptions[id]?.parent {
+            self.note(note, of: parent, &actions)
+        } else {
+            actions.append(.note(id, note))
+        }
+    }
+
+    private func discard(_ notes: [Note], _ actions: inout [Action]) {
+        if !notes.isEmpty { actions.append(.discard(notes)) }
+    }
+}
+
+extension WorkGraph.Action {
+    /// Whether it begins work.
+    fileprivate var isStart: Bool {
+        if case .start = self { return true }
+        return false
     }
 }

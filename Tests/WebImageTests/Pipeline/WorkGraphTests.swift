@@ -4,7 +4,7 @@ import Testing
 @testable import WebImage
 
 @Suite struct WorkGraphTests {
-    typealias Graph = WorkGraph<String, Int>
+    typealias Graph = WorkGraph<String, Int, String>
 
     /// Actions in words, without versions, so that rows of expectations read well.
     private func words(_ actions: [Graph.Action]) -> [String] {
@@ -16,6 +16,8 @@ import Testing
             case .progress(let id, let progress): "progress \(id) \(progress.receivedByteCount)"
             case .deliver(let id, let output): "deliver \(id) \(output)"
             case .forget(let id): "forget \(id)"
+            case .note(let id, let note): "note \(id) \(note)"
+            case .discard(let notes): "discard \(notes.joined(separator: " "))"
             }
         }
     }
@@ -142,6 +144,57 @@ import Testing
         #expect(seen13.isEmpty)
     }
 
+    @Test func `Notes pass through dependents to callers in the order they were made`() throws {
+        var graph = Graph()
+        let top = try join(&graph, "decode", .normal)
+        let below = try join(&graph, "data", .normal, parent: top.node)
+        let other = try join(&graph, "data", .normal)
+        let seen = words(graph.note("asked", of: below.node)) + words(graph.note("decoded", of: top.node))
+        #expect(
+            seen == [
+                "note \(top.subscription) asked", "note \(other.subscription) asked",
+                "note \(top.subscription) decoded",
+            ]
+        )
+        let ended = graph.finish(top.node, with: 1)
+        #expect(
+            words(ended) == [
+                "forget \(below.subscription)", "deliver \(top.subscription) 1", "discard asked decoded",
+            ]
+        )
+        #expect(graph.note("late", of: top.node).isEmpty, "ended work has nothing to tell")
+    }
+
+    @Test func `Who joins late is told so, and then what has happened, also through dependents`() throws {
+        var graph = Graph()
+        let first = try join(&graph, "data", .normal)
+        _ = graph.note("asked", of: first.node)
+        _ = graph.note("answered", of: first.node)
+        let top = try #require(graph.subscribe(to: "decode", priority: .normal, joining: "joined"))
+        #expect(words(top.actions) == ["start \(top.node)"], "new work is not joined")
+        let late = try #require(graph.subscribe(to: "data", priority: .normal, parent: top.node, joining: "joined"))
+        let told = ["joined", "asked", "answered"]
+        #expect(words(late.actions) == told.map { "note \(top.subscription) \($0)" })
+        let last = try #require(graph.subscribe(to: "decode", priority: .normal))
+        #expect(words(last.actions) == told.map { "note \(last.subscription) \($0)" }, "dependents keep it, too")
+    }
+
+    @Test func `Only the latest notes are kept, and all are handed out to be let go of`() throws {
+        var graph = Graph()
+        let first = try join(&graph, "data", .normal)
+        var discarded: [String] = []
+        func collect(_ actions: [Graph.Action]) {
+            for case .discard(let notes) in actions { discarded += notes }
+        }
+        for number in 0..<Graph.noteLimit + 4 { collect(graph.note("\(number)", of: first.node)) }
+        #expect(discarded == ["0", "1", "2", "3"])
+        let late = try join(&graph, "data", .normal)
+        #expect(late.actions.count == Graph.noteLimit && words(late.actions)[0].hasSuffix(" 4"))
+        _ = graph.unsubscribe(late.subscription)
+        collect(graph.unsubscribe(first.subscription) ?? [])
+        #expect(discarded.count == Graph.noteLimit + 4)
+    }
+
     @Test func `Later changes of priority carry higher versions`() throws {
         var graph = Graph()
         let caller = try join(&graph, "a", .low)
@@ -185,7 +238,7 @@ import Testing
                 case .deliver(let id, _), .forget(let id):
                     ended[id, default: 0] += 1
                     open.remove(id)
-                case .progress, .setPriority: break
+                case .progress, .setPriority, .note, .discard: break
                 }
             }
         }

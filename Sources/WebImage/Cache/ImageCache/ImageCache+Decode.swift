@@ -42,11 +42,10 @@ extension ImageCache {
             return ImageCacheResult(image: image, data: isCurrent(query) ? entry.data : nil, cacheType: .memory)
         }
         let options = query.decodeOptions
-        guard var image = try? query.coder.decode(entry.data, options: options) else {
+        guard var image = try? query.coder.completeImage(of: entry.data, options: options) else {
             return ImageCacheResult(data: entry.data, cacheType: .disk)
         }
         if let extendedData = entry.extendedData { image = image.with(extendedData: .some(extendedData)) }
-        if options.decodeFirstFrameOnly { image = image.still }
         if query.storesToMemory { putIntoMemory(image, for: query, decodedWith: options) }
         return ImageCacheResult(image: image, data: entry.data, cacheType: .disk)
     }

@@ -11,7 +11,18 @@ public struct WebImageLoadEvent: Sendable {
     /// What happened.
     public let kind: Kind
 
-    /// What can happen. Exactly one of `delivered`, `cancelled` and `failed` comes, and is the last.
+    /// An event; the library makes them, and tests of observers may.
+    public init(loadID: UInt64, url: URL?, time: UInt64, kind: Kind) {
+        self.loadID = loadID
+        self.url = url
+        self.time = time
+        self.kind = kind
+    }
+
+    /// What can happen. `started` is the first; exactly one of `delivered`, `cancelled` and `failed` comes, and is the last.
+    ///
+    /// Events of work that loads share are told to all of them. One that joins late hears ``joined(_:)`` and then the latest
+    /// of what has happened (of work that nobody observed before, only how far it is), with the time at which it heard.
     public enum Kind: Sendable {
         /// The load has begun.
         case started(cacheKey: String, options: WebImageOptions)
@@ -25,34 +36,54 @@ public struct WebImageLoadEvent: Sendable {
         case diskMissed(key: String, MissReason)
         /// The load shares work that another load began.
         case joined(Stage)
-        /// Work waits for its turn.
+        /// Work has got in line; that does not mean that it has to wait.
         case queued(Stage)
         /// The loader was asked.
         case downloadStarted
-        /// The head of the response is there.
+        /// A ``WebImageDownloader`` sends the request, the first time (1) or again.
+        case requestSent(attempt: Int)
+        /// The head of the response to a ``WebImageDownloader`` is there. It may still be refused.
         case firstByte(HTTPResponse)
         /// Bytes arrived.
         case progress(LoadProgress)
-        /// The download failed and will be tried again after so many seconds.
+        /// The download failed and will be tried again after so many seconds, or when there is room after that.
         case retried(WebImageError, after: Double)
         /// The loader has delivered.
         case downloaded(byteCount: Int, DownloadMetrics?)
-        /// The picture was decoded, to so many pixels, in so much time.
+        /// There is nothing newer than the picture that was cached; with ``WebImageOptions/refreshCached``.
+        case notModified
+        /// The picture was decoded, to so many pixels, in so much time (0 when nobody observed when that began).
         case decoded(width: Int, height: Int, fromByteCount: Int, nanoseconds: UInt64)
         /// A transformer was applied; the key is its own.
         case transformed(key: String, nanoseconds: UInt64)
-        /// Something was stored.
+        /// Something was given to a cache to be stored. The disk is written to in the background;
+        /// ``WebImageOptions/waitStoreCache`` holds the end of the load back until then.
         case stored(key: String, ImageCacheType)
-        /// The picture was delivered, from where is said.
+        /// A picture was delivered after which another one may come; with ``WebImageOptions/refreshCached``.
+        case deliveredInterim(ImageCacheType)
+        /// The picture was delivered, from where is said. With ``WebImageOptions/refreshCached`` and no news this is where the
+        /// picture came from that was delivered before.
         case delivered(ImageCacheType)
         /// The load was cancelled.
         case cancelled
-        /// The load failed.
+        /// The load failed, or with ``WebImageOptions/refreshCached`` what should have come after the cached picture.
         case failed(WebImageError)
+
+        /// Whether nothing comes after it.
+        public var isEnd: Bool {
+            switch self {
+            case .delivered, .cancelled, .failed: true
+            default: false
+            }
+        }
     }
 
     /// A part of a load that can be shared and can wait.
     public enum Stage: Sendable, Hashable {
+        /// All of it: the loads want the very same picture.
+        case picture
+        /// Getting the original bytes, from disk or from a loader.
+        case data
         /// Reading from disk.
         case disk
         /// Downloading.
@@ -71,6 +102,8 @@ public struct WebImageLoadEvent: Sendable {
         case notAsked
         /// What is there was made smaller by another byte limit.
         case otherByteLimit
+        /// What is there is the first frame alone of an animation.
+        case firstFrameAlone
         /// The key filter gave no key.
         case noKey
         /// What is there is no picture.

@@ -1,5 +1,9 @@
-/// Hears of everything that happens in loads.
+/// Hears of everything that happens in loads: set one as ``WebImageManager/observer``, or for one load as
+/// ``WebImageContext/observer``. ``LoadRecording`` keeps the events and explains them.
+///
+/// While no load is observed, nothing is recorded and no clock is read.
 public protocol WebImageLoadObserver: AnyObject, Sendable {
-    /// Called for each event, in order for each load, one at a time for each load, on any thread; must be quick.
+    /// Called for each event: in order and one at a time for each load, on any thread, without a lock being held. Must be quick:
+    /// the load waits for it. It may cancel loads and start others.
     func loadDid(_ event: WebImageLoadEvent)
 }

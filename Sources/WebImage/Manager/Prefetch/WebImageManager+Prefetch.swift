@@ -26,7 +26,13 @@ extension WebImageManager {
         // A serializer makes the bytes on disk of the picture, so that has to be decoded.
         let isSerialized = (resolved.context?.cacheSerializer ?? cacheSerializer) != nil
         guard !isSerialized else { return prefetchImage(url, list, options, completion) }
-        let load = PrefetchDataLoad(manager: self, url: url, options: resolved.options, completion: completion)
+        let load = PrefetchDataLoad(
+            manager: self,
+            url: url,
+            options: resolved.options,
+            account: LoadAccount(resolved, url: url, manager: self),
+            completion: completion
+        )
         load.start(resolved, priority: priority)
         return load
     }
@@ -64,24 +70,27 @@ final class PrefetchDataLoad: PrefetchLoad {
     private let manager: WebImageManager
     private let url: URL
     private let options: WebImageOptions
+    private let account: LoadAccount
     private let state: Lock<State>
 
     init(
         manager: WebImageManager,
         url: URL,
         options: WebImageOptions,
+        account: LoadAccount,
         completion: @escaping @Sendable (_ isSkipped: Bool) -> Void
     ) {
         self.manager = manager
         self.url = url
         self.options = options
+        self.account = account
         state = Lock(State(completion: completion))
     }
 
     /// - Parameter load: the load as the manager's processor wants it.
     func start(_ load: ResolvedLoad, priority: LoadPriority) {
         let context = load.context
-        if !options.contains(.retryFailed), manager.isFailed(url) { return end(isSkipped: true) }
+        if !options.contains(.retryFailed), manager.isFailed(url) { return skip(.blacklisted(url)) }
         let key = manager.originalKey(for: url, context: context, parts: load.parts)
         let recipe = manager.recipe(
             url: url,
@@ -90,12 +99,18 @@ final class PrefetchDataLoad: PrefetchLoad {
             options: options,
             context: context
         )
+        account.observation?.noteStart(cacheKey: key ?? "")
         // Without a key, or where originals may not be stored, there is nothing to be done.
-        guard let key, recipe.decode.data.storesDisk else { return end(isSkipped: true) }
+        guard let key, recipe.decode.data.storesDisk else { return skip(.notStorable(url)) }
         let cache = recipe.decode.data.cache
         guard !options.contains(.fromLoaderOnly) else { return download(recipe, priority) }
         cache.containsImage(forKey: key, in: .disk) { [self] type in
-            if type.includesDisk { end(isSkipped: false) } else { download(recipe, priority) }
+            guard !type.includesDisk else {
+                account.end(.delivered(.disk))
+                return end(isSkipped: false)
+            }
+            account.observation?.note(.diskMissed(key: key, .absent))
+            download(recipe, priority)
         }
     }
 
@@ -109,6 +124,7 @@ final class PrefetchDataLoad: PrefetchLoad {
         }
         if let subscription { manager.pipeline.unsubscribe(subscription) }
         check?.cancel()
+        account.end(.cancelled)
         end(isSkipped: true)
     }
 
@@ -120,12 +136,16 @@ final class PrefetchDataLoad: PrefetchLoad {
 
     private func download(_ recipe: LoadRecipe, _ priority: LoadPriority) {
         guard state.withLock({ $0.completion != nil }) else { return }
-        guard !options.contains(.fromCacheOnly), manager.mayDownload(url) else { return end(isSkipped: true) }
-        let subscription = manager.pipeline.subscribe(to: recipe.decode.data.fromLoader, priority: priority) {
-            [self] result in
+        guard !options.contains(.fromCacheOnly) else { return skip(.notCached(url)) }
+        guard manager.mayDownload(url) else { return skip(.downloadRefused(url)) }
+        let subscription = manager.pipeline.subscribe(
+            to: recipe.decode.data.fromLoader,
+            priority: priority,
+            observation: account.observation
+        ) { [self] result in
             switch result {
             case .success(.data(let original)): check(original, recipe, priority)
-            case .success: end(isSkipped: true)
+            case .success: skip(WebImageError(.badImageData, "the load brought no data", url: url))
             case .failure(let error): fail(error, recipe)
             }
         }
@@ -146,10 +166,14 @@ final class PrefetchDataLoad: PrefetchLoad {
             } catch {
                 return fail(error, recipe)
             }
-            guard let store = original.store else { return end(isSkipped: true) }
+            guard let store = original.store else { return skip(.notStorable(url)) }
+            LoadTrace(account.observation, of: manager.pipeline).noteStore(of: original, by: recipe.decode.data)
             manager.noteEnd(of: url, options: options, loader: recipe.loader ?? manager.imageLoader, error: nil)
             store.start(nil)
-            store.whenDone { [self] in end(isSkipped: false) }
+            store.whenDone { [self] in
+                account.end(.delivered(.none))
+                end(isSkipped: false)
+            }
         }
         let isOver = state.withLock { state -> Bool in
             state.check = item
@@ -160,6 +184,11 @@ final class PrefetchDataLoad: PrefetchLoad {
 
     private func fail(_ error: WebImageError, _ recipe: LoadRecipe) {
         manager.noteEnd(of: url, options: options, loader: recipe.loader ?? manager.imageLoader, error: error)
+        skip(error.with(url: url))
+    }
+
+    private func skip(_ error: WebImageError) {
+        account.end(error.code == .cancelled ? .cancelled : .failed(error))
         end(isSkipped: true)
     }
 
@@ -169,5 +198,12 @@ final class PrefetchDataLoad: PrefetchLoad {
             return state.completion
         }
         completion?(isSkipped)
+    }
+}
+
+extension WebImageError {
+    /// The error of a picture that is to be brought to disk and has no place there.
+    fileprivate static func notStorable(_ url: URL) -> WebImageError {
+        WebImageError(.invalidDownloadOperation, "it has no cache key, or originals are not stored on disk", url: url)
     }
 }

@@ -15,6 +15,8 @@ final class DataWork: Work {
     /// Nil when only the caches may be asked.
     let load: LoadWork?
     let dataKey: WorkKey.DataKey
+    /// Whether it stands for work that has looked at the disk.
+    private let isSecondTry: Bool
 
     init(
         cache: any ImageCaching,
@@ -23,8 +25,10 @@ final class DataWork: Work {
         storesDisk: Bool,
         refreshes: Bool = false,
         serializer: CacheSerializer? = nil,
-        load: LoadWork?
+        load: LoadWork?,
+        isSecondTry: Bool = false
     ) {
+        self.isSecondTry = isSecondTry
         self.cache = cache
         self.cacheKey = cacheKey
         self.queriesDisk = queriesDisk
@@ -53,11 +57,13 @@ final class DataWork: Work {
             queriesDisk: false,
             storesDisk: storesDisk,
             serializer: serializer,
-            load: load
+            load: load,
+            isSecondTry: true
         )
     }
 
     func start(_ job: WorkJob) {
+        if let reason = reasonNotToLook { job.note(.diskMissed(key: cacheKey ?? "", reason)) }
         guard queriesDisk, let cacheKey else { return startLoad(job, insteadOf: nil) }
         job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { [self] result in
             guard case .success(.diskEntry(let entry?)) = result else { return startLoad(job, insteadOf: nil) }
@@ -66,6 +72,12 @@ final class DataWork: Work {
             }
             startLoad(job, insteadOf: entry.source)
         }
+    }
+
+    /// Why the disk is not looked at; nil when it is, or was.
+    private var reasonNotToLook: WebImageLoadEvent.MissReason? {
+        guard !isSecondTry else { return nil }
+        return cacheKey == nil ? .noKey : queriesDisk ? nil : .notAsked
     }
 
     /// Asks the loader, for bytes other than those that are known if there are any.

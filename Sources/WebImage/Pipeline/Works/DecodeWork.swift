@@ -28,15 +28,20 @@ final class DecodeWork: Work {
 
     private func decode(_ original: OriginalData, _ job: WorkJob) {
         let url = data.load?.url
+        job.note(.queued(.decode))
         let item = job.pipeline.decodeQueue.submit(priority: job.priority) { [self] in
             guard !job.isCancelled else { return }
             do throws(WebImageError) {
-                let image = try decoded(original)
+                let image = try job.trace.decoding(original.entry.data.count) { () throws(WebImageError) in
+                    try decoded(original)
+                }
+                if !job.isCancelled { job.trace.noteStore(of: original, by: data) }
                 // What nobody waits for any more is not stored either.
                 if !job.isCancelled { job.finish(.success(.image(stored(image, original)))) }
             } catch {
                 // Bytes on disk that are no picture must not stand in the way of a good download.
                 if original.source == .disk, data.load != nil {
+                    job.note(.diskMissed(key: data.cacheKey ?? "", .damaged))
                     getData(data.fromLoader, job)
                 } else {
                     job.finish(.failure(error.with(url: url)))
@@ -47,7 +52,7 @@ final class DecodeWork: Work {
     }
 
     func decoded(_ original: OriginalData) throws(WebImageError) -> PipelineImage {
-        let image = try coder.decode(original.entry.data, options: options)
+        let image = try coder.completeImage(of: original.entry.data, options: options)
             .with(sourceHash: original.entry.source.hash, extendedData: original.entry.extendedData)
         let isThumbnail = image.metadata.isThumbnail
         return PipelineImage(

@@ -6,7 +6,11 @@ struct DiskReadWork: Work {
     var key: WorkKey { .diskRead(cache: ObjectIdentifier(cache), key: cacheKey) }
 
     func start(_ job: WorkJob) {
+        job.note(.queued(.disk))
         let operation = cache.queryDisk(forKey: cacheKey, priority: job.priority) { entry in
+            job.note(
+                entry.map { .diskHit(key: cacheKey, byteCount: $0.data.count) } ?? .diskMissed(key: cacheKey, .absent)
+            )
             job.finish(.success(.diskEntry(entry)))
         }
         job.hold(

@@ -76,13 +76,22 @@ final class LoadWork: Work {
             let error = WebImageError(.invalidURL, "the loader does not serve URLs of this kind", url: url)
             return job.finish(.failure(error))
         }
-        let gate = job.pipeline.gate
+        let (gate, totals) = (job.pipeline.gate, job.pipeline.totals)
+        job.note(.queued(.download))
         let ticket = gate.pass(priority: job.priority) { [self] admission in
             guard !job.isCancelled else { return }
             let admission = Lock<ByteReservation?>(admission)
-            let operation = loader.load(request(job.priority)) { progress in
+            var request = request(job.priority)
+            request.trace = job.trace
+            job.note(.downloadStarted)
+            totals.noteDownload()
+            let operation = loader.load(request) { progress in
                 job.report(progress)
             } completion: { [url] result in
+                totals.noteEnd(of: result)
+                if case .success(let loaded) = result {
+                    job.note(.downloaded(byteCount: loaded.data.count, loaded.metrics))
+                }
                 // The bytes are counted before the admission is given back, so that the gate does not open in between.
                 let outcome = result.map { WorkOutput.loaded($0, gate.reserve($0.data.count)) }
                     .mapError { $0.with(url: url) }

@@ -24,7 +24,10 @@ struct ResultWork: Work {
 
     func start(_ job: WorkJob) {
         // Between the caller's look into memory and now, another load may have put the image there.
-        if let hit = recipe.memoryHit() { return job.finish(.success(.image(hit))) }
+        if let hit = recipe.memoryHit() {
+            job.note(.memoryHit(key: hit.cacheKey ?? recipe.cacheKey ?? ""))
+            return job.finish(.success(.image(hit)))
+        }
         guard recipe.queriesDerivedDisk, let cacheKey = recipe.cacheKey else { return make(job) }
         job.require(DiskReadWork(cache: recipe.cache, cacheKey: cacheKey)) { result in
             if case .success(.diskEntry(let entry?)) = result { decodeDerived(entry, job) } else { make(job) }
@@ -33,11 +36,13 @@ struct ResultWork: Work {
 
     /// Decodes what was stored under the result's own key; if that is no picture, makes the result anew.
     private func decodeDerived(_ entry: CachedImageData, _ job: WorkJob) {
+        job.note(.queued(.decode))
         let item = job.pipeline.decodeQueue.submit(priority: job.priority) {
             guard !job.isCancelled else { return }
-            if let image = recipe.decodeDerived(entry) {
-                if !job.isCancelled { job.finish(.success(.image(recipe.storedInMemory(image)))) }
+            if let image = recipe.decodeDerived(entry, job.trace) {
+                if !job.isCancelled { job.finish(.success(.image(recipe.storedInMemory(image, job.trace)))) }
             } else {
+                job.note(.diskMissed(key: recipe.cacheKey ?? "", .damaged))
                 make(job)
             }
         }
@@ -46,8 +51,10 @@ struct ResultWork: Work {
 
     private func make(_ job: WorkJob) {
         if let original = recipe.originalMemoryHit() {
+            job.note(.memoryHit(key: recipe.originalKey ?? ""))
+            job.note(.queued(.transform))
             return job.run(on: job.pipeline.decodeQueue) { () throws(WebImageError) in
-                .image(recipe.stored(try recipe.transformed(original)))
+                .image(recipe.stored(try recipe.transformed(original, job.trace), job.trace))
             }
         }
         let input: any Work =
@@ -58,7 +65,7 @@ struct ResultWork: Work {
             job.finish(
                 result.map { output in
                     guard case .image(let image) = output else { return output }
-                    return .image(recipe.stored(image))
+                    return .image(recipe.stored(image, job.trace))
                 }
             )
         }

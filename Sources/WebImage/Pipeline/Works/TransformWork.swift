@@ -15,14 +15,16 @@ struct TransformWork: Work {
         let shorter = Array(chain.dropLast())
         if !shorter.isEmpty, let image = memoryImage(of: shorter) {
             let input = PipelineImage(image: image, source: .memory, stores: StoreGroup())
+            job.note(.memoryHit(key: key(of: shorter)))
+            job.note(.queued(.transform))
             return job.run(on: job.pipeline.decodeQueue) { () throws(WebImageError) in
-                .image(try input.transformed(by: transformer))
+                .image(try job.trace.transforming(input, by: transformer))
             }
         }
         let input: any Work =
             shorter.isEmpty ? decode : TransformWork(decode: decode, chain: shorter, gate: gate, memory: memory)
         requireInput(job, input) { (image) throws(WebImageError) in
-            try gate.admits(image.image) ? image.transformed(by: transformer) : image
+            try gate.admits(image.image) ? job.trace.transforming(image, by: transformer) : image
         }
     }
 
@@ -35,6 +37,7 @@ struct TransformWork: Work {
         job.require(input) { result in
             switch result {
             case .success(.image(let image)):
+                job.note(.queued(.transform))
                 job.run(on: job.pipeline.decodeQueue) { () throws(WebImageError) in
                     do throws(WebImageError) { return .image(try body(image)) } catch { throw error.with(url: url) }
                 }
@@ -44,11 +47,12 @@ struct TransformWork: Work {
         }
     }
 
+    private func key(of chain: [any ImageTransformer]) -> String {
+        CacheKeys.transformed(memory?.baseKey ?? "", by: PipelineTransformer(chain).transformerKey)
+    }
+
     private func memoryImage(of chain: [any ImageTransformer]) -> Image? {
-        guard let memory else { return nil }
-        let transformerKey = PipelineTransformer(chain).transformerKey
-        let key = CacheKeys.transformed(memory.baseKey, by: transformerKey)
-        guard let image = memory.cache.memoryImage(forKey: key),
+        guard let memory, let image = memory.cache.memoryImage(forKey: key(of: chain)),
             image.serves(
                 scaleDownLimitBytes: decode.options.scaleDownLimitBytes,
                 firstFrameOnly: decode.options.decodeFirstFrameOnly

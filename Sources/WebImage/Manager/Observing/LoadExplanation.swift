@@ -1,0 +1,236 @@
+import FoundationEssentials
+
+/// Says in words what happened in a load, and why.
+public enum LoadExplanation {
+    /// One paragraph without line breaks, in English: where the picture was looked for, where it came from, what was done with
+    /// it, how long that took, and how it ended. Passwords and queries of URLs are not told.
+    ///
+    /// - Parameter events: those of one load, in order.
+    public static func text(_ events: [WebImageLoadEvent]) -> String {
+        let story = LoadStory(events)
+        var sentences: [String] = []
+        for (index, phase) in story.phases.enumerated() {
+            sentences += self.sentences(story, phase, isFirst: index == 0)
+        }
+        sentences.append(end(story))
+        let text = "\(name(of: story.url)): " + sentences.joined(separator: " ")
+        return String(
+            String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 })
+        )
+    }
+
+    private static func sentences(_ story: LoadStory, _ phase: LoadStory.Phase, isFirst: Bool) -> [String] {
+        var sentences: [String] = []
+        sentences += phase.joined.map(joining)
+        sentences += [isFirst ? way(story, phase) : news(story, phase)].compactMap { $0 }
+        sentences += phase.download.retries.map(retry)
+        sentences += phase.decodes.map(decode)
+        if !phase.transforms.isEmpty { sentences.append(transforms(phase.transforms)) }
+        sentences += [stores(story, phase)].compactMap { $0 }
+        if let interim = phase.interim {
+            sentences.append(
+                "Delivered from \(place(interim.source)) after \(Wording.duration(interim.time)), to be refreshed."
+            )
+        }
+        return sentences.map(Wording.capitalized)
+    }
+
+    // MARK: Where it came from
+
+    /// Where it was looked for, and what the loader did if it was asked.
+    private static func way(_ story: LoadStory, _ phase: LoadStory.Phase) -> String? {
+        let looks = self.looks(story, phase)
+        guard phase.download.asked != nil else { return looks.isEmpty ? nil : looks + "." }
+        let source = self.source(story, phase.download)
+        let details = self.details(phase.download)
+        let so = looks.isEmpty ? source : "\(looks), so \(source)"
+        return details.isEmpty ? so + "." : "\(so): \(details)."
+    }
+
+    /// What a refresh brought.
+    private static func news(_ story: LoadStory, _ phase: LoadStory.Phase) -> String? {
+        guard phase.download.asked != nil || phase.isNotModified else { return nil }
+        var parts = [details(phase.download)].filter { !$0.isEmpty }
+        if phase.isNotModified { parts.append("there is nothing newer") }
+        let asked = "asked \(place(story.url)) for something newer"
+        return parts.isEmpty ? asked + "." : "\(asked): \(parts.joined(separator: ", "))."
+    }
+
+    private static func looks(_ story: LoadStory, _ phase: LoadStory.Phase) -> String {
+        if phase.memoryMiss == .noKey || phase.diskLooks.contains(where: { $0.reason == .noKey }) {
+            return "it has no cache key and was not looked for in the caches"
+        }
+        let isNotAsked = !phase.diskLooks.isEmpty && phase.diskLooks.allSatisfy { $0.reason == .notAsked }
+        if phase.memoryMiss == .notAsked, isNotAsked { return "the caches were not asked" }
+        var parts = phase.memoryMiss.map { [memoryMiss($0)] } ?? []
+        for look in phase.diskLooks { parts.append(disk(look, isResult: look.key == story.key)) }
+        if let key = phase.memoryHit {
+            parts.append(key == story.key ? "in memory" : "a picture to make it of was in memory")
+        }
+        let found = phase.memoryHit != nil || phase.diskLooks.last?.byteCount != nil
+        guard found, parts.count > 1, let last = parts.popLast() else { return parts.joined(separator: ", ") }
+        return "\(parts.joined(separator: ", ")), but \(last)"
+    }
+
+    private static func memoryMiss(_ reason: WebImageLoadEvent.MissReason) -> String {
+        switch reason {
+        case .absent, .damaged: "not in memory"
+        case .notAsked: "memory was not asked"
+        case .otherByteLimit: "in memory only as another byte limit made it"
+        case .firstFrameAlone: "in memory only the first frame alone"
+        case .noKey: "it has no cache key"
+        }
+    }
+
+    private static func disk(_ look: LoadStory.DiskLook, isResult: Bool) -> String {
+        if let count = look.byteCount {
+            return (isResult ? "on disk" : "the original was on disk") + " (\(Wording.bytes(Int64(count))))"
+        }
+        switch look.reason {
+        case .notAsked?: return isResult ? "the disk was not asked" : "the disk was not asked for the original"
+        case .damaged?: return isResult ? "what was on disk was no picture" : "the original on disk was no picture"
+        case .otherByteLimit?: return "on disk only as another byte limit made it"
+        case .firstFrameAlone?: return "on disk only the first frame alone"
+        case .absent?, .noKey?, nil: return isResult ? "not on disk" : "the original was not on disk"
+        }
+    }
+
+    private static func joining(_ stage: WebImageLoadEvent.Stage) -> String {
+        switch stage {
+        case .picture: "another load wanted the very same, and shared its work."
+        case .data: "another load was getting the same bytes, and shared them."
+        case .disk: "another load was reading the same from disk, and shared it."
+        case .download: "another load was downloading it, and shared the download."
+        case .decode: "another load was decoding the same, and shared the picture."
+        case .transform: "another load was transforming the same, and shared the picture."
+        }
+    }
+
+    // MARK: What the loader did
+
+    private static func source(_ story: LoadStory, _ download: LoadStory.Download) -> String {
+        let isThere = download.end != nil
+        switch story.url?.scheme?.lowercased() {
+        case "http", "https":
+            return isThere ? "it was downloaded from \(place(story.url))" : "\(place(story.url)) was asked"
+        case "file": return isThere ? "it was read from the file" : "the file was opened"
+        case "data": return isThere ? "it was taken from the URL itself" : "the URL itself was read"
+        default: return isThere ? "it came from the loader" : "the loader was asked"
+        }
+    }
+
+    private static func details(_ download: LoadStory.Download) -> String {
+        var parts: [String] = []
+        if let asked = download.asked, let sent = download.sent, sent >= asked + 1_000_000 {
+            parts.append("waited \(Wording.duration(sent - asked)) for a place")
+        }
+        let start = download.sent ?? download.asked ?? 0
+        if let response = download.response, response.time >= start {
+            // After retries the time would be that of all attempts.
+            let after = download.retries.isEmpty ? " after \(Wording.duration(response.time - start))" : ""
+            if response.value.statusCode != 200 {
+                parts.append("status \(response.value.statusCode)\(after)")
+            } else if !after.isEmpty {
+                parts.append("first byte\(after)")
+            }
+        }
+        if let end = download.end {
+            parts.append(transfer(end.byteCount, end.metrics, end.time > start ? end.time - start : 0))
+        } else if let progress = download.progress, progress.receivedByteCount > 0 {
+            let whole = progress.expectedByteCount.map { " of \(Wording.bytes($0))" } ?? ""
+            parts.append("\(Wording.bytes(progress.receivedByteCount))\(whole) received")
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func transfer(_ count: Int, _ metrics: DownloadMetrics?, _ nanoseconds: UInt64) -> String {
+        var facts: [String] = []
+        if nanoseconds >= 1_000_000, count >= 10_000 {
+            facts.append(Wording.bytes(Int64(Double(count) / Double(nanoseconds) * 1e9)) + "/s")
+        }
+        if let metrics {
+            if !metrics.httpVersion.isEmpty { facts.append("HTTP \(metrics.httpVersion)") }
+            if metrics.isReusedConnection { facts.append("reused connection") }
+            if metrics.redirectCount > 0 { facts.append(Wording.count(metrics.redirectCount, "redirect")) }
+            if metrics.attemptCount > 1 { facts.append(Wording.count(metrics.attemptCount, "attempt")) }
+        }
+        let list = facts.isEmpty ? "" : " (\(facts.joined(separator: ", ")))"
+        return "\(Wording.bytes(Int64(count))) in \(Wording.duration(nanoseconds))\(list)"
+    }
+
+    private static func retry(_ retry: LoadStory.Retry) -> String {
+        "an attempt failed, \(words(retry.error)), and was repeated after \(Wording.duration(seconds: retry.after))."
+    }
+
+    // MARK: What was done with it
+
+    private static func decode(_ decode: LoadStory.Decode) -> String {
+        let wait = decode.waited >= 1_000_000 ? ", after \(Wording.duration(decode.waited)) in line" : ""
+        let time = decode.nanoseconds > 0 ? " in \(Wording.duration(decode.nanoseconds))" : ""
+        return "decoded to \(decode.width)×\(decode.height)\(time)\(wait)."
+    }
+
+    private static func transforms(_ list: [LoadStory.Transform]) -> String {
+        let keys = list.map(\.key).joined(separator: ", ")
+        let time = list.reduce(UInt64(0)) { $0 &+ $1.nanoseconds }
+        return "transformed by \(keys)" + (time > 0 ? " in \(Wording.duration(time))." : ".")
+    }
+
+    private static func stores(_ story: LoadStory, _ phase: LoadStory.Phase) -> String? {
+        func places(_ isIncluded: (String) -> Bool) -> String? {
+            let types = phase.stored.filter { isIncluded($0.key) }.map(\.type)
+            let parts = [
+                types.contains { $0.includesDisk } ? "on disk" : nil,
+                types.contains { $0.includesMemory } ? "in memory" : nil,
+            ].compactMap { $0 }
+            return parts.isEmpty ? nil : parts.joined(separator: " and ")
+        }
+        switch (places { $0 == story.key }, places { $0 != story.key }) {
+        case (let result?, let original?): return "stored \(result), and the original \(original)."
+        case (let result?, nil): return "stored \(result)."
+        case (nil, let original?): return "stored the original \(original)."
+        case (nil, nil): return nil
+        }
+    }
+
+    // MARK: How it ended
+
+    private static func end(_ story: LoadStory) -> String {
+        let after = "after \(Wording.duration(story.time))"
+        switch story.end {
+        case .failed(let error)?: return "Failed \(after): \(words(error)) (code \(error.code.rawValue))."
+        case .cancelled?: return "Cancelled \(after)."
+        case nil: return "Still under way \(after)."
+        default:
+            // The picture that was delivered before a refresh stays the last.
+            let isOld = story.phases.count > 1 && story.phases.last?.isNotModified ?? false
+            return isOld ? "Done \(after)." : "Delivered \(after)."
+        }
+    }
+
+    // MARK: Names
+
+    private static func name(of url: URL?) -> String {
+        guard let url else { return "No URL" }
+        if url.scheme?.lowercased() == "data" { return "data URL" }
+        let name = url.lastPathComponent
+        return name.isEmpty || name == "/" ? url.host() ?? "URL" : name
+    }
+
+    private static func place(_ url: URL?) -> String {
+        guard let host = url?.host(), !host.isEmpty else { return "the loader" }
+        return url?.port.map { "\(host):\($0)" } ?? host
+    }
+
+    private static func place(_ type: ImageCacheType) -> String {
+        switch type {
+        case .memory: "memory"
+        case .disk: "disk"
+        case .none, .all: "the loader"
+        }
+    }
+
+    private static func words(_ error: WebImageError) -> String {
+        error.underlyingError.map { "\(error.message) (\($0))" } ?? error.message
+    }
+}

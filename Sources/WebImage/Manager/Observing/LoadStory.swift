@@ -1,0 +1,126 @@
+import FoundationEssentials
+
+/// What the events of one load come to, sorted by what they are about.
+struct LoadStory {
+    /// A look at the disk for one key.
+    struct DiskLook {
+        var key: String
+        /// Bytes of the entry; nil when nothing was found.
+        var byteCount: Int?
+        var reason: WebImageLoadEvent.MissReason?
+    }
+
+    struct Decode {
+        var width: Int
+        var height: Int
+        var nanoseconds: UInt64
+        /// Nanoseconds in line before it began.
+        var waited: UInt64
+    }
+
+    struct Transform {
+        var key: String
+        var nanoseconds: UInt64
+    }
+
+    struct Retry {
+        var error: WebImageError
+        var after: Double
+    }
+
+    /// What a loader did. Times are those of the events.
+    struct Download {
+        var asked: UInt64?
+        var sent: UInt64?
+        var response: (time: UInt64, value: HTTPResponse)?
+        var retries: [Retry] = []
+        var progress: LoadProgress?
+        var end: (time: UInt64, byteCount: Int, metrics: DownloadMetrics?)?
+    }
+
+    /// Everything up to a picture that was delivered, or to the end.
+    struct Phase {
+        var memoryHit: String?
+        var memoryMiss: WebImageLoadEvent.MissReason?
+        var diskLooks: [DiskLook] = []
+        var joined: [WebImageLoadEvent.Stage] = []
+        var download = Download()
+        var decodes: [Decode] = []
+        var transforms: [Transform] = []
+        var stored: [(key: String, type: ImageCacheType)] = []
+        var isNotModified = false
+        /// Where the picture came from that ended the phase, and when.
+        var interim: (time: UInt64, source: ImageCacheType)?
+    }
+
+    var url: URL?
+    var key = ""
+    var phases = [Phase()]
+    /// The last event, if it is one after which nothing comes.
+    var end: WebImageLoadEvent.Kind?
+    /// Of the last event.
+    var time: UInt64 = 0
+    private var queued: [WebImageLoadEvent.Stage: UInt64] = [:]
+
+    init(_ events: [WebImageLoadEvent]) {
+        for event in events { add(event) }
+    }
+
+    private mutating func add(_ event: WebImageLoadEvent) {
+        url = event.url
+        time = event.time
+        let last = phases.count - 1
+        switch event.kind {
+        case .started(let key, _): self.key = key
+        case .queued(let stage): queued[stage] = time
+        case .deliveredInterim(let source):
+            phases[last].interim = (time, source)
+            phases.append(Phase())
+        case .delivered, .cancelled, .failed: end = event.kind
+        default: add(event, to: &phases[last])
+        }
+    }
+
+    private func add(_ event: WebImageLoadEvent, to phase: inout Phase) {
+        switch event.kind {
+        case .memoryHit(let key): phase.memoryHit = key
+        case .memoryMissed(let reason): phase.memoryMiss = reason
+        case .diskHit(let key, let count): phase.look(DiskLook(key: key, byteCount: count))
+        case .diskMissed(let key, let reason): phase.look(DiskLook(key: key, reason: reason))
+        case .joined(let stage): phase.joined.append(stage)
+        case .stored(let key, let type): phase.stored.append((key, type))
+        case .notModified: phase.isNotModified = true
+        case .decoded(let width, let height, _, let nanoseconds):
+            let begun = event.time > nanoseconds ? event.time - nanoseconds : 0
+            let waited = queued[.decode].map { begun > $0 ? begun - $0 : 0 } ?? 0
+            phase.decodes.append(Decode(width: width, height: height, nanoseconds: nanoseconds, waited: waited))
+        case .transformed(let key, let nanoseconds):
+            phase.transforms.append(Transform(key: key, nanoseconds: nanoseconds))
+        default: phase.download.add(event)
+        }
+    }
+}
+
+extension LoadStory.Phase {
+    /// The last look at a key says what came of it.
+    fileprivate mutating func look(_ look: LoadStory.DiskLook) {
+        diskLooks.removeAll { $0.key == look.key }
+        diskLooks.append(look)
+    }
+}
+
+extension LoadStory.Download {
+    fileprivate mutating func add(_ event: WebImageLoadEvent) {
+        switch event.kind {
+        case .downloadStarted: asked = event.time
+        case .requestSent: sent = sent ?? event.time
+        case .firstByte(let response): self.response = (event.time, response)
+        case .progress(let progress): self.progress = progress
+        case .retried(let error, let seconds):
+            retries.append(LoadStory.Retry(error: error, after: seconds))
+            (response, progress) = (nil, nil)
+        case .downloaded(let count, let metrics): end = (event.time, count, metrics)
+        default: break
+        }
+    }
+}

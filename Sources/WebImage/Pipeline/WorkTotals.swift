@@ -1,0 +1,49 @@
+import Synchronization
+
+/// What a pipeline has done in all: plain counters that are added to without a lock.
+final class WorkTotals: Sendable {
+    let downloads = Counter()
+    let downloadFailures = Counter()
+    let runningDownloads = Counter()
+    let retries = Counter()
+    let receivedByteCount = Counter()
+    let storedByteCount = Counter()
+    let decodes = Counter()
+    let decodedPixelCount = Counter()
+
+    func noteDecode(pixelCount: Int) {
+        decodes.add()
+        decodedPixelCount.add(pixelCount)
+    }
+
+    func noteStore(byteCount: Int) { storedByteCount.add(byteCount) }
+
+    /// The loader was asked.
+    func noteDownload() {
+        downloads.add()
+        runningDownloads.add()
+    }
+
+    /// The loader has answered.
+    func noteEnd(of result: Result<LoadedImageData, WebImageError>) {
+        runningDownloads.add(-1)
+        switch result {
+        case .success(let loaded):
+            let count = loaded.metrics?.receivedByteCount ?? 0
+            receivedByteCount.add(count > 0 ? Int(clamping: count) : loaded.data.count)
+        case .failure(let error):
+            // A refresh that finds nothing new has not failed.
+            if error.code != .cancelled, error.code != .cacheNotModified { downloadFailures.add() }
+        }
+    }
+}
+
+/// A number that many threads add to.
+final class Counter: Sendable {
+    private let number = Atomic<Int>(0)
+
+    var value: Int { number.load(ordering: .relaxed) }
+
+    /// Adds; what is told by others must not make it trap, so it wraps around.
+    func add(_ count: Int = 1) { number.wrappingAdd(count, ordering: .relaxed) }
+}
