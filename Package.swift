@@ -59,9 +59,17 @@ let package = Package(
             path: "Tests/Helpers/cache-hammer",
             swiftSettings: swiftSettings
         ),
+        // A counting malloc, the same as the benchmarks have.
+        .target(name: "CHeapCounter", path: "Benchmarks/Sources/CAllocationCounter"),
+        .executableTarget(
+            name: "hit-cost",
+            dependencies: ["WebImage", "CHeapCounter"],
+            path: "Tests/Helpers/hit-cost",
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "WebImageTests",
-            dependencies: ["WebImage", "TestSupport", "CLinux", "CPixels", "cache-hammer"],
+            dependencies: ["WebImage", "TestSupport", "CLinux", "CPixels", "cache-hammer", "hit-cost"],
             exclude: ["Fixtures"],
             swiftSettings: swiftSettings
         ),

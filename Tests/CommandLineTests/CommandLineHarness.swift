@@ -67,6 +67,7 @@ struct JSONLine: Decodable {
     var loopCount: Int?
     var durations: [Double]?
     var thumbHash: String?
+    var explanation: String?
     var error: Failure?
 }
 

@@ -28,9 +28,11 @@ import Testing
         _ graph: inout Graph,
         _ key: String,
         _ priority: LoadPriority,
-        parent: UInt64? = nil
+        parent: UInt64? = nil,
+        joining note: String? = nil
     ) throws -> (subscription: UInt64, node: UInt64, actions: [Graph.Action]) {
-        guard let joined = graph.subscribe(to: key, priority: priority, parent: parent) else { throw NotJoined() }
+        let joined = graph.subscribe(to: key, priority: priority, parent: parent, joining: note)
+        guard let joined else { throw NotJoined() }
         return joined
     }
 
@@ -162,7 +164,8 @@ import Testing
                 "forget \(below.subscription)", "deliver \(top.subscription) 1", "discard asked decoded",
             ]
         )
-        #expect(graph.note("late", of: top.node).isEmpty, "ended work has nothing to tell")
+        let late = graph.note("late", of: top.node)
+        #expect(late.isEmpty, "ended work has nothing to tell")
     }
 
     @Test func `Who joins late is told so, and then what has happened, also through dependents`() throws {
@@ -170,12 +173,12 @@ import Testing
         let first = try join(&graph, "data", .normal)
         _ = graph.note("asked", of: first.node)
         _ = graph.note("answered", of: first.node)
-        let top = try #require(graph.subscribe(to: "decode", priority: .normal, joining: "joined"))
+        let top = try join(&graph, "decode", .normal, joining: "joined")
         #expect(words(top.actions) == ["start \(top.node)"], "new work is not joined")
-        let late = try #require(graph.subscribe(to: "data", priority: .normal, parent: top.node, joining: "joined"))
+        let late = try join(&graph, "data", .normal, parent: top.node, joining: "joined")
         let told = ["joined", "asked", "answered"]
         #expect(words(late.actions) == told.map { "note \(top.subscription) \($0)" })
-        let last = try #require(graph.subscribe(to: "decode", priority: .normal))
+        let last = try join(&graph, "decode", .normal)
         #expect(words(last.actions) == told.map { "note \(last.subscription) \($0)" }, "dependents keep it, too")
     }
 

@@ -29,7 +29,7 @@ public enum LoadExplanation {
         sentences += [stores(story, phase)].compactMap { $0 }
         if let interim = phase.interim {
             sentences.append(
-                "Delivered from \(place(interim.source)) after \(Wording.duration(interim.time)), to be refreshed."
+                "Delivered from \(place(interim.source)) \(after(interim.time)), to be refreshed."
             )
         }
         return sentences.map(Wording.capitalized)
@@ -65,11 +65,12 @@ public enum LoadExplanation {
         var parts = phase.memoryMiss.map { [memoryMiss($0)] } ?? []
         for look in phase.diskLooks { parts.append(disk(look, isResult: look.key == story.key)) }
         if let key = phase.memoryHit {
-            parts.append(key == story.key ? "in memory" : "a picture to make it of was in memory")
+            parts.append(key == story.key ? "in memory" : "there in memory as what it is made of")
         }
         let found = phase.memoryHit != nil || phase.diskLooks.last?.byteCount != nil
         guard found, parts.count > 1, let last = parts.popLast() else { return parts.joined(separator: ", ") }
-        return "\(parts.joined(separator: ", ")), but \(last)"
+        let isMissing = parts.allSatisfy { $0.hasPrefix("not ") }
+        return parts.joined(separator: ", ") + (isMissing ? ", but " : "; it was ") + last
     }
 
     private static func memoryMiss(_ reason: WebImageLoadEvent.MissReason) -> String {
@@ -84,7 +85,7 @@ public enum LoadExplanation {
 
     private static func disk(_ look: LoadStory.DiskLook, isResult: Bool) -> String {
         if let count = look.byteCount {
-            return (isResult ? "on disk" : "the original was on disk") + " (\(Wording.bytes(Int64(count))))"
+            return (isResult ? "on disk" : "there as the original on disk") + " (\(Wording.bytes(Int64(count))))"
         }
         switch look.reason {
         case .notAsked?: return isResult ? "the disk was not asked" : "the disk was not asked for the original"
@@ -196,7 +197,7 @@ public enum LoadExplanation {
     // MARK: How it ended
 
     private static func end(_ story: LoadStory) -> String {
-        let after = "after \(Wording.duration(story.time))"
+        let after = self.after(story.time)
         switch story.end {
         case .failed(let error)?: return "Failed \(after): \(words(error)) (code \(error.code.rawValue))."
         case .cancelled?: return "Cancelled \(after)."
@@ -206,6 +207,10 @@ public enum LoadExplanation {
             let isOld = story.phases.count > 1 && story.phases.last?.isNotModified ?? false
             return isOld ? "Done \(after)." : "Delivered \(after)."
         }
+    }
+
+    private static func after(_ time: UInt64) -> String {
+        time < 50_000 ? "at once" : "after \(Wording.duration(time))"
     }
 
     // MARK: Names

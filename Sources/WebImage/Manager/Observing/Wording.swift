@@ -18,7 +18,7 @@ enum Wording {
     /// The same of seconds; of what is no time, "0 s".
     static func duration(seconds: Double) -> String {
         guard seconds > 0, seconds.isFinite else { return "0 s" }
-        if seconds < 0.00005 { return "under 0.1 ms" }
+        if seconds < 0.00005 { return "less than 0.1 ms" }
         if seconds < 0.9995 { return "\(number(seconds * 1000)) ms" }
         if seconds < 99.5 { return "\(number(seconds)) s" }
         guard seconds < 1e15 else { return "for ever" }

@@ -249,7 +249,7 @@ import Testing
         harness.manager.optionsProcessor = WebImageOptionsProcessor { _, options, context in
             var context = context
             context.observer = recording
-            return WebImageOptionsProcessor.Result(options: options, context: context)
+            return WebImageOptionsResult(options: options, context: context)
         }
         _ = await harness.start().outcome.value()
         #expect(recording.words.last == "delivered none")
@@ -267,7 +267,7 @@ import Testing
 
         let prefetcher = WebImagePrefetcher(manager: harness.manager)
         let other = try #require(URL(string: "http://host/other.png"))
-        _ = await prefetcher.prefetch([other, other], target: .disk, context: context)
+        _ = await prefetcher.prefetchAll([other, other], target: .disk, context: context)
         #expect(recording.words.contains("stored other.png disk"))
         #expect(recording.ends.count == 5 && recording.isOrderly)
     }

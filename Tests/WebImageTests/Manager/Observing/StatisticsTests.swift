@@ -74,7 +74,7 @@ import Testing
         let harness = ManagerHarness.answering()
         _ = try await harness.manager.data(with: harness.url, context: harness.context())
         let prefetcher = WebImagePrefetcher(manager: harness.manager)
-        _ = await prefetcher.prefetch([harness.url, harness.url], target: .disk, context: harness.context())
+        _ = await prefetcher.prefetchAll([harness.url, harness.url], target: .disk, context: harness.context())
         let statistics = harness.manager.statistics
         #expect(statistics.loads == 3 && statistics.delivered == 3 && statistics.runningLoads == 0)
         #expect(statistics.disk.misses == 1)

@@ -1,0 +1,64 @@
+// Counts what an image from memory costs a manager, with a counting malloc, and prints a line for each case:
+//
+//   NAME BLOCKS CLOCKS      blocks taken from the heap, and readings of the clock, in a thousand loads
+import CHeapCounter
+import FoundationEssentials
+import Glibc
+
+@testable import WebImage
+
+/// Counts readings.
+final class CountingClock: Sendable {
+    private let count = Lock(0)
+    var readings: Int { count.withLock { $0 } }
+    var source: ClockSource {
+        ClockSource(
+            wallTime: { 0 },
+            monotonicNanoseconds: {
+                self.count.withLock { count in
+                    count += 1
+                    return UInt64(count)
+                }
+            }
+        )
+    }
+}
+
+let clock = CountingClock()
+let cache = ImageCache(directory: CommandLine.arguments.dropFirst().first ?? "/nonexistent")
+let manager = WebImageManager(
+    cache: cache,
+    loader: ImageLoadersManager(loaders: []),
+    pipeline: Pipeline(clock: clock.source),
+    clock: clock.source
+)
+guard let url = URL(string: "http://host/picture.png"),
+    let bitmap = try? Bitmap.allocate(width: 1, height: 1, pixelFormat: .rgb8)
+else { exit(1) }
+var request = ImageStoreRequest(key: url.absoluteString, image: Image(bitmap: bitmap))
+request.cacheType = .memory
+cache.store(request, completion: nil)
+var context = WebImageContext()
+context.callbackQueue = .inline
+let plain = context
+var observed = context
+observed.observer = LoadRecording()
+let withObserver = observed
+
+func measure(_ name: String, _ body: () -> Void) {
+    for _ in 0..<100 { body() }
+    let (blocks, readings) = (bench_allocation_count(), clock.readings)
+    for _ in 0..<1000 { body() }
+    print(name, bench_allocation_count() - blocks, clock.readings - readings)
+}
+
+let load: () -> Void = { manager.loadImage(with: url, context: plain) { _ in } }
+// The whole of it without the manager: what there was to count before anybody could observe.
+measure("lookup") { _ = cache.memoryImage(forKey: url.absoluteString) }
+measure("before") { load() }
+measure("observed") { manager.loadImage(with: url, context: withObserver) { _ in } }
+measure("after") { load() }
+manager.observer = LoadRecording()
+measure("observed-manager") { load() }
+manager.observer = nil
+measure("last") { load() }
