@@ -16,7 +16,10 @@ extension Image {
 
     /// Encodes the image with the shared coders, on the library's own threads.
     ///
-    /// - Parameter format: `.undefined` means PNG for an image with alpha and JPEG for one without.
+    /// - Parameters:
+    ///   - format: `.undefined` means PNG for an image with alpha and JPEG for one without.
+    ///   - options: quality, size and the like.
+    ///   - coder: what encodes; the shared coders by default.
     /// - Throws: ``WebImageError/Code/unsupportedFormat``, ``WebImageError/Code/encodingFailed``.
     public func encoded(
         as format: ImageFormat = .undefined,

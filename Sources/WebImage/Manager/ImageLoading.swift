@@ -91,7 +91,9 @@ public struct LoadedImageData: Sendable {
 
     /// A picture that the loader made, in full size.
     ///
-    /// - Parameter data: the same picture encoded, if the loader has that, too.
+    /// - Parameters:
+    ///   - image: the picture.
+    ///   - data: the same picture encoded, if the loader has that, too.
     public init(image: Image, data: Data? = nil) {
         self.init(data: data ?? Data())
         self.image = image
@@ -116,6 +118,7 @@ public protocol ImageLoading: AnyObject, Sendable {
     /// Starts a load.
     ///
     /// - Parameters:
+    ///   - request: what to load, and how.
     ///   - progress: called zero or more times, in order, on any thread, never after `completion`.
     ///   - completion: called exactly once, on any thread, with ``WebImageError/Code/cancelled`` after a cancel.
     func load(

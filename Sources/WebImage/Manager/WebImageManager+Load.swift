@@ -8,6 +8,8 @@ extension WebImageManager {
     ///
     /// - Parameters:
     ///   - url: http, https, file or data.
+    ///   - options: how the load behaves.
+    ///   - context: what it uses in place of the manager's parts and defaults.
     ///   - progress: called while bytes arrive, on a background thread.
     ///   - completion: called exactly once on the context's callback queue, by default the main thread; with
     ///     ``WebImageOptions/refreshCached`` once more, in order and never at the same time, after a result that is not

@@ -54,7 +54,8 @@ extension WebImageManager {
             decode: DecodeWork(
                 data: data,
                 coder: context?.imageCoder ?? ImageCodersManager.shared,
-                options: decodeOptions
+                options: decodeOptions,
+                encodeOptions: context?.encodeOptions ?? ImageEncodeOptions()
             ),
             chain: transformer(for: context).map { PipelineTransformer([$0]).flattened } ?? [],
             gate: TransformGate(options, decodesFirstFrameOnly: decodeOptions.decodeFirstFrameOnly),
