@@ -45,7 +45,7 @@ extension WebImageDownloader {
         var context = context
         context.callbackQueue = .inline
         let awaited = context
-        return try await awaitOperation { completion in
+        return try await awaitResult { completion in
             self.downloadImage(
                 with: url,
                 options: options,
@@ -87,7 +87,7 @@ extension WebImageDownloader {
         context: WebImageContext,
         progress: (@Sendable (LoadProgress) -> Void)? = nil
     ) async throws(WebImageError) -> LoadedImageData {
-        try await awaitOperation { completion in
+        try await awaitResult { completion in
             self.start(Self.request(url, options, context), progress: progress, completion: completion)
         }
     }
