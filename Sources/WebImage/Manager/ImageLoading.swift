@@ -4,7 +4,8 @@ public import FoundationEssentials
 public struct ImageLoadRequest: Sendable {
     /// What to load.
     public var url: URL
-    /// The options of the load.
+    /// The options of the load; from a manager those alone that change what is sent or accepted, because loads that differ in
+    /// the rest share the download.
     public var options: WebImageOptions
     /// How urgent it is; can change while it runs.
     public var priority: LoadPriority
@@ -110,6 +111,10 @@ public protocol ImageLoading: AnyObject, Sendable {
     /// Whether this loader serves URLs like this one.
     func canLoad(_ url: URL, options: WebImageOptions) -> Bool
 
+    /// Whether this loader serves the request, for loaders that look at more than the URL; what is asked before a load. By
+    /// default whether ``canLoad(_:options:)`` says so.
+    func canLoad(_ request: ImageLoadRequest) -> Bool
+
     /// Starts a load.
     ///
     /// - Parameters:
@@ -124,4 +129,9 @@ public protocol ImageLoading: AnyObject, Sendable {
 
     /// Whether a URL that failed with `error` should not be tried again until asked to.
     func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool
+}
+
+extension ImageLoading {
+    /// Whether the request's URL is served.
+    public func canLoad(_ request: ImageLoadRequest) -> Bool { canLoad(request.url, options: request.options) }
 }

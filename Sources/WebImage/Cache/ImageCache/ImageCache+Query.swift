@@ -129,14 +129,12 @@ extension ImageCache {
     /// The image in memory.
     public func memoryImage(forKey key: String) -> Image? { key.isEmpty ? nil : memoryCache.image(forKey: key) }
 
-    /// The image in memory; with ``WebImageOptions/decodeFirstFrameOnly``, that of an animation as a still picture.
+    /// The image in memory; with ``WebImageOptions/decodeFirstFrameOnly``, that of an animation as a still picture. Without it
+    /// the first frame alone of an animation is not found.
     public func imageFromMemory(forKey key: String, options: WebImageOptions = []) -> Image? {
         guard let image = memoryImage(forKey: key) else { return nil }
-        guard options.contains(.decodeFirstFrameOnly), image.metadata.isAnimated else { return image }
-        var metadata = image.metadata
-        metadata.frameCount = 1
-        metadata.loopCount = 0
-        return image.with(metadata: metadata)
+        guard options.contains(.decodeFirstFrameOnly) else { return image.metadata.isFirstFrame ? nil : image }
+        return image.still
     }
 
     /// The image on disk, decoded and put into memory; does not look there. Synchronous.

@@ -24,12 +24,14 @@ extension Image {
             metadata.sourceHeight = pixelHeight
             metadata.sourceOrientation = orientation
         }
+        if options.decodeFirstFrameOnly { metadata = metadata.ofFirstFrame }
         return Image(
             bitmap: pixels,
             scale: options.scaleFactor > 1 ? options.scaleFactor : scale,
             metadata: metadata,
             decodeOptions: options,
-            extendedData: extendedData
+            extendedData: extendedData,
+            memoryCost: pixels.storage === bitmap.storage ? memoryCost : nil
         )
     }
 }

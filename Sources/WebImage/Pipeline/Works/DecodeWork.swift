@@ -79,8 +79,8 @@ final class DecodeWork: Work {
     }
 
     private func picture(_ original: OriginalData) throws(WebImageError) -> Image {
-        guard let image = original.loaded?.image else { return try coder.decode(original.entry.data, options: options) }
-        return try image.reduced(by: options)
+        if let image = original.loaded?.image { return try image.reduced(by: options) }
+        return try coder.completeImage(of: original.entry.data, options: options)
     }
 
     /// Starts the write of the original bytes, if they are to be written and nobody has.
