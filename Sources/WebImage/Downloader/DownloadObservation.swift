@@ -17,67 +17,30 @@ public final class DownloadObservation: Sendable {
     }
 }
 
-/// An observer's events on their way: delivered one at a time, in order, on its queue, without a lock being held.
+/// An observer's events on their way to it.
 final class DownloadMailbox: Sendable {
-    private struct State {
-        var events: [DownloadEvent] = []
-        var body: (@Sendable (DownloadEvent) -> Void)?
-        var isScheduled = false
-    }
-
-    private let queue: CallbackQueue
-    private let state: Lock<State>
+    private let mailbox: CallbackMailbox
+    /// Nil when no more is to be delivered.
+    private let body: Lock<(@Sendable (DownloadEvent) -> Void)?>
 
     init(queue: CallbackQueue, body: @escaping @Sendable (DownloadEvent) -> Void) {
-        self.queue = queue
-        state = Lock(State(body: body))
+        mailbox = CallbackMailbox(queue)
+        self.body = Lock(body)
     }
 
-    /// Leaves an event. True when the caller must call ``deliver()``, once it holds no lock.
-    func post(_ event: DownloadEvent) -> Bool {
-        state.withLock { state in
-            guard state.body != nil else { return false }
-            state.events.append(event)
-            defer { state.isScheduled = true }
-            return !state.isScheduled
-        }
+    /// Leaves an event; ``deliver()`` brings it, and is to be called once no lock is held.
+    func post(_ event: DownloadEvent) {
+        mailbox.append { [self] in body.withLock { $0 }?(event) }
     }
 
-    /// Has the queue run through everything that is there by then. One run at a time is under way, so a queue that sometimes
-    /// runs things at once cannot change the order.
-    func deliver() {
-        queue.async { [self] in
-            while let (events, body) = take() {
-                for event in events {
-                    guard isOpen else { break }
-                    body(event)
-                }
-            }
-        }
-    }
+    func deliver() { mailbox.deliver() }
 
     func close() {
-        let former = state.withLock { state -> State in
-            defer {
-                state.events = []
-                state.body = nil
-            }
-            return state
+        let former = body.withLock { body in
+            defer { body = nil }
+            return body
         }
         // The closure may own anything: it is let go of outside the lock.
         withExtendedLifetime(former) {}
-    }
-
-    private var isOpen: Bool { state.withLock { $0.body != nil } }
-
-    private func take() -> (events: [DownloadEvent], body: @Sendable (DownloadEvent) -> Void)? {
-        state.withLock { state in
-            guard let body = state.body, !state.events.isEmpty else {
-                state.isScheduled = false
-                return nil
-            }
-            defer { state.events = [] }
-            return (state.events, body)
-        }
     }
 }

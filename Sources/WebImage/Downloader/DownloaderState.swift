@@ -147,7 +147,10 @@ struct DownloaderState {
     var isObserved: Bool { !observers.isEmpty }
 
     mutating func emit(_ event: DownloadEvent) {
-        for observer in observers where observer.post(event) { outbox.append(observer) }
+        for observer in observers {
+            observer.post(event)
+            if !outbox.contains(where: { $0 === observer }) { outbox.append(observer) }
+        }
     }
 
     /// Accounts for a download whose record has been taken out.

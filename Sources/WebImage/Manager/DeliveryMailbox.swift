@@ -4,40 +4,30 @@ final class DeliveryMailbox: Sendable {
     private typealias Delivery = WebImageLoadOperation.Delivery
 
     private struct State {
-        var waiting: [@Sendable () -> Void] = []
-        var isEmptying = false
         /// The latest picture, for receivers who get the last alone.
         var held: WebImageResult?
         /// Whether there was an interim result.
         var hasInterim = false
     }
 
+    private let mailbox: CallbackMailbox
     private let state = Lock(State())
 
-    /// Takes in a delivery; ``empty()`` must be called on the callback queue after it.
+    init(_ queue: CallbackQueue) { mailbox = CallbackMailbox(queue) }
+
+    /// Takes in a delivery; ``deliver()`` must be called after it.
     func put(_ delivery: WebImageLoadOperation.Delivery, for receiver: WebImageLoadOperation.Receiver) {
         state.withLock { state in
             if case .interim(let result) = delivery {
                 state.hasInterim = true
                 if case .success(let picture) = result { state.held = picture }
             }
-            if let body = Self.call(of: receiver, for: delivery, &state) { state.waiting.append(body) }
+            if let body = Self.call(of: receiver, for: delivery, &state) { mailbox.append(body) }
         }
     }
 
-    /// Runs what has been put in, unless another thread is at it, which then does.
-    func empty() {
-        while true {
-            let body = state.withLock { state -> (@Sendable () -> Void)? in
-                guard !state.isEmptying, !state.waiting.isEmpty else { return nil }
-                state.isEmptying = true
-                return state.waiting.removeFirst()
-            }
-            guard let body else { return }
-            body()
-            state.withLock { $0.isEmptying = false }
-        }
-    }
+    /// Brings what has been put in, on the callback queue.
+    func deliver() { mailbox.deliver() }
 
     /// What is to be done for a delivery; nil if nothing is.
     private static func call(

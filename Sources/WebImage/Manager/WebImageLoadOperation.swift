@@ -177,7 +177,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         guard !isLast else { return end(result) }
         let mailbox = state.withLock { state -> DeliveryMailbox? in
             guard let receiver = state.receiver else { return nil }
-            let mailbox = state.mailbox ?? DeliveryMailbox()
+            let mailbox = state.mailbox ?? DeliveryMailbox(callbackQueue)
             state.mailbox = mailbox
             // Under the lock, so that nothing that ends the load gets in before it.
             mailbox.put(.interim(result), for: receiver)
@@ -185,7 +185,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         }
         guard let mailbox else { return }
         if let observation, case .success(let result) = result { observation.noteInterim(result.cacheType) }
-        callbackQueue.async { mailbox.empty() }
+        mailbox.deliver()
     }
 
     /// Ends the load, the first time it is called.
@@ -198,7 +198,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         observation?.end(result)
         if let mailbox = ending.mailbox {
             mailbox.put(.last(result), for: receiver)
-            return callbackQueue.async { mailbox.empty() }
+            return mailbox.deliver()
         }
         switch receiver {
         case .each(let completion), .last(let completion): callbackQueue.async { completion(result) }
@@ -214,9 +214,9 @@ public final class WebImageLoadOperation: WebImageOperation {
         totals?.delivered.add()
         observation?.endWithInterim()
         // Without an interim result this would be a load that never completes; the mailbox sees to that.
-        let mailbox = ending.mailbox ?? DeliveryMailbox()
+        let mailbox = ending.mailbox ?? DeliveryMailbox(callbackQueue)
         mailbox.put(.nothingMore, for: receiver)
-        callbackQueue.async { mailbox.empty() }
+        mailbox.deliver()
     }
 
     /// What a load leaves behind when it ends; empty if it had ended before.
