@@ -55,7 +55,7 @@ extension LoadExplanation {
         case .notAsked?: return isResult ? "the disk was not asked" : "the disk was not asked for the original"
         case .damaged?: return isResult ? "what was on disk was no picture" : "the original on disk was no picture"
         case .otherByteLimit?: return "on disk only as another byte limit made it"
-        case .absent?, .noKey?, nil: return isResult ? "not on disk" : "the original was not on disk"
+        case .absent?, .noKey?, nil: return isResult ? "not on disk" : "nor is the original"
         }
     }
 
@@ -85,9 +85,7 @@ extension LoadExplanation {
 
     private static func details(_ download: LoadStory.Download) -> String {
         var parts: [String] = []
-        if let asked = download.asked, let sent = download.sent, sent >= asked + 1_000_000 {
-            parts.append("waited \(Wording.duration(sent - asked)) for a place")
-        }
+        if download.waited >= 1_000_000 { parts.append("waited \(Wording.duration(download.waited)) for a place") }
         let start = download.sent ?? download.asked ?? 0
         if let response = download.response, response.time >= start {
             // After retries the time would be that of all attempts.
