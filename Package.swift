@@ -78,6 +78,11 @@ let package = Package(
             dependencies: ["TestSupport", "CLinux", "webimage"],
             swiftSettings: swiftSettings
         ),
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: ["WebImage", "TestSupport"],
+            swiftSettings: swiftSettings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
-import Synchronization
+import WebImage
 
 /// Writing to the standard streams.
 enum Terminal {
-    private static let outputError = Atomic<Int32>(0)
+    private static let outputError = Lock<Int32>(0)
 
     /// The first error number of a write to standard output, 0 without one. What was asked for was not delivered then.
-    static var outputFailure: Int32 { outputError.load(ordering: .relaxed) }
+    static var outputFailure: Int32 { outputError.withLock { $0 } }
 
     /// Writes all of `text`, which is meant for people or programs, to a stream; a failure on standard output is kept in
     /// ``outputFailure``. A closed pipe ends the program by its signal.
@@ -15,7 +15,8 @@ enum Terminal {
         var text = text
         let isWritten = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
         guard !isWritten, descriptor == STDOUT_FILENO else { return }
-        _ = outputError.compareExchange(expected: 0, desired: errno, ordering: .relaxed)
+        let failure = errno
+        outputError.withLock { if $0 == 0 { $0 = failure } }
     }
 
     /// Writes what nobody is hurt to miss.

@@ -13,8 +13,12 @@ extension ImageCachesManager {
 
     /// Reads the entry on disk.
     ///
-    /// - Parameter completion: called exactly once: at once, on the caller's thread, without a key or caches, else on the thread
-    ///   of the cache that answers. A cancel calls it at once with nil, and gives up what the caches still have to do.
+    /// - Parameters:
+    ///   - key: of the entry.
+    ///   - priority: passed on to the caches.
+    ///   - completion: called exactly once: at once, on the caller's thread, without a key or caches, else on the
+    ///     thread of the cache that answers. A cancel calls it at once with nil, and gives up what the caches still
+    ///     have to do.
     @discardableResult
     public func queryDisk(
         forKey key: String,
@@ -44,7 +48,9 @@ extension ImageCachesManager {
     /// Stores; see ``ImageCaching/store(_:completion:)``. Memory of all caches that take part is written before the call
     /// returns; with the policy `serial` their disks follow one after the other.
     ///
-    /// - Parameter completion: called exactly once, when the last cache has stored or given up.
+    /// - Parameters:
+    ///   - request: passed on to the caches that take part.
+    ///   - completion: called exactly once, when the last cache has stored or given up.
     public func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) {
         guard !request.key.isEmpty else {
             completion?()
@@ -91,7 +97,10 @@ extension ImageCachesManager {
 
     /// Removes one entry.
     ///
-    /// - Parameter completion: called exactly once, when the last cache that takes part has removed it.
+    /// - Parameters:
+    ///   - key: of the entry.
+    ///   - cacheType: where it is removed.
+    ///   - completion: called exactly once, when the last cache that takes part has removed it.
     public func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         guard !key.isEmpty else {
             completion?()
@@ -122,7 +131,9 @@ extension ImageCachesManager {
 
     /// Removes everything.
     ///
-    /// - Parameter completion: called exactly once, when the last cache that takes part has removed everything.
+    /// - Parameters:
+    ///   - cacheType: where everything is removed.
+    ///   - completion: called exactly once, when the last cache that takes part has removed everything.
     public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         change(select({ $0.clear }), cacheType, completion) { cache, level, end in cache.clear(level, completion: end) }
     }

@@ -9,12 +9,17 @@ extension Image {
         options: ImageDecodeOptions = ImageDecodeOptions(),
         coder: any ImageCoder = ImageCodersManager.shared
     ) async throws(WebImageError) -> Image {
-        try await CodingQueue.shared.run { () throws(WebImageError) in try coder.decode(data, options: options) }
+        try await CodingQueue.shared.run { () throws(WebImageError) in
+            try coder.completeImage(of: data, options: options)
+        }
     }
 
     /// Encodes the image with the shared coders, on the library's own threads.
     ///
-    /// - Parameter format: `.undefined` means PNG for an image with alpha and JPEG for one without.
+    /// - Parameters:
+    ///   - format: `.undefined` means PNG for an image with alpha and JPEG for one without.
+    ///   - options: quality, size and the like.
+    ///   - coder: what encodes; the shared coders by default.
     /// - Throws: ``WebImageError/Code/unsupportedFormat``, ``WebImageError/Code/encodingFailed``.
     public func encoded(
         as format: ImageFormat = .undefined,

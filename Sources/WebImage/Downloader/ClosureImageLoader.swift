@@ -29,8 +29,10 @@ public final class ClosureImageLoader: ImageLoading {
     /// A loader of the URLs that `canLoad` says.
     ///
     /// - Parameters:
+    ///   - canLoad: whether a URL is served; called on any thread, must be quick.
     ///   - shouldBlock: which failures are remembered. By default those of URLs and of bytes that are no picture.
-    ///   - load: called for each load, on Swift's cooperative threads; may report progress until it returns. It must not block.
+    ///   - load: called for each load, on Swift's cooperative threads; may report progress until it returns. It must
+    ///     not block.
     public init(
         canLoad: @escaping Condition,
         shouldBlock: @escaping BlockRule = { _, error in error.code == .invalidURL || error.code == .badImageData },
@@ -43,7 +45,9 @@ public final class ClosureImageLoader: ImageLoading {
 
     /// A loader of the URLs of one scheme, from a function that returns a picture's bytes.
     ///
-    /// - Parameter load: called for each load, on Swift's cooperative threads. It must not block.
+    /// - Parameters:
+    ///   - scheme: the scheme, in any case.
+    ///   - load: called for each load, on Swift's cooperative threads. It must not block.
     public convenience init(
         scheme: String,
         load: @escaping @Sendable (_ request: ImageLoadRequest) async throws -> Data

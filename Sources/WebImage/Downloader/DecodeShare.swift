@@ -99,7 +99,7 @@ final class DecodeShare: Sendable {
         guard state.withLock({ $0.jobs[id] != nil }) else { return }
         let result: Result<Image, WebImageError>
         do throws(WebImageError) {
-            result = .success(try coder.decode(data, options: options))
+            result = .success(try coder.completeImage(of: data, options: options))
         } catch {
             result = .failure(error)
         }

@@ -20,7 +20,7 @@ extension ImageLoadRequest {
         let (coder, options) = (coder, decodeOptions)
         do throws(WebImageError) {
             return try await CodingQueue.shared.run(priority: priority) { () throws(WebImageError) in
-                try coder.decode(data, options: options)
+                try coder.completeImage(of: data, options: options)
             }
         } catch {
             throw error.with(url: url)

@@ -28,16 +28,21 @@ public final class ImageLoadersManager: ImageLoading {
     public func remove(_ loader: any ImageLoading) { list.withLock { $0.removeAll { $0 === loader } } }
 
     /// Whether any loader serves the URL.
-    public func canLoad(_ url: URL, options: WebImageOptions) -> Bool { loader(for: url, options: options) != nil }
+    public func canLoad(_ url: URL, options: WebImageOptions) -> Bool {
+        canLoad(ImageLoadRequest(url: url, options: options))
+    }
 
-    /// Starts a load with the first loader that serves the URL; without one it completes at once with
+    /// Whether any loader serves the request.
+    public func canLoad(_ request: ImageLoadRequest) -> Bool { loader(for: request) != nil }
+
+    /// Starts a load with the first loader that serves the request; without one it completes at once with
     /// ``WebImageError/Code/invalidURL``.
     public func load(
         _ request: ImageLoadRequest,
         progress: @escaping @Sendable (LoadProgress) -> Void,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation {
-        guard let loader = loader(for: request.url, options: request.options) else {
+        guard let loader = loader(for: request) else {
             let words = request.url.scheme.map { "no loader serves \($0) URLs" } ?? "the URL has no scheme"
             completion(.failure(WebImageError(.invalidURL, words, url: request.url)))
             return FinishedLoadOperation()
@@ -47,11 +52,11 @@ public final class ImageLoadersManager: ImageLoading {
 
     /// What the loader of the URL says. False for a URL that none serves: a loader may be added that does.
     public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool {
-        loader(for: url, options: [])?.shouldBlockFailedURL(url, error: error) ?? false
+        loader(for: ImageLoadRequest(url: url))?.shouldBlockFailedURL(url, error: error) ?? false
     }
 
-    private func loader(for url: URL, options: WebImageOptions) -> (any ImageLoading)? {
-        loaders.last { $0.canLoad(url, options: options) }
+    private func loader(for request: ImageLoadRequest) -> (any ImageLoading)? {
+        loaders.last { $0.canLoad(request) }
     }
 }
 

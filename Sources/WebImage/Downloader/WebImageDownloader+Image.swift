@@ -4,6 +4,7 @@ extension WebImageDownloader {
     /// Downloads a picture and decodes it on a decode thread. Callers share the transfer, each with decode options of its own.
     ///
     /// - Parameters:
+    ///   - url: http or https.
     ///   - options: as for `downloadData`, and `decodeFirstFrameOnly` and `scaleDownLargeImages`.
     ///   - decodeOptions: how this caller's picture is decoded.
     ///   - coder: what decodes.
@@ -50,7 +51,7 @@ extension WebImageDownloader {
         coder: any ImageCoder = ImageCodersManager.shared,
         progress: (@Sendable (LoadProgress) -> Void)? = nil
     ) async throws(WebImageError) -> DownloadedImage {
-        try await awaitOperation { completion in
+        try await awaitResult { completion in
             self.downloadImage(
                 with: url,
                 options: options,

@@ -72,6 +72,7 @@ public final class WebImageDownloader: ImageLoading {
     /// Downloads a picture's bytes.
     ///
     /// - Parameters:
+    ///   - url: http or https.
     ///   - options: `handleCookies`, `allowInvalidSSLCertificates`, `lowPriority` and `highPriority` are looked at.
     ///   - progress: called on a background thread, in order; must be quick.
     ///   - callbackQueue: where `completion` runs.
@@ -92,6 +93,7 @@ public final class WebImageDownloader: ImageLoading {
     /// Downloads a picture's bytes. Cancelling the task leaves the download.
     ///
     /// - Parameters:
+    ///   - url: http or https.
     ///   - options: `handleCookies`, `allowInvalidSSLCertificates`, `lowPriority` and `highPriority` are looked at.
     ///   - progress: called on a background thread, in order, never after the return; must be quick.
     /// - Throws: ``WebImageError`` of any code between 1000 and 2199.
@@ -101,7 +103,7 @@ public final class WebImageDownloader: ImageLoading {
         progress: (@Sendable (LoadProgress) -> Void)? = nil
     ) async throws(WebImageError) -> LoadedImageData {
         let request = ImageLoadRequest(url: url, options: options, priority: options.priority)
-        return try await awaitOperation { completion in
+        return try await awaitResult { completion in
             self.start(request, progress: progress, completion: completion)
         }
     }

@@ -18,15 +18,21 @@ public final class Image: Sendable {
     public let decodeOptions: ImageDecodeOptions?
     /// Bytes of the user's that are stored with the disk entry of this image.
     public let extendedData: Data?
+    /// What the picture costs in a memory cache: the bytes of its rows, unless something else was given.
+    public let memoryCost: Int
 
     /// An image of existing pixels.
+    ///
+    /// - Parameter memoryCost: what it counts as in a memory cache, for pictures that hold more than their pixels, or share them;
+    ///   less than 0 counts as 0. The bytes of its rows by default.
     public init(
         bitmap: Bitmap,
         scale: Double = 1,
         orientation: ImageOrientation = .up,
         metadata: ImageMetadata = ImageMetadata(),
         decodeOptions: ImageDecodeOptions? = nil,
-        extendedData: Data? = nil
+        extendedData: Data? = nil,
+        memoryCost: Int? = nil
     ) {
         self.bitmap = bitmap
         self.scale = scale.isFinite ? max(scale, 1) : 1
@@ -34,6 +40,7 @@ public final class Image: Sendable {
         self.metadata = metadata
         self.decodeOptions = decodeOptions
         self.extendedData = extendedData
+        self.memoryCost = memoryCost.map { max($0, 0) } ?? bitmap.bytesPerRow * bitmap.height
     }
 
     /// Width in pixels, as the bitmap is stored.
@@ -49,20 +56,26 @@ public final class Image: Sendable {
     }
     /// The container the picture was decoded from.
     public var format: ImageFormat { metadata.format }
-    /// What the picture costs in a memory cache: the bytes of its rows.
-    public var memoryCost: Int { bitmap.bytesPerRow * bitmap.height }
+    /// Bytes of the pixels' rows.
+    var pixelByteCount: Int { bitmap.bytesPerRow * bitmap.height }
     /// Whether pixels carry alpha.
     public var hasAlpha: Bool { bitmap.pixelFormat.hasAlpha }
 
-    /// The same pixels, with other metadata, scale or extended data. Does not copy pixels.
-    public func with(metadata: ImageMetadata? = nil, scale: Double? = nil, extendedData: Data?? = nil) -> Image {
+    /// The same pixels, with other metadata, scale, extended data or memory cost; what is not given stays. Does not copy pixels.
+    public func with(
+        metadata: ImageMetadata? = nil,
+        scale: Double? = nil,
+        extendedData: Data?? = nil,
+        memoryCost: Int? = nil
+    ) -> Image {
         Image(
             bitmap: bitmap,
             scale: scale ?? self.scale,
             orientation: orientation,
             metadata: metadata ?? self.metadata,
             decodeOptions: decodeOptions,
-            extendedData: extendedData ?? self.extendedData
+            extendedData: extendedData ?? self.extendedData,
+            memoryCost: memoryCost ?? self.memoryCost
         )
     }
 }

@@ -8,7 +8,7 @@ public struct ImageMetadata: Sendable, Hashable {
     public var sourceHeight: Int = 0
     /// The orientation tag found in the file. Decoders of this library have already applied it to the bitmap.
     public var sourceOrientation: ImageOrientation = .up
-    /// Number of frames in the file, 1 for a still picture.
+    /// Number of frames in the file; 1 for a still picture, and for the first frame alone.
     public var frameCount: Int = 1
     /// How often an animation plays; 0 is for ever.
     public var loopCount: Int = 0
@@ -24,12 +24,17 @@ public struct ImageMetadata: Sendable, Hashable {
     public var scaleDownLimitBytes: Int = 0
     /// Whether the file describes shapes and no pixels. No built-in coder reads such files yet.
     public var isVector: Bool = false
+    /// Whether the pixels are the first frame of an animation of which nothing else was wanted; see
+    /// ``ImageDecodeOptions/decodeFirstFrameOnly``. Such an image is a still picture and does not stand in for the animation.
+    public var isFirstFrame: Bool = false
+    /// Whether the pixels go beyond the range of sRGB. The built-in coders bring every picture into that range.
+    public var isHighDynamicRange: Bool = false
     /// The XXH3 of the bytes as they were loaded that the picture was made of, also by way of transformers; 0 if unknown.
     var sourceHash: UInt64 = 0
 
     /// Metadata with every property at its default.
     public init() {}
 
-    /// Whether the file holds more than one frame.
+    /// Whether there is more than one frame.
     public var isAnimated: Bool { frameCount > 1 }
 }

@@ -4,7 +4,8 @@ public import FoundationEssentials
 public struct ImageLoadRequest: Sendable {
     /// What to load.
     public var url: URL
-    /// The options of the load.
+    /// The options of the load; from a manager those alone that change what is sent or accepted, because loads that differ in
+    /// the rest share the download.
     public var options: WebImageOptions
     /// How urgent it is; can change while it runs.
     public var priority: LoadPriority
@@ -90,7 +91,9 @@ public struct LoadedImageData: Sendable {
 
     /// A picture that the loader made, in full size.
     ///
-    /// - Parameter data: the same picture encoded, if the loader has that, too.
+    /// - Parameters:
+    ///   - image: the picture.
+    ///   - data: the same picture encoded, if the loader has that, too.
     public init(image: Image, data: Data? = nil) {
         self.init(data: data ?? Data())
         self.image = image
@@ -108,9 +111,14 @@ public protocol ImageLoading: AnyObject, Sendable {
     /// Whether this loader serves URLs like this one.
     func canLoad(_ url: URL, options: WebImageOptions) -> Bool
 
+    /// Whether this loader serves the request, for loaders that look at more than the URL; what is asked before a load. By
+    /// default whether ``canLoad(_:options:)`` says so.
+    func canLoad(_ request: ImageLoadRequest) -> Bool
+
     /// Starts a load.
     ///
     /// - Parameters:
+    ///   - request: what to load, and how.
     ///   - progress: called zero or more times, in order, on any thread, never after `completion`.
     ///   - completion: called exactly once, on any thread, with ``WebImageError/Code/cancelled`` after a cancel.
     func load(
@@ -121,4 +129,9 @@ public protocol ImageLoading: AnyObject, Sendable {
 
     /// Whether a URL that failed with `error` should not be tried again until asked to.
     func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool
+}
+
+extension ImageLoading {
+    /// Whether the request's URL is served.
+    public func canLoad(_ request: ImageLoadRequest) -> Bool { canLoad(request.url, options: request.options) }
 }

@@ -32,7 +32,7 @@ extension WebImageManager {
         let load = resolve(url, options, context)
         if let hit = memoryResult(url, load) { return hit }
         let awaited = load.awaited
-        return try await awaitOperation { completion in
+        return try await awaitResult { completion in
             begin(url, awaited, progress: progress, receiver: .last(completion))
         }
     }

@@ -5,7 +5,8 @@ extension WebImageManager {
     /// Shares a download with loads of the same picture. Bytes that come from the loader are not stored, because nothing
     /// has shown yet that they are a picture.
     ///
-    /// - Throws: ``WebImageError``; ``WebImageError/Code/cancelled`` when the task is cancelled.
+    /// - Throws: ``WebImageError``; ``WebImageError/Code/cancelled`` when the task is cancelled,
+    ///   ``WebImageError/Code/badImageData`` when a loader made the picture and has no bytes of it.
     public func data(
         with url: URL,
         options: WebImageOptions = [],
@@ -42,7 +43,7 @@ extension WebImageManager {
             result = await dataResult(url, load, load.options, observation)
         }
         switch result {
-        case .success(.data(let original)): return original
+        case .success(.data(let original)) where !original.isWithoutBytes: return original
         case .success: throw WebImageError(.badImageData, "the load brought no data", url: url)
         case .failure(let error): throw error.with(url: url)
         }
@@ -103,7 +104,8 @@ private final class DataRequest: Sendable {
         }
         let subscription = subscribe { [self] in end($0) }
         return state.withLock { state in
-            guard state.continuation != nil else { return subscription }
+            // A cancel that came meanwhile has not seen the subscription.
+            guard state.continuation != nil, state.cancellation == nil else { return subscription }
             state.subscription = subscription
             return nil
         }

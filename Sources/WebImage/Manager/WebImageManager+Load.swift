@@ -8,6 +8,8 @@ extension WebImageManager {
     ///
     /// - Parameters:
     ///   - url: http, https, file or data.
+    ///   - options: how the load behaves.
+    ///   - context: what it uses in place of the manager's parts and defaults.
     ///   - progress: called while bytes arrive, on a background thread.
     ///   - completion: called exactly once on the context's callback queue, by default the main thread; with
     ///     ``WebImageOptions/refreshCached`` once more, in order and never at the same time, after a result that is not
@@ -177,10 +179,14 @@ extension WebImageManager {
         let limit =
             image.metadata.scaleDownLimitBytes == 0
             ? 0 : decodeOptions(for: key, options: options, context: context).scaleDownLimitBytes
-        guard image.serves(scaleDownLimitBytes: limit) else { return .missed(.otherByteLimit) }
+        guard image.serves(scaleDownLimitBytes: limit, firstFrameOnly: true) else { return .missed(.otherByteLimit) }
+        let wantsStill =
+            options.contains(.decodeFirstFrameOnly) || context?.decodeOptions?.decodeFirstFrameOnly ?? false
+        guard wantsStill || !image.metadata.isFirstFrame else { return .missed(.firstFrameAlone) }
+        let shown = wantsStill ? image.still : image
         let scale = context?.explicitScale
-        guard scale != nil || image.scale != 1 else { return .found(MemoryHit(cached: image, image: image)) }
-        let scaled = image.scaled(to: scale ?? ImageScaleFactor.forKey(originalKey))
+        guard scale != nil || image.scale != 1 else { return .found(MemoryHit(cached: image, image: shown)) }
+        let scaled = shown.scaled(to: scale ?? ImageScaleFactor.forKey(originalKey))
         return .found(MemoryHit(cached: image, image: scaled))
     }
 

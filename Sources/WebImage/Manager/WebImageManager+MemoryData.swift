@@ -52,9 +52,9 @@ struct MemoryDataQuery: Sendable {
     private func readHere(for hit: MemoryHit) {
         var hit = hit
         for _ in 0..<Self.attemptLimit {
-            let data = cache.diskEntry(forKey: key)?.data
+            let entry = cache.diskEntry(forKey: key)
             guard let now = hitNow else { return end(hit.image, nil) }
-            if now.cached === hit.cached { return end(hit.image, data) }
+            if now.cached === hit.cached { return end(hit.image, entry?.bytes(of: hit.cached)) }
             hit = now
         }
         end(hit.image, nil)
@@ -66,10 +66,10 @@ struct MemoryDataQuery: Sendable {
             priority: options.loadPriority,
             progress: nil
         ) { result in
-            var data: Data?
-            if case .success(.diskEntry(let entry?)) = result { data = entry.data }
+            var found: CachedImageData?
+            if case .success(.diskEntry(let entry)) = result { found = entry }
             guard let now = hitNow else { return end(image, nil) }
-            if now.cached === cached { return end(image, data) }
+            if now.cached === cached { return end(image, found?.bytes(of: cached)) }
             guard attempt < Self.attemptLimit else { return end(now.image, nil) }
             read(for: now.cached, showing: now.image, attempt: attempt + 1)
         }

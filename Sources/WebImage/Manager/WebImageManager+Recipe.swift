@@ -54,7 +54,8 @@ extension WebImageManager {
             decode: DecodeWork(
                 data: data,
                 coder: context?.imageCoder ?? ImageCodersManager.shared,
-                options: decodeOptions
+                options: decodeOptions,
+                encodeOptions: context?.encodeOptions ?? ImageEncodeOptions()
             ),
             chain: transformer(for: context).map { PipelineTransformer([$0]).flattened } ?? [],
             gate: TransformGate(options, decodesFirstFrameOnly: decodeOptions.decodeFirstFrameOnly),
@@ -93,9 +94,11 @@ extension Image {
     }
 
     /// Whether an image from memory serves a load with this byte limit (0 for none): one that was decoded with a lower
-    /// limit is not the picture that the load means, though both have the same key.
-    func serves(scaleDownLimitBytes limit: Int) -> Bool {
+    /// limit is not the picture that the load means, though both have the same key. Nor is the first frame alone of an
+    /// animation, unless that is what the load means.
+    func serves(scaleDownLimitBytes limit: Int, firstFrameOnly: Bool) -> Bool {
         let own = metadata.scaleDownLimitBytes
-        return own == 0 || (limit > 0 && limit <= own)
+        guard own == 0 || (limit > 0 && limit <= own) else { return false }
+        return firstFrameOnly || !metadata.isFirstFrame
     }
 }

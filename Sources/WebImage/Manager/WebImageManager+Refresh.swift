@@ -69,7 +69,7 @@ private struct ImageRefresh: Sendable {
     /// Delivers what is cached, and asks for what is newer if that may be asked.
     private func deliver(_ cached: WebImageResult) {
         let recipe = recipe(for: .news, options)
-        guard manager.mayDownload(url), recipe.loader?.canLoad(url, options: options) ?? false else {
+        guard manager.mayDownload(url), recipe.decode.data.load?.canStart ?? false else {
             return operation.deliver(.success(cached), isLast: true)
         }
         operation.deliver(.success(cached.asInterim), isLast: false)

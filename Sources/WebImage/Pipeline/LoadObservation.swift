@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Synchronization
 
 /// The events of one load on their way to its observers: in order, one at a time, with one end and nothing after it.
 final class LoadObservation: Sendable {
@@ -12,7 +11,7 @@ final class LoadObservation: Sendable {
         var interim: ImageCacheType?
     }
 
-    private static let lastID = Atomic<UInt64>(0)
+    private static let lastID = Counter()
 
     private let id: UInt64
     private let url: URL?
@@ -30,7 +29,7 @@ final class LoadObservation: Sendable {
         options: WebImageOptions,
         pipeline: Pipeline
     ) {
-        id = Self.lastID.add(1, ordering: .relaxed).newValue
+        id = UInt64(bitPattern: Int64(Self.lastID.add()))
         self.url = url
         self.options = options
         self.observers = observers

@@ -39,8 +39,10 @@ extension LoadRecipe {
         _ trace: LoadTrace,
         completion: @escaping @Sendable () -> Void
     ) {
-        // On disk nothing tells a result that a byte limit made smaller from one of the whole picture.
-        let isLimited = image.image.metadata.scaleDownLimitBytes > 0 && !isOriginal
+        // On disk nothing tells a result that a byte limit made smaller, or of the first frame alone, from one of the whole
+        // picture.
+        let metadata = image.image.metadata
+        let isLimited = (metadata.scaleDownLimitBytes > 0 || metadata.isFirstFrame) && !isOriginal
         let isOnDisk = isOnDisk(image)
         let target = ImageCacheType(
             memory: store.includesMemory,

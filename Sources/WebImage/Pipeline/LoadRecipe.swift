@@ -102,10 +102,14 @@ final class LoadRecipe: Sendable {
     }
 
     private func memoryImage(forKey key: String, of cache: any ImageCaching) -> Image? {
+        let options = decode.options
         guard let image = cache.memoryImage(forKey: key),
-            image.serves(scaleDownLimitBytes: decode.options.scaleDownLimitBytes)
+            image.serves(
+                scaleDownLimitBytes: options.scaleDownLimitBytes,
+                firstFrameOnly: options.decodeFirstFrameOnly
+            )
         else { return nil }
-        return image.scaled(to: decode.options.scaleFactor)
+        return (options.decodeFirstFrameOnly ? image.still : image).scaled(to: options.scaleFactor)
     }
 
     /// The image of an entry that was stored under the result's own key; nil if it is no picture.
@@ -113,7 +117,7 @@ final class LoadRecipe: Sendable {
         var options = decode.options
         if !isOriginal { options.thumbnailPixelSize = nil }
         return try? trace.decoding(entry.data.count) { () throws(WebImageError) in
-            let image = try decode.coder.decode(entry.data, options: options)
+            let image = try decode.coder.completeImage(of: entry.data, options: options)
             var metadata = image.metadata
             metadata.isThumbnail = decode.options.isThumbnail
             metadata.isTransformed = !chain.isEmpty

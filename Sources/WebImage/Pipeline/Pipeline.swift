@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Runs shared work: the driver around ``WorkGraph``.
 ///
 /// Every decision is made by the graph under one lock; what it decides is done after the lock is released. Callbacks run
@@ -73,7 +71,7 @@ final class Pipeline: Sendable {
     /// What has been done in all.
     let totals = WorkTotals()
     /// Loads under way that somebody observes.
-    private let observedCount = Atomic<Int>(0)
+    private let observedCount = Counter()
     private let state = Lock(State())
 
     init(
@@ -95,10 +93,10 @@ final class Pipeline: Sendable {
 
     /// Whether anybody observes a load; as long as nobody does, events are not even made.
     @inline(__always)
-    var isObserved: Bool { observedCount.load(ordering: .relaxed) > 0 }
+    var isObserved: Bool { observedCount.value > 0 }
 
-    func observationBegan() { observedCount.add(1, ordering: .relaxed) }
-    func observationEnded() { observedCount.subtract(1, ordering: .relaxed) }
+    func observationBegan() { observedCount.add() }
+    func observationEnded() { observedCount.add(-1) }
 
     /// Joins `work`, starting it if nobody has.
     ///

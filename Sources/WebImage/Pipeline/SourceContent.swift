@@ -19,6 +19,12 @@ extension CachedImageData {
     var source: SourceContent {
         SourceContent(hash: validators?.receivedHash ?? data.contentHash, validators: validators)
     }
+
+    /// The bytes, unless they are known to be of another picture than this image: another process may have written them.
+    func bytes(of image: Image) -> Data? {
+        let hash = image.metadata.sourceHash
+        return hash == 0 || hash == source.hash ? data : nil
+    }
 }
 
 extension Data {

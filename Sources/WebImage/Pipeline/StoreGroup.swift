@@ -32,9 +32,18 @@ final class StoreGroup: Sendable {
     }
 }
 
+/// What is known of original bytes when they are to be stored.
+struct StoreContents: Sendable {
+    /// The whole picture that the bytes are; nil when less than that was decoded.
+    var image: Image?
+    /// What encodes a picture that has no bytes, and how.
+    var coder: any ImageCoder
+    var encodeOptions: ImageEncodeOptions
+}
+
 /// Stores the original bytes the first time it is asked to, however many decodes they go through.
 final class StoreOnce: Sendable {
-    typealias Body = @Sendable (Image?, StoreGroup) -> Void
+    typealias Body = @Sendable (StoreContents, StoreGroup) -> Void
 
     private let body: Lock<Body?>
     private let group = StoreGroup()
@@ -45,15 +54,14 @@ final class StoreOnce: Sendable {
 
     /// Starts the write if it has not been started.
     ///
-    /// - Parameter image: the whole picture that the bytes are; nil when less than that was decoded.
-    func start(_ image: Image?) {
+    func start(_ contents: StoreContents) {
         let first = body.withLock { body -> Body? in
             defer { body = nil }
             return body
         }
         guard let first else { return }
         group.enter()
-        first(image, group)
+        first(contents, group)
     }
 
     /// Whether nobody has started the write.

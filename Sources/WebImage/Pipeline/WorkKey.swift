@@ -53,7 +53,7 @@ indirect enum WorkKey: Hashable, Sendable {
 
     struct DecodeKey: Hashable, Sendable {
         var data: DataKey
-        var coder: ObjectIdentifier
+        var coder: CoderIdentity
         var options: ImageDecodeOptions
     }
 

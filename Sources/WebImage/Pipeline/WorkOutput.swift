@@ -20,6 +20,9 @@ struct OriginalData: Sendable {
     var store: StoreOnce?
     /// Counts the bytes against the pipeline's bound on undecoded data as long as it lives.
     var reservation: ByteReservation?
+
+    /// Whether a loader made the picture, and has no bytes of it.
+    var isWithoutBytes: Bool { entry.data.isEmpty && loaded?.image != nil }
 }
 
 /// An image on its way to the callers.

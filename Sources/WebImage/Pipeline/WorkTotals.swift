@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What a pipeline has done in all: plain counters that are added to without a lock.
 final class WorkTotals: Sendable {
     let downloads = Counter()
@@ -36,14 +34,4 @@ final class WorkTotals: Sendable {
             if error.code != .cancelled, error.code != .cacheNotModified { downloadFailures.add() }
         }
     }
-}
-
-/// A number that many threads add to.
-final class Counter: Sendable {
-    private let number = Atomic<Int>(0)
-
-    var value: Int { number.load(ordering: .relaxed) }
-
-    /// Adds; what is told by others must not make it trap, so it wraps around.
-    func add(_ count: Int = 1) { number.wrappingAdd(count, ordering: .relaxed) }
 }

@@ -1,17 +1,21 @@
 /// Awaits the one completion of a callback form, and cancels its operation when the task is cancelled.
 func awaitOperation<Value: Sendable>(
-    _ start: @Sendable (@escaping @Sendable (Result<Value, WebImageError>) -> Void) -> any WebImageOperation
-) async throws(WebImageError) -> Value {
+    _ start: @Sendable (@escaping @Sendable (Value) -> Void) -> any WebImageOperation
+) async -> Value {
     let relay = CancellationRelay()
-    let result: Result<Value, WebImageError> = await withTaskCancellationHandler {
+    return await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
             relay.attach(start { continuation.resume(returning: $0) })
         }
     } onCancel: {
         relay.cancel()
     }
-    return try result.get()
 }
+
+/// Like ``awaitOperation(_:)``, for a completion that can bring an error.
+func awaitResult<Value: Sendable>(
+    _ start: @Sendable (@escaping @Sendable (Result<Value, WebImageError>) -> Void) -> any WebImageOperation
+) async throws(WebImageError) -> Value { try await awaitOperation(start).get() }
 
 /// Brings a cancel to an operation that may not exist yet.
 private final class CancellationRelay: Sendable {

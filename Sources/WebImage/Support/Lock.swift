@@ -1,15 +1,15 @@
 import Glibc
 
-/// A mutual-exclusion lock around a value, the only kind of lock in this library.
+/// A mutual-exclusion lock around a value, the only kind of lock in this library and its command.
 ///
 /// It wraps a `pthread_mutex`, which costs about 20 ns when nobody waits and keeps its speed when threads outnumber
 /// cores. The closure must be short, must not call out to code of the user, and must not take the same lock again.
-final class Lock<Value: ~Copyable>: @unchecked Sendable {
+package final class Lock<Value: ~Copyable>: @unchecked Sendable {
     // Sendable because `value` is only touched between lock and unlock of `mutex`.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value
 
-    init(_ value: consuming Value) {
+    package init(_ value: consuming Value) {
         self.value = value
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
@@ -23,7 +23,7 @@ final class Lock<Value: ~Copyable>: @unchecked Sendable {
 
     /// Runs `body` with exclusive access to the value.
     @inline(__always)
-    func withLock<Result, Failure: Error>(
+    package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_mutex_lock(mutex)

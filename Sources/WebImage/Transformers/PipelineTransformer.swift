@@ -19,7 +19,7 @@ public struct PipelineTransformer: ImageTransformer {
         var image = image
         for transformer in transformers {
             let result = try transformer.transform(image)
-            image = transformer.preservesImageMetadata ? result.with(metadata: image.metadata) : result
+            image = transformer.preservesImageMetadata ? result.inheriting(from: image) : result
         }
         return image
     }

@@ -35,6 +35,21 @@ final class FakeLoader: ImageLoading {
 
         func setPriority(_ priority: LoadPriority) { state.withLock { $0.priority = priority } }
 
+        /// Whether it gets this priority within seconds: the thread that begins a load hands on later what it heard meanwhile.
+        func becomes(_ priority: LoadPriority) async -> Bool { await becomes { $0.priority == priority } }
+
+        /// Whether it is cancelled within seconds.
+        func becomesCancelled() async -> Bool { await becomes { $0.isCancelled } }
+
+        private func becomes(_ condition: (Load) -> Bool) async -> Bool {
+            let deadline = ContinuousClock.now + .seconds(20)
+            while !condition(self) {
+                if ContinuousClock.now > deadline { return false }
+                await Task.yield()
+            }
+            return true
+        }
+
         func report(_ received: Int64, of expected: Int64) {
             progress(LoadProgress(receivedByteCount: received, expectedByteCount: expected))
         }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import WebImage
@@ -80,6 +81,29 @@ import Testing
         cache.swaps.withLock { $0 = [("gone", nil)] }
         let gone = try await harness.start(options: options, context: context).outcome.value().get()
         #expect(gone.image === first && gone.data == nil)
+    }
+
+    @Test(arguments: [WebImageOptions.queryMemoryData, [.queryMemoryData, .queryMemoryDataSync]])
+    func `Bytes that another process has put there are not taken for those of the image`(
+        options: WebImageOptions
+    ) async throws {
+        let harness = try await loaded()
+        let key = harness.url.absoluteString
+        harness.cache.edit { $0.disk[key] = CachedImageData(data: Data("other".utf8)) }
+        let result = try await harness.start(options: options).outcome.value().get()
+        #expect(result.cacheType == .memory && result.data == nil)
+    }
+
+    @Test func `What a user stores of a loaded image belongs to it (cache)`() async throws {
+        let directory = TemporaryDirectory()
+        let cache = ImageCache(namespace: "pairs", directory: directory.path)
+        let image = try image().with(sourceHash: 7, extendedData: nil)
+        await cache.store(image, data: Data("encoded anew".utf8), forKey: "k")
+        let own = await cache.queryImage(forKey: "k", options: .queryMemoryData)
+        #expect(own.image === image && own.data == Data("encoded anew".utf8))
+        await cache.store(try self.image().with(sourceHash: 8, extendedData: nil), forKey: "k", to: .memory)
+        let other = await cache.queryImage(forKey: "k", options: .queryMemoryData)
+        #expect(other.image != nil && other.data == nil)
     }
 
     @Test func `A load that waits for bytes can be cancelled`() async throws {

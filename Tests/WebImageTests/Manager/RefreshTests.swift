@@ -127,6 +127,8 @@ import Testing
         // Without a request of its own, a load joins the one under way.
         let late = harness.start().deliveries
         await late.wait(for: 1)
+        // The cached picture is delivered before the load joins: six loads, and result, decode and data that wait below them.
+        while harness.manager.pipeline.waitingCount < 9 { await Task.yield() }
         harness.server.release()
         for load in loads + [late] { #expect(await load.texts(atLeast: 2).last == "new") }
         #expect(harness.server.requests.count == 1)

@@ -23,8 +23,9 @@ import Testing
         let told = Lock(0)
         store.whenDone { told.withLock { $0 += 1 } }
         #expect(told.withLock { $0 } == 1, "the write was never started")
-        store.start(nil)
-        store.start(nil)
+        let contents = StoreContents(image: nil, coder: PlainCoder(), encodeOptions: ImageEncodeOptions())
+        store.start(contents)
+        store.start(contents)
         #expect(held.withLock { $0.count } == 1)
         store.whenDone { told.withLock { $0 += 1 } }
         #expect(told.withLock { $0 } == 1)

@@ -6,6 +6,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/// The number, read by an atomic instruction that orders nothing else.
+static inline long webimage_atomic_load(const long *number) { return __atomic_load_n(number, __ATOMIC_RELAXED); }
+
+/// Adds to the number by an atomic instruction that orders nothing else. Returns the sum, which wraps around.
+static inline long webimage_atomic_add(long *number, long count) {
+    return __atomic_add_fetch(number, count, __ATOMIC_RELAXED);
+}
+
 /// True on the thread that started the process.
 bool webimage_is_main_thread(void);
 

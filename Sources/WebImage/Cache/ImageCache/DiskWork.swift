@@ -17,7 +17,7 @@ enum DiskWork: Sendable {
     var cost: Int {
         switch self {
         case .write(let entry): entry.data.count + (entry.extendedData?.count ?? 0)
-        case .encode(let pending): pending.image.memoryCost + (pending.extendedData?.count ?? 0)
+        case .encode(let pending): pending.image.pixelByteCount + (pending.extendedData?.count ?? 0)
         case .amend(let amendment): amendment.cost
         case .remove, .nothing: 0
         }

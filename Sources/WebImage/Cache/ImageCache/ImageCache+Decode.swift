@@ -42,7 +42,7 @@ extension ImageCache {
             return ImageCacheResult(image: image, data: isCurrent(query) ? entry.data : nil, cacheType: .memory)
         }
         let options = query.decodeOptions
-        guard var image = try? query.coder.decode(entry.data, options: options) else {
+        guard var image = try? query.coder.completeImage(of: entry.data, options: options) else {
             return ImageCacheResult(data: entry.data, cacheType: .disk)
         }
         if let extendedData = entry.extendedData { image = image.with(extendedData: .some(extendedData)) }
@@ -64,7 +64,7 @@ extension ImageCache {
         let isPlainThumbnail = image.metadata.isThumbnail && image.metadata.scaleDownLimitBytes == 0
         if options.scaleDownLimitBytes > 0, !isWhole, !isPlainThumbnail { return }
         // The first frame alone of an animation would pass for the animation.
-        if options.decodeFirstFrameOnly, image.metadata.isAnimated { return }
+        if image.metadata.isFirstFrame { return }
         var key = query.key
         if let size = options.thumbnailPixelSize, size.isUsable, !CacheKeys.isThumbnail(key) {
             key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: options.preserveAspectRatio)
@@ -78,8 +78,10 @@ extension ImageCache {
 
 extension ImageDecodeOptions {
     /// The decode options that a load's context and options mean: those of the context's own properties win over its
-    /// ``WebImageContext/decodeOptions``.
-    init(_ context: WebImageContext, options: WebImageOptions, key: String) {
+    /// ``WebImageContext/decodeOptions``. For caches and loaders of one's own that decode.
+    ///
+    /// - Parameter key: tells the scale (`@2x`), where the context does not.
+    public init(_ context: WebImageContext, options: WebImageOptions, key: String) {
         self = context.decodeOptions ?? ImageDecodeOptions()
         if options.contains(.decodeFirstFrameOnly) { decodeFirstFrameOnly = true }
         if let factor = context.imageScaleFactor, factor >= 1 {

@@ -23,12 +23,12 @@ extension ImageCache {
     /// between, the same is tried once more with what is there now; nil when there was another one. Blocks.
     private func pair(_ image: Image, _ entry: CachedImageData?, _ query: DiskImageQuery) -> ImageCacheResult? {
         guard let entry else { return ImageCacheResult(image: image, cacheType: .memory) }
-        if isCurrent(query) { return ImageCacheResult(image: image, data: entry.data, cacheType: .memory) }
+        if isCurrent(query) { return ImageCacheResult(image: image, data: entry.bytes(of: image), cacheType: .memory) }
         let again = query.with(mark: marks.withLock { $0.mark(of: query.key) })
         guard let newer = imageFromMemory(forKey: query.key, options: query.options),
             let bytes = readEntry(forKey: query.key), isCurrent(again)
         else { return nil }
-        return ImageCacheResult(image: newer, data: bytes.data, cacheType: .memory)
+        return ImageCacheResult(image: newer, data: bytes.bytes(of: newer), cacheType: .memory)
     }
 }
 

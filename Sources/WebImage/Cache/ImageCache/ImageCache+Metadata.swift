@@ -33,8 +33,11 @@ extension ImageCache {
     /// Stores other extended data with the entry on disk, nil for none; see ``setExtendedData(_:forKey:)``. Seen by every
     /// read from the moment the call returns.
     ///
-    /// - Parameter completion: called exactly once, on a thread of the cache, when it is done (without a key, on the
-    ///   caller's). Must not block.
+    /// - Parameters:
+    ///   - data: the new extended data.
+    ///   - key: of the entry.
+    ///   - completion: called exactly once, on a thread of the cache, when it is done (without a key, on the caller's).
+    ///     Must not block.
     public func setExtendedData(_ data: Data?, forKey key: String, completion: (@Sendable () -> Void)?) {
         guard !key.isEmpty else {
             completion?()

@@ -111,27 +111,16 @@ extension ImageCache {
         var inline = context ?? WebImageContext()
         inline.callbackQueue = .inline
         let context = inline
-        // The operation is made inside; whichever of it and the cancel comes second finds the other.
-        let operation = Lock<(token: ImageCacheToken?, isCancelled: Bool)>((nil, false))
         // Without this a synchronous query would block a cooperative thread, which the caller cannot have meant.
         let options = options.subtracting([.queryDiskDataSync, .queryMemoryDataSync])
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let token = queryImage(forKey: key, options: options, context: context, cacheType: cacheType) {
-                    continuation.resume(returning: $0)
-                }
-                let isCancelled = operation.withLock { state in
-                    state.token = token
-                    return state.isCancelled
-                }
-                if isCancelled { token.cancel() }
-            }
-        } onCancel: {
-            let token = operation.withLock { state in
-                state.isCancelled = true
-                return state.token
-            }
-            token?.cancel()
+        return await awaitOperation { completion in
+            queryImage(
+                forKey: key,
+                options: options,
+                context: context,
+                cacheType: cacheType,
+                completion: completion
+            )
         }
     }
 
@@ -140,14 +129,12 @@ extension ImageCache {
     /// The image in memory.
     public func memoryImage(forKey key: String) -> Image? { key.isEmpty ? nil : memoryCache.image(forKey: key) }
 
-    /// The image in memory; with ``WebImageOptions/decodeFirstFrameOnly``, that of an animation as a still picture.
+    /// The image in memory; with ``WebImageOptions/decodeFirstFrameOnly``, that of an animation as a still picture. Without it
+    /// the first frame alone of an animation is not found.
     public func imageFromMemory(forKey key: String, options: WebImageOptions = []) -> Image? {
         guard let image = memoryImage(forKey: key) else { return nil }
-        guard options.contains(.decodeFirstFrameOnly), image.metadata.isAnimated else { return image }
-        var metadata = image.metadata
-        metadata.frameCount = 1
-        metadata.loopCount = 0
-        return image.with(metadata: metadata)
+        guard options.contains(.decodeFirstFrameOnly) else { return image.metadata.isFirstFrame ? nil : image }
+        return image.still
     }
 
     /// The image on disk, decoded and put into memory; does not look there. Synchronous.
@@ -183,8 +170,11 @@ extension ImageCache {
 
     /// Reads the entry on disk on a thread of the cache, once for all who ask for it at the same time.
     ///
-    /// - Parameter completion: called exactly once, on a thread of the cache, with nil when there is none. A cancel calls it
-    ///   at once with nil. Must not block.
+    /// - Parameters:
+    ///   - key: of the entry; there is none under an empty one.
+    ///   - priority: how soon it is read among what waits for the disk.
+    ///   - completion: called exactly once, on a thread of the cache, with nil when there is none. A cancel calls it at
+    ///     once with nil. Must not block.
     @discardableResult
     public func queryDisk(
         forKey key: String,
@@ -208,8 +198,11 @@ extension ImageCache {
 
     /// Which level has the key; the first of memory and disk that does.
     ///
-    /// - Parameter completion: called exactly once: on the caller's thread when disk need not be asked, else on a thread of
-    ///   the cache. Must not block.
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - cacheType: where to look.
+    ///   - completion: called exactly once: on the caller's thread when disk need not be asked, else on a thread of the
+    ///     cache. Must not block.
     public func containsImage(
         forKey key: String,
         in cacheType: ImageCacheType,

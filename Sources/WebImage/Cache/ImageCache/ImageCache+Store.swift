@@ -8,8 +8,10 @@ extension ImageCache {
     /// its alpha, else as PNG with alpha and JPEG without. With neither an image nor data, or without a key, nothing is
     /// stored.
     ///
-    /// - Parameter completion: called exactly once, when everything has been stored or given up: on the caller's thread when
-    ///   nothing goes to disk, else on a thread of the cache. Must not block.
+    /// - Parameters:
+    ///   - request: what is stored, where, and how it is encoded.
+    ///   - completion: called exactly once, when everything has been stored or given up: on the caller's thread when
+    ///     nothing goes to disk, else on a thread of the cache. Must not block.
     public func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) {
         let key = request.key
         guard !key.isEmpty, request.image != nil || request.data != nil else {
@@ -82,8 +84,11 @@ extension ImageCache {
 
     /// Removes an entry.
     ///
-    /// - Parameter completion: called exactly once: on the caller's thread when nothing is removed from disk, else on a
-    ///   thread of the cache. Must not block.
+    /// - Parameters:
+    ///   - key: of the entry.
+    ///   - cacheType: where it is removed.
+    ///   - completion: called exactly once: on the caller's thread when nothing is removed from disk, else on a thread
+    ///     of the cache. Must not block.
     public func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         guard cacheType.includesDisk, !key.isEmpty else {
             if cacheType.includesMemory { removeImageFromMemory(forKey: key) }
@@ -116,8 +121,10 @@ extension ImageCache {
 
     /// Removes everything. What is stored after the call stays.
     ///
-    /// - Parameter completion: called exactly once: on the caller's thread when nothing is removed from disk, else on a
-    ///   thread of the cache. Must not block.
+    /// - Parameters:
+    ///   - cacheType: where everything is removed.
+    ///   - completion: called exactly once: on the caller's thread when nothing is removed from disk, else on a thread
+    ///     of the cache. Must not block.
     public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         changingBoth(nil) {
             if cacheType.includesMemory { memoryCache.removeAll() }
@@ -137,6 +144,7 @@ extension ImageStoreRequest {
     fileprivate var diskWork: DiskWork? {
         guard cacheType.includesDisk else { return nil }
         let extendedData = extendedData ?? image?.extendedData
+        let validators = validatorsWithSource
         if let data {
             return .write(CachedImageData(data: data, extendedData: extendedData, validators: validators))
         }
@@ -150,5 +158,13 @@ extension ImageStoreRequest {
                 validators: validators
             )
         )
+    }
+
+    /// With them what the image was made of: what was loaded for it is then known to belong to whatever bytes are stored.
+    private var validatorsWithSource: CacheValidators? {
+        guard validators?.receivedHash == nil, let hash = image?.metadata.sourceHash, hash != 0 else {
+            return validators
+        }
+        return CacheValidators(etag: validators?.etag, lastModified: validators?.lastModified, receivedHash: hash)
     }
 }

@@ -32,7 +32,7 @@ enum ImageAssembler {
         return Image(
             bitmap: sink.bitmap,
             scale: options.scaleFactor,
-            metadata: metadata(properties, plan),
+            metadata: metadata(properties, plan, options),
             decodeOptions: options
         )
     }
@@ -75,7 +75,11 @@ enum ImageAssembler {
         sink.flush()
     }
 
-    private static func metadata(_ properties: ImageProperties, _ plan: DecodePlan) -> ImageMetadata {
+    private static func metadata(
+        _ properties: ImageProperties,
+        _ plan: DecodePlan,
+        _ options: ImageDecodeOptions
+    ) -> ImageMetadata {
         var metadata = ImageMetadata()
         metadata.format = properties.format
         metadata.sourceWidth = properties.width
@@ -86,7 +90,7 @@ enum ImageAssembler {
         metadata.colorProfile = properties.colorProfile
         metadata.isThumbnail = plan.isThumbnail
         metadata.scaleDownLimitBytes = plan.scaleDownLimitBytes
-        return metadata
+        return options.decodeFirstFrameOnly ? metadata.ofFirstFrame : metadata
     }
 }
 

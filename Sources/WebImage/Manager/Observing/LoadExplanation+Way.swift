@@ -43,6 +43,7 @@ extension LoadExplanation {
         case .absent, .damaged: "not in memory"
         case .notAsked: "memory was not asked"
         case .otherByteLimit: "in memory only as another byte limit made it"
+        case .firstFrameAlone: "in memory only the first frame alone"
         case .noKey: "it has no cache key"
         }
     }
@@ -55,6 +56,7 @@ extension LoadExplanation {
         case .notAsked?: return isResult ? "the disk was not asked" : "the disk was not asked for the original"
         case .damaged?: return isResult ? "what was on disk was no picture" : "the original on disk was no picture"
         case .otherByteLimit?: return "on disk only as another byte limit made it"
+        case .firstFrameAlone?: return "on disk only the first frame alone"
         case .absent?, .noKey?, nil: return isResult ? "not on disk" : "nor is the original"
         }
     }

@@ -88,7 +88,7 @@ extension WebImageManager {
     func note(_ lookup: MemoryLookup, forKey key: String, _ operation: WebImageLoadOperation) {
         switch lookup {
         case .found: totals.memory.hits.add()
-        case .missed(.absent), .missed(.otherByteLimit): totals.memory.misses.add()
+        case .missed(.absent), .missed(.otherByteLimit), .missed(.firstFrameAlone): totals.memory.misses.add()
         case .missed: break
         }
         guard let observation = operation.observation else { return }

@@ -103,6 +103,8 @@ public struct WebImageLoadEvent: Sendable {
         case notAsked
         /// What is there was made smaller by another byte limit.
         case otherByteLimit
+        /// What is there is the first frame alone of an animation.
+        case firstFrameAlone
         /// The key filter gave no key.
         case noKey
         /// What is there is no picture.

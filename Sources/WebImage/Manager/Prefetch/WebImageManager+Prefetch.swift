@@ -115,17 +115,11 @@ final class PrefetchDataLoad: PrefetchLoad {
     }
 
     func cancel() {
-        let (subscription, check) = state.withLock { state in
-            defer {
-                state.subscription = nil
-                state.check = nil
-            }
-            return (state.subscription, state.check)
-        }
-        if let subscription { manager.pipeline.unsubscribe(subscription) }
-        check?.cancel()
+        let ending = takeEnd()
+        if let subscription = ending.subscription { manager.pipeline.unsubscribe(subscription) }
+        ending.check?.cancel()
         account.end(.cancelled)
-        end(isSkipped: true)
+        ending.completion?(true)
     }
 
     func setPriority(_ priority: LoadPriority) {
@@ -151,33 +145,38 @@ final class PrefetchDataLoad: PrefetchLoad {
         }
         guard let subscription else { return }
         let isOver = state.withLock { state -> Bool in
+            guard state.completion != nil else { return true }
             state.subscription = subscription
-            return state.completion == nil
+            return false
         }
         if isOver { manager.pipeline.unsubscribe(subscription) }
     }
 
-    /// Stores the bytes if their header is that of a picture.
+    /// Stores the bytes if their header is that of a picture, or the picture that a loader made.
     private func check(_ original: OriginalData, _ recipe: LoadRecipe, _ priority: LoadPriority) {
         let item = manager.pipeline.decodeQueue.submit(priority: priority) { [self] in
             guard state.withLock({ $0.completion != nil }) else { return }
             do throws(WebImageError) {
-                _ = try recipe.decode.coder.properties(of: original.entry.data, limits: recipe.decode.options.limits)
+                if !original.isWithoutBytes {
+                    let limits = recipe.decode.options.limits
+                    _ = try recipe.decode.coder.properties(of: original.entry.data, limits: limits)
+                }
             } catch {
                 return fail(error, recipe)
             }
             guard let store = original.store else { return skip(.notStorable(url)) }
             LoadTrace(account.observation, of: manager.pipeline).noteStore(of: original, by: recipe.decode.data)
             manager.noteEnd(of: url, options: options, loader: recipe.loader ?? manager.imageLoader, error: nil)
-            store.start(nil)
+            store.start(recipe.decode.contents(nil))
             store.whenDone { [self] in
                 account.end(.delivered(.none))
                 end(isSkipped: false)
             }
         }
         let isOver = state.withLock { state -> Bool in
+            guard state.completion != nil else { return true }
             state.check = item
-            return state.completion == nil
+            return false
         }
         if isOver { item.cancel() }
     }
@@ -192,12 +191,14 @@ final class PrefetchDataLoad: PrefetchLoad {
         end(isSkipped: true)
     }
 
-    private func end(isSkipped: Bool) {
-        let completion = state.withLock { state in
+    private func end(isSkipped: Bool) { takeEnd().completion?(isSkipped) }
+
+    /// Takes all of it at once: what is begun later sees that the load is over, and gives it up.
+    private func takeEnd() -> State {
+        state.withLock { state in
             defer { state = State() }
-            return state.completion
+            return state
         }
-        completion?(isSkipped)
     }
 }
 

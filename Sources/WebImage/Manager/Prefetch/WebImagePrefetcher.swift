@@ -71,6 +71,8 @@ public final class WebImagePrefetcher: Sendable {
     /// Loads a list of URLs. A URL that is there twice counts twice, and is downloaded once.
     ///
     /// - Parameters:
+    ///   - urls: what to load, in this order.
+    ///   - target: how far each picture is brought.
     ///   - options: the prefetcher's by default.
     ///   - context: the prefetcher's by default.
     ///   - priority: what the options say by default.
@@ -143,28 +145,15 @@ public final class WebImagePrefetcher: Sendable {
         var context = context ?? self.context ?? WebImageContext()
         context.callbackQueue = .inline
         let waiting = context
-        let token = Lock<(token: WebImagePrefetchToken?, isCancelled: Bool)>((nil, false))
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let started = prefetch(
-                    urls,
-                    target: target,
-                    options: options,
-                    context: waiting,
-                    priority: priority
-                ) { continuation.resume(returning: $0) }
-                let isCancelled = token.withLock { state in
-                    state.token = started
-                    return state.isCancelled
-                }
-                if isCancelled { started.cancel() }
-            }
-        } onCancel: {
-            let started = token.withLock { state in
-                state.isCancelled = true
-                return state.token
-            }
-            started?.cancel()
+        return await awaitOperation { completion in
+            prefetch(
+                urls,
+                target: target,
+                options: options,
+                context: waiting,
+                priority: priority,
+                completion: completion
+            )
         }
     }
 

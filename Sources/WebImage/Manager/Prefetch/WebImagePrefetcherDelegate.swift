@@ -5,6 +5,8 @@ public protocol WebImagePrefetcherDelegate: AnyObject, Sendable {
     /// A URL is through, whether it brought a picture or not; before the list's own progress is told.
     ///
     /// - Parameters:
+    ///   - prefetcher: who reports.
+    ///   - url: the URL that is through.
     ///   - finishedCount: URLs that are through, of all lists under way.
     ///   - totalCount: URLs of all lists under way.
     func prefetcher(_ prefetcher: WebImagePrefetcher, didPrefetch url: URL, finishedCount: Int, totalCount: Int)
@@ -12,6 +14,7 @@ public protocol WebImagePrefetcherDelegate: AnyObject, Sendable {
     /// The last list under way is through, and was not cancelled; before its own completion is called.
     ///
     /// - Parameters:
+    ///   - prefetcher: who reports.
     ///   - totalCount: URLs of that list.
     ///   - skippedCount: those that brought no picture.
     func prefetcher(_ prefetcher: WebImagePrefetcher, didFinishWithTotalCount totalCount: Int, skippedCount: Int)

@@ -111,7 +111,7 @@ final class DataWork: Work {
     /// refresh may come without a body.
     private func isUnchanged(_ loaded: LoadedImageData, _ known: SourceContent) -> Bool {
         if loaded.response?.statusCode == 304 { return true }
-        guard loaded.data.contentHash == known.hash else { return false }
+        guard !loaded.data.isEmpty, loaded.data.contentHash == known.hash else { return false }
         let validators = CacheValidators(loaded.response, receivedHash: known.validators?.receivedHash)
         if let cacheKey, validators != known.validators { cache.amend(validators: validators, forKey: cacheKey) }
         return true
@@ -120,15 +120,20 @@ final class DataWork: Work {
     private func makeStore(of loaded: LoadedImageData) -> StoreOnce? {
         guard let cacheKey, storesDisk || refreshes else { return nil }
         let url = load?.url
-        return StoreOnce { [cache, serializer, storesDisk, refreshes] image, group in
+        return StoreOnce { [cache, serializer, storesDisk, refreshes] contents, group in
             guard storesDisk else {
                 // What lies there of the old picture is out of date all the same.
                 return cache.removeImage(forKey: cacheKey, from: .all) { group.leave() }
             }
-            let made = serializer?.bytes(for: image, data: loaded.data, url: url)
-            let isOther = made != nil && made != loaded.data
-            var request = ImageStoreRequest(key: cacheKey, data: made ?? loaded.data)
+            // Without bytes the picture is stored as the loader made it, and encoded.
+            let bytes = loaded.data.isEmpty && loaded.image != nil ? nil : loaded.data
+            let image = loaded.image ?? contents.image
+            let made = serializer?.bytes(for: image, data: bytes, url: url)
+            let isOther = bytes != nil && made != nil && made != bytes
+            var request = ImageStoreRequest(key: cacheKey, image: loaded.image, data: made ?? bytes)
             request.cacheType = .disk
+            request.coder = contents.coder
+            request.encodeOptions = contents.encodeOptions
             request.validators = CacheValidators(
                 loaded.response,
                 receivedHash: isOther ? loaded.data.contentHash : nil

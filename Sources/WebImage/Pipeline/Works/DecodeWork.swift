@@ -3,13 +3,22 @@ final class DecodeWork: Work {
     let data: DataWork
     let coder: any ImageCoder
     let options: ImageDecodeOptions
+    /// How a picture that came without bytes is written to disk. Not part of the key: one entry is written for all who share the
+    /// load, as the one who began it says.
+    let encodeOptions: ImageEncodeOptions
     let decodeKey: WorkKey.DecodeKey
 
-    init(data: DataWork, coder: any ImageCoder, options: ImageDecodeOptions) {
+    init(
+        data: DataWork,
+        coder: any ImageCoder,
+        options: ImageDecodeOptions,
+        encodeOptions: ImageEncodeOptions = ImageEncodeOptions()
+    ) {
         self.data = data
         self.coder = coder
         self.options = options
-        decodeKey = WorkKey.DecodeKey(data: data.dataKey, coder: identity(of: coder), options: options)
+        self.encodeOptions = encodeOptions
+        decodeKey = WorkKey.DecodeKey(data: data.dataKey, coder: CoderIdentity(coder), options: options)
     }
 
     var key: WorkKey { .decode(decodeKey) }
@@ -52,12 +61,16 @@ final class DecodeWork: Work {
     }
 
     func decoded(_ original: OriginalData) throws(WebImageError) -> PipelineImage {
-        let image = try coder.decode(original.entry.data, options: options)
-            .with(sourceHash: original.entry.source.hash, extendedData: original.entry.extendedData)
+        let bytes = original.isWithoutBytes ? nil : original.entry.data
+        let image = try picture(original)
+            .with(
+                sourceHash: bytes == nil ? 0 : original.entry.source.hash,
+                extendedData: original.entry.extendedData
+            )
         let isThumbnail = image.metadata.isThumbnail
         return PipelineImage(
             image: image,
-            data: isThumbnail ? nil : original.entry.data,
+            data: isThumbnail ? nil : bytes,
             original: isThumbnail ? nil : image,
             source: original.source,
             loaded: original.loaded,
@@ -65,13 +78,22 @@ final class DecodeWork: Work {
         )
     }
 
+    private func picture(_ original: OriginalData) throws(WebImageError) -> Image {
+        if let image = original.loaded?.image { return try image.reduced(by: options) }
+        return try coder.completeImage(of: original.entry.data, options: options)
+    }
+
     /// Starts the write of the original bytes, if they are to be written and nobody has.
     private func stored(_ image: PipelineImage, _ original: OriginalData) -> PipelineImage {
         guard let store = original.store else { return image }
-        store.start(wholePicture(image.image))
+        store.start(contents(wholePicture(image.image)))
         image.stores.enter()
         store.whenDone { image.stores.leave() }
         return image
+    }
+
+    func contents(_ image: Image?) -> StoreContents {
+        StoreContents(image: image, coder: coder, encodeOptions: encodeOptions)
     }
 
     /// The image if it is all that the bytes are: no thumbnail, not made smaller, and not a part of an animation.
@@ -80,9 +102,4 @@ final class DecodeWork: Work {
         let isPart = metadata.isThumbnail || metadata.isTransformed || metadata.scaleDownLimitBytes > 0
         return isPart || options.decodeFirstFrameOnly ? nil : image
     }
-}
-
-/// Tells coders apart: classes by the object, values by their type.
-private func identity(of coder: any ImageCoder) -> ObjectIdentifier {
-    type(of: coder) is AnyClass ? ObjectIdentifier(coder as AnyObject) : ObjectIdentifier(type(of: coder))
 }

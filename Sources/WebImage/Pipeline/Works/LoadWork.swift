@@ -56,8 +56,23 @@ final class LoadWork: Work {
         )
     }
 
+    /// What the loader is asked for.
+    private func request(_ priority: LoadPriority) -> ImageLoadRequest {
+        ImageLoadRequest(
+            url: url,
+            options: options,
+            priority: priority,
+            additionalHeaders: headers,
+            loadValues: loadValues,
+            context: context
+        )
+    }
+
+    /// Whether the loader serves it.
+    var canStart: Bool { loader.canLoad(request(.normal)) }
+
     func start(_ job: WorkJob) {
-        guard loader.canLoad(url, options: options) else {
+        guard canStart else {
             let error = WebImageError(.invalidURL, "the loader does not serve URLs of this kind", url: url)
             return job.finish(.failure(error))
         }
@@ -66,14 +81,7 @@ final class LoadWork: Work {
         let ticket = gate.pass(priority: job.priority) { [self] admission in
             guard !job.isCancelled else { return }
             let admission = Lock<ByteReservation?>(admission)
-            var request = ImageLoadRequest(
-                url: url,
-                options: options,
-                priority: job.priority,
-                additionalHeaders: headers,
-                loadValues: loadValues,
-                context: context
-            )
+            var request = request(job.priority)
             request.trace = job.trace
             job.note(.downloadStarted)
             totals.noteDownload()

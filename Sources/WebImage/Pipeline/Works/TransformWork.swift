@@ -53,18 +53,24 @@ struct TransformWork: Work {
 
     private func memoryImage(of chain: [any ImageTransformer]) -> Image? {
         guard let memory, let image = memory.cache.memoryImage(forKey: key(of: chain)),
-            image.serves(scaleDownLimitBytes: decode.options.scaleDownLimitBytes)
+            image.serves(
+                scaleDownLimitBytes: decode.options.scaleDownLimitBytes,
+                firstFrameOnly: decode.options.decodeFirstFrameOnly
+            )
         else { return nil }
         return image
     }
 }
 
 extension PipelineImage {
-    /// The transformed image; its bytes are no longer those of the original.
+    /// The transformed image; its bytes are no longer those of the original. What belongs to the picture goes along if the
+    /// transformer says so, but for what it gave itself.
     func transformed(by transformer: any ImageTransformer) throws(WebImageError) -> PipelineImage {
         let result = try transformer.transform(image)
-        var metadata = transformer.preservesImageMetadata ? image.metadata : ImageMetadata()
+        let preserves = transformer.preservesImageMetadata
+        var metadata = preserves ? image.metadata : ImageMetadata()
         metadata.isTransformed = true
+        metadata.isFirstFrame = image.metadata.isFirstFrame
         metadata.scaleDownLimitBytes = image.metadata.scaleDownLimitBytes
         metadata.sourceHash = image.metadata.sourceHash
         // What was made is one picture, whatever the file held.
@@ -72,7 +78,7 @@ extension PipelineImage {
         metadata.loopCount = 0
         metadata.isVector = false
         var copy = self
-        copy.image = result.with(metadata: metadata, extendedData: image.extendedData)
+        copy.image = (preserves ? result.inheriting(from: image) : result).with(metadata: metadata)
         copy.data = nil
         return copy
     }

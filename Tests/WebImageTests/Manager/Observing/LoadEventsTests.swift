@@ -121,6 +121,17 @@ import Testing
         #expect(recording.words[1] == "memory missed otherByteLimit")
     }
 
+    @Test func `The first frame alone is told as the reason why the animation is not found`() async {
+        let harness = ManagerHarness.answering()
+        var metadata = ImageMetadata()
+        metadata.isFirstFrame = true
+        let image = try? Image(bitmap: .allocate(width: 1, height: 1, pixelFormat: .rgb8), metadata: metadata)
+        harness.cache.edit { $0.memory[harness.url.absoluteString] = image }
+        let recording = LoadRecording()
+        _ = await harness.start(context: observed(harness, recording)).outcome.value()
+        #expect(recording.words[1] == "memory missed firstFrameAlone")
+    }
+
     @Test func `Bytes on disk that are no picture are told before the download that replaces them`() async {
         let harness = ManagerHarness.answering("good")
         harness.cache.edit { $0.disk[harness.url.absoluteString] = CachedImageData(data: Data("bad".utf8)) }

@@ -79,7 +79,7 @@ import Testing
         context.originalQueryCacheType = ImageCacheType.none
         context.queryCacheType = ImageCacheType.none
         let view = harness.start(options: .highPriority, context: context)
-        #expect(load.priority == .high)
+        #expect(await load.becomes(.high))
         load.succeed()
         _ = try await view.outcome.image()
         #expect(await progress.finishedCount == 1)

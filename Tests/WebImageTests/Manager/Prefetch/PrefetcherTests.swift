@@ -95,7 +95,7 @@ import Testing
         let loads = await harness.loader.waitForLoads(3)
         token.cancel()
         token.cancel()
-        #expect(loads.allSatisfy { $0.isCancelled })
+        for load in loads { #expect(await load.becomesCancelled()) }
         #expect(ends.withLock { $0 } == [PrefetchProgress(totalCount: 5, isCancelled: true)])
         #expect(token.isCancelled && prefetcher.runningCount == 0 && prefetcher.waitingCount == 0)
         #expect(harness.loader.loads.count == 3)
@@ -135,7 +135,7 @@ import Testing
         urgent.setPriority(.high)
         first.setPriority(.normal)
         let load = harness.loader.loads[0]
-        while load.priority != .normal { await Task.yield() }
+        #expect(await load.becomes(.normal))
         load.succeed()
         let next = await harness.loader.waitForLoads(2)[1]
         #expect(next.request.url.lastPathComponent == "c0.png" && next.priority == .high)
@@ -147,7 +147,7 @@ import Testing
         prefetcher.prefetch([harness.url])
         let load = await harness.loader.waitForLoads(1)[0]
         let view = harness.start(options: .highPriority)
-        #expect(load.priority == .high)
+        #expect(await load.becomes(.high))
         load.succeed()
         _ = try await view.outcome.image()
         #expect(harness.loader.loads.count == 1)

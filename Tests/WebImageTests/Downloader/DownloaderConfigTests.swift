@@ -1,0 +1,34 @@
+import FoundationEssentials
+import Testing
+
+@testable import WebImage
+
+/// Serialized because the template is the process's.
+@Suite(.serialized) struct DownloaderConfigTests {
+    @Test func `The template configures downloaders made afterwards`() {
+        // The shared downloader is not to be made while the template is another.
+        _ = WebImageDownloader.shared
+        let usual = WebImageDownloaderConfig.default
+        #expect(usual == WebImageDownloaderConfig())
+        let before = WebImageDownloader()
+        WebImageDownloaderConfig.default.totalTimeout = 1_234
+        let after = WebImageDownloader()
+        WebImageDownloaderConfig.default = usual
+        #expect(before.config.totalTimeout == 0 && after.config.totalTimeout == 1_234)
+        #expect(WebImageDownloader().config == usual)
+        var config = after.config
+        config.totalTimeout = 5
+        #expect(after.config.totalTimeout == 1_234, "a downloader has a config of its own")
+    }
+
+    @Test func `A name and a password are a credential, unless there is one`() {
+        var config = WebImageDownloaderConfig()
+        #expect(config.credential == nil)
+        config.username = "anna"
+        #expect(config.credential == nil)
+        config.password = "secret"
+        #expect(config.credential == WebImageCredential(user: "anna", password: "secret"))
+        config.urlCredential = WebImageCredential(user: "bert", password: "other")
+        #expect(config.credential == WebImageCredential(user: "bert", password: "other"))
+    }
+}
