@@ -34,7 +34,7 @@ extension LoadExplanation {
         }
         let found = phase.memoryHit != nil || phase.diskLooks.last?.byteCount != nil
         guard found, parts.count > 1, let last = parts.popLast() else { return parts.joined(separator: ", ") }
-        let isMissing = parts.allSatisfy { $0.hasPrefix("not ") }
+        let isMissing = parts.allSatisfy { $0.hasPrefix("not ") || $0.hasPrefix("nor ") }
         return parts.joined(separator: ", ") + (isMissing ? ", but " : "; it was ") + last
     }
 
