@@ -92,9 +92,17 @@ struct Session: Sendable {
         manager = WebImageManager(cache: cache ?? NoCache.shared, loader: common.makeLoader())
     }
 
-    /// A context for a source: what lies on this machine already is not put into the cache on disk.
+    /// A context for a source: what lies on this machine already is not put into the cache on disk, and without a cache none is
+    /// asked.
     func context(for source: Source) -> WebImageContext {
         var context = WebImageContext()
+        guard cache != nil else {
+            context.queryCacheType = ImageCacheType.none
+            context.storeCacheType = ImageCacheType.none
+            context.originalQueryCacheType = ImageCacheType.none
+            context.originalStoreCacheType = ImageCacheType.none
+            return context
+        }
         guard !source.isRemote else { return context }
         context.queryCacheType = .memory
         context.storeCacheType = .memory

@@ -45,7 +45,7 @@ enum GetCommand: Command {
             var context = session.context(for: source)
             image.apply(to: &context)
             // The result goes to a file; nobody asks memory for it again.
-            if source.isRemote { context.storeCacheType = .disk } else { context.storeCacheType = ImageCacheType.none }
+            context.storeCacheType = source.isRemote && common.usesCache ? .disk : ImageCacheType.none
             let explanation = explains ? Explanation(files.target, json: common.json) : nil
             context.observer = explanation?.recording
             let outcome = await Loading.load(source, id: id, session: session, context: context, display: display)

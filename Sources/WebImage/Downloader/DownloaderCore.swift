@@ -113,7 +113,10 @@ final class DownloaderCore: Sendable {
                 state.records[id] = DownloadRecord(transfer: transfer)
             }
             state.records[id]?.add(subscriber, token: token)
-            return .attached(token, state.takeStarts(), state.records[id]?.progress)
+            let wasSent = state.records[id]?.isSent ?? false
+            let starts = state.takeStarts()
+            state.records[id]?.tellStanding(subscriber, wasSent: wasSent)
+            return .attached(token, starts, state.records[id]?.progress)
         }
         switch answer {
         case .refused(let error):

@@ -34,7 +34,6 @@ struct DownloadRecord {
         if subscriber.wantsProgress { hasListeners = true }
         if let request { subscriber.note(request) }
         if let response { subscriber.note(response) }
-        tellStanding(subscriber)
     }
 
     /// Leaves an event with those who want to know; they are to be told once the lock is given back.
@@ -53,10 +52,14 @@ struct DownloadRecord {
     }
 
     /// Tells a caller that has just come how far things are.
-    private func tellStanding(_ subscriber: DownloadSubscriber) {
+    ///
+    /// - Parameter wasSent: whether the request had been sent before the caller came; if it was sent then, the caller has heard.
+    func tellStanding(_ subscriber: DownloadSubscriber, wasSent: Bool) {
         guard subscriber.wantsEvents else { return }
-        subscriber.leave(isSent ? .requestSent(attempt: transfer.attempt) : .queued(.download))
-        if isSent, let response { subscriber.leave(.firstByte(response)) }
+        guard isSent else { return subscriber.leave(.queued(.download)) }
+        guard wasSent else { return }
+        subscriber.leave(.requestSent(attempt: transfer.attempt))
+        if let response { subscriber.leave(.firstByte(response)) }
     }
 
     /// Puts the next attempt in place of the present one, which has ended.

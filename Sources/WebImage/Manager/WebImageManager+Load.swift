@@ -54,7 +54,6 @@ extension WebImageManager {
         receiver: WebImageLoadOperation.Receiver
     ) -> WebImageLoadOperation {
         let (options, context) = (load.options, load.context)
-        totals.loads.add()
         let operation = WebImageLoadOperation(
             url: url,
             callbackQueue: context?.callbackQueue ?? .main,

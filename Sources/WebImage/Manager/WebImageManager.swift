@@ -48,6 +48,9 @@ public final class WebImageManager: Sendable {
     /// Whether a load is under way.
     public var isRunning: Bool { activity.withLock { !$0.running.isEmpty } }
 
+    /// Loads under way that can be cancelled.
+    var runningCount: Int { activity.withLock { $0.running.count } }
+
     /// Cancels every load of this manager.
     public func cancelAll() {
         let operations = activity.withLock { Array($0.running.values) }

@@ -34,7 +34,7 @@ extension LoadExplanation {
         }
         let found = phase.memoryHit != nil || phase.diskLooks.last?.byteCount != nil
         guard found, parts.count > 1, let last = parts.popLast() else { return parts.joined(separator: ", ") }
-        let isMissing = parts.allSatisfy { $0.hasPrefix("not ") }
+        let isMissing = parts.allSatisfy { $0.hasPrefix("not ") || $0.hasPrefix("nor ") }
         return parts.joined(separator: ", ") + (isMissing ? ", but " : "; it was ") + last
     }
 
@@ -57,7 +57,7 @@ extension LoadExplanation {
         case .damaged?: return isResult ? "what was on disk was no picture" : "the original on disk was no picture"
         case .otherByteLimit?: return "on disk only as another byte limit made it"
         case .firstFrameAlone?: return "on disk only the first frame alone"
-        case .absent?, .noKey?, nil: return isResult ? "not on disk" : "the original was not on disk"
+        case .absent?, .noKey?, nil: return isResult ? "not on disk" : "nor is the original"
         }
     }
 
@@ -87,9 +87,7 @@ extension LoadExplanation {
 
     private static func details(_ download: LoadStory.Download) -> String {
         var parts: [String] = []
-        if let asked = download.asked, let sent = download.sent, sent >= asked + 1_000_000 {
-            parts.append("waited \(Wording.duration(sent - asked)) for a place")
-        }
+        if download.waited >= 1_000_000 { parts.append("waited \(Wording.duration(download.waited)) for a place") }
         let start = download.sent ?? download.asked ?? 0
         if let response = download.response, response.time >= start {
             // After retries the time would be that of all attempts.

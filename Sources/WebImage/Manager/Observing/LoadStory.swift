@@ -30,6 +30,9 @@ struct LoadStory {
 
     /// What a loader did. Times are those of the events.
     struct Download {
+        /// When it got in line for room, and in a downloader's line.
+        var queued: UInt64?
+        var waiting: UInt64?
         var asked: UInt64?
         var sent: UInt64?
         var response: (time: UInt64, value: HTTPResponse)?
@@ -72,6 +75,7 @@ struct LoadStory {
         let last = phases.count - 1
         switch event.kind {
         case .started(let key, _): self.key = key
+        case .queued(.download): phases[last].download.add(event)
         case .queued(let stage): queued[stage] = time
         case .deliveredInterim(let source):
             phases[last].interim = (time, source)
@@ -110,8 +114,18 @@ extension LoadStory.Phase {
 }
 
 extension LoadStory.Download {
+    /// Nanoseconds until the request was sent, as far as that was not done at once.
+    var waited: UInt64 {
+        var waited: UInt64 = 0
+        // Everybody gets in line for room, so what a busy machine takes to go on is not called waiting.
+        if let queued, let asked, asked > queued, asked - queued >= 10_000_000 { waited += asked - queued }
+        if let waiting, let sent, sent > waiting { waited += sent - waiting }
+        return waited
+    }
+
     fileprivate mutating func add(_ event: WebImageLoadEvent) {
         switch event.kind {
+        case .queued: if asked == nil { queued = event.time } else if sent == nil { waiting = event.time }
         case .downloadStarted: asked = event.time
         case .requestSent: sent = sent ?? event.time
         case .firstByte(let response): self.response = (event.time, response)

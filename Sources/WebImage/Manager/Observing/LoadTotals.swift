@@ -10,11 +10,11 @@ final class LoadTotals: Sendable {
 
     /// Images that the async forms found in memory: loads that are over before they have begun, counted by one addition.
     let directHits = Counter()
-    /// All others.
-    let loads = Counter()
     let delivered = Counter()
     let failed = Counter()
     let cancelled = Counter()
+    /// Loads under way that are none of ``WebImageLoadOperation``; those are in the manager's list.
+    let runningOthers = Counter()
     let memory = Tier()
     let disk = Tier()
 
@@ -58,7 +58,7 @@ final class LoadAccount: Sendable {
     init(_ load: ResolvedLoad, url: URL, manager: WebImageManager) {
         observation = LoadObservation(load, url: url, pipeline: manager.pipeline)
         totals = manager.totals
-        totals.loads.add()
+        totals.runningOthers.add()
     }
 
     /// Counts and tells the end, the first time.
@@ -68,6 +68,7 @@ final class LoadAccount: Sendable {
             return !isOver
         }
         guard isFirst else { return }
+        totals.runningOthers.add(-1)
         switch kind {
         case .failed: totals.failed.add()
         case .cancelled: totals.cancelled.add()

@@ -36,7 +36,8 @@ public struct WebImageLoadEvent: Sendable {
         case diskMissed(key: String, MissReason)
         /// The load shares work that another load began.
         case joined(Stage)
-        /// Work has got in line; that does not mean that it has to wait.
+        /// Work has got in line. Downloads tell that once before ``downloadStarted``, and once more after it if the
+        /// ``WebImageDownloader`` has no place for them; otherwise it does not mean that there is something to wait for.
         case queued(Stage)
         /// The loader was asked.
         case downloadStarted

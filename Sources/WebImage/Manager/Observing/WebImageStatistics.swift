@@ -81,10 +81,8 @@ extension WebImageManager {
         result.delivered = totals.delivered.value + direct
         result.failed = totals.failed.value
         result.cancelled = totals.cancelled.value
-        // Last: what has ended by then has begun.
-        let others = totals.loads.value
-        result.loads = others + direct
-        result.runningLoads = max(result.loads - result.delivered - result.failed - result.cancelled, 0)
+        result.runningLoads = runningCount + totals.runningOthers.value
+        result.loads = result.delivered + result.failed + result.cancelled + result.runningLoads
         pipeline.fill(&result)
         let waiting = imageLoader.waitingDownloadCount
         result.waitingDownloads += waiting

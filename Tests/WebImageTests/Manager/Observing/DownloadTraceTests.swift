@@ -72,6 +72,8 @@ import Testing
         setup.harness.transport.transfers[1].complete([2])
         for outcome in outcomes { _ = await outcome.value() }
         #expect(first.isOrderly && second.isOrderly)
+        let lines = [first, second].map { $0.events.filter { $0.kind.words == "queued download" }.count }
+        #expect(lines == [1, 2], "the first had a place at once")
     }
 
     @Test func `A caller of another pipeline that joins the transfer hears what was sent and answered`() async {

@@ -76,7 +76,7 @@ import Testing
                 (4, .stored(key: small, .all)), (5, .delivered(.none)),
             ],
             text:
-                "photo.jpg: Not in memory, not on disk, the original was not on disk, so it was downloaded from example.com: "
+                "photo.jpg: Not in memory, not on disk, nor is the original, so it was downloaded from example.com: "
                 + "20 B in 1 ms. Decoded to 3×2. Stored on disk and in memory, and the original on disk. Delivered after 5 ms."
         ),
         Row(
@@ -201,6 +201,23 @@ import Testing
     ]
 
     static let failures = [
+        Row(
+            name: "waiting for room and for a place",
+            events: [
+                start, (0, .queued(.download)), (20, .downloadStarted), (20, .queued(.download)),
+                (25, .requestSent(attempt: 1)), (30, .downloaded(byteCount: 5, nil)), (30, .delivered(.none)),
+            ],
+            text:
+                "photo.jpg: It was downloaded from example.com: waited 25 ms for a place, 5 B in 5 ms. Delivered after 30 ms."
+        ),
+        Row(
+            name: "sent late without having waited",
+            events: [
+                start, (0, .queued(.download)), (8, .downloadStarted), (13, .requestSent(attempt: 1)),
+                (30, .downloaded(byteCount: 5, nil)), (30, .delivered(.none)),
+            ],
+            text: "photo.jpg: It was downloaded from example.com: 5 B in 17 ms. Delivered after 30 ms."
+        ),
         Row(
             name: "status",
             events: nowhere + [
