@@ -9,12 +9,16 @@ import Testing
 
     @Test func `Every trap and complaint has a test named after it`() throws {
         let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        let files = try FileManager.default.subpathsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".swift") }
+        let files = try FileManager.default.subpathsOfDirectory(atPath: directory.path).filter {
+            $0.hasSuffix(".swift")
+        }
         var found: [String: [String]] = [:]
         for file in files {
             let text = try String(contentsOf: directory.appendingPathComponent(file), encoding: .utf8)
             for piece in text.split(separator: "func `").dropFirst() {
-                guard let name = piece.split(separator: "`").first, let colon = name.firstIndex(of: ":") else { continue }
+                guard let name = piece.split(separator: "`").first, let colon = name.firstIndex(of: ":") else {
+                    continue
+                }
                 found[String(name[..<colon]), default: []].append(String(name[colon...]))
             }
         }

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import TestSupport
 import Testing
@@ -131,5 +132,19 @@ func haveSamePixels(_ left: Image, _ right: Image) -> Bool {
     guard left.width == right.width, left.height == right.height else { return false }
     return (0..<left.height).allSatisfy { y in
         (0..<left.width).allSatisfy { left.premultipliedRGBA(x: $0, y: y) == right.premultipliedRGBA(x: $0, y: y) }
+    }
+}
+
+/// A queue that stands for the main one, on which tests do not run.
+struct SerialQueue: Sendable {
+    private let queue = DispatchQueue(label: "webimage.test")
+
+    /// For callbacks: inline where the code runs on the queue already, as those of the main queue are on the main thread.
+    var callbacks: CallbackQueue { CallbackQueue(queue, policy: .safeExecute) }
+
+    /// Runs `body` on the queue.
+    @discardableResult
+    func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: body()) } }
     }
 }
