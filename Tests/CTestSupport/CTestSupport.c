@@ -2,9 +2,12 @@
 #include "CTestSupport.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int ctest_open_terminal(int columns, char *path, size_t path_size) {
@@ -32,4 +35,23 @@ int ctest_spawn(
     int result = posix_spawn(&pid, program, &actions, NULL, arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
     return result == 0 ? pid : -result;
+}
+
+int ctest_watch_directory(const char *path) {
+    int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (watch < 0) return -1;
+    if (inotify_add_watch(watch, path, IN_CLOSE_WRITE | IN_MODIFY | IN_MOVED_TO) >= 0) return watch;
+    close(watch);
+    return -1;
+}
+
+int ctest_open_process(int pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+int ctest_wait_for_change(int watch, int process, int milliseconds) {
+    struct pollfd files[2] = {{.fd = watch, .events = POLLIN}, {.fd = process, .events = POLLIN}};
+    if (poll(files, 2, milliseconds) <= 0) return 0;
+    char events[4096];
+    int changed = 0;
+    while (read(watch, events, sizeof(events)) > 0) changed = 1;
+    return changed ? 1 : -1;
 }

@@ -41,9 +41,13 @@ public final class NginxServer: Sendable {
         let configuration = Self.configuration(directory, ports: ports, locations: locations)
         let file = directory.path("nginx.conf")
         try Data(configuration.utf8).write(to: URL(filePath: file))
+        guard let watch = DirectoryWatch(directory.path) else {
+            throw StartFailure(description: "\(directory.path) cannot be watched")
+        }
         process = try Self.spawn([nginx, "-p", directory.path, "-e", directory.path("error.log"), "-c", file])
-        // Another process: there is no event to wait for but its answer.
-        guard Self.poll(until: { LoopbackSocket.isListening(ports.http) && LoopbackSocket.isListening(ports.https) })
+        // It writes its process id when it listens.
+        let name = directory.path("nginx.pid")
+        guard watch.wait(orEndOf: process, until: { FileManager.default.contents(atPath: name)?.isEmpty == false })
         else {
             throw StartFailure(description: "nginx does not listen")
         }
@@ -72,7 +76,7 @@ public final class NginxServer: Sendable {
 
     /// Waits until the log has `count` lines, which nginx writes after it has answered.
     public func log(count: Int) -> [String] {
-        _ = Self.poll { log.count >= count }
+        _ = DirectoryWatch(directory.path)?.wait(orEndOf: process) { log.count >= count }
         return log
     }
 
@@ -155,13 +159,5 @@ public final class NginxServer: Sendable {
     private static func program(_ name: String) -> String? {
         ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"].map { "\($0)/\(name)" }
             .first { access($0, X_OK) == 0 }
-    }
-
-    private static func poll(until condition: () -> Bool) -> Bool {
-        for _ in 0..<3000 {
-            if condition() { return true }
-            usleep(5000)
-        }
-        return false
     }
 }

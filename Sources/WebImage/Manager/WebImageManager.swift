@@ -19,7 +19,9 @@ public final class WebImageManager: Sendable {
 
     private struct Activity {
         var failedURLs: FailedURLs
-        var running: [ObjectIdentifier: WebImageLoadOperation] = [:]
+        var running: [ObjectIdentifier: (ticket: UInt64, operation: WebImageLoadOperation)] = [:]
+        /// Counts the loads that were begun.
+        var lastTicket: UInt64 = 0
     }
 
     /// A manager of a cache and a loader. By default they are ``defaultImageCache`` and ``defaultImageLoader``, and if there are
@@ -51,10 +53,11 @@ public final class WebImageManager: Sendable {
     /// Loads under way that can be cancelled.
     var runningCount: Int { activity.withLock { $0.running.count } }
 
-    /// Cancels every load of this manager.
+    /// Cancels every load of this manager, the latest first.
     public func cancelAll() {
-        let operations = activity.withLock { Array($0.running.values) }
-        for operation in operations { operation.cancel() }
+        // The latest first: an earlier one would hand its place in the downloader to a later one that is about to go, too.
+        let loads = activity.withLock { $0.running.values.sorted { $0.ticket > $1.ticket } }
+        for load in loads { load.operation.cancel() }
     }
 
     /// Allows a URL that failed before to be tried again.
@@ -92,7 +95,10 @@ public final class WebImageManager: Sendable {
             let ended = self?.activity.withLock { $0.running.removeValue(forKey: id) }
             withExtendedLifetime(ended) {}
         }
-        activity.withLock { $0.running[id] = operation }
+        activity.withLock { activity in
+            activity.lastTicket += 1
+            activity.running[id] = (activity.lastTicket, operation)
+        }
     }
 }
 

@@ -10,3 +10,13 @@ int ctest_open_terminal(int columns, char *path, size_t path_size);
 int ctest_spawn(
     const char *program, char *const *arguments, char *const *environment, const char *directory, int input, int output,
     int errors);
+
+/// A descriptor that tells when a file in a directory was written to, or closed after that; -1 on failure.
+int ctest_watch_directory(const char *path);
+
+/// A descriptor that tells when a process has ended; -1 on failure.
+int ctest_open_process(int pid);
+
+/// Waits for what either of the two tells: 1 for a change in the directory, -1 for the end of the process, 0 for neither
+/// within the time. Calls that a signal interrupts are over early.
+int ctest_wait_for_change(int watch, int process, int milliseconds);

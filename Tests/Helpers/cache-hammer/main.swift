@@ -1,7 +1,8 @@
 // Works on a cache directory the way a program does, for tests that need a second process: one to be killed, one to
 // share a directory with.
 //
-//   cache-hammer store DIRECTORY SEED           stores for ever; says "ready" once it has begun
+//   cache-hammer store DIRECTORY SEED MICROS    stores as many entries as SEED says, and goes on until a signal kills it so many
+//                                               microseconds later, at whatever step of a store that is
 //   cache-hammer share DIRECTORY SEED KEYS      stores and reads KEYS keys in random order, checks every byte, and says how
 //                                               many reads hit; exit 1 for a wrong byte or a failed store
 //   cache-hammer return DIRECTORY SEED          stores 1000 entries in the namespace "ending", says "ready", and returns from
@@ -17,9 +18,20 @@ func say(_ text: String) {
     line.withUTF8 { _ = write(1, $0.baseAddress, $0.count) }
 }
 
-func storeForever(_ cache: DiskCache, random: inout SeededGenerator) -> Never {
-    say("ready")
+func storeUntilKilled(_ cache: DiskCache, count: Int, microseconds: Int, random: inout SeededGenerator) -> Never {
+    var done = 0
     while true {
+        if done == count {
+            // Nothing handles it: the process ends as if it was killed.
+            signal(SIGALRM, SIG_DFL)
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            sigaddset(&signals, SIGALRM)
+            pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+            var timer = itimerval(it_interval: timeval(), it_value: timeval(tv_sec: 0, tv_usec: microseconds))
+            setitimer(__itimer_which_t(ITIMER_REAL.rawValue), &timer, nil)
+        }
+        done += 1
         let number = Int.random(in: 0..<200, using: &random)
         let key = HammerPicture.key(number)
         let version = Int.random(in: 0..<1000, using: &random)
@@ -70,7 +82,14 @@ let arguments = CommandLine.arguments
 guard arguments.count >= 4, let seed = UInt64(arguments[3]) else { exit(64) }
 var random = SeededGenerator(seed: seed)
 switch arguments[1] {
-case "store": storeForever(DiskCache(path: arguments[2]), random: &random)
+case "store":
+    let microseconds = arguments.count > 4 ? Int(arguments[4]) ?? 1 : 1
+    storeUntilKilled(
+        DiskCache(path: arguments[2]),
+        count: Int(seed % 20),
+        microseconds: microseconds,
+        random: &random
+    )
 case "return":
     WebImageLifecycle.installExitHandler(within: 60)
     storeAtTheEnd(arguments[2])

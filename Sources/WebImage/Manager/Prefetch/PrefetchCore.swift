@@ -49,19 +49,29 @@ final class PrefetchCore: Sendable {
         return id
     }
 
-    func cancel(_ id: PrefetchBook.ListID) {
-        let (list, loads) = state.withLock { state -> (PrefetchList?, [any PrefetchLoad]) in
-            guard let (running, progress) = state.book.cancel(id) else { return (nil, []) }
-            let list = state.lists.removeValue(forKey: id)
-            list?.end(progress)
-            return (list, running.compactMap { state.loads.removeValue(forKey: $0) })
+    func cancel(_ id: PrefetchBook.ListID) { cancel([id]) }
+
+    func cancelAll() { cancel(state.withLock { Array($0.book.listIDs) }) }
+
+    /// Cancels several lists at once, so that the end of one does not let another begin something.
+    private func cancel(_ ids: [PrefetchBook.ListID]) {
+        let (lists, loads) = state.withLock { state -> ([PrefetchList], [any PrefetchLoad]) in
+            var lists: [PrefetchList] = []
+            var items: [PrefetchBook.ItemID] = []
+            for id in ids {
+                guard let (running, progress) = state.book.cancel(id) else { continue }
+                items += running
+                guard let list = state.lists.removeValue(forKey: id) else { continue }
+                list.end(progress)
+                lists.append(list)
+            }
+            return (lists, items.sorted(by: >).compactMap { state.loads.removeValue(forKey: $0) })
         }
+        // The latest first: an earlier one would hand its place in the downloader to a later one that is about to go, too.
         for load in loads { load.cancel() }
-        list?.mailbox.deliver()
+        for list in lists { list.mailbox.deliver() }
         pump()
     }
-
-    func cancelAll() { for id in state.withLock({ $0.book.listIDs }) { cancel(id) } }
 
     func setPriority(_ priority: LoadPriority, of id: PrefetchBook.ListID) {
         let running = state.withLock { $0.book.setPriority(priority, of: id) }

@@ -11,12 +11,9 @@ import Testing
         let path = directory.path("cache")
         var survivors = 0
         for round in 0..<200 {
-            let process = try HelperProcess("cache-hammer", ["store", path, "\(round)"])
-            try #require(process.readLine() == "ready")
-            // From nothing to some milliseconds of work, so that kills fall on every step of a store.
-            usleep(UInt32(round % 50) * 100)
-            process.kill()
-            #expect(process.wait() == 128 + SIGKILL)
+            // After some stores within the time of some more, so that kills fall on every step of a store.
+            let process = try HelperProcess("cache-hammer", ["store", path, "\(round)", "\(round * 7 % 1_000 + 1)"])
+            #expect(process.wait() == 128 + SIGALRM)
             let cache = DiskCache(path: path)
             for number in 0..<200 {
                 guard let data = cache.data(forKey: HammerPicture.key(number)) else { continue }

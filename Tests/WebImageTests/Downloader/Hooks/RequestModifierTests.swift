@@ -216,6 +216,46 @@ import Testing
         #expect(recorder.code == .invalidDownloadOperation)
     }
 
+    // MARK: Retries
+
+    @Test func `The request modifier runs anew for a retry`() {
+        let harness = RetryHarness()
+        let given = Lock<[DownloadRequest]>([])
+        harness.downloader.requestModifier = DownloadRequestModifier { request in
+            given.withLock { $0.append(request) }
+            var request = request
+            // As a token that has expired since the first attempt.
+            request.headers["Authorization"] = "token \(request.attempt)"
+            return request
+        }
+        let recorder = Recorder()
+        let token = harness.downloader.start(url, recorder, headers: ["X": "1"])
+        for attempt in 0..<2 {
+            harness.fail(attempt)
+            #expect(given.withLock { $0.count } == attempt + 1, "not before the attempt")
+            harness.delays.runAll()
+        }
+        #expect(given.withLock { $0.map(\.attempt) } == [1, 2, 3])
+        #expect(given.withLock { $0.allSatisfy { $0.headers["Authorization"] == nil && $0.headers["X"] == "1" } })
+        let sent = harness.transport.transfers.map(\.request.headers)
+        #expect(sent.map { $0["Authorization"] } == ["token 1", "token 2", "token 3"])
+        #expect(sent.allSatisfy { $0["X"] == "1" })
+        harness.transport.transfers[2].complete([1])
+        #expect(recorder.data == Data([1]) && token.request?.headers["Authorization"] == "token 3")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `A modifier that says no to a retry ends the download`() async {
+        let harness = RetryHarness()
+        harness.downloader.requestModifier = DownloadRequestModifier { $0.attempt == 1 ? $0 : nil }
+        let recorder = Recorder()
+        harness.downloader.start(url, recorder)
+        harness.fail(0)
+        harness.delays.runAll()
+        await recorder.end()
+        #expect(recorder.code == .invalidDownloadOperation && recorder.results.count == 1)
+        #expect(harness.starts == 1 && harness.delays.count == 0 && harness.downloader.currentDownloadCount == 0)
+    }
+
     // MARK: Sharing
 
     @Test func `Callers with different modifiers do not share`() {

@@ -1,0 +1,31 @@
+import CTestSupport
+import Glibc
+
+/// Tells when something is written to the files of a directory.
+final class DirectoryWatch {
+    private let watch: Int32
+
+    /// Watches from now on; nil when that cannot be.
+    init?(_ path: String) {
+        watch = ctest_watch_directory(path)
+        if watch < 0 { return nil }
+    }
+
+    deinit { close(watch) }
+
+    /// Blocks until the condition holds, which is looked at now and after each change; false when a process ends first, or
+    /// after `seconds`.
+    func wait(seconds: Int = 15, orEndOf pid: pid_t, until condition: () -> Bool) -> Bool {
+        let process = ctest_open_process(pid)
+        defer { if process >= 0 { close(process) } }
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while !condition() {
+            let left = ContinuousClock.now.duration(to: deadline).components
+            let milliseconds = left.seconds * 1_000 + left.attoseconds / 1_000_000_000_000_000
+            guard milliseconds > 0, ctest_wait_for_change(watch, process, Int32(milliseconds) + 1) >= 0 else {
+                return condition()
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,4 @@
+import Testing
+
+/// What users of image loaders have complained of, each with a test of its name.
+@Suite(.timeLimit(.minutes(2))) struct ComplaintTests {}
