@@ -69,7 +69,7 @@ extension ImageCache {
             let reading = read(query.readKey, priority: priority) { entry in
                 guard flight.isWanted else { return }
                 guard let entry else { return flight.finish(ImageCacheResult()) }
-                let decoding = CodingQueue.shared.submit(priority: priority) {
+                let decoding = self.codingQueue.submit(priority: priority) {
                     guard flight.isWanted else { return }
                     flight.finish(self.decode(entry, for: query))
                 }
