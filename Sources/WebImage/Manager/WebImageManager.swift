@@ -17,7 +17,13 @@ public final class WebImageManager: Sendable {
 
     private struct Activity {
         var failedURLs: FailedURLs
-        var running: [ObjectIdentifier: WebImageLoadOperation] = [:]
+        var running: [ObjectIdentifier: (number: UInt64, operation: WebImageLoadOperation)] = [:]
+        var lastNumber: UInt64 = 0
+
+        mutating func add(_ operation: WebImageLoadOperation) {
+            lastNumber += 1
+            running[ObjectIdentifier(operation)] = (lastNumber, operation)
+        }
     }
 
     /// A manager of a cache and a loader. By default they are ``defaultImageCache`` and ``defaultImageLoader``, and if there are
@@ -46,10 +52,10 @@ public final class WebImageManager: Sendable {
     /// Whether a load is under way.
     public var isRunning: Bool { activity.withLock { !$0.running.isEmpty } }
 
-    /// Cancels every load of this manager.
+    /// Cancels every load of this manager, in the order they were begun.
     public func cancelAll() {
         let operations = activity.withLock { Array($0.running.values) }
-        for operation in operations { operation.cancel() }
+        for (_, operation) in operations.sorted(by: { $0.number < $1.number }) { operation.cancel() }
     }
 
     /// Allows a URL that failed before to be tried again.
@@ -87,7 +93,7 @@ public final class WebImageManager: Sendable {
             let ended = self?.activity.withLock { $0.running.removeValue(forKey: id) }
             withExtendedLifetime(ended) {}
         }
-        activity.withLock { $0.running[id] = operation }
+        activity.withLock { $0.add(operation) }
     }
 }
 
