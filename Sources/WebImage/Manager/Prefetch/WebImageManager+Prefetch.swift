@@ -26,8 +26,14 @@ extension WebImageManager {
         // A serializer makes the bytes on disk of the picture, so that has to be decoded.
         let isSerialized = (resolved.context?.cacheSerializer ?? cacheSerializer) != nil
         guard !isSerialized else { return prefetchImage(url, list, options, completion) }
-        let load = PrefetchDataLoad(manager: self, url: url, options: resolved.options, completion: completion)
-        load.start(resolved, priority: priority)
+        let load = PrefetchDataLoad(
+            manager: self,
+            url: url,
+            options: resolved.options,
+            priority: priority,
+            completion: completion
+        )
+        load.start(resolved)
         return load
     }
 
@@ -59,6 +65,7 @@ final class PrefetchDataLoad: PrefetchLoad {
         var completion: (@Sendable (Bool) -> Void)?
         var subscription: UInt64?
         var check: WorkItem?
+        var priority: LoadPriority
     }
 
     private let manager: WebImageManager
@@ -70,16 +77,17 @@ final class PrefetchDataLoad: PrefetchLoad {
         manager: WebImageManager,
         url: URL,
         options: WebImageOptions,
+        priority: LoadPriority,
         completion: @escaping @Sendable (_ isSkipped: Bool) -> Void
     ) {
         self.manager = manager
         self.url = url
         self.options = options
-        state = Lock(State(completion: completion))
+        state = Lock(State(completion: completion, priority: priority))
     }
 
     /// - Parameter load: the load as the manager's processor wants it.
-    func start(_ load: ResolvedLoad, priority: LoadPriority) {
+    func start(_ load: ResolvedLoad) {
         let context = load.context
         if !options.contains(.retryFailed), manager.isFailed(url) { return end(isSkipped: true) }
         let key = manager.originalKey(for: url, context: context, parts: load.parts)
@@ -93,9 +101,9 @@ final class PrefetchDataLoad: PrefetchLoad {
         // Without a key, or where originals may not be stored, there is nothing to be done.
         guard let key, recipe.decode.data.storesDisk else { return end(isSkipped: true) }
         let cache = recipe.decode.data.cache
-        guard !options.contains(.fromLoaderOnly) else { return download(recipe, priority) }
+        guard !options.contains(.fromLoaderOnly) else { return download(recipe) }
         cache.containsImage(forKey: key, in: .disk) { [self] type in
-            if type.includesDisk { end(isSkipped: false) } else { download(recipe, priority) }
+            if type.includesDisk { end(isSkipped: false) } else { download(recipe) }
         }
     }
 
@@ -113,32 +121,43 @@ final class PrefetchDataLoad: PrefetchLoad {
     }
 
     func setPriority(_ priority: LoadPriority) {
-        let (subscription, check) = state.withLock { ($0.subscription, $0.check) }
+        let (subscription, check) = state.withLock { state in
+            state.priority = priority
+            return (state.subscription, state.check)
+        }
         if let subscription { manager.pipeline.setPriority(priority, of: subscription) }
         check?.setPriority(priority)
     }
 
-    private func download(_ recipe: LoadRecipe, _ priority: LoadPriority) {
-        guard state.withLock({ $0.completion != nil }) else { return }
+    /// How urgent it is now; nil when it has ended.
+    private var priority: LoadPriority? { state.withLock { $0.completion == nil ? nil : $0.priority } }
+
+    private func download(_ recipe: LoadRecipe) {
+        guard let priority else { return }
         guard !options.contains(.fromCacheOnly), manager.mayDownload(url) else { return end(isSkipped: true) }
         let subscription = manager.pipeline.subscribe(to: recipe.decode.data.fromLoader, priority: priority) {
             [self] result in
             switch result {
-            case .success(.data(let original)): check(original, recipe, priority)
+            case .success(.data(let original)): check(original, recipe)
             case .success: end(isSkipped: true)
             case .failure(let error): fail(error, recipe)
             }
         }
         guard let subscription else { return }
-        let isOver = state.withLock { state -> Bool in
+        let latest = state.withLock { state -> LoadPriority? in
             state.subscription = subscription
-            return state.completion == nil
+            return state.completion == nil ? nil : state.priority
         }
-        if isOver { manager.pipeline.unsubscribe(subscription) }
+        guard let latest else {
+            manager.pipeline.unsubscribe(subscription)
+            return
+        }
+        if latest != priority { manager.pipeline.setPriority(latest, of: subscription) }
     }
 
     /// Stores the bytes if their header is that of a picture.
-    private func check(_ original: OriginalData, _ recipe: LoadRecipe, _ priority: LoadPriority) {
+    private func check(_ original: OriginalData, _ recipe: LoadRecipe) {
+        guard let priority else { return }
         let item = manager.pipeline.decodeQueue.submit(priority: priority) { [self] in
             guard state.withLock({ $0.completion != nil }) else { return }
             do throws(WebImageError) {
@@ -151,11 +170,11 @@ final class PrefetchDataLoad: PrefetchLoad {
             store.start(nil)
             store.whenDone { [self] in end(isSkipped: false) }
         }
-        let isOver = state.withLock { state -> Bool in
+        let latest = state.withLock { state -> LoadPriority? in
             state.check = item
-            return state.completion == nil
+            return state.completion == nil ? nil : state.priority
         }
-        if isOver { item.cancel() }
+        if let latest { item.setPriority(latest) } else { item.cancel() }
     }
 
     private func fail(_ error: WebImageError, _ recipe: LoadRecipe) {
@@ -165,7 +184,7 @@ final class PrefetchDataLoad: PrefetchLoad {
 
     private func end(isSkipped: Bool) {
         let completion = state.withLock { state in
-            defer { state = State() }
+            defer { state = State(priority: state.priority) }
             return state.completion
         }
         completion?(isSkipped)
