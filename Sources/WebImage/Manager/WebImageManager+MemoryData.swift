@@ -41,7 +41,7 @@ struct MemoryDataQuery: Sendable {
     private func readHere(for hit: MemoryHit) {
         var hit = hit
         for _ in 0..<Self.attemptLimit {
-            let data = cache.diskEntry(forKey: key)?.data
+            let data = data(of: cache.diskEntry(forKey: key), for: hit.cached)
             guard let now = hitNow else { return end(hit.image, nil) }
             if now.cached === hit.cached { return end(hit.image, data) }
             hit = now
@@ -56,12 +56,18 @@ struct MemoryDataQuery: Sendable {
             progress: nil
         ) { result in
             var data: Data?
-            if case .success(.diskEntry(let entry?)) = result { data = entry.data }
+            if case .success(.diskEntry(let entry)) = result { data = self.data(of: entry, for: cached) }
             guard let now = hitNow else { return end(image, nil) }
             if now.cached === cached { return end(image, data) }
             guard attempt < Self.attemptLimit else { return end(now.image, nil) }
             read(for: now.cached, showing: now.image, attempt: attempt + 1)
         }
+    }
+
+    /// The bytes of an entry, unless they are known to be another picture's: what made the one new may have left the other,
+    /// as the load of a thumbnail does with the whole picture in memory.
+    private func data(of entry: CachedImageData?, for image: Image) -> Data? {
+        entry.flatMap { $0.mayBelong(to: image, isOriginal: key == originalKey) ? $0.data : nil }
     }
 
     /// What lies in memory now.

@@ -19,6 +19,17 @@ extension CachedImageData {
     var source: SourceContent {
         SourceContent(hash: validators?.receivedHash ?? data.contentHash, validators: validators)
     }
+
+    /// Whether the entry and an image under one key can be of the same picture: false when both tell what they were made of
+    /// and that differs.
+    ///
+    /// - Parameter isOriginal: whether an entry that tells nothing is what was received.
+    func mayBelong(to image: Image, isOriginal: Bool) -> Bool {
+        let hash = image.metadata.sourceHash
+        guard hash != 0 else { return true }
+        let own = validators?.receivedHash ?? (isOriginal ? data.contentHash : hash)
+        return own == hash
+    }
 }
 
 extension Data {
