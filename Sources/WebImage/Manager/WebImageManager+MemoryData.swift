@@ -52,9 +52,9 @@ struct MemoryDataQuery: Sendable {
     private func readHere(for hit: MemoryHit) {
         var hit = hit
         for _ in 0..<Self.attemptLimit {
-            let entry = cache.diskEntry(forKey: key)
+            let data = data(of: cache.diskEntry(forKey: key), for: hit.cached)
             guard let now = hitNow else { return end(hit.image, nil) }
-            if now.cached === hit.cached { return end(hit.image, entry?.bytes(of: hit.cached)) }
+            if now.cached === hit.cached { return end(hit.image, data) }
             hit = now
         }
         end(hit.image, nil)
@@ -66,13 +66,19 @@ struct MemoryDataQuery: Sendable {
             priority: options.loadPriority,
             progress: nil
         ) { result in
-            var found: CachedImageData?
-            if case .success(.diskEntry(let entry)) = result { found = entry }
+            var data: Data?
+            if case .success(.diskEntry(let entry)) = result { data = self.data(of: entry, for: cached) }
             guard let now = hitNow else { return end(image, nil) }
-            if now.cached === cached { return end(image, found?.bytes(of: cached)) }
+            if now.cached === cached { return end(image, data) }
             guard attempt < Self.attemptLimit else { return end(now.image, nil) }
             read(for: now.cached, showing: now.image, attempt: attempt + 1)
         }
+    }
+
+    /// The bytes of an entry, unless they are known to be another picture's: what made the one new may have left the other,
+    /// as the load of a thumbnail does with the whole picture in memory.
+    private func data(of entry: CachedImageData?, for image: Image) -> Data? {
+        entry.flatMap { $0.mayBelong(to: image, isOriginal: key == originalKey) ? $0.data : nil }
     }
 
     /// What lies in memory now.

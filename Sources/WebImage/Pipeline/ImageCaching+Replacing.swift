@@ -16,6 +16,12 @@ extension ImageCaching {
         var disk = request
         disk.cacheType = .disk
         let rest = disk
+        if self is ImageCache {
+            // Its writes do not undo a removal before them. Both at once, because a clear may come while one would wait for
+            // the removal, and must be the last word.
+            removeImage(forKey: key, from: .disk, completion: nil)
+            return store(rest, completion: completion)
+        }
         // Only when the old entry is gone: a write that comes while the removal waits would take its place.
         removeImage(forKey: key, from: .disk) { [self] in store(rest, completion: completion) }
     }

@@ -20,10 +20,15 @@ extension CachedImageData {
         SourceContent(hash: validators?.receivedHash ?? data.contentHash, validators: validators)
     }
 
-    /// The bytes, unless they are known to be of another picture than this image: another process may have written them.
-    func bytes(of image: Image) -> Data? {
+    /// Whether the entry and an image under one key can be of the same picture: false when both tell what they were made of
+    /// and that differs.
+    ///
+    /// - Parameter isOriginal: whether an entry that tells nothing is what was received.
+    func mayBelong(to image: Image, isOriginal: Bool) -> Bool {
         let hash = image.metadata.sourceHash
-        return hash == 0 || hash == source.hash ? data : nil
+        guard hash != 0 else { return true }
+        let own = validators?.receivedHash ?? (isOriginal ? data.contentHash : hash)
+        return own == hash
     }
 }
 

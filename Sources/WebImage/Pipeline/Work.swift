@@ -93,9 +93,12 @@ final class WorkJob: Sendable {
         }
     }
 
-    /// Waits for other work, in the name of this one.
+    /// Waits for other work, in the name of this one. A job that is cancelled hears nothing, also when the result is being
+    /// handed out to several at that moment: what nobody waits for is not gone on with, nor stored.
     func require(_ work: any Work, then body: @escaping @Sendable (WorkResult) -> Void) {
-        pipeline.subscribe(to: work, parent: id, completion: body)
+        pipeline.subscribe(to: work, parent: id) { [self] result in
+            if !isCancelled { body(result) }
+        }
     }
 
     func report(_ progress: LoadProgress) { pipeline.report(progress, of: id) }

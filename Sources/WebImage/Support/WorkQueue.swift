@@ -17,6 +17,12 @@ final class WorkQueue: Sendable {
         core = WorkQueueCore(name: name, width: width, order: order)
     }
 
+    /// A queue without threads, for tests that decide what runs when: jobs wait until ``takeNext()`` hands them out.
+    init(stepped name: String) { core = WorkQueueCore(name: name, width: 1, order: .fifo, isStepped: true) }
+
+    /// Takes the job out whose turn it is, as a thread does that is about to run it: a cancel comes too late then.
+    func takeNext() -> (@Sendable () -> Void)? { core.withState { $0.jobs.popFirst() } }
+
     deinit { core.stop() }
 
     /// At most this many jobs run at once; may be changed while jobs run.
@@ -74,10 +80,12 @@ private final class WorkQueueCore: Sendable {
     }
 
     private let name: String
+    private let isStepped: Bool
     private let state: ConditionLock<State>
 
-    init(name: String, width: Int, order: WorkQueue.Order) {
+    init(name: String, width: Int, order: WorkQueue.Order, isStepped: Bool = false) {
         self.name = name
+        self.isStepped = isStepped
         var state = State(width: max(width, 1))
         state.jobs.order = order
         self.state = ConditionLock(state)
@@ -90,7 +98,7 @@ private final class WorkQueueCore: Sendable {
             let id = state.jobs.insert(body, priority: priority)
             if state.idle > 0 { self.state.signal() }
             // Sleeping threads count only once: one that has been woken for an earlier job is still among them.
-            guard state.jobs.count > state.idle, state.threads < state.width else { return (id, false) }
+            guard !isStepped, state.jobs.count > state.idle, state.threads < state.width else { return (id, false) }
             state.threads += 1
             return (id, true)
         }
@@ -109,6 +117,7 @@ private final class WorkQueueCore: Sendable {
     func setWidth(_ width: Int) {
         let missing = withState { state -> Int in
             state.width = max(width, 1)
+            guard !isStepped else { return 0 }
             self.state.broadcast()
             let missing = max(0, min(state.width - state.threads, state.jobs.count - state.idle))
             state.threads += missing

@@ -39,12 +39,13 @@ import Testing
                 manager: harness.manager,
                 url: harness.url,
                 options: [],
+                priority: .low,
                 account: LoadAccount(resolved, url: harness.url, manager: harness.manager)
             ) { _ in
                 isEnded.withLock { $0 = true }
             }
             current.withLock { $0 = load }
-            load.start(resolved, priority: .low)
+            load.start(resolved)
             while !isEnded.withLock({ $0 }) { await Task.yield() }
         }
         isOver.withLock { $0 = true }

@@ -5,6 +5,18 @@ import Testing
 @testable import WebImage
 
 @Suite struct CancellationTests {
+    @Test func `All loads are cancelled, the latest first`() {
+        let harness = ManagerHarness()
+        let order = Lock<[Int]>([])
+        for number in 0..<40 {
+            let url = URL(string: "http://host/\(number)")
+            harness.manager.loadImage(with: url, context: harness.context()) { _ in order.withLock { $0.append(number) }
+            }
+        }
+        harness.manager.cancelAll()
+        #expect(order.withLock { $0 } == Array((0..<40).reversed()))
+    }
+
     @Test func `Cancel delivers the cancellation at once, once, and stops the download`() async throws {
         let harness = ManagerHarness()
         let (operation, outcome) = harness.start()

@@ -29,6 +29,18 @@ import Testing
         #expect(harness.loader.loads.count == 1 && harness.coder.decodes.count == 1)
     }
 
+    @Test(arguments: [WebImageOptions.queryMemoryData, [.queryMemoryData, .queryMemoryDataSync]])
+    func `Bytes that another load has replaced do not come with the image of before`(options: WebImageOptions) async {
+        let harness = RefreshHarness("old")
+        await harness.load()
+        harness.server.publish("new")
+        let newer: WebImageOptions = [.fromLoaderOnly, .waitStoreCache]
+        _ = await harness.start(newer, context: harness.thumbnail(1)).deliveries.all(atLeast: 1)
+        #expect(harness.disk[harness.key]?.data == Data("new".utf8))
+        let whole = harness.start(options).deliveries
+        #expect(await whole.texts(atLeast: 1) == ["image"])
+    }
+
     @Test func `The bytes come before the call returns when that is asked for`() async throws {
         let harness = try await loaded()
         let outcome = harness.start(options: [.queryMemoryData, .queryMemoryDataSync]).outcome

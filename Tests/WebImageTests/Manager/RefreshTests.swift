@@ -203,6 +203,18 @@ import Testing
         #expect(harness.server.requests[1].additionalHeaders["If-Modified-Since"] == date)
     }
 
+    @Test func `What a query put into memory is refreshed as what a load put there`() async {
+        let cache = FakeDisk().cache()
+        let harness = RefreshHarness("same", cache: cache)
+        await harness.load()
+        cache.memoryCache.removeAll()
+        let found = await cache.queryImage(forKey: harness.key, context: harness.context())
+        #expect(found.cacheType == .disk && cache.memoryImage(forKey: harness.key) === found.image)
+        let results = await harness.start().deliveries.all(atLeast: 1)
+        #expect(results.count == 1, "the bytes are the same")
+        #expect(harness.server.requests.count == 2)
+    }
+
     @Test func `Validators are kept of whole pictures alone`() {
         let url = URL(string: "http://host/a")!
         for status in [200, 203, 206, 404] {

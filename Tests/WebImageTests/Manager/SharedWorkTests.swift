@@ -15,6 +15,26 @@ import Testing
         #expect(harness.coder.decodes.count == 1)
     }
 
+    @Test func `A load that is cancelled while the shared picture is handed out stores nothing`() async {
+        let harness = ManagerHarness()
+        let (cache, key) = (harness.cache, harness.url.absoluteString)
+        let second = Lock<WebImageLoadOperation?>(nil)
+        let first = Outcome()
+        harness.manager.loadImage(with: harness.url, context: harness.context()) { result in
+            second.withLock { $0 }?.cancel()
+            cache.removeImage(forKey: key, from: .all, completion: nil)
+            first.record(result)
+        }
+        // Stores to another level, so that the two share the decode and not the end.
+        let (operation, outcome) = harness.start(context: harness.context { $0.storeCacheType = .memory })
+        second.withLock { $0 = operation }
+        await harness.loader.waitForLoads(1)[0].succeed()
+        _ = await first.value()
+        #expect(await harness.manager.pipeline.becomesIdle())
+        #expect(await outcome.error()?.code == .cancelled)
+        #expect(cache.memoryKeys.isEmpty)
+    }
+
     @Test func `Two sizes of one URL are one download and two decodes`() async throws {
         let harness = ManagerHarness()
         let small = harness.start(context: harness.thumbnail(1)).outcome

@@ -30,6 +30,24 @@ import Testing
         #expect(cache.diskEntry(forKey: "k")?.data == (type.includesDisk ? Data("new".utf8) : nil))
     }
 
+    @Test(arguments: [true, false])
+    func `What is cleared while an entry is replaced stays away`(keepsExisting: Bool) throws {
+        let (queue, disk) = (WorkQueue(stepped: "disk"), FakeDisk())
+        var config = ImageCacheConfig()
+        config.writesWithoutOverwriting = keepsExisting
+        config.makeDiskCache = { _, _ in disk }
+        let cache = ImageCache(path: disk.path, config: config, clock: .system, diskQueue: queue)
+        cache.store(try request("old", .all), completion: nil)
+        queue.runAll()
+        let calls = Lock<[String]>([])
+        cache.replace(with: try request("new", .all)) { calls.withLock { $0.append("replaced") } }
+        #expect(cache.diskEntry(forKey: "k")?.data == Data("new".utf8), "it is found at once")
+        cache.clear(.all) { calls.withLock { $0.append("cleared") } }
+        queue.runAll()
+        #expect(disk.content.withLock { $0.entries.isEmpty } && cache.memoryImage(forKey: "k") == nil)
+        #expect(calls.withLock { $0 } == ["replaced", "cleared"])
+    }
+
     @Test func `Another cache is taken for one that keeps what is there`() async throws {
         let cache = FakeCache()
         await replace(cache, try request("new", .all))

@@ -219,14 +219,19 @@ struct DiskBacklog {
 
     // MARK: Clearing
 
+    /// In the order in which the work came, which is the order in which it goes on.
+    private var slotsByAge: [(key: MemoryCacheKey, value: DiskSlot)] {
+        slots.sorted { $0.value.ticket < $1.value.ticket }
+    }
+
     private var isClearRequested: Bool { if case .requested = clear { true } else { false } }
 
     /// Asks for everything to be removed. What waits is given up; its completions are called after the clear.
     ///
     /// - Returns: whether the clear has to be scheduled now.
     mutating func requestClear(completion: Completion?) -> Bool {
-        for key in Array(slots.keys) {
-            guard var slot = slots[key], slot.waiting != nil else { continue }
+        for (key, old) in slotsByAge where old.waiting != nil {
+            var slot = old
             clearCompletions += slot.waitingCompletions
             slot.prelude = nil
             slot.waiting = nil
@@ -269,7 +274,7 @@ struct DiskBacklog {
         var completions = clearCompletions
         clearCompletions = []
         if isIdle { completions += takeIdleCompletions() }
-        return (completions, slots.keys.map(\.string), false)
+        return (completions, slotsByAge.map(\.key.string), false)
     }
 
     // MARK: Waiting for the end

@@ -42,10 +42,11 @@ extension ImageCache {
             return ImageCacheResult(image: image, data: isCurrent(query) ? entry.data : nil, cacheType: .memory)
         }
         let options = query.decodeOptions
-        guard var image = try? query.coder.completeImage(of: entry.data, options: options) else {
+        guard let decoded = try? query.coder.completeImage(of: entry.data, options: options) else {
             return ImageCacheResult(data: entry.data, cacheType: .disk)
         }
-        if let extendedData = entry.extendedData { image = image.with(extendedData: .some(extendedData)) }
+        // In memory it stands for what a load would have put there, and a refresh asks what it was made of.
+        let image = decoded.with(sourceHash: entry.source.hash, extendedData: entry.extendedData)
         if query.storesToMemory { putIntoMemory(image, for: query, decodedWith: options) }
         return ImageCacheResult(image: image, data: entry.data, cacheType: .disk)
     }

@@ -37,7 +37,7 @@ extension ImageCache {
     private func schedule(_ key: String, encodes: Bool) {
         // Encoding takes its turn among decodes: behind all of them, a long list would fill the backlog and lose writes.
         if encodes {
-            CodingQueue.shared.submit { self.run(key, as: .coding) }
+            codingQueue.submit { self.run(key, as: .coding) }
         } else {
             diskQueue.submit(priority: .low) { self.run(key, as: .disk) }
         }

@@ -20,15 +20,19 @@ extension ImageCache {
     }
 
     /// An image from memory and bytes from disk as one result if they belong together. If not, because there was a store in
-    /// between, the same is tried once more with what is there now; nil when there was another one. Blocks.
+    /// between, the same is tried once more with what is there now; nil when there was another one, or when they are known to
+    /// be of different pictures. Blocks.
     private func pair(_ image: Image, _ entry: CachedImageData?, _ query: DiskImageQuery) -> ImageCacheResult? {
         guard let entry else { return ImageCacheResult(image: image, cacheType: .memory) }
-        if isCurrent(query) { return ImageCacheResult(image: image, data: entry.bytes(of: image), cacheType: .memory) }
+        if isCurrent(query) {
+            guard entry.mayBelong(to: image, isOriginal: true) else { return nil }
+            return ImageCacheResult(image: image, data: entry.data, cacheType: .memory)
+        }
         let again = query.with(mark: marks.withLock { $0.mark(of: query.key) })
         guard let newer = imageFromMemory(forKey: query.key, options: query.options),
-            let bytes = readEntry(forKey: query.key), isCurrent(again)
+            let bytes = readEntry(forKey: query.key), isCurrent(again), bytes.mayBelong(to: newer, isOriginal: true)
         else { return nil }
-        return ImageCacheResult(image: newer, data: bytes.bytes(of: newer), cacheType: .memory)
+        return ImageCacheResult(image: newer, data: bytes.data, cacheType: .memory)
     }
 }
 

@@ -9,8 +9,9 @@ extension ImageCache {
     ///
     /// With ``WebImageOptions/queryMemoryData`` a memory hit comes with the bytes that are stored with it, if there are any,
     /// and so later, unless ``WebImageOptions/queryMemoryDataSync`` is there too. Image and bytes are of one store: when
-    /// others were stored meanwhile, the image is made of the bytes. (Not so when only one of memory and disk was written,
-    /// or when ``ImageCacheConfig/writesWithoutOverwriting`` kept the bytes of before.)
+    /// others were stored meanwhile, the image is made of the bytes. (Not so for an image of the caller's own, of which
+    /// nobody knows what bytes it was made of, when only one of memory and disk was written, or when
+    /// ``ImageCacheConfig/writesWithoutOverwriting`` kept the bytes of before.)
     ///
     /// - Parameters:
     ///   - key: the key; without one the result is empty.
@@ -69,7 +70,7 @@ extension ImageCache {
             let reading = read(query.readKey, priority: priority) { entry in
                 guard flight.isWanted else { return }
                 guard let entry else { return flight.finish(ImageCacheResult()) }
-                let decoding = CodingQueue.shared.submit(priority: priority) {
+                let decoding = self.codingQueue.submit(priority: priority) {
                     guard flight.isWanted else { return }
                     flight.finish(self.decode(entry, for: query))
                 }

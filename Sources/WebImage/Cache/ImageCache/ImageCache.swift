@@ -35,6 +35,7 @@ public final class ImageCache: ImageCaching {
     let reads = SharedWork<ReadKey, CachedImageData?>()
     let decodes = SharedWork<DecodeKey, ImageCacheResult>()
     let diskQueue: WorkQueue
+    let codingQueue: WorkQueue
     let clock: ClockSource
     let upkeep: CacheUpkeep
 
@@ -58,15 +59,19 @@ public final class ImageCache: ImageCaching {
         (directory ?? defaultDiskCacheDirectory) + "/" + directoryName(namespace)
     }
 
-    /// - Parameter diskQueue: where disk work is done, in place of threads of the cache's own.
+    /// - Parameters:
+    ///   - diskQueue: where disk work is done, in place of threads of the cache's own.
+    ///   - codingQueue: where images are decoded and encoded.
     init(
         path: String,
         config: ImageCacheConfig,
         clock: ClockSource,
         calls: FileCalls = .system,
-        diskQueue: WorkQueue? = nil
+        diskQueue: WorkQueue? = nil,
+        codingQueue: WorkQueue = CodingQueue.shared
     ) {
         self.clock = clock
+        self.codingQueue = codingQueue
         if let makeDiskCache = config.makeDiskCache {
             diskCache = makeDiskCache(path, config)
         } else {

@@ -31,12 +31,13 @@ public struct MemoryCacheKey: Sendable, Hashable, ExpressibleByStringLiteral {
     public func hash(into hasher: inout Hasher) { hasher.combine(digest.low) }
 }
 
-/// XXH3 of a key, 128 bits, different in every process so that nobody can prepare keys that collide.
+/// XXH3 of a key, 128 bits, different in every process so that nobody can prepare keys that collide; as Swift's own hashes,
+/// the same in every process with SWIFT_DETERMINISTIC_HASHING in the environment.
 struct KeyDigest: Equatable {
     let low: UInt64
     let high: UInt64
 
-    private static let seed = UInt64.random(in: .min ... .max)
+    private static let seed = UInt64(bitPattern: Int64(Hasher().finalize()))
 
     @inline(__always)
     init(_ bytes: UnsafeRawBufferPointer) {

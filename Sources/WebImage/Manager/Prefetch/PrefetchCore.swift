@@ -19,9 +19,13 @@ final class PrefetchCore: Sendable {
 
     let manager: WebImageManager
     private let state = Lock(State())
-    private static let queue = WorkQueue(name: "webimage.prefetch", width: 1)
+    private let queue: WorkQueue
+    static let queue = WorkQueue(name: "webimage.prefetch", width: 1)
 
-    init(manager: WebImageManager) { self.manager = manager }
+    init(manager: WebImageManager, queue: WorkQueue) {
+        self.manager = manager
+        self.queue = queue
+    }
 
     func setOwner(_ owner: WebImagePrefetcher) { state.withLock { $0.owner = owner } }
 
@@ -77,7 +81,7 @@ final class PrefetchCore: Sendable {
         let running = state.withLock { $0.book.setPriority(priority, of: id) }
         guard !running.isEmpty else { return }
         // What is told there is the priority of that moment, so the last of several changes wins.
-        Self.queue.submit(priority: .high) { [self] in
+        queue.submit(priority: .high) { [self] in
             for item in running {
                 let (load, priority) = state.withLock { ($0.loads[item], $0.book.priority(of: item)) }
                 if let load, let priority { load.setPriority(priority) }
@@ -93,7 +97,7 @@ final class PrefetchCore: Sendable {
             return true
         }
         guard isMine else { return }
-        Self.queue.submit { [self] in
+        queue.submit { [self] in
             while let (start, list, priority) = next() { begin(start, list, priority) }
         }
     }

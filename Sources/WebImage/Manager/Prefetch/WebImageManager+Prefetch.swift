@@ -30,10 +30,11 @@ extension WebImageManager {
             manager: self,
             url: url,
             options: resolved.options,
+            priority: priority,
             account: LoadAccount(resolved, url: url, manager: self),
             completion: completion
         )
-        load.start(resolved, priority: priority)
+        load.start(resolved)
         return load
     }
 
@@ -65,6 +66,7 @@ final class PrefetchDataLoad: PrefetchLoad {
         var completion: (@Sendable (Bool) -> Void)?
         var subscription: UInt64?
         var check: WorkItem?
+        var priority: LoadPriority
     }
 
     private let manager: WebImageManager
@@ -77,6 +79,7 @@ final class PrefetchDataLoad: PrefetchLoad {
         manager: WebImageManager,
         url: URL,
         options: WebImageOptions,
+        priority: LoadPriority,
         account: LoadAccount,
         completion: @escaping @Sendable (_ isSkipped: Bool) -> Void
     ) {
@@ -84,11 +87,11 @@ final class PrefetchDataLoad: PrefetchLoad {
         self.url = url
         self.options = options
         self.account = account
-        state = Lock(State(completion: completion))
+        state = Lock(State(completion: completion, priority: priority))
     }
 
     /// - Parameter load: the load as the manager's processor wants it.
-    func start(_ load: ResolvedLoad, priority: LoadPriority) {
+    func start(_ load: ResolvedLoad) {
         let context = load.context
         if !options.contains(.retryFailed), manager.isFailed(url) { return skip(.blacklisted(url)) }
         let key = manager.originalKey(for: url, context: context, parts: load.parts)
@@ -103,14 +106,14 @@ final class PrefetchDataLoad: PrefetchLoad {
         // Without a key, or where originals may not be stored, there is nothing to be done.
         guard let key, recipe.decode.data.storesDisk else { return skip(.notStorable(url)) }
         let cache = recipe.decode.data.cache
-        guard !options.contains(.fromLoaderOnly) else { return download(recipe, priority) }
+        guard !options.contains(.fromLoaderOnly) else { return download(recipe) }
         cache.containsImage(forKey: key, in: .disk) { [self] type in
             guard !type.includesDisk else {
                 account.end(.delivered(.disk))
                 return end(isSkipped: false)
             }
             account.observation?.note(.diskMissed(key: key, .absent))
-            download(recipe, priority)
+            download(recipe)
         }
     }
 
@@ -123,13 +126,19 @@ final class PrefetchDataLoad: PrefetchLoad {
     }
 
     func setPriority(_ priority: LoadPriority) {
-        let (subscription, check) = state.withLock { ($0.subscription, $0.check) }
+        let (subscription, check) = state.withLock { state in
+            state.priority = priority
+            return (state.subscription, state.check)
+        }
         if let subscription { manager.pipeline.setPriority(priority, of: subscription) }
         check?.setPriority(priority)
     }
 
-    private func download(_ recipe: LoadRecipe, _ priority: LoadPriority) {
-        guard state.withLock({ $0.completion != nil }) else { return }
+    /// How urgent it is now; nil when it has ended.
+    private var priority: LoadPriority? { state.withLock { $0.completion == nil ? nil : $0.priority } }
+
+    private func download(_ recipe: LoadRecipe) {
+        guard let priority else { return }
         guard !options.contains(.fromCacheOnly) else { return skip(.notCached(url)) }
         guard manager.mayDownload(url) else { return skip(.downloadRefused(url)) }
         let subscription = manager.pipeline.subscribe(
@@ -138,22 +147,27 @@ final class PrefetchDataLoad: PrefetchLoad {
             observation: account.observation
         ) { [self] result in
             switch result {
-            case .success(.data(let original)): check(original, recipe, priority)
+            case .success(.data(let original)): check(original, recipe)
             case .success: skip(WebImageError(.badImageData, "the load brought no data", url: url))
             case .failure(let error): fail(error, recipe)
             }
         }
         guard let subscription else { return }
-        let isOver = state.withLock { state -> Bool in
-            guard state.completion != nil else { return true }
+        let latest = state.withLock { state -> LoadPriority? in
+            guard state.completion != nil else { return nil }
             state.subscription = subscription
-            return false
+            return state.priority
         }
-        if isOver { manager.pipeline.unsubscribe(subscription) }
+        guard let latest else {
+            manager.pipeline.unsubscribe(subscription)
+            return
+        }
+        if latest != priority { manager.pipeline.setPriority(latest, of: subscription) }
     }
 
     /// Stores the bytes if their header is that of a picture, or the picture that a loader made.
-    private func check(_ original: OriginalData, _ recipe: LoadRecipe, _ priority: LoadPriority) {
+    private func check(_ original: OriginalData, _ recipe: LoadRecipe) {
+        guard let priority else { return }
         let item = manager.pipeline.decodeQueue.submit(priority: priority) { [self] in
             guard state.withLock({ $0.completion != nil }) else { return }
             do throws(WebImageError) {
@@ -173,12 +187,12 @@ final class PrefetchDataLoad: PrefetchLoad {
                 end(isSkipped: false)
             }
         }
-        let isOver = state.withLock { state -> Bool in
-            guard state.completion != nil else { return true }
+        let latest = state.withLock { state -> LoadPriority? in
+            guard state.completion != nil else { return nil }
             state.check = item
-            return false
+            return state.priority
         }
-        if isOver { item.cancel() }
+        if let latest { item.setPriority(latest) } else { item.cancel() }
     }
 
     private func fail(_ error: WebImageError, _ recipe: LoadRecipe) {
@@ -196,7 +210,7 @@ final class PrefetchDataLoad: PrefetchLoad {
     /// Takes all of it at once: what is begun later sees that the load is over, and gives it up.
     private func takeEnd() -> State {
         state.withLock { state in
-            defer { state = State() }
+            defer { state = State(priority: state.priority) }
             return state
         }
     }

@@ -22,8 +22,13 @@ public final class WebImagePrefetcher: Sendable {
 
     /// - Parameter manager: by default one of its own on the shared cache and loaders: it shares downloads with the
     ///   shared manager, but not the list of URLs that failed.
-    public init(manager: WebImageManager? = nil) {
-        core = PrefetchCore(manager: manager ?? WebImageManager())
+    public convenience init(manager: WebImageManager? = nil) {
+        self.init(manager: manager ?? WebImageManager(), queue: PrefetchCore.queue)
+    }
+
+    /// - Parameter queue: where loads are begun, one after the other.
+    init(manager: WebImageManager, queue: WorkQueue) {
+        core = PrefetchCore(manager: manager, queue: queue)
         core.setOwner(self)
     }
 

@@ -253,6 +253,19 @@ final class BacklogBox {
         #expect(backlog.isIdle)
     }
 
+    @Test func `What a clear gives up or holds back goes on in the order it came`() {
+        let backlog = BacklogBox()
+        let names = (0..<40).map { "key \($0)" }
+        for name in names { _ = backlog.submit(write("a"), forKey: name, completion: log.entry(name)) }
+        #expect(backlog.requestClear(completion: nil))
+        for name in names.reversed() { _ = backlog.submit(write("b"), forKey: name, completion: nil) }
+        #expect(backlog.beginClear())
+        let (completions, keys, _) = backlog.finishClear()
+        for completion in completions { completion() }
+        #expect(log.all == names)
+        #expect(keys == names.reversed())
+    }
+
     @Test func `A clear during a clear is a second one`() {
         let backlog = BacklogBox()
         #expect(backlog.requestClear(completion: log.entry("1")))

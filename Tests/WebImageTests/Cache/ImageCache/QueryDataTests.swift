@@ -110,6 +110,23 @@ import Testing
         #expect(width(result?.data) == ["store": 6, "clear memory": 5, "store data": 6][change])
     }
 
+    @Test(arguments: [WebImageOptions.queryMemoryData, [.queryMemoryData, .queryMemoryDataSync]])
+    func `An image that is known to be of other bytes gives way to one of these`(options: WebImageOptions) async throws
+    {
+        let cache = disk.cache()
+        let older = try coder.decode(FakeCoder.data(width: 5), options: ImageDecodeOptions())
+        let image = older.with(sourceHash: FakeCoder.data(width: 5).contentHash, extendedData: nil)
+        cache.storeDataToDisk(FakeCoder.data(width: 5), forKey: key)
+        cache.storeToMemory(image, forKey: key)
+        let same = await cache.queryImage(forKey: key, options: .queryMemoryData, context: context)
+        #expect(same.image === image && width(same.data) == 5)
+        cache.storeDataToDisk(FakeCoder.data(width: 6), forKey: key)
+        let found = Monitor<ImageCacheResult?>(nil)
+        cache.queryImage(forKey: key, options: options, context: context) { result in found.withLock { $0 = result } }
+        let result = await found.value { $0 }
+        #expect(result?.image?.pixelWidth == 6 && width(result?.data) == 6)
+    }
+
     @Test func `Under stores from another thread no pair is mixed`() async {
         let cache = disk.cache()
         store(1, in: cache)

@@ -48,6 +48,24 @@ import Testing
         #expect(reads.isEmpty)
     }
 
+    @Test func `A priority that comes while the disk is asked reaches the download`() {
+        let (diskQueue, queue) = (WorkQueue(stepped: "disk"), WorkQueue(stepped: "prefetch"))
+        var config = ImageCacheConfig()
+        config.makeDiskCache = { path, _ in FakeDisk(path: path) }
+        let cache = ImageCache(path: "/nowhere", config: config, clock: .system, diskQueue: diskQueue)
+        let manager = WebImageManager(cache: cache, loader: harness.loader, pipeline: Pipeline())
+        let prefetcher = WebImagePrefetcher(manager: manager, queue: queue)
+        prefetcher.callbackQueue = .inline
+        let token = prefetcher.prefetch([harness.url], target: .disk, priority: .high)
+        queue.runAll()
+        token.setPriority(.low)
+        queue.runAll()
+        #expect(harness.loader.loads.isEmpty)
+        diskQueue.runAll()
+        #expect(harness.loader.loads.map(\.priority) == [.low])
+        token.cancel()
+    }
+
     @Test func `A URL that failed before is skipped, unless it is to be tried again`() async {
         harness.manager.noteEnd(
             of: harness.url,

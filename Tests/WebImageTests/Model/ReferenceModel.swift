@@ -1,0 +1,288 @@
+import FoundationEssentials
+
+@testable import WebImage
+
+/// What may be seen at any time: a simple picture of cache, server and manager against which everything that happens is held.
+///
+/// It does not foretell which of several things happens, such as a hit or a download. It keeps, for each key and level, the
+/// versions that may lie there, and for each load those that it may bring, and rules out everything else.
+final class ReferenceModel: @unchecked Sendable {
+    // Sendable because it is touched only by the thread that steps the world.
+
+    /// A set of versions of one URL.
+    typealias Versions = UInt64
+
+    /// What the server says.
+    enum Answer {
+        case version(Int)
+        case notModified(Int)
+        case trouble(ModelOperation.Trouble)
+    }
+
+    /// Whether a URL is on the list of those that failed.
+    enum Failed { case no, yes, perhaps }
+
+    enum Event: Int {
+        case begin = 1, progress, interim, success, failure, end, transfer, transferCancelled, answer, toMemory, toDisk
+        case prefetched, callback, found
+    }
+
+    /// What may lie under the keys of a URL, by variant.
+    struct Held {
+        var memory = [Versions](repeating: 0, count: ModelVariant.count)
+        var disk = [Versions](repeating: 0, count: ModelVariant.count)
+        /// Whether the key is in memory for sure.
+        var isInMemory = [Bool](repeating: false, count: ModelVariant.count)
+        /// Versions that callers have stored.
+        var byHand: Versions = 0
+        /// The versions that must lie on disk in the end.
+        var isOnDisk = [Int?](repeating: nil, count: ModelVariant.count)
+        /// Queries under way, by variant, which may put into memory what lies on disk.
+        var queryCounts = [Int](repeating: 0, count: ModelVariant.count)
+        /// Whether bytes that are no picture may lie on disk.
+        var isBad = false
+        var lastVersion = 0
+        var failed = Failed.no
+        var isRefused = false
+    }
+
+    let setup: ModelSetup
+    var held: [Held]
+    /// Loads and items of lists that have not ended.
+    var running: [ModelLoad] = []
+    private var loadCount = 0
+    var hasRefusedOrFailed = false
+    private(set) var failure: String?
+
+    // What happened, as a number, and in words if asked for.
+    private(set) var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+    var keepsWords = false
+    private(set) var words: [String] = []
+
+    init(_ setup: ModelSetup) {
+        self.setup = setup
+        held = [Held](repeating: Held(), count: ModelKeys.urlCount)
+    }
+
+    func note(_ event: Event, _ values: Int...) {
+        digest = (digest ^ UInt64(event.rawValue)) &* 0x100_0000_01b3
+        for value in values { digest = (digest ^ UInt64(truncatingIfNeeded: value)) &* 0x100_0000_01b3 }
+        if keepsWords { words.append("\(event) \(values)") }
+    }
+
+    func noteWords(_ text: @autoclosure () -> String) { if keepsWords { words.append(text()) } }
+
+    func fail(_ message: @autoclosure () -> String) {
+        guard failure == nil else { return }
+        failure = message()
+        if keepsWords { words.append("FAILURE: \(message())") }
+    }
+
+    // MARK: Which versions may be where
+
+    /// A version of its own for something new.
+    func newVersion(_ url: Int) -> Int {
+        held[url].lastVersion += 1
+        return held[url].lastVersion
+    }
+
+    /// Lets loads see what lies in the caches, and the caches get what loads bring, until nothing changes any more.
+    func spread(_ url: Int) {
+        for variant in 0..<ModelVariant.count where held[url].queryCounts[variant] > 0 {
+            held[url].memory[variant] |= held[url].disk[variant]
+        }
+        var isChanging = true
+        while isChanging {
+            isChanging = false
+            for load in running where load.spec.url == url && spread(load, url) { isChanging = true }
+        }
+    }
+
+    private func spread(_ load: ModelLoad, _ url: Int) -> Bool {
+        let before = (load.allowed, held[url].memory[load.key], held[url].disk[load.key], held[url].disk[0])
+        load.allowed |= load.answered
+        if !load.spec.options.contains(.fromLoaderOnly) {
+            for source in load.spec.variant.sources {
+                load.allowed |= held[url].memory[source.number] | held[url].disk[source.number]
+            }
+        }
+        held[url].memory[load.key] |= load.allowed
+        held[url].disk[load.key] |= load.allowed
+        held[url].disk[0] |= load.answered
+        let original = held[url].memory[0]
+        if load.spec.originalStore?.includesMemory == true { held[url].memory[0] |= load.allowed }
+        let after = (load.allowed, held[url].memory[load.key], held[url].disk[load.key], held[url].disk[0])
+        return before != after || original != held[url].memory[0]
+    }
+
+    /// Something was stored by a caller.
+    func noteStored(_ url: Int, _ variant: ModelVariant, _ version: Int, _ type: ImageCacheType) {
+        held[url].byHand |= 1 << Versions(version)
+        if type.includesMemory { held[url].memory[variant.number] |= 1 << Versions(version) }
+        if type.includesDisk { held[url].disk[variant.number] |= 1 << Versions(version) }
+        if type.includesDisk {
+            let isAlone = setup.isRoomy && !running.contains { $0.spec.url == url }
+            held[url].isOnDisk[variant.number] = isAlone ? version : nil
+        }
+        disturb(url)
+        spread(url)
+    }
+
+    /// What was there is gone, but for what loads under way bring back.
+    func noteRemoved(_ url: Int, _ variant: ModelVariant, _ type: ImageCacheType) {
+        if type.includesMemory {
+            held[url].memory[variant.number] = 0
+            held[url].isInMemory[variant.number] = false
+        }
+        if type.includesDisk {
+            held[url].disk[variant.number] = 0
+            held[url].isOnDisk[variant.number] = nil
+        }
+        spread(url)
+    }
+
+    func noteMemoryShort() {
+        for url in held.indices {
+            held[url].isInMemory = [Bool](repeating: false, count: ModelVariant.count)
+            disturb(url)
+        }
+    }
+
+    /// Somebody else stores or removes something of a URL.
+    func disturb(_ url: Int) {
+        for load in running where load.spec.url == url { load.isDisturbed = true }
+    }
+
+    /// A level is given something: it must be what the key stands for, and nothing that is gone.
+    func noteStore(_ picture: ModelPicture, _ key: String, toMemory: Bool) {
+        note(toMemory ? .toMemory : .toDisk, picture.url, picture.version)
+        guard let place = ModelKeys.place(of: key) else { return fail("stored under an unknown key: \(key)") }
+        let level = toMemory ? "memory" : "disk"
+        guard picture.url == place.url, place.variant.fits(picture, allowsLimit: toMemory) else {
+            return fail("\(picture) is stored to \(level) under \(key)")
+        }
+        let versions = toMemory ? held[place.url].memory : held[place.url].disk
+        if !versions[place.variant.number].has(picture.version) {
+            fail("\(picture) is stored to \(level) under \(key) after it is gone")
+        }
+    }
+
+    // MARK: Loads
+
+    /// A load begins, or an item of a list.
+    func begin(_ spec: ModelOperation.Load, isPrefetch: Bool = false) -> ModelLoad {
+        loadCount += 1
+        let load = ModelLoad(loadCount, spec, isPrefetch: isPrefetch)
+        // It may join what is under way.
+        for other in running where other.spec.url == spec.url {
+            load.answered |= other.answered
+            load.troubles.formUnion(other.troubles)
+            if !spec.options.contains(.fromLoaderOnly) { load.allowed |= other.allowed }
+        }
+        if load.isUnsettling { disturb(spec.url) }
+        load.isDisturbed = running.contains { $0.spec.url == spec.url && $0.isUnsettling }
+        running.append(load)
+        spread(spec.url)
+        load.isInMemory = held[spec.url].isInMemory[load.key]
+        held[spec.url].isOnDisk = [Int?](repeating: nil, count: ModelVariant.count)
+        if load.isUnsettling {
+            held[spec.url].isInMemory = [Bool](repeating: false, count: ModelVariant.count)
+        }
+        note(.begin, load.number, spec.url, load.key)
+        return load
+    }
+
+    func end(_ load: ModelLoad) { running.removeAll { $0 === load } }
+
+    func noteAnswer(_ url: Int, _ answer: Answer) {
+        switch answer {
+        case .version(let version), .notModified(let version):
+            note(.answer, url, version)
+            for load in running where load.spec.url == url { load.answered |= 1 << Versions(version) }
+            spread(url)
+        case .trouble(let trouble):
+            note(.answer, url, -trouble.rawValue)
+            hasRefusedOrFailed = true
+            for load in running where load.spec.url == url { load.troubles.insert(trouble.rawValue) }
+        }
+    }
+
+    /// Whether the manager's delegate allows a download.
+    func mayDownload(_ url: Int) -> Bool {
+        guard held[url].isRefused else { return true }
+        hasRefusedOrFailed = true
+        for load in running where load.spec.url == url { load.troubles.insert(ModelLoad.refused) }
+        return false
+    }
+
+    /// The loader said that a URL is not to be tried again.
+    func noteBlocked(_ url: Int) {
+        held[url].failed = mayForget(url) ? .perhaps : .yes
+    }
+
+    /// Whether a load under way takes a URL off the list of those that failed when it succeeds.
+    func mayForget(_ url: Int) -> Bool {
+        running.contains { $0.spec.url == url && $0.spec.options.contains(.retryFailed) }
+    }
+
+    func noteBegun(_ transfer: ModelTransfer, _ waiting: [ModelTransfer]) {
+        if waiting.contains(where: { $0.priority > transfer.priority }) {
+            fail("a transfer begins while a more urgent one waits")
+        }
+    }
+}
+
+extension ReferenceModel.Versions {
+    func has(_ version: Int) -> Bool { version < 64 && self & (1 << UInt64(version)) != 0 }
+}
+
+/// What the model knows of a load, or of an item of a list.
+final class ModelLoad: @unchecked Sendable {
+    // Sendable because it is touched only by the thread that steps the world.
+
+    /// Among the troubles: the delegate said no.
+    static let refused = 100
+
+    let number: Int
+    let spec: ModelOperation.Load
+    let isPrefetch: Bool
+    /// Versions that it may bring.
+    var allowed: ReferenceModel.Versions = 0
+    /// Versions that the server may have told it.
+    var answered: ReferenceModel.Versions = 0
+    /// What may have gone wrong.
+    var troubles: Set<Int> = []
+    var priority: LoadPriority
+    /// Whether the URL counts as failed.
+    var isBlocked = false
+    /// Whether it must end with a cancel.
+    var isCancelled = false
+    /// Whether it may end with a cancel, unless something else comes first.
+    var mayBeCancelled = false
+    /// Whether something was stored or removed by others meanwhile.
+    var isDisturbed = false
+    /// Whether the picture was in memory for sure when it began.
+    var isInMemory = false
+    var interim: ModelPicture?
+    var finalCount = 0
+    var received: Int64 = 0
+    /// What the caller holds.
+    var operation: WebImageLoadOperation?
+    weak var trace: WebImageLoadOperation?
+
+    init(_ number: Int, _ spec: ModelOperation.Load, isPrefetch: Bool) {
+        self.number = number
+        self.spec = spec
+        self.isPrefetch = isPrefetch
+        priority = spec.options.loadPriority
+    }
+
+    var key: Int { spec.variant.number }
+    var isRefresh: Bool { spec.options.contains(.refreshCached) }
+    /// Whether it may take from memory what was there, or make it useless for others.
+    var isUnsettling: Bool { isRefresh || spec.isLimited }
+    /// Whether nothing says where to look and to store.
+    var isPlain: Bool {
+        spec.query == nil && spec.store == nil && spec.originalQuery == nil && spec.originalStore == nil
+    }
+}
