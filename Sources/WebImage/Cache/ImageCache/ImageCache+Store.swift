@@ -80,7 +80,7 @@ extension ImageCache {
 
     // MARK: Removing
 
-    /// Removes an entry.
+    /// Removes an entry. A load under way may store it anew; cancel it before, if it must not.
     ///
     /// - Parameter completion: called exactly once: on the caller's thread when nothing is removed from disk, else on a
     ///   thread of the cache. Must not block.
@@ -114,7 +114,8 @@ extension ImageCache {
         perform(.remove, forKey: key)
     }
 
-    /// Removes everything. What is stored after the call stays.
+    /// Removes everything. What is stored after the call stays, also by loads that were under way; cancel them before
+    /// (``WebImageManager/cancelAll()``), if they must not store anything: what is cancelled stores nothing more.
     ///
     /// - Parameter completion: called exactly once: on the caller's thread when nothing is removed from disk, else on a
     ///   thread of the cache. Must not block.
