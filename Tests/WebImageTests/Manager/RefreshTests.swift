@@ -210,6 +210,7 @@ import Testing
         cache.memoryCache.removeAll()
         let found = await cache.queryImage(forKey: harness.key, context: harness.context())
         #expect(found.cacheType == .disk && cache.memoryImage(forKey: harness.key) === found.image)
+        await cache.removeImage(forKey: harness.key, from: .disk)
         let results = await harness.start().deliveries.all(atLeast: 1)
         #expect(results.count == 1, "the bytes are the same")
         #expect(harness.server.requests.count == 2)

@@ -28,7 +28,7 @@ final class ReferenceModel: @unchecked Sendable {
     }
 
     /// What may lie under the keys of a URL, by variant.
-    struct Held {
+    final class Held {
         var memory = [Versions](repeating: 0, count: ModelVariant.count)
         var disk = [Versions](repeating: 0, count: ModelVariant.count)
         /// Whether the key is in memory for sure.
@@ -39,6 +39,7 @@ final class ReferenceModel: @unchecked Sendable {
         var isOnDisk = [Int?](repeating: nil, count: ModelVariant.count)
         /// Queries under way, by variant, which may put into memory what lies on disk.
         var queryCounts = [Int](repeating: 0, count: ModelVariant.count)
+        var queryCount = 0
         /// Whether bytes that are no picture may lie on disk.
         var isBad = false
         var lastVersion = 0
@@ -47,7 +48,7 @@ final class ReferenceModel: @unchecked Sendable {
     }
 
     let setup: ModelSetup
-    var held: [Held]
+    let held: [Held]
     /// Loads and items of lists that have not ended.
     var running: [ModelLoad] = []
     private var loadCount = 0
@@ -61,7 +62,7 @@ final class ReferenceModel: @unchecked Sendable {
 
     init(_ setup: ModelSetup) {
         self.setup = setup
-        held = [Held](repeating: Held(), count: ModelKeys.urlCount)
+        held = (0..<ModelKeys.urlCount).map { _ in Held() }
     }
 
     func note(_ event: Event, _ values: Int...) {
@@ -88,8 +89,11 @@ final class ReferenceModel: @unchecked Sendable {
 
     /// Lets loads see what lies in the caches, and the caches get what loads bring, until nothing changes any more.
     func spread(_ url: Int) {
-        for variant in 0..<ModelVariant.count where held[url].queryCounts[variant] > 0 {
-            held[url].memory[variant] |= held[url].disk[variant]
+        let held = held[url]
+        if held.queryCount > 0 {
+            for variant in 0..<ModelVariant.count where held.queryCounts[variant] > 0 {
+                held.memory[variant] |= held.disk[variant]
+            }
         }
         var isChanging = true
         while isChanging {
@@ -99,20 +103,19 @@ final class ReferenceModel: @unchecked Sendable {
     }
 
     private func spread(_ load: ModelLoad, _ url: Int) -> Bool {
-        let before = (load.allowed, held[url].memory[load.key], held[url].disk[load.key], held[url].disk[0])
+        let (held, key) = (held[url], load.key)
+        let before = (load.allowed, held.memory[key], held.disk[key], held.disk[0], held.memory[0])
         load.allowed |= load.answered
         if !load.spec.options.contains(.fromLoaderOnly) {
             for source in load.spec.variant.sources {
-                load.allowed |= held[url].memory[source.number] | held[url].disk[source.number]
+                load.allowed |= held.memory[source.number] | held.disk[source.number]
             }
         }
-        held[url].memory[load.key] |= load.allowed
-        held[url].disk[load.key] |= load.allowed
-        held[url].disk[0] |= load.answered
-        let original = held[url].memory[0]
-        if load.spec.originalStore?.includesMemory == true { held[url].memory[0] |= load.allowed }
-        let after = (load.allowed, held[url].memory[load.key], held[url].disk[load.key], held[url].disk[0])
-        return before != after || original != held[url].memory[0]
+        held.memory[key] |= load.allowed
+        held.disk[key] |= load.allowed
+        held.disk[0] |= load.answered
+        if load.spec.originalStore?.includesMemory == true { held.memory[0] |= load.allowed }
+        return before != (load.allowed, held.memory[key], held.disk[key], held.disk[0], held.memory[0])
     }
 
     /// Something was stored by a caller.
@@ -138,7 +141,20 @@ final class ReferenceModel: @unchecked Sendable {
             held[url].disk[variant.number] = 0
             held[url].isOnDisk[variant.number] = nil
         }
+        disturb(url)
         spread(url)
+    }
+
+    /// Everything is gone, but for what loads under way bring back.
+    func noteCleared(_ type: ImageCacheType) {
+        for (url, held) in held.enumerated() {
+            for variant in 0..<ModelVariant.count {
+                if type.includesMemory { (held.memory[variant], held.isInMemory[variant]) = (0, false) }
+                if type.includesDisk { (held.disk[variant], held.isOnDisk[variant]) = (0, nil) }
+            }
+            disturb(url)
+            spread(url)
+        }
     }
 
     func noteMemoryShort() {
@@ -229,60 +245,5 @@ final class ReferenceModel: @unchecked Sendable {
         if waiting.contains(where: { $0.priority > transfer.priority }) {
             fail("a transfer begins while a more urgent one waits")
         }
-    }
-}
-
-extension ReferenceModel.Versions {
-    func has(_ version: Int) -> Bool { version < 64 && self & (1 << UInt64(version)) != 0 }
-}
-
-/// What the model knows of a load, or of an item of a list.
-final class ModelLoad: @unchecked Sendable {
-    // Sendable because it is touched only by the thread that steps the world.
-
-    /// Among the troubles: the delegate said no.
-    static let refused = 100
-
-    let number: Int
-    let spec: ModelOperation.Load
-    let isPrefetch: Bool
-    /// Versions that it may bring.
-    var allowed: ReferenceModel.Versions = 0
-    /// Versions that the server may have told it.
-    var answered: ReferenceModel.Versions = 0
-    /// What may have gone wrong.
-    var troubles: Set<Int> = []
-    var priority: LoadPriority
-    /// Whether the URL counts as failed.
-    var isBlocked = false
-    /// Whether it must end with a cancel.
-    var isCancelled = false
-    /// Whether it may end with a cancel, unless something else comes first.
-    var mayBeCancelled = false
-    /// Whether something was stored or removed by others meanwhile.
-    var isDisturbed = false
-    /// Whether the picture was in memory for sure when it began.
-    var isInMemory = false
-    var interim: ModelPicture?
-    var finalCount = 0
-    var received: Int64 = 0
-    /// What the caller holds.
-    var operation: WebImageLoadOperation?
-    weak var trace: WebImageLoadOperation?
-
-    init(_ number: Int, _ spec: ModelOperation.Load, isPrefetch: Bool) {
-        self.number = number
-        self.spec = spec
-        self.isPrefetch = isPrefetch
-        priority = spec.options.loadPriority
-    }
-
-    var key: Int { spec.variant.number }
-    var isRefresh: Bool { spec.options.contains(.refreshCached) }
-    /// Whether it may take from memory what was there, or make it useless for others.
-    var isUnsettling: Bool { isRefresh || spec.isLimited }
-    /// Whether nothing says where to look and to store.
-    var isPlain: Bool {
-        spec.query == nil && spec.store == nil && spec.originalQuery == nil && spec.originalStore == nil
     }
 }

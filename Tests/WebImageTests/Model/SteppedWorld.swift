@@ -123,6 +123,7 @@ final class SteppedWorld: @unchecked Sendable {
     func settle() {
         stepper.drain(withServer: false)
         model.checkQuiet(server.transfers)
+        checkStored()
     }
 
     func drain() {
@@ -135,6 +136,19 @@ final class SteppedWorld: @unchecked Sendable {
     }
 
     // MARK: Checks
+
+    /// What callers have stored last, when nothing waits to be written any more.
+    private func checkStored() {
+        guard setup.isRoomy else { return }
+        for url in 0..<setup.urlCount {
+            for (variant, version) in model.held[url].isOnDisk.enumerated() {
+                guard let version else { continue }
+                let key = ModelKeys.keys[url][variant]
+                let found = disk.content(forKey: key).flatMap { ModelPicture($0.data) }
+                if found?.version != version { model.fail("\(key) is not on disk as it was stored last") }
+            }
+        }
+    }
 
     private func checkLimits() {
         let config = cache.config
@@ -149,6 +163,7 @@ final class SteppedWorld: @unchecked Sendable {
     private func checkEnd() {
         guard model.failure == nil else { return }
         checkLimits()
+        checkStored()
         for load in loads { load.operation = nil }
         for load in loads { model.checkEnded(load) }
         let pipeline = manager.pipeline
@@ -181,11 +196,6 @@ final class SteppedWorld: @unchecked Sendable {
         for url in 0..<setup.urlCount {
             for variant in ModelVariant.all {
                 let key = ModelKeys.key(url, variant)
-                if let version = model.held[url].isOnDisk[variant.number],
-                    disk.content(forKey: key).flatMap({ ModelPicture($0.data) })?.version != version
-                {
-                    model.fail("\(key) is not on disk as it was stored last")
-                }
                 if let image = memory.image(forKey: key) { model.noteStore(ModelPicture(image), key, toMemory: true) }
             }
         }
@@ -208,32 +218,5 @@ private final class ModelDelegate: WebImageManagerDelegate {
 
     func imageManager(_ manager: WebImageManager, shouldBlockFailedURL url: URL, error: WebImageError) -> Bool {
         server.shouldBlockFailedURL(url, error: error)
-    }
-}
-
-/// A list of the prefetcher.
-final class ModelList: @unchecked Sendable {
-    // Sendable because it is touched only by the thread that steps the world.
-    let urls: [Int]
-    var items: [ModelLoad] = []
-    var token: WebImagePrefetchToken?
-    var completions: [PrefetchProgress] = []
-    var isCancelled = false
-    /// The highest number of pictures that may be missing.
-    var mayMiss = false
-
-    init(_ urls: [Int]) { self.urls = urls }
-
-    func checkEnd(_ model: ReferenceModel) {
-        guard completions.count == 1, let end = completions.first else {
-            return model.fail("a list ends \(completions.count) times")
-        }
-        if end.totalCount != urls.count || end.finishedCount > urls.count || end.skippedCount > end.finishedCount {
-            model.fail("a list of \(urls.count) ends with \(end)")
-        }
-        if end.isCancelled != isCancelled { model.fail("a list ends with \(end)") }
-        if !isCancelled, !end.isComplete { model.fail("a list ends before its end: \(end)") }
-        if end.skippedCount > 0, !mayMiss, !model.hasRefusedOrFailed { model.fail("a list skips for no reason") }
-        if token?.progress != end { model.fail("a list's token says \(String(describing: token?.progress))") }
     }
 }

@@ -82,7 +82,7 @@ extension ImageCache {
 
     // MARK: Removing
 
-    /// Removes an entry.
+    /// Removes an entry. A load under way may store it anew; cancel it before, if it must not.
     ///
     /// - Parameters:
     ///   - key: of the entry.
@@ -119,7 +119,8 @@ extension ImageCache {
         perform(.remove, forKey: key)
     }
 
-    /// Removes everything. What is stored after the call stays.
+    /// Removes everything. What is stored after the call stays, also by loads that were under way; cancel them before
+    /// (``WebImageManager/cancelAll()``), if they must not store anything: what is cancelled stores nothing more.
     ///
     /// - Parameters:
     ///   - cacheType: where everything is removed.
