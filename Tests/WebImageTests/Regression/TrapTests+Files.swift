@@ -49,6 +49,12 @@ extension TrapTests {
                 writeBytes(whole[..<count] + tail, file)
                 #expect(DiskCache(path: cache.path).data(forKey: "k") == nil, "\(count) bytes and \(tail.count) others")
             }
+            // A block in the middle that never got to the disk.
+            var holed = whole
+            for index in count..<min(count + 40, whole.count) { holed[index] = 0 }
+            guard holed != whole else { continue }
+            writeBytes(holed, file)
+            #expect(DiskCache(path: cache.path).data(forKey: "k") == nil, "a hole at \(count)")
         }
     }
 
