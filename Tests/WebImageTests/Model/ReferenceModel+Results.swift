@@ -73,7 +73,6 @@ extension ReferenceModel {
             let isKnown = (load.answered | held[url].byHand).has(picture.version)
             if !isKnown { fail("load \(load.number) brings what the server does not have") }
         }
-        if load.spec.options.contains(.retryFailed), held[url].failed == .yes { held[url].failed = .perhaps }
         let isWhole = result.image.metadata.scaleDownLimitBytes == 0
         let isSettled = setup.isRoomy && isWhole && !load.isDisturbed && load.spec.store?.includesMemory != false
         if isSettled, !running.contains(where: { $0.spec.url == url && $0.isUnsettling }) {

@@ -208,7 +208,13 @@ final class ReferenceModel: @unchecked Sendable {
         return load
     }
 
-    func end(_ load: ModelLoad) { running.removeAll { $0 === load } }
+    func end(_ load: ModelLoad) {
+        guard running.contains(where: { $0 === load }) else { return }
+        running.removeAll { $0 === load }
+        // Its work may have succeeded before the end, which waits for what is stored.
+        let mayForget = load.spec.options.contains(.retryFailed)
+        if mayForget, held[load.spec.url].failed == .yes { held[load.spec.url].failed = .perhaps }
+    }
 
     func noteAnswer(_ url: Int, _ answer: Answer) {
         switch answer {

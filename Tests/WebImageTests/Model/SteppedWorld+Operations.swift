@@ -65,7 +65,7 @@ extension SteppedWorld {
             progress: spec.hearsProgress ? hear : nil
         ) { [unowned self] result in
             model.note(result, of: load)
-            if mutant == .doubleCompletion, load.number % 8 == 7 { model.note(result, of: load) }
+            if mutant == .doubleCompletion, load.number % 3 == 2 { model.note(result, of: load) }
             if mutant == .lateProgress, load.finalCount > 0, spec.hearsProgress {
                 hear(LoadProgress(receivedByteCount: 1, expectedByteCount: nil))
             }
