@@ -11,14 +11,14 @@ struct ModelHistory: Sendable {
     /// The operations that histories are made of.
     enum Kinds: Sendable { case loadsAndCancels, all }
 
-    init(seed: UInt64, length: Int = 60, kinds: Kinds = .all) {
+    init(seed: UInt64, kinds: Kinds = .all) {
         self.seed = seed
         var random = SeededGenerator(seed: seed)
         setup = ModelSetup(&random)
         // Bursts and pauses: histories in which everything waits, and others in which all is quick.
         let pace = 1 + random.below(8)
         var steps: [ModelStep] = []
-        for _ in 0..<length {
+        for _ in 0..<20 + random.below(61) {
             let operation = ModelOperation.random(&random, setup, kinds)
             steps.append(ModelStep(operation: operation, jobCount: random.below(pace), seed: random.next()))
         }

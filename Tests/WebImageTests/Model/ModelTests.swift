@@ -10,7 +10,7 @@ import Testing
 /// every run of one process, and in every process with `SWIFT_DETERMINISTIC_HASHING=1`.
 @Suite struct ModelTests {
     @Test func `Loads and cancels do what the model allows`() async {
-        await check(seeds: Self.seeds(from: 1_000_000, share: 10), kinds: .loadsAndCancels)
+        await check(seeds: Self.seeds(from: 1_000_000, share: 20), kinds: .loadsAndCancels)
     }
 
     @Test func `Whatever is done in whatever order, the model allows what happens`() async {
