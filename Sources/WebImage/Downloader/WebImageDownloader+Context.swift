@@ -4,9 +4,11 @@ extension WebImageDownloader {
     /// Downloads a picture and decodes it as a load with this context would.
     ///
     /// - Parameters:
+    ///   - url: http or https.
     ///   - options: as for the other forms.
-    ///   - context: gives the callback queue, the coder, everything that decodes, the header fields, the hooks and the retry policy;
-    ///     the key filter for the scale that a key tells. Caches and transformers have no part in a download.
+    ///   - context: gives the callback queue, the coder, everything that decodes, the header fields, the hooks and the
+    ///     retry policy; the key filter for the scale that a key tells. Caches and transformers have no part in a
+    ///     download.
     ///   - progress: called on a background thread, in order; must be quick.
     ///   - completion: called once on the context's callback queue, by default the main thread. With
     ///     ``WebImageError/Code/cancelled`` after a cancel.
@@ -59,7 +61,9 @@ extension WebImageDownloader {
     /// Downloads a picture's bytes with the header fields, the hooks and the retry policy of a context.
     ///
     /// - Parameters:
+    ///   - url: http or https.
     ///   - options: as for the other forms.
+    ///   - context: gives the callback queue, the header fields, the hooks and the retry policy.
     ///   - progress: called on a background thread, in order; must be quick.
     ///   - completion: called once on the context's callback queue, by default the main thread. With
     ///     ``WebImageError/Code/cancelled`` after a cancel.

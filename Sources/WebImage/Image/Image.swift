@@ -23,8 +23,15 @@ public final class Image: Sendable {
 
     /// An image of existing pixels.
     ///
-    /// - Parameter memoryCost: what it counts as in a memory cache, for pictures that hold more than their pixels, or share them;
-    ///   less than 0 counts as 0. The bytes of its rows by default.
+    /// - Parameters:
+    ///   - bitmap: the pixels.
+    ///   - scale: pixels per point; below 1 counts as 1.
+    ///   - orientation: how the pixels must be turned to be seen upright.
+    ///   - metadata: what is known besides the pixels.
+    ///   - decodeOptions: the options it was decoded with, if it was.
+    ///   - extendedData: bytes that are stored with its disk entry.
+    ///   - memoryCost: what it counts as in a memory cache, for pictures that hold more than their pixels, or share
+    ///     them; less than 0 counts as 0. The bytes of its rows by default.
     public init(
         bitmap: Bitmap,
         scale: Double = 1,

@@ -81,7 +81,10 @@ extension ImageDecodeOptions {
     /// The decode options that a load's context and options mean: those of the context's own properties win over its
     /// ``WebImageContext/decodeOptions``. For caches and loaders of one's own that decode.
     ///
-    /// - Parameter key: tells the scale (`@2x`), where the context does not.
+    /// - Parameters:
+    ///   - context: what the load says of decoding.
+    ///   - options: those that concern decoding are looked at.
+    ///   - key: tells the scale (`@2x`), where the context does not.
     public init(_ context: WebImageContext, options: WebImageOptions, key: String) {
         self = context.decodeOptions ?? ImageDecodeOptions()
         if options.contains(.decodeFirstFrameOnly) { decodeFirstFrameOnly = true }
