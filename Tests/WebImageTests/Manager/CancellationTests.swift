@@ -5,6 +5,29 @@ import Testing
 @testable import WebImage
 
 @Suite struct CancellationTests {
+    @Test func `A load that is cancelled while its work is begun tells no more of its progress`() {
+        let parts = Lock<(manager: WebImageManager, loader: FakeLoader)?>(nil)
+        let loader = FakeLoader { _ in
+            let parts = parts.withLock { $0 }
+            parts?.manager.cancelAll()
+            parts?.loader.loads.last?.report(1, of: 2)
+            return .success("picture")
+        }
+        let manager = WebImageManager(cache: FakeCache(), loader: loader, pipeline: Pipeline())
+        parts.withLock { $0 = (manager, loader) }
+        let log = Lock<[String]>([])
+        var context = WebImageContext()
+        context.callbackQueue = .inline
+        manager.loadImage(
+            with: URL(string: "http://host/a"),
+            context: context,
+            progress: { _ in log.withLock { $0.append("progress") } },
+            completion: { _ in log.withLock { $0.append("end") } }
+        )
+        #expect(log.withLock { $0 } == ["end"])
+        #expect(manager.pipeline.runningCount == 0 && manager.pipeline.waitingCount == 0)
+    }
+
     @Test func `All loads are cancelled in the order they were begun`() {
         let harness = ManagerHarness()
         let order = Lock<[Int]>([])
