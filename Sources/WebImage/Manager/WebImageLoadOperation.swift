@@ -143,7 +143,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         let subscription = pipeline.subscribe(
             to: work,
             priority: turn.priority,
-            progress: progress,
+            progress: progress.map { whileRunning($0) },
             observation: observation,
             completion: completion
         )
@@ -159,6 +159,15 @@ public final class WebImageLoadOperation: WebImageOperation {
             return
         }
         if latest != turn.priority { pipeline.setPriority(latest, of: subscription) }
+    }
+
+    /// A cancel that comes before the subscription is known cannot give it up yet; it tells nothing more all the same.
+    private func whileRunning(
+        _ progress: @escaping @Sendable (LoadProgress) -> Void
+    ) -> @Sendable (LoadProgress) -> Void {
+        { [self] reading in
+            if isRunning { progress(reading) }
+        }
     }
 
     /// Begins other shared work in the place of what the load waited for; the same as ``subscribe(to:priority:progress:completion:)``.

@@ -126,7 +126,9 @@ extension WebImageManager {
             options: options,
             context: context
         )
-        if options.contains(.queryDiskDataSync), let image = recipe.imageFromDiskSync(trace(of: operation)) {
+        if options.contains(.queryDiskDataSync),
+            let image = recipe.imageFromDiskSync(for: operation, trace(of: operation))
+        {
             return finish(operation, .success(.image(image)), recipe, url, cacheKey, options)
         }
         if delegate != nil, !options.contains(.fromCacheOnly) {

@@ -50,7 +50,9 @@ private struct ImageRefresh: Sendable {
             return deliver(.fromMemory(hit.image, url: url, key: resultKey))
         }
         let recipe = recipe(for: .picture, options.union(.fromCacheOnly))
-        if options.contains(.queryDiskDataSync), let image = recipe.imageFromDiskSync(manager.trace(of: operation)) {
+        if options.contains(.queryDiskDataSync),
+            let image = recipe.imageFromDiskSync(for: operation, manager.trace(of: operation))
+        {
             manager.note(lookup, forKey: resultKey, operation)
             manager.totals.disk.hits.add()
             return deliver(WebImageResult(image, url: url, key: resultKey))

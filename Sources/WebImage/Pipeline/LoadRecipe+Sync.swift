@@ -5,12 +5,15 @@ extension LoadRecipe {
     /// Reads, decodes and transforms what lies on disk on the caller's thread; nil if there is nothing usable.
     ///
     /// Tells only of what is found: after that the disk is looked at in the background.
-    func imageFromDiskSync(_ trace: LoadTrace) -> PipelineImage? {
+    ///
+    /// - Parameter operation: the load; what is made for it is not stored if it was cancelled meanwhile, for example by a
+    ///   transformer.
+    func imageFromDiskSync(for operation: WebImageLoadOperation, _ trace: LoadTrace) -> PipelineImage? {
         if let hit = untransformedMemoryHit() {
             trace.note(.memoryHit(key: hit.cacheKey ?? ""))
             return hit
         }
-        if let image = derivedImageSync(trace) { return storedInMemory(image, trace) }
+        if let image = derivedImageSync(trace) { return operation.isRunning ? storedInMemory(image, trace) : image }
         let data = decode.data
         guard data.queriesDisk, let originalKey, let entry = data.cache.diskEntry(forKey: originalKey) else {
             return nil
@@ -20,7 +23,7 @@ extension LoadRecipe {
             try decode.decoded(OriginalData(entry: entry, source: .disk))
         }
         guard let image, let result = try? transformed(image, trace) else { return nil }
-        return stored(result, trace)
+        return operation.isRunning ? stored(result, trace) : result
     }
 
     private func derivedImageSync(_ trace: LoadTrace) -> PipelineImage? {

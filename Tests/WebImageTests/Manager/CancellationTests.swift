@@ -5,6 +5,51 @@ import Testing
 @testable import WebImage
 
 @Suite struct CancellationTests {
+    /// Cancels every load in the middle of its work.
+    private struct CancellingTransformer: ImageTransformer {
+        let manager: WebImageManager
+        let transformerKey = "cancelling"
+
+        func transform(_ image: Image) throws(WebImageError) -> Image {
+            manager.cancelAll()
+            manager.imageCache.clear(.all, completion: nil)
+            return image
+        }
+    }
+
+    @Test func `What a load makes in the call is not stored when it is cancelled meanwhile`() async {
+        let harness = ManagerHarness()
+        harness.cache.edit { $0.disk[harness.url.absoluteString] = CachedImageData(data: Data("picture".utf8)) }
+        let transformer = CancellingTransformer(manager: harness.manager)
+        let context = harness.context { $0.imageTransformer = .transformer(transformer) }
+        let outcome = harness.start(options: .queryDiskDataSync, context: context).outcome
+        #expect(await outcome.error()?.code == .cancelled && outcome.count == 1)
+        #expect(harness.cache.memoryKeys.isEmpty && harness.cache.diskKeys.isEmpty)
+    }
+
+    @Test func `A load that is cancelled while its work is begun tells no more of its progress`() {
+        let parts = Lock<(manager: WebImageManager, loader: FakeLoader)?>(nil)
+        let loader = FakeLoader { _ in
+            let parts = parts.withLock { $0 }
+            parts?.manager.cancelAll()
+            parts?.loader.loads.last?.report(1, of: 2)
+            return .success("picture")
+        }
+        let manager = WebImageManager(cache: FakeCache(), loader: loader, pipeline: Pipeline())
+        parts.withLock { $0 = (manager, loader) }
+        let log = Lock<[String]>([])
+        var context = WebImageContext()
+        context.callbackQueue = .inline
+        manager.loadImage(
+            with: URL(string: "http://host/a"),
+            context: context,
+            progress: { _ in log.withLock { $0.append("progress") } },
+            completion: { _ in log.withLock { $0.append("end") } }
+        )
+        #expect(log.withLock { $0 } == ["end"])
+        #expect(manager.pipeline.runningCount == 0 && manager.pipeline.waitingCount == 0)
+    }
+
     @Test func `All loads are cancelled, the latest first`() {
         let harness = ManagerHarness()
         let order = Lock<[Int]>([])
