@@ -37,7 +37,8 @@ public final class LoopbackConnection: Sendable {
     /// Sends one chunk of a chunked body.
     @discardableResult
     public func sendChunk(_ bytes: [UInt8]) -> Bool {
-        send(Array(String(bytes.count, radix: 16).utf8) + [13, 10] + bytes + [13, 10])
+        // One of no bytes would end the body.
+        bytes.isEmpty || send(Array(String(bytes.count, radix: 16).utf8) + [13, 10] + bytes + [13, 10])
     }
 
     /// Makes the close that follows a reset instead of an orderly end.
