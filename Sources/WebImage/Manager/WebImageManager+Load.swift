@@ -119,7 +119,7 @@ extension WebImageManager {
             options: options,
             context: context
         )
-        if options.contains(.queryDiskDataSync), let image = recipe.imageFromDiskSync() {
+        if options.contains(.queryDiskDataSync), let image = recipe.imageFromDiskSync(while: { operation.isRunning }) {
             return finish(operation, .success(.image(image)), recipe, url, cacheKey, options)
         }
         if delegate != nil, !options.contains(.fromCacheOnly) {

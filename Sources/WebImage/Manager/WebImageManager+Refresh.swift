@@ -46,7 +46,7 @@ private struct ImageRefresh: Sendable {
         let image = manager.memoryImage(forKey: resultKey, of: originalKey, options: options, context: context)
         if let image { return deliver(.fromMemory(image, url: url, key: resultKey)) }
         let recipe = recipe(for: .picture, options.union(.fromCacheOnly))
-        if options.contains(.queryDiskDataSync), let image = recipe.imageFromDiskSync() {
+        if options.contains(.queryDiskDataSync), let image = recipe.imageFromDiskSync(while: { operation.isRunning }) {
             return deliver(WebImageResult(image, url: url, key: resultKey))
         }
         operation.subscribe(to: ResultWork(recipe: recipe), priority: options.loadPriority, progress: nil) { result in

@@ -28,6 +28,22 @@ import Testing
         #expect(manager.pipeline.runningCount == 0 && manager.pipeline.waitingCount == 0)
     }
 
+    @Test(arguments: [WebImageOptions.queryDiskDataSync, [.queryDiskDataSync, .refreshCached]])
+    func `A load that is cancelled while it decodes in the call stores nothing`(options: WebImageOptions) {
+        let harness = ManagerHarness()
+        let (manager, cache, key) = (harness.manager, harness.cache, harness.url.absoluteString)
+        cache.edit { $0.disk[key] = CachedImageData(data: ModelPicture(url: 0, version: 0).data) }
+        let context = harness.context { context in
+            context.imageCoder = ModelCoder {
+                manager.cancelAll()
+                cache.clear(.all, completion: nil)
+            }
+        }
+        let outcome = harness.start(options: options, context: context).outcome
+        #expect(outcome.count == 1 && cache.memoryKeys.isEmpty && harness.loader.loads.isEmpty)
+        #expect(manager.pipeline.runningCount == 0)
+    }
+
     @Test func `All loads are cancelled in the order they were begun`() {
         let harness = ManagerHarness()
         let order = Lock<[Int]>([])
