@@ -202,8 +202,8 @@ public final class WebImageLoadOperation: WebImageOperation {
 
     private func finish(_ ending: Ending, with result: Result<WebImageResult, WebImageError>) {
         guard let receiver = ending.receiver else { return }
-        ending.endHandler?()
         totals?.noteEnd(of: result)
+        ending.endHandler?()
         observation?.end(result)
         if let mailbox = ending.mailbox {
             mailbox.put(.last(result), for: receiver)
@@ -219,8 +219,8 @@ public final class WebImageLoadOperation: WebImageOperation {
     func endQuietly() {
         let ending = takeEnd()
         guard let receiver = ending.receiver else { return }
-        ending.endHandler?()
         totals?.delivered.add()
+        ending.endHandler?()
         observation?.endWithInterim()
         // Without an interim result this would be a load that never completes; the mailbox sees to that.
         let mailbox = ending.mailbox ?? DeliveryMailbox(callbackQueue)

@@ -41,6 +41,17 @@ extension LoadRecording {
     /// How many ends each load had.
     var ends: [UInt64: Int] { events.reduce(into: [:]) { $0[$1.loadID, default: 0] += $1.kind.isEnd ? 1 : 0 } }
 
+    /// Whether all loads of which something was told end within seconds: a load has ended for its manager a moment before its
+    /// observers hear of it.
+    func becomesOver() async -> Bool {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while Set(events.map(\.loadID)).count > ends.values.count(where: { $0 > 0 }) {
+            if ContinuousClock.now > deadline { return false }
+            await Task.yield()
+        }
+        return true
+    }
+
     /// Whether every load began with its start, ended once, heard nothing after that, and never went back in time.
     var isOrderly: Bool {
         var last: [UInt64: WebImageLoadEvent] = [:]

@@ -13,7 +13,7 @@ import Testing
     ) async -> [String] {
         let context = harness.context { $0.observer = recording }
         _ = await harness.start(options, context: context).deliveries.all(atLeast: results)
-        #expect(recording.isOrderly)
+        #expect(await recording.becomesOver() && recording.isOrderly)
         return recording.words
     }
 
