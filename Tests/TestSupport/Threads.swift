@@ -93,6 +93,11 @@ extension Monitor where Value: Sendable {
     }
 }
 
+/// Nothing is shown of the value: whoever prints an object that owns a monitor does not hold it.
+extension Monitor: CustomReflectable {
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// A door that a test opens: what waits at it goes on when it is opened, or as often as it is given a permit.
 public final class Gate: Sendable {
     private let state = Monitor<(isOpen: Bool, permits: Int, waiting: Int)>((false, 0, 0))

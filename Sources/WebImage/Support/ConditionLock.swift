@@ -75,3 +75,8 @@ final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
         }
     }
 }
+
+/// Nothing is shown of the value, as with ``Lock``.
+extension ConditionLock: CustomReflectable where Value: ~Copyable {
+    var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -39,3 +39,8 @@ package final class Lock<Value: ~Copyable>: @unchecked Sendable {
         body(&value)
     }
 }
+
+/// Nothing is shown of the value: whoever prints an object that owns a lock does not hold it.
+extension Lock: CustomReflectable where Value: ~Copyable {
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
