@@ -66,6 +66,8 @@ final class Pipeline: Sendable {
     /// Threads that decode and transform.
     let decodeQueue: WorkQueue
     let gate: LoadGate
+    /// Downloaded bytes that are being decoded.
+    let fresh = FreshData()
     /// Where events get their times from.
     let clock: ClockSource
     /// What has been done in all.
@@ -88,8 +90,8 @@ final class Pipeline: Sendable {
     var runningCount: Int { state.withLock { $0.graph.nodeCount } }
     /// Callers and dependents that wait.
     var waitingCount: Int { state.withLock { $0.graph.subscriptionCount } }
-    /// How often work was joined that ran already.
-    var joinCount: Int { state.withLock { $0.joinCount } }
+    /// How often work was joined that ran already, or whose result was still at hand.
+    var joinCount: Int { state.withLock { $0.joinCount } + fresh.hitCount }
 
     /// Whether anybody observes a load; as long as nobody does, events are not even made.
     @inline(__always)

@@ -20,6 +20,8 @@ struct OriginalData: Sendable {
     var store: StoreOnce?
     /// Counts the bytes against the pipeline's bound on undecoded data as long as it lives.
     var reservation: ByteReservation?
+    /// Keeps the bytes findable for loads that come while they are decoded.
+    var lease: FreshData.Lease?
 
     /// Whether a loader made the picture, and has no bytes of it.
     var isWithoutBytes: Bool { entry.data.isEmpty && loaded?.image != nil }

@@ -62,7 +62,20 @@ final class DataWork: Work {
         )
     }
 
+    /// What it shares with work that has downloaded these bytes; nil when they have to be newer.
+    private var freshKey: WorkKey.DataKey? {
+        guard load != nil, !refreshes else { return nil }
+        var key = dataKey
+        key.queriesDisk = false
+        return key
+    }
+
     func start(_ job: WorkJob) {
+        if let freshKey, let fresh = job.pipeline.fresh.find(freshKey) {
+            job.note(.joined(.data))
+            job.note(.downloaded(byteCount: fresh.entry.data.count, fresh.loaded?.metrics))
+            return job.finish(.success(.data(fresh)))
+        }
         if let reason = reasonNotToLook { job.note(.diskMissed(key: cacheKey ?? "", reason)) }
         guard queriesDisk, let cacheKey else { return startLoad(job, insteadOf: nil) }
         job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { [self] result in
@@ -84,8 +97,13 @@ final class DataWork: Work {
     private func startLoad(_ job: WorkJob, insteadOf known: SourceContent?) {
         guard let load else { return job.finish(.failure(.notCached())) }
         job.require(load.conditional(on: known?.validators)) { [self] result in
-            job.finish(outcome(of: result, known))
+            job.finish(shared(outcome(of: result, known), job.pipeline.fresh))
         }
+    }
+
+    private func shared(_ result: WorkResult, _ fresh: FreshData) -> WorkResult {
+        guard let freshKey, case .success(.data(let original)) = result else { return result }
+        return .success(.data(fresh.share(original, as: freshKey)))
     }
 
     private func outcome(of result: WorkResult, _ known: SourceContent?) -> WorkResult {

@@ -35,8 +35,9 @@ final class DecodeWork: Work {
         }
     }
 
-    private func decode(_ original: OriginalData, _ job: WorkJob) {
+    private func decode(_ shared: OriginalData, _ job: WorkJob) {
         let url = data.load?.url
+        let (original, lease) = shared.withoutLease
         job.note(.queued(.decode))
         let item = job.pipeline.decodeQueue.submit(priority: job.priority) { [self] in
             guard !job.isCancelled else { return }
@@ -46,8 +47,9 @@ final class DecodeWork: Work {
                 }
                 if !job.isCancelled { job.trace.noteStore(of: original, by: data) }
                 // What nobody waits for any more is not stored either.
-                if !job.isCancelled { job.finish(.success(.image(stored(image, original)))) }
+                if !job.isCancelled { job.finish(.success(.image(stored(image, original, lease)))) }
             } catch {
+                lease.end()
                 // Bytes on disk that are no picture must not stand in the way of a good download.
                 if original.source == .disk, data.load != nil {
                     job.note(.diskMissed(key: data.cacheKey ?? "", .damaged))
@@ -57,7 +59,11 @@ final class DecodeWork: Work {
                 }
             }
         }
-        job.hold(WorkJob.Handle(cancel: { item.cancel() }, setPriority: { item.setPriority($0) }))
+        let cancel: @Sendable () -> Void = {
+            item.cancel()
+            lease.giveUp()
+        }
+        job.hold(WorkJob.Handle(cancel: cancel, setPriority: { item.setPriority($0) }))
     }
 
     func decoded(_ original: OriginalData) throws(WebImageError) -> PipelineImage {
@@ -84,7 +90,9 @@ final class DecodeWork: Work {
     }
 
     /// Starts the write of the original bytes, if they are to be written and nobody has.
-    private func stored(_ image: PipelineImage, _ original: OriginalData) -> PipelineImage {
+    private func stored(_ image: PipelineImage, _ original: OriginalData, _ lease: FreshData.Holder) -> PipelineImage {
+        // From here on the bytes are in the caches if they are to be.
+        defer { lease.end() }
         guard let store = original.store else { return image }
         store.start(contents(wholePicture(image.image)))
         image.stores.enter()
