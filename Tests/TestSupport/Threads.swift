@@ -95,6 +95,7 @@ extension Monitor where Value: Sendable {
 
 /// Nothing is shown of the value: whoever prints an object that owns a monitor does not hold it.
 extension Monitor: CustomReflectable {
+    /// No children.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
