@@ -17,7 +17,8 @@ extension Image {
     /// Encodes the image with the shared coders, on the library's own threads.
     ///
     /// - Parameters:
-    ///   - format: `.undefined` means PNG for an image with alpha and JPEG for one without.
+    ///   - format: `.undefined` means the format that the image was decoded from, if the coder writes it; else PNG for an image with
+    ///     alpha and JPEG for one without.
     ///   - options: quality, size and the like.
     ///   - coder: what encodes; the shared coders by default.
     /// - Throws: ``WebImageError/Code/unsupportedFormat``, ``WebImageError/Code/encodingFailed``.
@@ -27,7 +28,9 @@ extension Image {
         coder: any ImageCoder = ImageCodersManager.shared
     ) async throws(WebImageError) -> Data {
         try await CodingQueue.shared.run { () throws(WebImageError) in
-            try coder.encode(self, to: format, options: options)
+            let own = self.metadata.format
+            let isOwn = format == .undefined && own != .undefined && coder.canEncode(to: own)
+            return try coder.encode(self, to: isOwn ? own : format, options: options)
         }
     }
 }

@@ -22,6 +22,18 @@ public final class ImageCodersManager: ImageCoder {
     /// Adds a coder with the highest priority.
     public func add(_ coder: any ImageCoder) { list.withLock { $0.append(coder) } }
 
+    /// Removes a coder: the object itself; of a type without stored properties every one. A value with stored properties cannot be
+    /// told from others of its type and stays; leave it out of ``coders`` instead.
+    public func remove(_ coder: any ImageCoder) {
+        let identity = CoderIdentity(coder)
+        let former = list.withLock { list in
+            defer { list.removeAll { CoderIdentity($0) == identity } }
+            return list
+        }
+        // A coder may go with this, outside the lock.
+        withExtendedLifetime(former) {}
+    }
+
     /// Whether any coder takes the data.
     public func canDecode(_ data: Data) -> Bool { coders.contains { $0.canDecode(data) } }
 

@@ -19,7 +19,8 @@ extension WebImageManager {
 
     func originalKey(for url: URL, context: WebImageContext?, parts: Parts?) -> String? {
         guard let filter = context?.cacheKeyFilter ?? parts?.values.cacheKeyFilter else { return url.absoluteString }
-        return filter.cacheKey(for: url)
+        // All that has an empty key would lie under the same one.
+        return filter.cacheKey(for: url).flatMap { $0.isEmpty ? nil : $0 }
     }
 
     func resultKey(for originalKey: String, context: WebImageContext?) -> String {

@@ -204,7 +204,10 @@ extension WebImageManager {
         if !recipe.replaces { totals.noteDisk(result, wasAsked: recipe.asksDisk) }
         switch result {
         case .success(.image(let image)):
-            noteEnd(of: url, options: options, loader: recipe.loader ?? imageLoader, error: nil)
+            // What the caches have says nothing of the server.
+            if image.loaded != nil {
+                noteEnd(of: url, options: options, loader: recipe.loader ?? imageLoader, error: nil)
+            }
             let end: @Sendable () -> Void = {
                 operation.end(.success(WebImageResult(image, url: url, key: cacheKey)))
             }

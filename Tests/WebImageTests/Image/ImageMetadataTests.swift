@@ -104,7 +104,13 @@ private struct Stamp: ImageTransformer {
         for (x, y) in [(0, 0), (7, 9), (30, 20)] {
             #expect(copy.bitmap.premultipliedRGBA(x: x, y: y) == original.bitmap.premultipliedRGBA(x: x, y: y))
         }
-        #expect(ImageFormat(detecting: try await original.encoded()) == .jpeg, "without alpha, unless told otherwise")
+        #expect(ImageFormat(detecting: try await original.encoded()) == .jpeg && !copy.hasAlpha)
+        #expect(ImageFormat(detecting: try await copy.encoded()) == .png, "as what it was, unless told otherwise")
+        let made = Image(bitmap: copy.bitmap)
+        #expect(ImageFormat(detecting: try await made.encoded()) == .jpeg, "of no format, and without alpha")
+        let gif = try await Image.decode(try Fixtures.data("GIF/transparent.gif"))
+        #expect(gif.format == .gif && gif.hasAlpha)
+        #expect(ImageFormat(detecting: try await gif.encoded()) == .png, "a format that no coder writes")
         #expect(ImageFormat(detecting: try await original.encoded(as: original.format)) == .jpeg)
         var options = ImageEncodeOptions()
         options.compressionQuality = 0.1

@@ -21,6 +21,18 @@ import Testing
         #expect(!harness.manager.isFailed(harness.url))
     }
 
+    @Test(arguments: [[], WebImageOptions.queryDiskDataSync])
+    func `What the caches have does not take a URL off the list, for the server was not asked`(
+        option: WebImageOptions
+    ) async throws {
+        let harness = ManagerHarness.answering("bad")
+        _ = await harness.start().outcome.error()
+        harness.cache.edit { $0.disk[harness.url.absoluteString] = CachedImageData(data: Data("good".utf8)) }
+        _ = try await harness.start(options: [.retryFailed, option]).outcome.image()
+        #expect(harness.loader.loads.count == 1)
+        #expect(harness.manager.isFailed(harness.url))
+    }
+
     @Test func `A failure that may pass is not remembered`() async {
         let harness = ManagerHarness { _ in .failure(WebImageError(.timedOut, "too slow")) }
         #expect(await harness.start().outcome.error()?.code == .timedOut)

@@ -41,6 +41,18 @@ import Testing
         #expect(harness.cache.diskKeys == ["host", "picture.png"])
     }
 
+    @Test func `An empty key is no key: all pictures would lie under the same`() async throws {
+        manager.cacheKeyFilter = CacheKeyFilter { _ in "" }
+        let thumbnail = harness.context { $0.thumbnailPixelSize = ImageSize(width: 2, height: 1) }
+        #expect(manager.cacheKey(for: harness.url) == "")
+        #expect(manager.cacheKey(for: harness.url, context: thumbnail) == "")
+        for _ in 0..<2 {
+            let result = try await manager.result(with: harness.url, context: thumbnail)
+            #expect(result.cacheKey == "" && result.cacheType == .none && result.image.pixelWidth == 2)
+        }
+        #expect(harness.cache.diskKeys.isEmpty && harness.cache.memoryKeys.isEmpty)
+    }
+
     @Test func `A thumbnail's size comes before a transformer in the key`() {
         let context = harness.context {
             $0.thumbnailPixelSize = ImageSize(width: 2, height: 1)

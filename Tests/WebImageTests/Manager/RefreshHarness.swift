@@ -8,6 +8,8 @@ final class FakeServer: ImageLoading {
         var text = "old"
         var etag: String?
         var lastModified: String?
+        /// What a 304 says, in place of the validators that the picture has.
+        var renewed = HTTPHeaders()
         var error: WebImageError?
         var serves = true
         /// Answers wait until they are let go.
@@ -69,7 +71,12 @@ final class FakeServer: ImageLoading {
             let isKnown =
                 content.etag != nil && fields["If-None-Match"] == content.etag
                 || content.lastModified != nil && fields["If-Modified-Since"] == content.lastModified
-            if isKnown { return .failure(WebImageError(.cacheNotModified, "nothing newer", statusCode: 304)) }
+            if isKnown {
+                let response = HTTPResponse(url: request.url, statusCode: 304, headers: content.renewed)
+                return .failure(
+                    WebImageError(.cacheNotModified, "nothing newer", statusCode: 304, response: response)
+                )
+            }
             var headers = HTTPHeaders()
             headers["ETag"] = content.etag
             headers["Last-Modified"] = content.lastModified

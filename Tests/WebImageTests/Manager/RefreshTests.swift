@@ -193,6 +193,21 @@ import Testing
         #expect(await deliveries.texts(atLeast: 2) == ["old", "new"])
     }
 
+    @Test func `Validators that come with a 304 take the place of those that lie with the bytes`() async {
+        let date = "Mon, 01 Jan 2024 00:00:00 GMT"
+        let harness = RefreshHarness("old", etag: "\"1\"")
+        harness.put("old", etag: "\"1\"", lastModified: date)
+        #expect(await harness.start().deliveries.texts(atLeast: 1) == ["old"])
+        #expect(harness.disk[harness.key]?.validators == CacheValidators(etag: "\"1\"", lastModified: date))
+        harness.server.edit { $0.renewed["ETag"] = "\"2\"" }
+        #expect(await harness.start().deliveries.all(atLeast: 1).count == 1)
+        #expect(harness.disk[harness.key]?.validators == CacheValidators(etag: "\"2\"", lastModified: date))
+        #expect(harness.disk[harness.key]?.data == Data("old".utf8), "a 304 changes no bytes")
+        harness.server.edit { $0.etag = "\"2\"" }
+        #expect(await harness.start().deliveries.all(atLeast: 1).count == 1)
+        #expect(harness.server.requests.map { $0.additionalHeaders["If-None-Match"] } == ["\"1\"", "\"1\"", "\"2\""])
+    }
+
     @Test func `A last modified time alone is enough`() async {
         let date = "Mon, 01 Jan 2024 00:00:00 GMT"
         let harness = RefreshHarness("old")

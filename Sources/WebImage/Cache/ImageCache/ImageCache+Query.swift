@@ -8,7 +8,7 @@ extension ImageCache {
     /// the context's callback queue (the main one by default). Queries of the same at the same time read and decode once.
     ///
     /// With ``WebImageOptions/queryMemoryData`` a memory hit comes with the bytes that are stored with it, if there are any,
-    /// and so later, unless ``WebImageOptions/queryMemoryDataSync`` is there too. Image and bytes are of one store: when
+    /// and so later, unless ``WebImageOptions/queryMemoryDataSync`` is there too or the disk is not to be looked at. Image and bytes are of one store: when
     /// others were stored meanwhile, the image is made of the bytes. (Not so for an image of the caller's own, of which
     /// nobody knows what bytes it was made of, when only one of memory and disk was written, or when
     /// ``ImageCacheConfig/writesWithoutOverwriting`` kept the bytes of before.)
@@ -35,7 +35,7 @@ extension ImageCache {
             return token
         }
         if cacheType.includesMemory {
-            let wantsData = options.contains(.queryMemoryData)
+            let wantsData = options.contains(.queryMemoryData) && cacheType.includesDisk
             let mark = wantsData ? marks.withLock { $0.mark(of: key) } : nil
             let image = imageFromMemory(forKey: key, options: options)
             if let image, let mark {

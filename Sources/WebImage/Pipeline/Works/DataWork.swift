@@ -119,6 +119,7 @@ final class DataWork: Work {
             )
             return .success(.data(original))
         case .failure(let error) where error.code == .cacheNotModified:
+            if let known { renew(known, by: error.response) }
             return .failure(known.map { .unchanged($0, load?.url) } ?? error)
         default:
             return result
@@ -128,11 +129,25 @@ final class DataWork: Work {
     /// Whether a load brought what is known. Then the entry gets the new validators, if they are others: with them the next
     /// refresh may come without a body.
     private func isUnchanged(_ loaded: LoadedImageData, _ known: SourceContent) -> Bool {
-        if loaded.response?.statusCode == 304 { return true }
+        if let response = loaded.response, response.statusCode == 304 {
+            renew(known, by: response)
+            return true
+        }
         guard !loaded.data.isEmpty, loaded.data.contentHash == known.hash else { return false }
         let validators = CacheValidators(loaded.response, receivedHash: known.validators?.receivedHash)
         if let cacheKey, validators != known.validators { cache.amend(validators: validators, forKey: cacheKey) }
         return true
+    }
+
+    /// Gives the entry the validators that came with a 304; those that it does not name stay.
+    private func renew(_ known: SourceContent, by response: HTTPResponse?) {
+        guard let cacheKey, let headers = response?.headers else { return }
+        let validators = CacheValidators(
+            etag: headers["ETag"] ?? known.validators?.etag,
+            lastModified: headers["Last-Modified"] ?? known.validators?.lastModified,
+            receivedHash: known.validators?.receivedHash
+        )
+        if validators != known.validators { cache.amend(validators: validators, forKey: cacheKey) }
     }
 
     private func makeStore(of loaded: LoadedImageData) -> StoreOnce? {

@@ -30,6 +30,23 @@ import Testing
 
     private func width(_ data: Data?) -> Int? { data.map { Int($0[$0.startIndex + 4]) } }
 
+    @Test func `A query of memory alone answers in the call and reads no disk, also when bytes are asked for`() async {
+        let cache = disk.cache()
+        store(5, in: cache)
+        await cache.flush()
+        let reads = disk.content.withLock { $0.reads.count }
+        for options: WebImageOptions in [.queryMemoryData, [.queryMemoryData, .queryMemoryDataSync]] {
+            let found = Lock<[ImageCacheResult]>([])
+            cache.queryImage(forKey: key, options: options, context: context, cacheType: .memory) { result in
+                found.withLock { $0.append(result) }
+            }
+            let results = found.withLock { $0 }
+            #expect(results.count == 1 && results[0].image === cache.memoryImage(forKey: key))
+            #expect(results.allSatisfy { $0.data == nil && $0.cacheType == .memory })
+        }
+        #expect(disk.content.withLock { $0.reads.count } == reads)
+    }
+
     @Test func `On a memory hit the bytes come when asked for, in time when asked for that`() async {
         let cache = disk.cache()
         store(5, in: cache)
