@@ -120,7 +120,10 @@ actor OutputFiles {
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         } catch {
-            throw UsageError("\(path): cannot make the directory (\(error))")
+            // What the system said, not how Foundation wraps it.
+            let cause = ((error as? CocoaError)?.underlying as? POSIXError)?.code
+            let reason = cause.map { String(cString: strerror($0.rawValue)) } ?? "\(error)"
+            throw UsageError("\(path): cannot make the directory: \(reason)")
         }
     }
 

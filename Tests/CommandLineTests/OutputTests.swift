@@ -23,6 +23,17 @@ import Testing
         #expect(run.status == 1 && run.errors.contains("/dev/full: No space left"))
     }
 
+    @Test func `A directory that cannot be made is named with what the system says`() throws {
+        let file = harness.directory.path("file")
+        try Data("a".utf8).write(to: URL(fileURLWithPath: file))
+        let sources = [Fixtures.path("JPEG/gray.jpg"), Fixtures.path("JPEG/photo.jpg")]
+        for (path, reason) in [(file, "File exists"), (file + "/below", "Not a directory"), ("/proc/a", "No such file")] {
+            let run = try harness.run(["get", "-o", path] + sources)
+            #expect(run.status == 64 && run.errors.contains("\(path): cannot make the directory: \(reason)"))
+            #expect(!run.errors.contains("CocoaError"))
+        }
+    }
+
     @Test func `A source in the current directory is not overwritten by its thumbnail`() throws {
         let source = harness.directory.path("gray.jpg")
         let body = try Fixtures.data("JPEG/gray.jpg")
