@@ -1,17 +1,24 @@
 """The memory cache: what a hit takes, and how often there is one."""
 
 from .model import Contract, Row
+from .workshop import column
+
+PEER = "C++: hash table and list under a mutex"
 
 
 def rows(shop):
-    reports = [shop.ours("memory-cache-bench", 10_000) for _ in range(1 if shop.quick else 5)]
+    results = shop.in_turns({
+        "ours": lambda: shop.ours("memory-cache-bench", 10_000),
+        "C++": lambda: shop.c("lru-cache", 10_000, 2_000_000),
+    })
 
     def values(name):
-        return [report[name] for report in reports]
+        return column(results["ours"], name)
 
     yield Row("memory-hit", "Memory hit, 10 000 pictures in the cache", "ns", values("memory-hit-string-10k"),
-              contracts=[Contract("<=", 150)], in_chart=False,
-              note="looked up by a fresh copy of the key string, in random order, the cache full")
+              peers={PEER: column(results["C++"], "hit")}, contracts=[Contract("<=", 150)], in_chart=False,
+              note="looked up by a fresh copy of the key string, in random order, the cache full; the peer has no limits, one "
+                   "lock, and no second level")
     yield Row("memory-hit-allocations", "Memory hit, allocations", "per hit", values("memory-hit-allocations-10k"),
               contracts=[Contract("<=", 0)], in_chart=False)
     yield Row("memory-hit-scaling", "Memory hits of 2 threads together", "× one thread",
