@@ -50,19 +50,15 @@ def run(options, names):
         for line in process.stdout:
             now = time.monotonic()
             answer = json.loads(line)
-            if "pass" not in answer:
-                continue
             number = answer["pass"]
             current = passes[number - 1]
             last[number] = now
-            if "source" not in answer:  # the pass as a whole
-                current.seconds = answer["elapsedMs"] / 1000
-            elif "error" in answer:
+            if "error" in answer:
                 current.failures.append(f"{answer['source']}: {answer['error']['message']}")
             else:
                 current.cache_types[answer["cacheType"]] += 1
     for number, current in enumerate(passes, 1):
-        current.seconds = current.seconds or last[number] - last[number - 1]
+        current.seconds = last[number] - last[number - 1]
         for failure in current.failures:
             print(failure, file=sys.stderr)
     if process.returncode != 0:

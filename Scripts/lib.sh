@@ -10,23 +10,18 @@ die() {
     exit 1
 }
 
+# Whether as_root can work.
+can_be_root() { [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null; }
+
 # Runs a command as root: directly if we are, else through sudo.
-as_root() {
-    if [ "$(id -u)" -eq 0 ]; then
-        "$@"
-    elif command -v sudo >/dev/null; then
-        sudo -- "$@"
-    else
-        die "installing packages needs root, and there is no sudo; as root, run: $*"
-    fi
-}
+as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -- "$@"; fi; }
 
 require_swift() {
-    command -v swift >/dev/null ||
-        die "no swift on the PATH: Swift 6 or newer is needed, from https://www.swift.org/install/linux/"
-    local version
+    # What the manifest says, and the tests (names in words, tests of exits) need.
+    local needed="Swift 6.2 or newer is needed" version
+    command -v swift >/dev/null || die "no swift on the PATH: $needed, from https://www.swift.org/install/linux/"
     version="$(swift --version 2>/dev/null | grep -oE 'Swift version [0-9]+(\.[0-9]+)*' | head -n 1 || true)"
     version="${version#Swift version }"
-    [ -n "$version" ] || die "'swift --version' does not say which version it is: Swift 6 or newer is needed"
-    [ "${version%%.*}" -ge 6 ] || die "Swift $version is too old: Swift 6 or newer is needed"
+    [ -n "$version" ] || die "'swift --version' does not say which version it is: $needed"
+    [ "$(printf '6.2\n%s\n' "$version" | sort -V | head -n 1)" = 6.2 ] || die "Swift $version is too old: $needed"
 }

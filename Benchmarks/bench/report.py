@@ -69,23 +69,23 @@ def page(rows, shop):
 
 
 def table(rows):
-    yield "| what | WebImage | peer | | ratio | contract | |"
-    yield "|---|--:|---|--:|--:|--:|---|"
+    yield "| what | runs | WebImage | peer | | ratio | contract | |"
+    yield "|---|--:|--:|---|--:|--:|--:|---|"
     for row in rows:
         note = f" ({row.note})" if row.note else ""
         title = f"{row.title}{note}"
-        ours = f"{number(row.median)} {row.unit}"
+        runs, ours = len(row.ours), f"{number(row.median)} {row.unit}"
         for contract in row.contracts:
             if contract.peer is None:
-                yield f"| {title} | {ours} | | | | {contract.text(row.unit)} | {mark(row, contract)} |"
-                title, ours = "", ""
+                yield f"| {title} | {runs} | {ours} | | | | {contract.text(row.unit)} | {mark(row, contract)} |"
+                title, runs, ours = "", "", ""
         for peer in row.peers:
             promised = [contract for contract in row.contracts if contract.peer == peer]
             limit = promised[0].text(row.unit) if promised else ""
             holds = mark(row, promised[0]) if promised else ""
-            yield (f"| {title} | {ours} | {peer} | {number(row.peer_median(peer))} | {row.ratio(peer):.2f} | {limit} "
-                   f"| {holds} |")
-            title, ours = "", ""
+            yield (f"| {title} | {runs} | {ours} | {peer} | {number(row.peer_median(peer))} | {row.ratio(peer):.2f} "
+                   f"| {limit} | {holds} |")
+            title, runs, ours = "", "", ""
 
 
 def mark(row, contract):
@@ -94,8 +94,8 @@ def mark(row, contract):
 
 def conditions(shop):
     facts = machine()
-    yield (f"Medians of {shop.rounds} runs, taken in turns with the peers; the ratio is the median of the ratios of each "
-           f"turn, ours by theirs. Command: `Scripts/bench`.")
+    yield ("Medians of as many runs as the row says, those of a peer in turns with ours; the ratio is the median of the ratios "
+           "of each turn, ours by theirs. Command: `Scripts/bench`.")
     yield ""
     yield (f"Machine: {facts['processor']}, {facts['cores']} cores, {facts['memory']}, {facts['system']}; {facts['swift']}; "
            f"load average before the run {shop.load_before:.1f}.")

@@ -16,6 +16,48 @@ import Testing
         #expect(try harness.run("identify", Fixtures.path("JPEG/orientation-6.jpg")).output.contains("orientation 6"))
     }
 
+    /// What exiftool, gifsicle and webpmux say of the files. Frames of 10 ms or less are shown for 100 ms, as browsers do.
+    private static let pictures = [
+        Expected("GIF/animated.gif", "GIF 40x30, 4 frames in 0.72 s, 2 times", [0.1, 0.1, 0.02, 0.5], loops: 2),
+        Expected("GIF/loop-animexts-5.gif", "GIF 27x21, 3 frames in 1.62 s, 5 times", [0.1, 0.02, 1.5], loops: 5),
+        Expected("GIF/animated-imagemagick.gif", "GIF 40x30, 4 frames in 0.28 s, for ever", [0.07, 0.07, 0.07, 0.07]),
+        Expected("WebP/animated.webp", "WebP 120x90, 3 frames in 1.07 s, 4 times", [0.07, 0.1, 0.9], loops: 4),
+        Expected(
+            "WebP/animated-gif2webp.webp",
+            "WebP 40x30, 4 frames in 0.72 s, 3 times",
+            [0.1, 0.1, 0.02, 0.5],
+            loops: 3
+        ),
+        Expected("PNG/photo-rgba.png", "PNG 120x90, alpha", alpha: true),
+        Expected("PNG/photo-rgb.png", "PNG 120x90"),
+        Expected("PNG/icc-wide.png", "PNG 40x30, profile 'Test wide RGB'", profile: "Test wide RGB"),
+        Expected("JPEG/icc-wide.jpg", "JPEG 61x45, profile 'Test wide RGB'", profile: "Test wide RGB"),
+        Expected("JPEG/orientation-6.jpg", "JPEG 61x45, orientation 6", orientation: 6),
+        Expected("PNG/orientation-5.png", "PNG 24x16, orientation 5", orientation: 5),
+        Expected("WebP/orientation-8.webp", "WebP 33x27, orientation 8", orientation: 8),
+    ]
+
+    @Test(arguments: Self.pictures)
+    func `Frames, times, loops, alpha, profile and orientation are those that other programs find`(
+        _ expected: Expected
+    ) throws {
+        let path = Fixtures.path(expected.name)
+        let run = try harness.run("identify", "--json", path)
+        #expect(run.status == 0 && run.errors.isEmpty)
+        let line = try #require(try CommandLineHarness.objects(run).first)
+        let (format, width, height) = (line.format ?? "", line.width ?? 0, line.height ?? 0)
+        #expect(line.source == path && expected.text.prefix { $0 != "," } == "\(format) \(width)x\(height)")
+        #expect(line.frames == max(expected.durations.count, 1) && line.loopCount == expected.loops)
+        #expect(line.durations?.map { ($0 * 1000).rounded() } == expected.durations.map { ($0 * 1000).rounded() })
+        #expect(line.alpha == expected.alpha && line.orientation == expected.orientation)
+        #expect(line.colorProfile == expected.profile)
+        #expect(line.bytes == (try picture(expected.name).count) && line.thumbHash?.isEmpty == false)
+        let told = try harness.run("identify", path)
+        #expect(told.status == 0 && told.lines.count == 1)
+        let bytes = told.output.dropFirst("\(path): \(expected.text), ".count)
+        #expect(told.output.hasPrefix("\(path): \(expected.text), ") && !bytes.contains(","), "\(told.output)")
+    }
+
     @Test func `What is no picture fails by name, the others are told`() throws {
         try Data("text".utf8).write(to: URL(fileURLWithPath: harness.directory.path("a.jpg")))
         try Data().write(to: URL(fileURLWithPath: harness.directory.path("empty.jpg")))
@@ -42,4 +84,32 @@ import Testing
         #expect(run.errors.contains("maximumPixelCount"))
         #expect(run.peakMemory < 100 << 20)
     }
+}
+
+/// What another program says of a fixture.
+struct Expected: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// The line for people, up to the bytes: format and size as stored, then what is not as with most pictures.
+    let text: String
+    /// Seconds that the frames are shown; none for a still picture.
+    let durations: [Double]
+    let loops: Int
+    let alpha: Bool
+    let orientation: Int
+    let profile: String?
+
+    init(
+        _ name: String,
+        _ text: String,
+        _ durations: [Double] = [],
+        loops: Int = 0,
+        alpha: Bool = false,
+        orientation: Int = 1,
+        profile: String? = nil
+    ) {
+        (self.name, self.text, self.durations, self.loops) = (name, text, durations, loops)
+        (self.alpha, self.orientation, self.profile) = (alpha, orientation, profile)
+    }
+
+    var testDescription: String { name }
 }

@@ -27,6 +27,22 @@ import Testing
         #expect(server.requests.first?.query == "x=1")
     }
 
+    @Test func `The lookup of a host's name is timed, before all else, and not made again for a kept connection`()
+        async throws
+    {
+        let server = try LoopbackServer { _ in .response(body: [1]) }
+        let url = try #require(URL(string: "http://localhost:\(server.port)/a"))
+        let first = try #require(try await downloader.downloadData(with: url).metrics)
+        #expect(!first.isReusedConnection)
+        #expect(first.domainLookup > 0 && first.connect > first.domainLookup)
+        #expect(first.firstByte > first.connect && first.total >= first.firstByte && first.total < 30)
+        #expect(first.secureConnect == 0, "there is no TLS")
+        let second = try #require(try await downloader.downloadData(with: url).metrics)
+        #expect(second.isReusedConnection && server.connectionCount == 1)
+        #expect(second.domainLookup == 0)
+        #expect(second.firstByte > 0 && second.total >= second.firstByte)
+    }
+
     @Test func `A chunked body arrives whole`() async throws {
         let chunks = (1...20).map { pattern($0 * 1000) }
         let server = try LoopbackServer { _ in .chunked(chunks) }

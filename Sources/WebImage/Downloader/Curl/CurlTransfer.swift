@@ -186,14 +186,15 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         var metrics = DownloadMetrics()
         guard let easy = handle?.easy else { return metrics }
         func seconds(_ info: CURLINFO) -> Double { Double(webimage_curl_get_offset(easy, info)) / 1e6 }
-        metrics.domainLookup = seconds(CURLINFO_NAMELOOKUP_TIME_T)
+        metrics.isReusedConnection = response != nil && webimage_curl_get_long(easy, CURLINFO_NUM_CONNECTS) == 0
+        // Of a connection that it had, libcurl tells here when it was found.
+        metrics.domainLookup = metrics.isReusedConnection ? 0 : seconds(CURLINFO_NAMELOOKUP_TIME_T)
         metrics.connect = seconds(CURLINFO_CONNECT_TIME_T)
         metrics.secureConnect = seconds(CURLINFO_APPCONNECT_TIME_T)
         metrics.firstByte = seconds(CURLINFO_STARTTRANSFER_TIME_T)
         metrics.total = seconds(CURLINFO_TOTAL_TIME_T)
         metrics.receivedByteCount = Int64(webimage_curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T))
         metrics.httpVersion = response?.httpVersion ?? head.httpVersion
-        metrics.isReusedConnection = response != nil && webimage_curl_get_long(easy, CURLINFO_NUM_CONNECTS) == 0
         metrics.redirectCount = webimage_curl_get_long(easy, CURLINFO_REDIRECT_COUNT)
         return metrics
     }

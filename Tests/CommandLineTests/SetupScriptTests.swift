@@ -1,0 +1,174 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// What `Scripts/setup` says where something is missing. It runs with nothing on its path but stubs and a few programs of the
+/// system, so that it finds what the test says and cannot install anything.
+@Suite struct SetupScriptTests {
+    private let bin = ProgramDirectory()
+
+    private func setup(_ arguments: String...) throws -> ProgramRun {
+        try ProgramRun(
+            "/bin/bash",
+            [ProgramDirectory.scripts + "/setup"] + arguments,
+            environment: ["PATH": bin.path],
+            directory: bin.path
+        )
+    }
+
+    /// A machine with everything: Swift as wanted, and Debian, on which the packages named are installed.
+    private func completeMachine(installed: String = "*") throws {
+        try bin.add("swift", "echo 'Swift version 6.3.1 (swift-6.3.1-RELEASE)'")
+        try bin.add("apt-get", "echo \"apt-get $*\" >>\"$0.log\"")
+        try bin.add("dpkg-query", "case \"${!#}\" in \(installed)) printf installed ;; *) exit 1 ;; esac")
+        try bin.add("id", "echo 1000")
+    }
+
+    @Test func `Where all is installed it says nothing and does nothing`() throws {
+        try completeMachine()
+        let run = try setup()
+        #expect(run.status == 0 && run.output.isEmpty && run.errors.isEmpty)
+        #expect(bin.log(of: "apt-get").isEmpty)
+    }
+
+    @Test func `Without Swift it says which is needed and where it is to be had`() throws {
+        try completeMachine()
+        bin.remove("swift")
+        let run = try setup()
+        #expect(run.status == 1 && run.output.isEmpty)
+        #expect(
+            run.errors == "setup: no swift on the PATH: Swift 6.2 or newer is needed, from "
+                + "https://www.swift.org/install/linux/\n"
+        )
+    }
+
+    @Test(
+        "A Swift that is too old is named",
+        arguments: [
+            ("Swift version 6.1.3 (swift-6.1.3-RELEASE)", "6.1.3"), ("Swift version 5.10 (swift-5.10-RELEASE)", "5.10"),
+            ("Apple Swift version 6.0 (swiftlang-6.0.0.9.10)", "6.0"), ("Swift version 6 (swift-6-RELEASE)", "6"),
+        ]
+    )
+    func oldSwift(says: String, version: String) throws {
+        try completeMachine()
+        try bin.add("swift", "echo '\(says)'; echo 'Target: x86_64-unknown-linux-gnu'")
+        let run = try setup()
+        #expect(run.status == 1 && run.output.isEmpty)
+        #expect(run.errors == "setup: Swift \(version) is too old: Swift 6.2 or newer is needed\n")
+        #expect(bin.log(of: "apt-get").isEmpty)
+    }
+
+    @Test(
+        "A Swift that is new enough is taken",
+        arguments: ["6.2", "6.2.1-dev", "6.3.1", "6.10", "6.10.2", "7.0", "10.1.2"]
+    )
+    func newSwift(version: String) throws {
+        try completeMachine()
+        try bin.add("swift", "echo 'Swift version \(version) (swift-\(version)-RELEASE)'")
+        let run = try setup()
+        #expect(run.status == 0 && run.errors.isEmpty)
+    }
+
+    @Test(
+        "A program called swift that does not tell its version is none",
+        arguments: ["exit 1", "echo OpenStack Swift", "echo 'Swift version unknown'"]
+    )
+    func otherSwift(script: String) throws {
+        try completeMachine()
+        try bin.add("swift", script)
+        let run = try setup()
+        #expect(run.status == 1)
+        #expect(run.errors.contains("does not say which version it is: Swift 6.2 or newer is needed"))
+    }
+
+    @Test(arguments: ["apt-get", "dpkg-query"])
+    func `On another system than Debian it says where the list of packages is`(program: String) throws {
+        try completeMachine()
+        bin.remove(program)
+        let run = try setup()
+        #expect(run.status == 1 && run.output.isEmpty)
+        #expect(run.errors.hasPrefix("setup: no apt-get here: this script knows Debian only."))
+        #expect(run.errors.contains("Scripts/packages.txt"))
+    }
+
+    @Test func `What is missing is listed on demand, each package once, and nothing is installed`() throws {
+        try completeMachine(installed: "lib*|python3*|mount|e2fsprogs|ca-certificates")
+        let run = try setup("--list")
+        #expect(run.status == 0 && run.errors.isEmpty)
+        #expect(run.lines == ["nginx", "openssl"])
+        #expect(try setup("--list", "build").output.isEmpty, "another group needs nothing")
+        #expect(bin.log(of: "apt-get").isEmpty)
+    }
+
+    @Test func `Without root and without sudo it says what root is to run`() throws {
+        try completeMachine(installed: "lib*")
+        let run = try setup("build", "docs")
+        #expect(run.status == 1 && run.output.isEmpty)
+        #expect(
+            run.errors == "setup: installing packages needs root, and there is no sudo; as root, run: "
+                + "apt-get install --no-install-recommends python3\n"
+        )
+        #expect(bin.log(of: "apt-get").isEmpty)
+    }
+
+    @Test func `With sudo it installs what is missing and no more`() throws {
+        try completeMachine(installed: "lib*")
+        // Stands in for root: what is written to the system goes nowhere.
+        try bin.add("sudo", "shift; case \"$1\" in env) exec \"$@\" ;; *) cat >/dev/null ;; esac")
+        let run = try setup("build", "docs")
+        #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
+        #expect(run.lines == ["Installing 1 Debian packages: python3", "Installed."])
+        #expect(
+            bin.log(of: "apt-get") == ["apt-get update -q", "apt-get install -q -y --no-install-recommends python3"]
+        )
+    }
+
+    @Test func `When apt-get fails, its words and the command are shown`() throws {
+        try completeMachine(installed: "lib*")
+        try bin.add("sudo", "shift; case \"$1\" in env) exec \"$@\" ;; *) cat >/dev/null ;; esac")
+        try bin.add("apt-get", "echo 'E: no network' >&2; exit 100")
+        let run = try setup("docs")
+        #expect(run.status == 1)
+        #expect(run.errors.contains("E: no network") && run.errors.contains("'apt-get update -q' failed"))
+        #expect(!run.output.contains("Installed."))
+    }
+
+    @Test func `An argument that it does not know is an error, and help is at hand`() throws {
+        try completeMachine()
+        let run = try setup("--bogus")
+        #expect(run.status == 1 && run.errors.contains("unknown argument '--bogus'"))
+        let help = try setup("--help")
+        #expect(help.status == 0 && help.output.contains("Scripts/setup [--list] [build]") && help.errors.isEmpty)
+    }
+}
+
+/// A directory of programs that is the whole path of a script: stubs, and the tools that the script is written with.
+private struct ProgramDirectory {
+    static let scripts = Fixtures.path("../../../Scripts")
+    private static let tools = [
+        "bash", "basename", "cat", "dirname", "env", "grep", "head", "mktemp", "printf", "rm", "sed", "sort",
+    ]
+
+    private let directory = TemporaryDirectory()
+    var path: String { directory.path }
+
+    init() {
+        for tool in Self.tools { symlink("/usr/bin/\(tool)", directory.path(tool)) }
+    }
+
+    /// A program that runs a script of bash.
+    func add(_ name: String, _ script: String) throws {
+        remove(name)
+        try Data("#!/bin/bash\n\(script)\n".utf8).write(to: URL(fileURLWithPath: directory.path(name)))
+        chmod(directory.path(name), 0o755)
+    }
+
+    func remove(_ name: String) { unlink(directory.path(name)) }
+
+    /// The lines that a program wrote about its calls.
+    func log(of name: String) -> [String] {
+        let data = FileManager.default.contents(atPath: directory.path(name + ".log")) ?? Data()
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+}
