@@ -63,7 +63,7 @@ private final class ThreadTransformer: ImageTransformer {
                     end.open()
                 }
                 let isInTheCall = run.withLock { $0.isTransformed != nil }
-                end.wait(seconds: 20)
+                _ = end.wait(seconds: 20)
                 var result = run.withLock { $0 }
                 result.isInTheCall = isInTheCall
                 result.areOnCallersThread = transformers.map(\.areOnMakersThread)
