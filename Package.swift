@@ -68,6 +68,12 @@ let package = Package(
             path: "Tests/Helpers/hit-cost",
             swiftSettings: swiftSettings
         ),
+        .executableTarget(
+            name: "main-queue",
+            dependencies: ["WebImage", "TestSupport", "CTestSupport"],
+            path: "Tests/Helpers/main-queue",
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "WebImageTests",
             dependencies: ["WebImage", "TestSupport", "CLinux", "CPixels", "cache-hammer"],

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -54,4 +55,17 @@ int ctest_wait_for_change(int watch, int process, int milliseconds) {
     int changed = 0;
     while (read(watch, events, sizeof(events)) > 0) changed = 1;
     return changed ? 1 : -1;
+}
+
+// What libdispatch has for loops that are not its own. No header of the toolchain declares it.
+int _dispatch_get_main_queue_handle_4CF(void);
+void _dispatch_main_queue_callback_4CF(void *message);
+
+int ctest_run_main_queue(int milliseconds) {
+    struct pollfd file = {.fd = _dispatch_get_main_queue_handle_4CF(), .events = POLLIN};
+    if (poll(&file, 1, milliseconds) <= 0) return 0;
+    eventfd_t count;
+    eventfd_read(file.fd, &count);
+    _dispatch_main_queue_callback_4CF(NULL);
+    return 1;
 }

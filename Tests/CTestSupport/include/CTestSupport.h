@@ -20,3 +20,7 @@ int ctest_open_process(int pid);
 /// Waits for what either of the two tells: 1 for a change in the directory, -1 for the end of the process, 0 for neither
 /// within the time. Calls that a signal interrupts are over early.
 int ctest_wait_for_change(int watch, int process, int milliseconds);
+
+/// Runs what the main queue holds, waiting for something so long at most: what programs do in the loop of their toolkit. To be
+/// called on the main thread. 1 when there was something, 0 when not.
+int ctest_run_main_queue(int milliseconds);

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import TestSupport
 import Testing
@@ -54,6 +55,52 @@ import Testing
         #expect(downloaded.image.scale == 3 && !downloaded.image.metadata.isTransformed)
         #expect(coder.decodes.map(\.decodeFirstFrameOnly) == [true])
         #expect(readings.withLock { $0 } > 0 && token.request?.headers["X-Hook"] == "yes" && ends.count == 1)
+    }
+
+    private static let queueName = DispatchSpecificKey<String>()
+
+    @Test func `Completions come on the callback queue, by default the main one, and progress in the background`()
+        async throws
+    {
+        let own = DispatchQueue(label: "own")
+        own.setSpecific(key: Self.queueName, value: "own")
+        DispatchQueue.main.setSpecific(key: Self.queueName, value: "main")
+        let body = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
+        let server = try LoopbackServer { _ in .response(body: body) }
+        let downloader = WebImageDownloader()
+        let log = Monitor<(ends: [String], progress: Set<String>)>(([], []))
+        let here: @Sendable () -> String = { DispatchQueue.getSpecific(key: Self.queueName) ?? "background" }
+        let progress: @Sendable (LoadProgress) -> Void = { _ in _ = log.withLock { $0.progress.insert(here()) } }
+        let mine = context { context in
+            context.callbackQueue = CallbackQueue(own)
+            context.imageCoder = nil
+        }
+        let plain = context { context in
+            context.callbackQueue = nil
+            context.imageCoder = nil
+        }
+        let note: @Sendable (Bool) -> Void = { isRight in
+            log.withLock { $0.ends.append(isRight ? here() : "wrong") }
+        }
+        for (number, context) in [mine, plain].enumerated() {
+            let url = server.url("/\(number)")
+            downloader.downloadImage(with: url, context: context, progress: progress) { result in
+                note((try? result.get().image.pixelWidth) == 61)
+            }
+            #expect(await log.value { $0.ends.count == number * 3 + 1 ? true : nil } == true)
+            downloader.downloadData(with: url, context: context, progress: progress) { result in
+                note((try? result.get().data) == Data(body))
+            }
+            #expect(await log.value { $0.ends.count == number * 3 + 2 ? true : nil } == true)
+            // An end that the caller brings about, too.
+            let token = downloader.downloadData(with: url, context: context) { result in
+                note((try? result.get()) == nil)
+            }
+            token.cancel()
+            #expect(await log.value { $0.ends.count == number * 3 + 3 ? true : nil } == true)
+        }
+        #expect(log.withLock { $0.ends } == ["own", "own", "own", "main", "main", "main"])
+        #expect(log.withLock { $0.progress } == ["background"])
     }
 
     @Test func `Bytes come with a context, too, and a decode for each caller's own`() async throws {

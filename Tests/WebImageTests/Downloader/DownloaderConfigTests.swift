@@ -21,6 +21,21 @@ import Testing
         #expect(after.config.totalTimeout == 1_234, "a downloader has a config of its own")
     }
 
+    @Test func `A downloader has the configuration it is made with, and follows what is set`() {
+        var config = WebImageDownloaderConfig()
+        config.maxConcurrentDownloads = 1
+        config.totalTimeout = 77
+        #expect(WebImageDownloader(config: config).config == config)
+        let transport = FakeTransport()
+        let downloader = WebImageDownloader(config: config, transport: transport)
+        config.maxConcurrentDownloads = 5
+        #expect(downloader.config.maxConcurrentDownloads == 1 && downloader.config.totalTimeout == 77)
+        for number in 0..<3 { downloader.start(testURL("/\(number)"), Recorder()) }
+        #expect(transport.transfers.count == 1, "it works by it")
+        downloader.config = config
+        #expect(transport.transfers.count == 3)
+    }
+
     @Test func `A name and a password are a credential, unless there is one`() {
         var config = WebImageDownloaderConfig()
         #expect(config.credential == nil)

@@ -30,6 +30,28 @@ import Testing
         #expect(harness.server.requestCount() == 1)
     }
 
+    @Test func `The option is a limit of 60 MiB on decoding, and the context's own limit goes before it`() async throws
+    {
+        let limit = 60 << 20
+        #expect(ImageDecodeOptions.defaultScaleDownLimitBytes == limit)
+        let harness = ManagerHarness.answering()
+        for (options, own, expected) in [
+            ([], nil, 0), (.scaleDownLargeImages, nil, limit), (.scaleDownLargeImages, 8, 8), ([], 8, 8),
+        ] as [(WebImageOptions, Int?, Int)] {
+            let context = harness.context { if let own { $0.scaleDownLimitBytes = own } }
+            let load = harness.start(options: options.union(.fromLoaderOnly), context: context)
+            _ = try await load.outcome.image()
+            #expect(harness.coder.decodes.last?.scaleDownLimitBytes == expected)
+        }
+        // What decoders make of it.
+        var options = ImageDecodeOptions()
+        options.scaleDownLimitBytes = limit
+        let big = ImageProperties(format: .png, width: 8_000, height: 4_000)
+        let plan = try DecodePlan.make(for: big, options: options)
+        let bytes = plan.width * plan.height * 4
+        #expect(bytes <= limit && bytes > limit * 99 / 100 && !plan.isThumbnail)
+    }
+
     @Test func `A transformed picture of fewer bytes is not written to disk under the key of the whole one's`()
         async throws
     {

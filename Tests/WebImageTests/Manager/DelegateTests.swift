@@ -6,11 +6,13 @@ import Testing
 @Suite struct DelegateTests {
     /// A delegate that counts its questions.
     private final class Delegate: WebImageManagerDelegate {
-        private let state = Lock<(asked: [URL], allows: Bool, blocks: Bool?)>(([], true, nil))
+        private let state: Lock<(asked: [URL], failed: [WebImageError.Code], allows: Bool, blocks: Bool?)>
 
-        init(allows: Bool = true, blocks: Bool? = nil) { state.withLock { $0 = ([], allows, blocks) } }
+        init(allows: Bool = true, blocks: Bool? = nil) { state = Lock(([], [], allows, blocks)) }
 
         var asked: [URL] { state.withLock { $0.asked } }
+        /// The failures that it was asked about.
+        var failed: [WebImageError.Code] { state.withLock { $0.failed } }
 
         func imageManager(_ manager: WebImageManager, shouldDownloadImageFor url: URL) -> Bool {
             state.withLock {
@@ -23,7 +25,12 @@ import Testing
             _ manager: WebImageManager,
             shouldBlockFailedURL url: URL,
             error: WebImageError
-        ) -> Bool? { state.withLock { $0.blocks } }
+        ) -> Bool? {
+            state.withLock {
+                $0.failed.append(error.code)
+                return $0.blocks
+            }
+        }
     }
 
     /// A delegate that leaves everything to its defaults.
@@ -149,6 +156,22 @@ import Testing
         plain.manager.delegate = silent
         _ = await plain.start().outcome.error()
         #expect(plain.manager.isFailed(plain.url) && plain.loader.loads.count == 1)
+    }
+
+    @Test func `A refresh that failed is not remembered, and the delegate is not asked about it`() async {
+        let harness = RefreshHarness("bad page", etag: "\"2\"")
+        let delegate = Delegate(blocks: true)
+        harness.manager.delegate = delegate
+        harness.put("old", etag: "\"1\"")
+        #expect(await harness.start().deliveries.texts(atLeast: 2) == ["old", "error 1001"])
+        harness.server.edit { $0.error = WebImageError(.cannotConnectToHost, "offline") }
+        #expect(await harness.start().deliveries.texts(atLeast: 2) == ["image", "error 2102"])
+        #expect(delegate.failed.isEmpty && !harness.manager.isFailed(harness.url))
+        #expect(await harness.start([]).deliveries.texts(atLeast: 1) == ["image"], "what is cached loads")
+        // With nothing cached the same failure is one of the load.
+        harness.fake.clear(.all, completion: nil)
+        #expect(await harness.start().deliveries.texts(atLeast: 1) == ["error 2102"])
+        #expect(delegate.failed == [.cannotConnectToHost] && harness.manager.isFailed(harness.url))
     }
 
     @Test func `A delegate that is gone is not asked`() async throws {

@@ -196,9 +196,17 @@ import Testing
 
     @Test func `No URL, or an empty one, is an error and no work`() async {
         let harness = ManagerHarness.answering()
-        let outcome = Outcome()
-        let operation = harness.manager.loadImage(with: nil, context: harness.context()) { outcome.record($0) }
-        #expect(await outcome.error()?.code == .invalidURL)
-        #expect(!operation.isRunning && !harness.manager.isRunning)
+        let (manager, context) = (harness.manager, harness.context())
+        let loads: [(Outcome) -> WebImageLoadOperation] = [
+            { outcome in manager.loadImage(with: nil, context: context) { outcome.record($0) } },
+            { outcome in manager.loadImage(with: "", context: context) { outcome.record($0) } },
+        ]
+        for load in loads {
+            let outcome = Outcome()
+            let operation = load(outcome)
+            #expect(outcome.count == 1 && !operation.isRunning && !manager.isRunning)
+            #expect(await outcome.error()?.code == .invalidURL)
+        }
+        #expect(harness.loader.loads.isEmpty && harness.cache.edit { $0.diskReads.isEmpty })
     }
 }

@@ -31,6 +31,8 @@ final class StressWorld: Sendable {
         var prefetches: [PrefetchProgress] = []
         var calls = 0
         var expectedCalls = 0
+        /// Whether the limits were changed since somebody asked.
+        var hasNewLimit = false
         var complaints: [String] = []
     }
 
@@ -68,9 +70,19 @@ final class StressWorld: Sendable {
 
     func complain(_ text: String) { callers.withLock { $0.complaints.append("seed \(history.seed): \(text)") } }
 
-    /// Does every `count`-th operation, from `first` on.
-    func perform(from first: Int, every count: Int) {
-        for index in stride(from: first, to: history.steps.count, by: count) { perform(history.steps[index].operation) }
+    /// Does every `count`-th operation of a part of the history, from the `first` of it on.
+    func perform(_ steps: ArraySlice<ModelStep>, from first: Int, every count: Int) {
+        for index in stride(from: steps.startIndex + first, to: steps.endIndex, by: count) {
+            perform(steps[index].operation)
+        }
+    }
+
+    /// Whether the limits were changed since this was asked last.
+    func takesNewLimit() -> Bool {
+        callers.withLock { callers in
+            defer { callers.hasNewLimit = false }
+            return callers.hasNewLimit
+        }
     }
 
     // MARK: Operations
@@ -105,6 +117,7 @@ final class StressWorld: Sendable {
             var config = cache.config
             (config.maxMemoryCost, config.maxMemoryCount, config.maxDiskSize) = (cost, count, disk * 100)
             cache.config = config
+            callers.withLock { $0.hasNewLimit = true }
         case .trim: cache.removeExpiredData(callbackQueue: .inline) { [call = expectCall()] _ in call() }
         case .store(let url, let variant, let type, let withData):
             let picture = variant.picture(url: url, version: server.newVersion(url))

@@ -25,14 +25,6 @@ import Testing
         #expect(inline == [true, false])
     }
 
-    @Test @MainActor func `On the main thread callbacks of the main queue run inline under both policies`() {
-        for queue in [CallbackQueue.main, CallbackQueue(.main), CallbackQueue(.main)] {
-            let ran = Lock(false)
-            queue.async { ran.withLock { $0 = true } }
-            #expect(ran.withLock { $0 } == CallbackQueue.isMainThread)
-        }
-    }
-
     @Test func `A global queue is a callback queue like any other`() async {
         await withCheckedContinuation { continuation in CallbackQueue(.global()).async { continuation.resume() } }
         await withCheckedContinuation { continuation in CallbackQueue.global.async { continuation.resume() } }

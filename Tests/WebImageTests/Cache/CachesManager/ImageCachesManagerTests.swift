@@ -60,6 +60,22 @@ import Testing
         #expect(harness.asked == ["low"])
     }
 
+    @Test(arguments: [ImageCachesManager.OperationPolicy.serial, .concurrent])
+    func `Every memory is looked into, the highest first, before any disk is read`(
+        policy: ImageCachesManager.OperationPolicy
+    ) async throws {
+        let harness = CachesHarness(nil, nil, "high")
+        harness.manager.queryPolicy = policy
+        let manager = WebImageManager(cache: harness.manager, loader: FakeLoader(), pipeline: Pipeline())
+        let url = testURL("/a")
+        let image = try image()
+        harness.low.put(image, forKey: url.absoluteString)
+        harness.log.clear()
+        let result = try await manager.result(with: url)
+        #expect(result.image === image && result.cacheType == .memory, "though a higher cache has an entry on disk")
+        #expect(harness.log.entries == ["high memory", "middle memory", "low memory"])
+    }
+
     @Test func `One after the other: the first that has it answers, and those below are not asked`() {
         let harness = CachesHarness("low", "middle", nil, isHeld: true)
         let (_, answers) = query(harness)

@@ -94,10 +94,11 @@ import Testing
         let cache = make()
         cache.store(bytes, forKey: "a")
         cache.store(bytes, forKey: "b")
+        #expect(cache.containsData(forKey: "a") && cache.containsData(forKey: "b") && !cache.containsData(forKey: "c"))
         cache.removeData(forKey: "a")
         cache.removeData(forKey: "c")
-        #expect(cache.data(forKey: "a") == nil)
-        #expect(cache.data(forKey: "b") == bytes)
+        #expect(cache.data(forKey: "a") == nil && !cache.containsData(forKey: "a"))
+        #expect(cache.data(forKey: "b") == bytes && cache.containsData(forKey: "b"))
     }
 
     @Test func `Removing everything leaves what the cache did not make`() {

@@ -31,6 +31,27 @@ import Testing
         #expect(!memory.usesWeakCache && memory.respondsToMemoryPressure)
     }
 
+    @Test func `The template configures caches made afterwards`() {
+        // The shared cache is not to be made while the template is another.
+        _ = ImageCache.shared
+        let usual = ImageCacheConfig.default
+        let before = ImageCache(namespace: "before", directory: directory.path)
+        // What does not disturb other tests, who may make caches meanwhile.
+        let age: Double = 40 * 86_400
+        ImageCacheConfig.default.maxDiskAge = age
+        ImageCacheConfig.default.maxMemoryCount = 123_456
+        let after = ImageCache(namespace: "after", directory: directory.path)
+        let disk = DiskCache(path: directory.path("disk"))
+        ImageCacheConfig.default = usual
+        #expect(before.config.maxDiskAge == 7 * 86_400 && before.config.maxMemoryCount == 0)
+        #expect(after.config.maxDiskAge == age && after.config.maxMemoryCount == 123_456)
+        #expect(after.memoryCache.maxMemoryCount == 123_456, "its levels work by it")
+        #expect((after.diskCache as? DiskCache)?.config.maxDiskAge == age)
+        #expect(disk.config.maxDiskAge == age)
+        let again = ImageCache(namespace: "again", directory: directory.path).config
+        #expect(again.maxDiskAge == 7 * 86_400 && again.maxMemoryCount == 0)
+    }
+
     @Test func `A cache has a configuration of its own`() {
         var config = ImageCacheConfig()
         config.maxDiskAge = 10
@@ -67,6 +88,8 @@ import Testing
         #expect(ImageCache.defaultDiskCacheDirectory == directory.path("chosen"))
         #expect(ImageCache(namespace: "n").diskCachePath == directory.path("chosen/n"))
         #expect(ImageCache(namespace: "n", directory: directory.path("own")).diskCachePath == directory.path("own/n"))
+        #expect(ImageCache.diskCachePath(namespace: "n") == directory.path("chosen/n"))
+        #expect(ImageCache.diskCachePath(namespace: "n", directory: directory.path("own")) == directory.path("own/n"))
         ImageCache.defaultDiskCacheDirectory = ""
         #expect(ImageCache.defaultDiskCacheDirectory == usual)
         #expect(ImageCache.diskCachePath(namespace: "n") == before)

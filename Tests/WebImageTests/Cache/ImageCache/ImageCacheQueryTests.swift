@@ -48,6 +48,27 @@ import Testing
         #expect(coder.decodeCount == 1)
     }
 
+    @Test func `The bytes of an entry come whole and without being decoded, and nil where there is none`() async {
+        let (cache, key) = (cache, key)
+        cache.storeDataToDisk(data, forKey: key, extendedData: Data([7]))
+        for priority in [LoadPriority.low, .normal, .high] {
+            let entry = await withCheckedContinuation { continuation in
+                cache.queryDisk(forKey: key, priority: priority) { continuation.resume(returning: $0) }
+            }
+            #expect(entry == CachedImageData(data: data, extendedData: Data([7])))
+        }
+        #expect(await cache.diskData(forKey: key) == data)
+        let missing = await withCheckedContinuation { continuation in
+            cache.queryDisk(forKey: "missing", priority: .normal) { continuation.resume(returning: $0) }
+        }
+        #expect(missing == nil)
+        let inTheCall = await withCheckedContinuation { continuation in
+            startThread { continuation.resume(returning: [key, "missing"].map { cache.diskData(forKey: $0) }) }
+        }
+        #expect(inTheCall == [data, nil])
+        #expect(coder.decodeCount == 0 && cache.memoryCache.count == 0)
+    }
+
     @Test func `A miss says none`() async {
         for type in [ImageCacheType.none, .disk, .memory, .all] {
             let result = await cache.queryImage(forKey: key, context: context(), cacheType: type)

@@ -372,13 +372,4 @@ func countDown(_ counter: Lock<Int>) -> Bool {
         await cache.clear()
         await cache.removeExpiredData()
     }
-
-    @Test func `The template configures caches made afterwards`() {
-        let before = ImageCacheConfig.default
-        defer { ImageCacheConfig.default = before }
-        #expect(before.maxDiskAge == 604_800)
-        #expect(before.maxDiskSize == 0)
-        #expect(before.diskCacheExpireType == .accessDate)
-        #expect(before.maxMemoryCost == MemoryCache.defaultCostLimit)
-    }
 }
