@@ -27,7 +27,9 @@ import Testing
         let file = harness.directory.path("file")
         try Data("a".utf8).write(to: URL(fileURLWithPath: file))
         let sources = [Fixtures.path("JPEG/gray.jpg"), Fixtures.path("JPEG/photo.jpg")]
-        for (path, reason) in [(file, "File exists"), (file + "/below", "Not a directory"), ("/proc/a", "No such file")] {
+        for (path, reason) in [
+            (file, "File exists"), (file + "/below", "Not a directory"), ("/proc/a", "No such file"),
+        ] {
             let run = try harness.run(["get", "-o", path] + sources)
             #expect(run.status == 64 && run.errors.contains("\(path): cannot make the directory: \(reason)"))
             #expect(!run.errors.contains("CocoaError"))

@@ -5,7 +5,8 @@ public import Dispatch
 public struct CallbackQueue: Sendable {
     /// When a callback runs inline and when it is dispatched.
     public enum Policy: Int, Sendable {
-        /// Inline if already on the queue (or on the main thread, when the queue is the main one), else dispatched.
+        /// Inline if already on the queue (or on the main thread, when the queue is the main one), else dispatched. Code that the
+        /// main queue runs counts as on it in every policy, whichever thread runs the main queue.
         case safeExecute = 0
         /// Always dispatched.
         case dispatch = 1
@@ -27,7 +28,7 @@ public struct CallbackQueue: Sendable {
         id = policy == .safeExecute ? Self.identity(of: queue) : nil
     }
 
-    /// The main thread: inline when already there, else asynchronously. The default of every callback.
+    /// The main thread or the main queue: inline when already there, else asynchronously. The default of every callback.
     public static var main: CallbackQueue { CallbackQueue(.main, policy: .safeAsyncMainThread) }
     /// A concurrent background queue.
     public static var global: CallbackQueue { CallbackQueue(.global(qos: .userInitiated), policy: .dispatch) }
@@ -60,14 +61,18 @@ public struct CallbackQueue: Sendable {
         case .dispatch:
             queue.async(execute: body)
         case .safeAsyncMainThread:
-            if Self.isMainThread { body() } else { DispatchQueue.main.async(execute: body) }
+            if Self.isOnMain { body() } else { DispatchQueue.main.async(execute: body) }
         case .safeExecute:
             let isHere =
                 id == Self.mainIdentity
-                ? Self.isMainThread : id != nil && DispatchQueue.getSpecific(key: Self.marker) == id
+                ? Self.isOnMain : id != nil && DispatchQueue.getSpecific(key: Self.marker) == id
             if isHere { body() } else { queue.async(execute: body) }
         }
     }
+
+    /// Whether the caller runs on the main thread, or on the thread that runs the main queue at this moment: `dispatchMain` gives
+    /// that queue to threads of Dispatch on Linux.
+    private static var isOnMain: Bool { isMainThread || DispatchQueue.getSpecific(key: marker) == mainIdentity }
 
     /// Whether the caller runs on the thread that started the process.
     static var isMainThread: Bool { webimage_is_main_thread() }
