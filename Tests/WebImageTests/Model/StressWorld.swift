@@ -77,14 +77,6 @@ final class StressWorld: Sendable {
         }
     }
 
-    /// Whether the limits were changed since this was asked last.
-    func takesNewLimit() -> Bool {
-        callers.withLock { callers in
-            defer { callers.hasNewLimit = false }
-            return callers.hasNewLimit
-        }
-    }
-
     // MARK: Operations
 
     private func perform(_ operation: ModelOperation) {
