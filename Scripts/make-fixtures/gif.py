@@ -196,8 +196,9 @@ def odd():
          + control(transparent=1) + b"\x21\x01" + sub_blocks(bytes(12) + b"text") + frame(numbers) + end, shown)
 
 
-OUT.mkdir(parents=True, exist_ok=True)
-for old in OUT.iterdir():
-    old.unlink()
-ordinary()
-odd()
+if __name__ == "__main__":
+    OUT.mkdir(parents=True, exist_ok=True)
+    for old in OUT.iterdir():
+        old.unlink()
+    ordinary()
+    odd()

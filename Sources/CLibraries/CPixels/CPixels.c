@@ -25,6 +25,16 @@ void cpixels_premultiply_rgba_to_bgra(const uint8_t *rgba, uint8_t *bgra, size_t
 }
 
 MULTIVERSION
+void cpixels_bgra_over_bgra(const uint8_t *restrict source, uint8_t *restrict target, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t uncovered = 255 - source[4 * i + 3];
+        for (size_t c = 0; c < 4; c++) {
+            target[4 * i + c] = (uint8_t)(source[4 * i + c] + multiply255(target[4 * i + c], uncovered));
+        }
+    }
+}
+
+MULTIVERSION
 void cpixels_gray_to_rgb(const uint8_t *restrict gray, uint8_t *restrict rgb, size_t count) {
     for (size_t i = 0; i < count; i++) {
         rgb[3 * i] = gray[i];

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 /// The registered coders; itself a coder that asks them, the one added last first.
-public final class ImageCodersManager: ImageCoder {
+public final class ImageCodersManager: AnimatedImageCoder {
     /// The manager that everything uses unless told otherwise.
     public static let shared = ImageCodersManager()
 
@@ -45,6 +45,29 @@ public final class ImageCodersManager: ImageCoder {
     /// Decodes with the first coder that takes the data; its answer is final.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         try coder(for: data, limits: options.limits).decode(data, options: options)
+    }
+
+    /// Opens an animation with the first coder that takes the data and knows animations.
+    ///
+    /// - Throws: also ``WebImageError/Code/unsupportedFormat`` when there is none.
+    public func animation(
+        of data: Data,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> any AnimatedImageProvider {
+        let coders = coders.compactMap { $0 as? any AnimatedImageCoder }
+        guard let coder = coders.last(where: { $0.canDecode(data) }) else {
+            // Says what is wrong with the data, if that is it.
+            _ = try coder(for: data, limits: options.limits)
+            throw WebImageError(.unsupportedFormat, "no coder opens animations of \(ImageFormat(detecting: data))")
+        }
+        guard data.count <= options.limits.maximumEncodedByteCount else {
+            throw .limitExceeded(
+                "maximumEncodedByteCount",
+                allowed: options.limits.maximumEncodedByteCount,
+                required: data.count
+            )
+        }
+        return try coder.animation(of: data, options: options)
     }
 
     /// Whether any coder writes the format.

@@ -22,6 +22,9 @@ void cpixels_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t count);
 /// 255 - x, in place.
 void cpixels_invert(uint8_t *bytes, size_t count);
 
+/// Puts premultiplied pixels over others: target = source + target * (255 - alpha) / 255, rounded to nearest.
+void cpixels_bgra_over_bgra(const uint8_t *source, uint8_t *target, size_t count);
+
 /// Removes premultiplied pixels from their alpha by putting them onto an opaque colour: BGRA to RGB.
 void cpixels_bgra_onto_color(const uint8_t *bgra, uint8_t *rgb, size_t count, uint8_t red, uint8_t green, uint8_t blue);
 

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Decodes GIF, 87a and 89a: the first frame, on its canvas.
+/// Decodes GIF, 87a and 89a: the first frame, or the frames of ``animation(of:options:)``, on their canvas.
 ///
 /// What the frame leaves uncovered is transparent, as in browsers, whatever background colour the file names. A first
 /// frame that is incomplete is an error; what comes after it may be missing or damaged. The properties tell frames,
@@ -36,7 +36,7 @@ public struct GIFCoder: ImageCoder {
             let plan = try DecodePlan.make(for: properties, options: options)
             let rows = try GIFRowReader(
                 bytes,
-                structure: structure,
+                canvasOf: structure,
                 frame: structure.frames[0],
                 limits: options.limits
             )
@@ -56,9 +56,10 @@ public struct GIFCoder: ImageCoder {
         throw WebImageError(.unsupportedFormat, "GIF is not encoded")
     }
 
-    private static func properties(_ structure: GIFStructure) -> ImageProperties {
+    static func properties(_ structure: GIFStructure) -> ImageProperties {
         var properties = ImageProperties(format: .gif, width: structure.width, height: structure.height)
-        properties.hasAlpha = structure.frames.first.map { GIFRowReader.hasAlpha($0, of: structure) } ?? false
+        properties.hasAlpha =
+            structure.frames.first?.hasAlpha(onCanvasOf: structure.width, by: structure.height) ?? false
         // With more frames than were read, the number says only that they are too many.
         properties.frameCount = structure.frames.count + (structure.isCut ? 1 : 0)
         if properties.frameCount > 1 {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The rows of a GIF frame on its canvas: colours looked up, transparent outside of the frame.
+/// The rows of a GIF frame on a canvas, or of its own rectangle: colours looked up, transparent outside of the frame.
 final class GIFRowReader: ScanlineSource {
     let width: Int
     let height: Int
@@ -16,18 +16,21 @@ final class GIFRowReader: ScanlineSource {
 
     /// Decodes the colour numbers of the frame.
     ///
+    /// - Parameter structure: the canvas that the rows are of; the frame's rectangle alone without one.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded`` when the frame is too big,
     ///   whatever the size of the canvas, ``WebImageError/Code/outOfMemory``.
     init(
         _ bytes: UnsafeRawBufferPointer,
-        structure: GIFStructure,
-        frame: GIFFrame,
+        canvasOf structure: GIFStructure? = nil,
+        frame stored: GIFFrame,
         limits: ImageLimits
     ) throws(WebImageError) {
-        width = structure.width
-        height = structure.height
+        var frame = stored
+        if structure == nil { (frame.left, frame.top) = (0, 0) }
+        width = structure?.width ?? frame.width
+        height = structure?.height ?? frame.height
         self.frame = frame
-        layout = Self.hasAlpha(frame, of: structure) ? .rgba8 : .rgb8
+        layout = frame.hasAlpha(onCanvasOf: width, by: height) ? .rgba8 : .rgb8
         guard let palette = frame.palette else { throw WebImageError(.badImageData, "GIF: the picture has no colours") }
         for (number, offset) in stride(from: palette.lowerBound, to: palette.upperBound, by: 3).enumerated() {
             let red = UInt32(bytes[offset])
@@ -36,13 +39,6 @@ final class GIFRowReader: ScanlineSource {
         }
         if let transparent = frame.transparentIndex { colors[transparent] = 0 }
         indices = try Self.decode(bytes, frame, limits)
-    }
-
-    /// Whether any pixel may be transparent.
-    static func hasAlpha(_ frame: GIFFrame, of structure: GIFStructure) -> Bool {
-        let covers =
-            frame.left == 0 && frame.top == 0 && frame.width >= structure.width && frame.height >= structure.height
-        return frame.transparentIndex != nil || !covers
     }
 
     private static func decode(

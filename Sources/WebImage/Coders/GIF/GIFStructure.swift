@@ -15,6 +15,12 @@ struct GIFFrame: Sendable, Hashable {
     var duration: Double
     /// Where the compressed numbers begin: the byte with the code size.
     var dataOffset: Int
+
+    /// Whether any pixel of such a canvas may be transparent.
+    func hasAlpha(onCanvasOf width: Int, by height: Int) -> Bool {
+        let covers = left == 0 && top == 0 && self.width >= width && self.height >= height
+        return transparentIndex != nil || !covers
+    }
 }
 
 /// The blocks of a GIF file, found by stepping over them; pixels are not looked at.

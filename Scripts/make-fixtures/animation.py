@@ -1,0 +1,110 @@
+"""Animations with every kind of frame: rectangles anywhere, all disposals, transparency. What is seen is computed by ImageMagick
+(`-coalesce`) and, where Pillow agrees with it, checked by that, too. All frames of one file lie below each other in one picture."""
+import io
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import gif
+from picture import picture, write_anymap
+
+OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/Animation"
+
+
+def coalesced(data, suffix):
+    with tempfile.TemporaryDirectory() as place:
+        source = Path(place) / f"source.{suffix}"
+        source.write_bytes(data)
+        subprocess.run(["convert", str(source), "-coalesce", f"{place}/frame-%04d.png"], check=True)
+        return [np.asarray(Image.open(path).convert("RGBA")) for path in sorted(Path(place).glob("frame-*.png"))]
+
+
+def by_pillow(data):
+    image = Image.open(io.BytesIO(data))
+    frames = []
+    for index in range(image.n_frames):
+        image.seek(index)
+        frames.append(np.asarray(image.convert("RGBA")))
+    return frames
+
+
+def without_colour_where_clear(frames):
+    return [np.where(frame[..., 3:] == 0, 0, frame) for frame in frames]
+
+
+def save(name, suffix, data, checks_pillow=True):
+    expected = without_colour_where_clear(coalesced(data, suffix))
+    if checks_pillow:
+        other = without_colour_where_clear(by_pillow(data))
+        assert len(expected) == len(other), name
+        for index, (one, two) in enumerate(zip(expected, other)):
+            assert np.array_equal(one, two), f"{name}: ImageMagick and Pillow differ in frame {index}"
+    (OUT / f"{name}.{suffix}").write_bytes(data)
+    write_anymap(OUT / f"{name}.pam", np.vstack(expected))
+
+
+def random_gif(seed, frame_count=9, width=30, height=20, disposals=(0, 1, 2, 3), whole_first=True):
+    random = np.random.default_rng(seed)
+    palette = random.integers(0, 256, (64, 3)).astype(np.uint8)
+    parts = [gif.screen(width, height, palette), gif.loop(0)]
+    for index in range(frame_count):
+        whole = index == 0 and whole_first or random.random() < 0.2
+        w, h = (width, height) if whole else (int(random.integers(1, width)), int(random.integers(1, height)))
+        left, top = (0, 0) if whole else (int(random.integers(0, width - w + 1)), int(random.integers(0, height - h + 1)))
+        numbers = random.integers(0, 64, (h // 3 + 1, w // 3 + 1)).repeat(3, 0).repeat(3, 1)[:h, :w]
+        transparent = None
+        if random.random() < 0.6:
+            transparent = int(numbers.flat[0])
+        parts.append(gif.control(int(random.integers(2, 50)), transparent, int(random.choice(disposals))))
+        parts.append(gif.frame(numbers, left, top, interlaced=bool(random.random() < 0.3), size=6))
+    return b"".join(parts) + b"\x3b"
+
+
+OUT.mkdir(parents=True, exist_ok=True)
+for old in OUT.iterdir():
+    old.unlink()
+for seed in range(8):
+    save(f"random-{seed}", "gif", random_gif(seed), checks_pillow=False)
+save("kept", "gif", random_gif(20, disposals=(0, 1)))
+save("erased", "gif", random_gif(21, disposals=(2,)), checks_pillow=False)
+save("restored", "gif", random_gif(22, disposals=(1, 3)), checks_pillow=False)
+save("small-first-frame", "gif", random_gif(23, whole_first=False), checks_pillow=False)
+frames = [Image.fromarray(np.roll(picture(48, 36), 4 * i, axis=1)) for i in range(6)]
+buffer = io.BytesIO()
+frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=40, loop=3)
+save("pillow", "gif", buffer.getvalue())
+
+
+def random_webp(seed, soft, frame_count=7, width=30, height=20):
+    """Frames without loss, put together by webpmux; offsets are even, as the format has it."""
+    random = np.random.default_rng(seed)
+    with tempfile.TemporaryDirectory() as place:
+        command = ["webpmux"]
+        for index in range(frame_count):
+            whole = index == 0 and seed % 2 == 0 or random.random() < 0.2
+            w, h = (width, height) if whole else (int(random.integers(1, width)), int(random.integers(1, height)))
+            left, top = (0, 0) if whole else (int(random.integers(0, width - w + 1)) & ~1, int(random.integers(0, height - h + 1)) & ~1)
+            pixels = random.integers(0, 256, (h // 4 + 1, w // 4 + 1, 4)).repeat(4, 0).repeat(4, 1)[:h, :w].astype(np.uint8)
+            if random.random() < 0.3:
+                pixels[..., 3] = 255
+            elif not soft:
+                pixels[..., 3] = np.where(pixels[..., 3] < 100, 0, 255)
+            Image.fromarray(pixels).save(f"{place}/{index}.webp", lossless=True, exact=True)
+            dispose, blend = random.choice(["+0", "+1"]), random.choice(["+b", "-b"])
+            command += ["-frame", f"{place}/{index}.webp", f"+{random.integers(20, 500)}+{left}+{top}{dispose}{blend}"]
+        # The canvas is as large as what the frames cover: one pixel in the corner makes it whole.
+        Image.fromarray(np.full((1, 2, 4), 255, np.uint8)).save(f"{place}/corner.webp", lossless=True)
+        command += ["-frame", f"{place}/corner.webp", f"+50+{width - 2 & ~1}+{height - 1 & ~1}+0+b"]
+        subprocess.run([*command, "-loop", str(seed), "-o", f"{place}/made.webp"], check=True, capture_output=True)
+        return (Path(place) / "made.webp").read_bytes()
+
+
+for seed in range(6):
+    data = random_webp(seed, soft=seed >= 4)
+    expected = without_colour_where_clear(by_pillow(data))
+    name = f"webp-soft-{seed}" if seed >= 4 else f"webp-{seed}"
+    (OUT / f"{name}.webp").write_bytes(data)
+    write_anymap(OUT / f"{name}.pam", np.vstack(expected))

@@ -1,0 +1,128 @@
+public import FoundationEssentials
+
+/// A picture that moves: its first frame as an ``Image``, and the others when they are asked for.
+///
+/// Memory: the encoded bytes, the first frame, and one canvas; all frames only between ``preloadAllFrames()`` and
+/// ``unloadAllFrames()``. Frames are decoded by the thread that asks, so never ask on a thread of Swift's cooperative pool.
+public final class AnimatedImage: AnimatedImageProvider {
+    /// The first frame.
+    public let image: Image
+    /// Where the frames come from.
+    public let provider: any AnimatedImageProvider
+    private let frames = Lock<[Image]?>(nil)
+
+    /// A picture from encoded data; a still one has one frame.
+    ///
+    /// - Parameters:
+    ///   - data: any format that `coder` knows. Kept as long as there is more than one frame.
+    ///   - options: hold for every frame.
+    ///   - coder: the shared coders by default.
+    /// - Throws: ``WebImageError`` as ``ImageCoder/decode(_:options:)`` does. Cost: decodes the first frame.
+    public convenience init(
+        data: Data,
+        options: ImageDecodeOptions = ImageDecodeOptions(),
+        coder: any AnimatedImageCoder = ImageCodersManager.shared
+    ) throws(WebImageError) {
+        let properties = try coder.properties(of: data, limits: options.limits)
+        guard properties.frameCount > 1, !options.decodeFirstFrameOnly else {
+            self.init(still: try coder.decode(data, options: options))
+            return
+        }
+        do throws(WebImageError) {
+            try self.init(provider: try coder.animation(of: data, options: options))
+        } catch  where error.code == .unsupportedFormat {
+            self.init(still: try coder.decode(data, options: options))
+        }
+    }
+
+    /// A picture with the frames of a provider.
+    ///
+    /// - Throws: what the provider throws for its first frame.
+    public init(provider: any AnimatedImageProvider) throws(WebImageError) {
+        let first = try provider.frame(at: 0)
+        var metadata = first.metadata
+        metadata.frameCount = provider.frameCount
+        metadata.loopCount = provider.loopCount
+        image = first.with(metadata: metadata)
+        // Of one frame everything is known.
+        self.provider = provider.frameCount > 1 ? provider : StillProvider(image)
+    }
+
+    private init(still image: Image) {
+        self.image = image
+        provider = StillProvider(image)
+    }
+
+    /// The encoded animation; nil for a still picture.
+    public var animatedImageData: Data? { provider.animatedImageData }
+    /// Number of frames, at least 1.
+    public var frameCount: Int { provider.frameCount }
+    /// How often it plays; 0 is for ever.
+    public var loopCount: Int { provider.loopCount }
+    /// The container that the frames come from.
+    public var format: ImageFormat { image.format }
+    /// How long a frame is shown, in seconds; 0 for one that does not exist.
+    public func duration(at index: Int) -> Double { provider.duration(at: index) }
+
+    /// A frame: one that was loaded before, or decoded now.
+    ///
+    /// - Throws: what the provider throws.
+    public func frame(at index: Int) throws(WebImageError) -> Image {
+        if let loaded = frames.withLock({ $0 }), loaded.indices.contains(index) { return loaded[index] }
+        return try provider.frame(at: index)
+    }
+
+    /// Whether all frames are in memory.
+    public var isAllFramesLoaded: Bool { frames.withLock { $0 != nil } || frameCount == 1 }
+
+    /// Decodes all frames and keeps them. Does nothing when that was done before. A frame that cannot be decoded is shown as the
+    /// one before it.
+    ///
+    /// - Throws: ``WebImageError/Code/limitExceeded`` when all frames together have more bytes than
+    ///   ``ImageLimits/maximumDecodedByteCount`` of the options, and then keeps none; ``WebImageError/Code/outOfMemory``.
+    public func preloadAllFrames() throws(WebImageError) {
+        guard !isAllFramesLoaded else { return }
+        let limits = image.decodeOptions?.limits ?? ImageLimits()
+        let (byteCount, overflow) = image.pixelByteCount.multipliedReportingOverflow(by: frameCount)
+        try limits.check(decodedByteCount: overflow ? .max : byteCount)
+        var loaded: [Image] = []
+        for index in 0..<frameCount {
+            do throws(WebImageError) {
+                loaded.append(try provider.frame(at: index))
+            } catch {
+                guard error.code == .badImageData, let last = loaded.last else { throw error }
+                loaded.append(last)
+            }
+        }
+        frames.withLock { $0 = loaded }
+    }
+
+    /// Lets go of all frames but the first.
+    public func unloadAllFrames() {
+        // They go outside the lock.
+        let former = frames.withLock { frames in
+            defer { frames = nil }
+            return frames
+        }
+        withExtendedLifetime(former) {}
+    }
+
+    /// Bytes of the pixels that are in memory.
+    public var memoryCost: Int { image.pixelByteCount * (frames.withLock { $0 } == nil ? 1 : frameCount) }
+}
+
+/// One picture as an animation that does not move.
+private final class StillProvider: AnimatedImageProvider {
+    private let image: Image
+    init(_ image: Image) { self.image = image }
+
+    var animatedImageData: Data? { nil }
+    var frameCount: Int { 1 }
+    var loopCount: Int { 0 }
+    func duration(at index: Int) -> Double { 0 }
+
+    func frame(at index: Int) throws(WebImageError) -> Image {
+        guard index == 0 else { throw WebImageError(.badImageData, "there is no frame \(index) in a still picture") }
+        return image
+    }
+}

@@ -1,0 +1,51 @@
+public import FoundationEssentials
+
+extension GIFCoder: AnimatedImageCoder {
+    /// Opens an animation: steps through the blocks of the file.
+    ///
+    /// A frame that stays is drawn over, one of disposal 2 makes its rectangle transparent, whatever background colour the file
+    /// names, and one of disposal 3 gives back what it has hidden; other numbers mean that it stays.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
+    public func animation(
+        of data: Data,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> any AnimatedImageProvider {
+        let limits = options.limits
+        let structure = try data.withBytes { (bytes) throws(WebImageError) in
+            try GIFStructure(bytes, frameLimit: options.decodeFirstFrameOnly ? 1 : limits.maximumFrameCount)
+        }
+        var properties = Self.properties(structure)
+        if options.decodeFirstFrameOnly { (properties.frameCount, properties.loopCount) = (1, 0) }
+        let (frames, file) = (structure.frames, properties)
+        return try ComposedAnimation(
+            data,
+            script: CompositionScript(
+                width: structure.width,
+                height: structure.height,
+                frames: frames.map(AnimationFrame.init)
+            ),
+            properties: file,
+            options: options
+        ) { (index) throws(WebImageError) in
+            try data.withBytes { (bytes) throws(WebImageError) in
+                let rows = try GIFRowReader(bytes, frame: frames[index], limits: limits)
+                return try rows.bitmap(of: file, limits: limits)
+            }
+        }
+    }
+}
+
+extension AnimationFrame {
+    fileprivate init(_ frame: GIFFrame) {
+        self.init(
+            left: frame.left,
+            top: frame.top,
+            width: frame.width,
+            height: frame.height,
+            duration: frame.duration,
+            disposal: frame.disposal == 2 ? .background : frame.disposal == 3 ? .previous : .keep,
+            isOpaque: frame.transparentIndex == nil
+        )
+    }
+}

@@ -1,0 +1,189 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+/// Frames as other programs see them: ImageMagick those of GIF, Pillow (with libwebp's own composition) those of WebP; see
+/// `Scripts/make-fixtures/animation.py`.
+@Suite struct AnimationDecodingTests {
+    private static let names = ["gif", "webp"].flatMap { format in
+        Fixtures.names(in: "Animation", ending: format).map { "\($0).\(format)" }
+    }
+    private let coder = ImageCodersManager()
+
+    private func open(_ name: String, _ change: (inout ImageDecodeOptions) -> Void = { _ in }) throws
+        -> any AnimatedImageProvider
+    {
+        var options = ImageDecodeOptions()
+        change(&options)
+        return try coder.animation(of: try Fixtures.data("Animation/\(name)"), options: options)
+    }
+
+    /// The expected frames, one below the other in the file.
+    private func expected(_ name: String, count: Int) throws -> [PortableAnymap] {
+        let all = try Fixtures.pixels("Animation/\(name.split(separator: ".")[0]).pam")
+        let size = all.samples.count / count
+        return (0..<count).map { index in
+            PortableAnymap(
+                width: all.width,
+                height: all.height / count,
+                channels: all.channels,
+                samples: Array(all.samples[index * size..<(index + 1) * size])
+            )
+        }
+    }
+
+    @Test func `All fixtures were found`() { #expect(Self.names.count >= 19) }
+
+    @Test(arguments: names)
+    func `Every frame is what another program sees, in order and in any order`(name: String) throws {
+        let animation = try open(name)
+        let expected = try expected(name, count: animation.frameCount)
+        var order = Array(expected.indices) + Array(expected.indices)
+        var generator = SeededGenerator(seed: 7)
+        order += (0..<30).map { _ in Int.random(in: expected.indices, using: &generator) }
+        for index in order {
+            let difference = PixelDifference(try animation.frame(at: index).bitmap, expected[index])
+            // Where half-transparent pixels lie over each other, programs round in different places.
+            if name.contains("soft") {
+                #expect(difference.maximum <= 2 && difference.mean <= 0.5, "frame \(index): \(difference)")
+            } else {
+                #expect(difference.maximum == 0, "frame \(index): \(difference)")
+            }
+        }
+    }
+
+    @Test(arguments: names)
+    func `The first frame is what a decode gives`(name: String) throws {
+        let first = try open(name).frame(at: 0)
+        let still = try coder.decode(try Fixtures.data("Animation/\(name)"), options: ImageDecodeOptions())
+        #expect(first.pixelWidth == still.pixelWidth && first.pixelHeight == still.pixelHeight)
+        for y in 0..<first.pixelHeight {
+            for x in 0..<first.pixelWidth {
+                #expect(first.bitmap.premultipliedRGBA(x: x, y: y) == still.bitmap.premultipliedRGBA(x: x, y: y))
+            }
+        }
+    }
+
+    @Test func `Durations and loops are those of the file, and what does not exist has none`() throws {
+        let animation = try open("pillow.gif")
+        #expect(animation.frameCount == 6 && animation.loopCount == 3)
+        #expect((0..<6).map { animation.duration(at: $0) } == [0.04, 0.04, 0.04, 0.04, 0.04, 0.04])
+        #expect(animation.duration(at: 6) == 0 && animation.duration(at: -1) == 0)
+        for index in [-1, 6, Int.max] {
+            let error = #expect(throws: WebImageError.self) { try animation.frame(at: index) }
+            #expect(error?.code == .badImageData)
+        }
+        #expect(animation.animatedImageData == (try Fixtures.data("Animation/pillow.gif")))
+    }
+
+    @Test func `What WebP says of itself is told`() throws {
+        let animation = try open("webp-3.webp")
+        #expect(animation.frameCount == 8 && animation.loopCount == 3)
+        #expect(animation.duration(at: 7) == 0.05)
+        let still = try coder.animation(of: try Fixtures.data("WebP/lossy.webp"), options: ImageDecodeOptions())
+        #expect(still.frameCount == 1 && still.loopCount == 0)
+        let frame = try still.frame(at: 0)
+        #expect(try PixelDifference(frame.bitmap, Fixtures.pixels("WebP/lossy.pam")).mean <= 0.5)
+    }
+
+    @Test func `Frames without transparency have no alpha unless it is asked for`() throws {
+        #expect(try !open("pillow.gif").frame(at: 3).hasAlpha)
+        #expect(try open("pillow.gif") { $0.pixelFormat = .bgra8Premultiplied }.frame(at: 3).hasAlpha)
+        #expect(try open("erased.gif").frame(at: 3).hasAlpha)
+    }
+
+    @Test func `A thumbnail size and a byte limit hold for every frame`() throws {
+        let small = try open("pillow.gif") { $0.thumbnailPixelSize = ImageSize(width: 24, height: 24) }
+        for index in 0..<6 {
+            let frame = try small.frame(at: index)
+            #expect((frame.pixelWidth, frame.pixelHeight) == (24, 18) && frame.metadata.isThumbnail)
+        }
+        let limited = try open("pillow.gif") { $0.scaleDownLimitBytes = 6 * 4 * 100 }
+        for index in 0..<6 {
+            let frame = try limited.frame(at: index)
+            #expect(frame.pixelWidth * frame.pixelHeight <= 100)
+            #expect(frame.metadata.scaleDownLimitBytes == 2400)
+        }
+    }
+
+    @Test func `Limits are checked when it is opened`() throws {
+        func code(_ change: @escaping (inout ImageLimits) -> Void) -> String? {
+            let error = #expect(throws: WebImageError.self) { try open("pillow.gif") { change(&$0.limits) } }
+            return error?.limit?.name
+        }
+        #expect(code { $0.maximumFrameCount = 5 } == "maximumFrameCount")
+        #expect(code { $0.maximumPixelCount = 48 * 36 - 1 } == "maximumPixelCount")
+        #expect(code { $0.maximumSideLength = 47 } == "maximumSideLength")
+        #expect(code { $0.maximumDecodedByteCount = 48 * 36 * 4 - 1 } == "maximumDecodedByteCount")
+    }
+
+    @Test func `With the first frame alone there is one`() throws {
+        let animation = try open("pillow.gif") { $0.decodeFirstFrameOnly = true }
+        #expect(animation.frameCount == 1 && animation.loopCount == 0)
+    }
+
+    @Test func `A damaged frame is an error, and the others can still be seen`() throws {
+        let data = try Fixtures.data("Animation/kept.gif")
+        // The codes of the last frame end too early; frames before it are whole.
+        let cut = data.prefix(data.count - 12)
+        let animation = try coder.animation(of: Data(cut), options: ImageDecodeOptions())
+        let expected = try expected("kept.gif", count: 9)
+        try #require(animation.frameCount == 9)
+        for _ in 0..<2 {
+            for index in 0..<8 {
+                #expect(try PixelDifference(animation.frame(at: index).bitmap, expected[index]).maximum == 0)
+            }
+            let error = #expect(throws: WebImageError.self) { try animation.frame(at: 8) }
+            #expect(error?.code == .badImageData)
+        }
+    }
+
+    @Test(arguments: ["random-3.gif", "small-first-frame.gif", "webp-3.webp", "webp-soft-4.webp"])
+    func `Damaged or cut anywhere, frames are whole or an error`(name: String) throws {
+        let data = try Fixtures.data("Animation/\(name)")
+        var generator = SeededGenerator(seed: 11)
+        var options = ImageDecodeOptions()
+        options.limits.maximumPixelCount = 1 << 20
+        for round in 0..<216 {
+            var damaged = data
+            if round < 16 {
+                damaged = Data(data.prefix(data.count * round / 16))
+            } else {
+                for _ in 0..<Int.random(in: 1...8, using: &generator) {
+                    let place = Int.random(in: damaged.indices, using: &generator)
+                    damaged[place] = UInt8.random(in: 0...255, using: &generator)
+                }
+            }
+            guard let animation = try? coder.animation(of: damaged, options: options) else { continue }
+            let properties = try coder.properties(of: damaged, limits: options.limits)
+            #expect(animation.frameCount == properties.frameCount && properties.frameCount > 0)
+            for index in 0..<min(animation.frameCount, 20) {
+                guard let frame = try? animation.frame(at: index) else { continue }
+                #expect((frame.pixelWidth, frame.pixelHeight) == (properties.width, properties.height))
+            }
+        }
+    }
+
+    @Test func `Threads that ask at the same time each get what they asked for`() async throws {
+        let animation = try open("random-3.gif")
+        let expected = try expected("random-3.gif", count: animation.frameCount)
+        let wrong = Lock(0)
+        let done = EventCounter()
+        for thread in 0..<4 {
+            startThread {
+                var generator = SeededGenerator(seed: UInt64(thread))
+                for _ in 0..<100 {
+                    let index = Int.random(in: expected.indices, using: &generator)
+                    let image = try? animation.frame(at: index)
+                    let isRight = image.map { PixelDifference($0.bitmap, expected[index]).maximum == 0 } ?? false
+                    if !isRight { wrong.withLock { $0 += 1 } }
+                }
+                done.signal()
+            }
+        }
+        await done.wait(for: 4)
+        #expect(wrong.withLock { $0 } == 0)
+    }
+}
