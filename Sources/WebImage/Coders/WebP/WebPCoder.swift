@@ -2,7 +2,8 @@ public import FoundationEssentials
 
 /// Decodes and encodes WebP, lossy and lossless, with alpha, ICC profile and EXIF orientation.
 ///
-/// Of an animation the first frame is decoded, on its canvas, and the properties tell frames, durations and loops. For a
+/// Of an animation the first frame is decoded, or the frames of ``animation(of:options:)``, on their canvas, and the properties tell
+/// frames, durations and loops. For a
 /// thumbnail the decoder scales down by itself as far as ``ImageDecodeOptions/scalingQuality`` lets it. What it must hold at
 /// full size nevertheless, the pixels of a lossless picture, must fit into ``ImageLimits/maximumDecodedByteCount``. A file
 /// that ends before the length it states is an error.
@@ -54,11 +55,17 @@ public struct WebPCoder: ImageCoder {
         return scales ? (plan.width * factor, plan.height * factor) : (properties.width, properties.height)
     }
 
-    private static func container(of data: Data, limits: ImageLimits) throws(WebImageError) -> WebPContainer {
-        try data.withBytes { (bytes) throws(WebImageError) in try WebPContainer(bytes, limits: limits) }
+    static func container(
+        of data: Data,
+        limits: ImageLimits,
+        wantsFrames: Bool = false
+    ) throws(WebImageError) -> WebPContainer {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            try WebPContainer(bytes, limits: limits, wantsFrames: wantsFrames)
+        }
     }
 
-    private static func properties(_ container: WebPContainer, _ limits: ImageLimits) -> ImageProperties {
+    static func properties(_ container: WebPContainer, _ limits: ImageLimits) -> ImageProperties {
         var properties = ImageProperties(format: .webp, width: container.width, height: container.height)
         properties.orientation = container.orientation
         properties.hasAlpha = container.hasAlpha

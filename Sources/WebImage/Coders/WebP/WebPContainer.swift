@@ -14,6 +14,10 @@ struct WebPContainer: Sendable {
         var isLossless: Bool
         /// In seconds, corrected.
         var duration: Double
+        /// Whether its rectangle becomes transparent after its time.
+        var disposesToBackground: Bool
+        /// Whether its transparent pixels, too, take the place of what is there.
+        var replaces: Bool
         var bytes: Range<Int>
     }
 
@@ -21,6 +25,8 @@ struct WebPContainer: Sendable {
     private(set) var height = 0
     private(set) var first: Frame
     private(set) var durations: [Double] = []
+    /// All frames if they were asked for.
+    private(set) var frames: [Frame] = []
     private(set) var frameCount = 0
     /// How often an animation plays; 0 is for ever.
     private(set) var loopCount = 0
@@ -33,9 +39,14 @@ struct WebPContainer: Sendable {
 
     /// Reads the chunks, and the durations of at most as many frames as the limits allow.
     ///
+    /// - Parameter wantsFrames: read where each of those frames is, too.
     /// - Throws: ``WebImageError/Code/badImageData`` when the file is damaged or ends too early,
     ///   ``WebImageError/Code/limitExceeded`` for a size that is refused.
-    init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+    init(
+        _ bytes: UnsafeRawBufferPointer,
+        limits: ImageLimits,
+        wantsFrames: Bool = false
+    ) throws(WebImageError) {
         guard ImageFormat(detecting: bytes) == .webp, let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         else { throw WebImageError(.badImageData, "not a WebP file") }
         var features = WebPBitstreamFeatures()
@@ -59,12 +70,24 @@ struct WebPContainer: Sendable {
         }
         defer { WebPDemuxReleaseIterator(&iterator) }
         first = Self.frame(iterator, from: base)
+        if wantsFrames { frames = [first] }
         if frameCount > 1 {
             repeat {
+                if wantsFrames, !durations.isEmpty { frames.append(Self.frame(iterator, from: base)) }
                 durations.append(FrameDuration.corrected(Double(iterator.duration) / 1000))
             } while durations.count < limits.maximumFrameCount && WebPDemuxNextFrame(&iterator) != 0
         }
         readMetadata(demuxer, limits: limits)
+    }
+
+    /// A file of the same colours with one of the frames as its picture.
+    func alone(_ frame: Frame) -> WebPContainer {
+        var copy = self
+        copy.first = frame
+        (copy.first.x, copy.first.y) = (0, 0)
+        (copy.width, copy.height) = (frame.width, frame.height)
+        copy.frames = []
+        return copy
     }
 
     /// Bytes that the decoder must hold to decode the first frame, whatever it scales to: all pixels of a lossless one,
@@ -83,6 +106,8 @@ struct WebPContainer: Sendable {
             hasAlpha: iterator.has_alpha != 0,
             isLossless: status != VP8_STATUS_OK || features.format == 2,
             duration: FrameDuration.corrected(Double(iterator.duration) / 1000),
+            disposesToBackground: iterator.dispose_method == WEBP_MUX_DISPOSE_BACKGROUND,
+            replaces: iterator.blend_method == WEBP_MUX_NO_BLEND,
             bytes: start..<start + iterator.fragment.size
         )
     }
