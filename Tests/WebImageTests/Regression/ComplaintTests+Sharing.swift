@@ -110,7 +110,7 @@ extension ComplaintTests {
         #expect(coder.decodeCount == 4)
     }
 
-    @Test func `Complaint 35: a second prefetch, a cancel and a failure leave the counts right`() async {
+    @Test func `Complaint 35: a second prefetch, a cancel and a failure leave the counts right`() async throws {
         let harness = ManagerHarness()
         let prefetcher = WebImagePrefetcher(manager: harness.manager)
         prefetcher.callbackQueue = .inline
@@ -131,6 +131,7 @@ extension ComplaintTests {
         loads = await harness.loader.waitForLoads(7)
         #expect(!first.isCancelled && !loads.contains(where: \.isCancelled))
         #expect(await becomes { third.progress.finishedCount == 1 }, "the picture that is there already")
+        #expect(await becomes { harness.manager.pipeline.joinCount == 1 }, "the picture that is on its way")
         second.cancel()
         #expect(ends.withLock { $0["b"] } == [PrefetchProgress(totalCount: 3, isCancelled: true)])
         #expect(loads.filter(\.isCancelled).map { $0.request.url.path() }.allSatisfy { $0.hasPrefix("/b/") })
@@ -140,6 +141,7 @@ extension ComplaintTests {
         loads[3].succeed()
         #expect(await becomes { ends.withLock { $0["a"]?.count } == 2 })
         let ended = ends.withLock { $0["a"] ?? [] }.sorted { $0.totalCount < $1.totalCount }
+        try #require(ended.count == 2)
         #expect(ended[0] == PrefetchProgress(finishedCount: 2, skippedCount: 1, totalCount: 2))
         #expect(ended[1] == PrefetchProgress(finishedCount: 4, skippedCount: 2, totalCount: 4))
         #expect(first.progress == ended[1] && third.progress == ended[0] && second.isCancelled)
