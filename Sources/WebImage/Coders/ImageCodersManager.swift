@@ -54,18 +54,11 @@ public final class ImageCodersManager: AnimatedImageCoder {
         of data: Data,
         options: ImageDecodeOptions
     ) throws(WebImageError) -> any AnimatedImageProvider {
+        // Says what is wrong with the data, if that is it.
+        _ = try coder(for: data, limits: options.limits)
         let coders = coders.compactMap { $0 as? any AnimatedImageCoder }
         guard let coder = coders.last(where: { $0.canDecode(data) }) else {
-            // Says what is wrong with the data, if that is it.
-            _ = try coder(for: data, limits: options.limits)
             throw WebImageError(.unsupportedFormat, "no coder opens animations of \(ImageFormat(detecting: data))")
-        }
-        guard data.count <= options.limits.maximumEncodedByteCount else {
-            throw .limitExceeded(
-                "maximumEncodedByteCount",
-                allowed: options.limits.maximumEncodedByteCount,
-                required: data.count
-            )
         }
         return try coder.animation(of: data, options: options)
     }

@@ -8,9 +8,9 @@ extension ImageCache {
     /// the context's callback queue (the main one by default). Queries of the same at the same time read and decode once.
     ///
     /// With ``WebImageOptions/queryMemoryData`` a memory hit comes with the bytes that are stored with it, if there are any,
-    /// and so later, unless ``WebImageOptions/queryMemoryDataSync`` is there too or the disk is not to be looked at. Image and bytes are of one store: when
-    /// others were stored meanwhile, the image is made of the bytes. (Not so for an image of the caller's own, of which
-    /// nobody knows what bytes it was made of, when only one of memory and disk was written, or when
+    /// and so later, unless ``WebImageOptions/queryMemoryDataSync`` is there too or the disk is not to be looked at. Image and
+    /// bytes are of one store: when others were stored meanwhile, the image is made of the bytes. (Not so for an image of the
+    /// caller's own, of which nobody knows what bytes it was made of, when only one of memory and disk was written, or when
     /// ``ImageCacheConfig/writesWithoutOverwriting`` kept the bytes of before.)
     ///
     /// - Parameters:

@@ -21,21 +21,33 @@ final class ComposedAnimation: AnimatedImageProvider {
     private let plan: DecodePlan
     private let options: ImageDecodeOptions
     private let decode: Decode
+    // Held while a frame is made: the next one is drawn on what it leaves.
     private let state = Lock(State())
 
+    /// - Parameters:
+    ///   - frames: all that the file has; with ``ImageDecodeOptions/decodeFirstFrameOnly`` the rest is left out.
+    ///   - properties: what the header says; its size is that of the canvas.
+    ///   - decode: called on the thread that asks for a frame.
+    /// - Throws: ``WebImageError/Code/limitExceeded``.
     init(
         _ data: Data,
-        script: CompositionScript,
+        frames: [AnimationFrame],
         properties: ImageProperties,
         options: ImageDecodeOptions,
         decode: @escaping Decode
     ) throws(WebImageError) {
+        var properties = properties
+        if options.decodeFirstFrameOnly { (properties.frameCount, properties.loopCount) = (1, 0) }
         plan = try DecodePlan.make(for: properties, options: options)
         // The canvas has the size of the file, whatever size is asked for.
-        try options.limits.check(decodedByteCount: script.width * script.height * 4)
+        try options.limits.check(decodedByteCount: properties.width * properties.height * 4)
         animatedImageData = data
         loopCount = properties.loopCount
-        self.script = script
+        script = CompositionScript(
+            width: properties.width,
+            height: properties.height,
+            frames: options.decodeFirstFrameOnly ? Array(frames.prefix(1)) : frames
+        )
         self.properties = properties
         self.options = options
         self.decode = decode
@@ -90,15 +102,10 @@ final class ComposedAnimation: AnimatedImageProvider {
         }
     }
 
+    /// Each frame is a picture of its own.
     private var metadata: ImageMetadata {
-        var metadata = ImageMetadata()
-        metadata.format = properties.format
-        metadata.sourceWidth = properties.width
-        metadata.sourceHeight = properties.height
-        metadata.sourceOrientation = properties.orientation
-        metadata.colorProfile = properties.colorProfile
-        metadata.isThumbnail = plan.isThumbnail
-        metadata.scaleDownLimitBytes = plan.scaleDownLimitBytes
+        var metadata = ImageAssembler.metadata(properties, plan, options)
+        (metadata.frameCount, metadata.loopCount) = (1, 0)
         return metadata
     }
 }

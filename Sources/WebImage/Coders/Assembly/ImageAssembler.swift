@@ -75,7 +75,8 @@ enum ImageAssembler {
         sink.flush()
     }
 
-    private static func metadata(
+    /// What is known of a picture that was made by a plan.
+    static func metadata(
         _ properties: ImageProperties,
         _ plan: DecodePlan,
         _ options: ImageDecodeOptions

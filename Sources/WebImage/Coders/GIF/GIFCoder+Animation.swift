@@ -15,16 +15,10 @@ extension GIFCoder: AnimatedImageCoder {
         let structure = try data.withBytes { (bytes) throws(WebImageError) in
             try GIFStructure(bytes, frameLimit: options.decodeFirstFrameOnly ? 1 : limits.maximumFrameCount)
         }
-        var properties = Self.properties(structure)
-        if options.decodeFirstFrameOnly { (properties.frameCount, properties.loopCount) = (1, 0) }
-        let (frames, file) = (structure.frames, properties)
+        let (frames, file) = (structure.frames, Self.properties(structure))
         return try ComposedAnimation(
             data,
-            script: CompositionScript(
-                width: structure.width,
-                height: structure.height,
-                frames: frames.map(AnimationFrame.init)
-            ),
+            frames: frames.map(AnimationFrame.init),
             properties: file,
             options: options
         ) { (index) throws(WebImageError) in

@@ -11,24 +11,14 @@ extension WebPCoder: AnimatedImageCoder {
     ) throws(WebImageError) -> any AnimatedImageProvider {
         let limits = options.limits
         let container = try Self.container(of: data, limits: limits, wantsFrames: true)
-        var properties = Self.properties(container, limits)
-        var frames = container.frames
-        if options.decodeFirstFrameOnly {
-            (properties.frameCount, properties.loopCount) = (1, 0)
-            frames = Array(frames.prefix(1))
-        }
-        let (file, stored) = (properties, frames)
+        let file = Self.properties(container, limits)
         return try ComposedAnimation(
             data,
-            script: CompositionScript(
-                width: container.width,
-                height: container.height,
-                frames: frames.map(AnimationFrame.init)
-            ),
+            frames: container.frames.map(AnimationFrame.init),
             properties: file,
             options: options
         ) { (index) throws(WebImageError) in
-            let picture = container.alone(stored[index])
+            let picture = container.alone(container.frames[index])
             try limits.check(decodedByteCount: picture.decoderByteCount)
             let rows = WebPRowReader(
                 data,
