@@ -1,8 +1,8 @@
 /// How long a frame is really shown.
-enum FrameDuration {
+package enum FrameDuration {
     /// Shown in place of a duration that no program takes at its word, in seconds.
-    static let standard = 0.1
+    package static let standard = 0.1
 
     /// `seconds`, or ``standard`` for anything shorter than 11 ms: such files were made for programs that ignored it.
-    static func corrected(_ seconds: Double) -> Double { seconds < 0.011 ? standard : seconds }
+    package static func corrected(_ seconds: Double) -> Double { seconds < 0.011 ? standard : seconds }
 }

@@ -27,7 +27,7 @@ public struct ImageLimits: Sendable, Hashable {
     /// Checks the bytes that a decoder is about to ask for: pixels of the result, or what it must hold to make them.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded``.
-    func check(decodedByteCount: Int) throws(WebImageError) {
+    package func check(decodedByteCount: Int) throws(WebImageError) {
         guard decodedByteCount <= maximumDecodedByteCount else {
             throw .limitExceeded(
                 "maximumDecodedByteCount",

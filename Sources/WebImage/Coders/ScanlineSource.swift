@@ -1,7 +1,7 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// What the bytes of a decoder's rows mean.
-enum ScanlineLayout: Sendable, Hashable {
+package enum ScanlineLayout: Sendable, Hashable {
     /// One byte: grey.
     case gray8
     /// Three bytes: red, green, blue.
@@ -14,7 +14,7 @@ enum ScanlineLayout: Sendable, Hashable {
     /// a source of this layout has no colour profile.
     case bgra8Premultiplied
 
-    var bytesPerPixel: Int {
+    package var bytesPerPixel: Int {
         switch self {
         case .gray8: 1
         case .rgb8: 3
@@ -27,7 +27,7 @@ enum ScanlineLayout: Sendable, Hashable {
 ///
 /// Formats that are stored row by row decode on demand, so that a thumbnail needs a few rows of memory and not a picture;
 /// others decode as a whole and hand out rows of that.
-protocol ScanlineSource: AnyObject {
+package protocol ScanlineSource: AnyObject {
     /// Width in pixels of the rows handed out: of the stored picture, or less if the decoder scales.
     var width: Int { get }
     /// Number of rows.
@@ -47,5 +47,5 @@ protocol ScanlineSource: AnyObject {
 }
 
 extension ScanlineSource {
-    var extent: (width: Double, height: Double) { (Double(width), Double(height)) }
+    package var extent: (width: Double, height: Double) { (Double(width), Double(height)) }
 }

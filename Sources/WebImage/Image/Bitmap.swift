@@ -42,7 +42,7 @@ public struct Bitmap: Sendable {
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded`` when the byte count overflows,
     ///   ``WebImageError/Code/outOfMemory`` when there is no memory.
-    static func allocate(width: Int, height: Int, pixelFormat: PixelFormat) throws(WebImageError) -> Bitmap {
+    package static func allocate(width: Int, height: Int, pixelFormat: PixelFormat) throws(WebImageError) -> Bitmap {
         let (row, rowOverflow) = width.multipliedReportingOverflow(by: pixelFormat.bytesPerPixel)
         let stride = (row &+ 3) & ~3
         let (total, overflow) = stride.multipliedReportingOverflow(by: height)
@@ -59,7 +59,7 @@ public struct Bitmap: Sendable {
     }
 
     /// The first byte of row `row`, for writing; only while the bitmap is being made and has not been shared.
-    func mutableRow(_ row: Int) -> UnsafeMutableRawPointer { storage.base + byteOffset + row * bytesPerRow }
+    package func mutableRow(_ row: Int) -> UnsafeMutableRawPointer { storage.base + byteOffset + row * bytesPerRow }
 
     /// Calls `body` with the bytes from the first pixel to the last; rows are `bytesPerRow` apart.
     public func withUnsafeBytes<Result, Failure: Error>(

@@ -11,7 +11,7 @@ extension ImageFormat {
     }
 
     /// The same for bytes in memory.
-    init(detecting bytes: UnsafeRawBufferPointer) {
+    package init(detecting bytes: UnsafeRawBufferPointer) {
         guard let first = bytes.first else {
             self = .undefined
             return
@@ -100,6 +100,6 @@ extension ImageFormat {
 }
 
 /// Four ASCII characters as the number they make in big-endian order.
-func fourCC(_ code: StaticString) -> UInt32 {
+package func fourCC(_ code: StaticString) -> UInt32 {
     code.withUTF8Buffer { $0.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
 }

@@ -6,7 +6,7 @@ public final class PixelStorage: @unchecked Sendable {
     // Sendable because the memory is written only before the storage is published, and freed only in deinit.
 
     /// The first byte.
-    let base: UnsafeMutableRawPointer
+    package let base: UnsafeMutableRawPointer
     /// The number of bytes.
     public let byteCount: Int
     private let release: @Sendable (UnsafeMutableRawPointer, Int) -> Void
@@ -30,7 +30,7 @@ public final class PixelStorage: @unchecked Sendable {
     /// Memory of `byteCount` bytes from the library's buffer pool; the bytes are not initialised.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory`` when the system has none.
-    static func allocate(byteCount: Int) throws(WebImageError) -> PixelStorage {
+    package static func allocate(byteCount: Int) throws(WebImageError) -> PixelStorage {
         guard let base = BufferPool.shared.take(byteCount: byteCount) else {
             throw WebImageError(.outOfMemory, "no memory for \(byteCount) bytes of pixels")
         }

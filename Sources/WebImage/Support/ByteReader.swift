@@ -1,36 +1,36 @@
 /// Reads numbers out of bytes; beyond the end there is nil, never a trap.
-struct ByteReader {
-    let bytes: UnsafeRawBufferPointer
+package struct ByteReader {
+    package let bytes: UnsafeRawBufferPointer
 
-    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    var count: Int { bytes.count }
+    package var count: Int { bytes.count }
 
     private func contains(_ offset: Int, _ length: Int) -> Bool {
         offset >= 0 && offset <= bytes.count && length <= bytes.count - offset
     }
 
     @inline(__always)
-    func byte(_ offset: Int) -> UInt8? { contains(offset, 1) ? bytes[offset] : nil }
+    package func byte(_ offset: Int) -> UInt8? { contains(offset, 1) ? bytes[offset] : nil }
 
     @inline(__always)
-    func bigEndian16(_ offset: Int) -> Int? {
+    package func bigEndian16(_ offset: Int) -> Int? {
         contains(offset, 2) ? Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self))) : nil
     }
 
     @inline(__always)
-    func bigEndian32(_ offset: Int) -> UInt32? {
+    package func bigEndian32(_ offset: Int) -> UInt32? {
         contains(offset, 4) ? UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)) : nil
     }
 
     @inline(__always)
-    func littleEndian16(_ offset: Int) -> Int? {
+    package func littleEndian16(_ offset: Int) -> Int? {
         contains(offset, 2)
             ? Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self))) : nil
     }
 
     /// The bytes of a range, nil when it is not wholly there.
-    func slice(_ offset: Int, _ length: Int) -> UnsafeRawBufferPointer? {
+    package func slice(_ offset: Int, _ length: Int) -> UnsafeRawBufferPointer? {
         guard length >= 0, contains(offset, length) else { return nil }
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length])
     }

@@ -1,9 +1,9 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 extension Data {
     /// The bytes in memory, with typed throws; `withUnsafeBytes` of Foundation loses the type of the error.
     @inline(__always)
-    func withBytes<Result>(
+    package func withBytes<Result>(
         _ body: (UnsafeRawBufferPointer) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
         try bytes.withUnsafeBytes(body)

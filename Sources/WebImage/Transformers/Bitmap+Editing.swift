@@ -2,7 +2,7 @@ import CPixels
 
 extension Bitmap {
     /// A rectangle of the pixels, in the same memory. The rectangle must lie within the bitmap.
-    func part(x: Int, y: Int, width: Int, height: Int) -> Bitmap {
+    package func part(x: Int, y: Int, width: Int, height: Int) -> Bitmap {
         Bitmap(
             width: width,
             height: height,
@@ -14,7 +14,7 @@ extension Bitmap {
     }
 
     /// The pixels with an alpha component; the same bitmap if they have one.
-    func withAlpha() throws(WebImageError) -> Bitmap {
+    package func withAlpha() throws(WebImageError) -> Bitmap {
         guard pixelFormat == .rgb8 else { return self }
         let result = try Bitmap.allocate(width: width, height: height, pixelFormat: .bgra8Premultiplied)
         for row in 0..<height {

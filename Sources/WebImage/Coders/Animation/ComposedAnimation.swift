@@ -1,12 +1,12 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// The frames of a format that stores parts of pictures: decodes the parts and draws them on one canvas.
 ///
 /// Holds the encoded bytes and one canvas, however many frames there are. Frames are made one after the other; who asks for
 /// another at the same time waits.
-final class ComposedAnimation: AnimatedImageProvider {
+package final class ComposedAnimation: AnimatedImageProvider {
     /// Decodes the pixels of one frame's rectangle, as they are stored.
-    typealias Decode = @Sendable (_ index: Int) throws(WebImageError) -> Bitmap
+    package typealias Decode = @Sendable (_ index: Int) throws(WebImageError) -> Bitmap
 
     private struct State {
         var canvas: AnimationCanvas?
@@ -14,8 +14,8 @@ final class ComposedAnimation: AnimatedImageProvider {
         var current: Int?
     }
 
-    let animatedImageData: Data?
-    let loopCount: Int
+    package let animatedImageData: Data?
+    package let loopCount: Int
     private let script: CompositionScript
     private let properties: ImageProperties
     private let plan: DecodePlan
@@ -29,7 +29,7 @@ final class ComposedAnimation: AnimatedImageProvider {
     ///   - properties: what the header says; its size is that of the canvas.
     ///   - decode: called on the thread that asks for a frame.
     /// - Throws: ``WebImageError/Code/limitExceeded``.
-    init(
+    package init(
         _ data: Data,
         frames: [AnimationFrame],
         properties: ImageProperties,
@@ -53,13 +53,13 @@ final class ComposedAnimation: AnimatedImageProvider {
         self.decode = decode
     }
 
-    var frameCount: Int { script.frames.count }
+    package var frameCount: Int { script.frames.count }
 
-    func duration(at index: Int) -> Double {
+    package func duration(at index: Int) -> Double {
         script.frames.indices.contains(index) ? script.frames[index].duration : 0
     }
 
-    func frame(at index: Int) throws(WebImageError) -> Image {
+    package func frame(at index: Int) throws(WebImageError) -> Image {
         guard script.frames.indices.contains(index) else {
             throw WebImageError(.badImageData, "there is no frame \(index) in an animation of \(frameCount)")
         }

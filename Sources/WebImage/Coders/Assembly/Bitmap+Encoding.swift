@@ -3,7 +3,7 @@ extension Bitmap {
     /// (never up), and upright.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    func prepared(
+    package func prepared(
         for options: ImageEncodeOptions,
         orientation: ImageOrientation
     ) throws(WebImageError) -> Bitmap {

@@ -4,7 +4,7 @@ extension Bitmap {
     /// The bitmap turned so that it is upright when it was stored with `orientation`.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    func upright(from orientation: ImageOrientation) throws(WebImageError) -> Bitmap {
+    package func upright(from orientation: ImageOrientation) throws(WebImageError) -> Bitmap {
         guard orientation != .up else { return self }
         let swaps = orientation.swapsSides
         let result = try Bitmap.allocate(

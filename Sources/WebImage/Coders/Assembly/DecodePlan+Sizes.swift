@@ -4,7 +4,7 @@ extension DecodePlan {
     /// Decides the size of a decode from the header, and refuses what the limits do not allow.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded``, or ``WebImageError/Code/badImageData`` for a picture of no pixels.
-    static func make(
+    package static func make(
         for properties: ImageProperties,
         options: ImageDecodeOptions
     ) throws(WebImageError) -> DecodePlan {
@@ -53,7 +53,7 @@ extension DecodePlan {
 
     /// The largest size within `box` that keeps the aspect ratio, each side rounded to nearest and at least 1; the size
     /// itself when it fits.
-    static func fit(width: Int, height: Int, box: ImageSize) -> (width: Int, height: Int) {
+    package static func fit(width: Int, height: Int, box: ImageSize) -> (width: Int, height: Int) {
         let scale = min(box.width / Double(width), box.height / Double(height))
         guard scale < 1 else { return (width, height) }
         return (
@@ -63,7 +63,7 @@ extension DecodePlan {
     }
 
     /// Exactly `box`, but no side longer than it is.
-    static func stretch(width: Int, height: Int, box: ImageSize) -> (width: Int, height: Int) {
+    package static func stretch(width: Int, height: Int, box: ImageSize) -> (width: Int, height: Int) {
         (side(box.width, within: .infinity, source: width), side(box.height, within: .infinity, source: height))
     }
 

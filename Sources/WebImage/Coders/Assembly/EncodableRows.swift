@@ -1,22 +1,22 @@
 import CPixels
 
 /// An image made ready for an encoder: upright, within the size asked for, its rows handed out with straight alpha.
-struct EncodableRows {
-    let bitmap: Bitmap
+package struct EncodableRows {
+    package let bitmap: Bitmap
 
-    var width: Int { bitmap.width }
-    var height: Int { bitmap.height }
-    var hasAlpha: Bool { bitmap.pixelFormat.hasAlpha }
+    package var width: Int { bitmap.width }
+    package var height: Int { bitmap.height }
+    package var hasAlpha: Bool { bitmap.pixelFormat.hasAlpha }
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    init(_ image: Image, options: ImageEncodeOptions) throws(WebImageError) {
+    package init(_ image: Image, options: ImageEncodeOptions) throws(WebImageError) {
         bitmap = try image.bitmap.prepared(for: options, orientation: image.orientation)
     }
 
     /// Hands out all rows from the top down, some at a time: RGB of an opaque image, RGBA with straight alpha otherwise.
     ///
     /// - Throws: what `body` throws, or ``WebImageError/Code/outOfMemory``.
-    func forEachBlock(
+    package func forEachBlock(
         _ body: (_ base: UnsafeRawPointer, _ bytesPerRow: Int, _ count: Int) throws(WebImageError) -> Void
     ) throws(WebImageError) {
         guard hasAlpha else { return try body(bitmap.mutableRow(0), bitmap.bytesPerRow, height) }
@@ -33,7 +33,7 @@ struct EncodableRows {
     }
 
     /// Writes one row as BGRA with straight alpha.
-    func writeBGRA(row: Int, to target: UnsafeMutablePointer<UInt8>) {
+    package func writeBGRA(row: Int, to target: UnsafeMutablePointer<UInt8>) {
         let pixels = bitmap.mutableRow(row).assumingMemoryBound(to: UInt8.self)
         if hasAlpha {
             cpixels_unpremultiply_bgra_to_bgra(pixels, target, width)

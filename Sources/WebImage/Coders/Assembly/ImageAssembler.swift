@@ -2,14 +2,14 @@ import CPixels
 import FoundationEssentials
 
 /// Makes an ``Image`` of a decoder's rows: colours to sRGB, alpha premultiplied, resized, upright.
-enum ImageAssembler {
+package enum ImageAssembler {
     /// Reads all rows of `source`.
     ///
     /// When nothing is left to do to them, rows are decoded into the memory of the result; otherwise they pass through a
     /// window of a few rows, so that a thumbnail needs no memory for the full picture unless the decoder does.
     ///
     /// - Throws: what the source throws, or ``WebImageError/Code/outOfMemory``.
-    static func makeImage(
+    package static func makeImage(
         from source: any ScanlineSource,
         properties: ImageProperties,
         plan: DecodePlan,
@@ -76,7 +76,7 @@ enum ImageAssembler {
     }
 
     /// What is known of a picture that was made by a plan.
-    static func metadata(
+    package static func metadata(
         _ properties: ImageProperties,
         _ plan: DecodePlan,
         _ options: ImageDecodeOptions
@@ -97,5 +97,5 @@ enum ImageAssembler {
 
 extension ScanlineLayout {
     /// Whether pixels can be transparent.
-    var hasAlpha: Bool { self == .rgba8 || self == .bgra8Premultiplied }
+    package var hasAlpha: Bool { self == .rgba8 || self == .bgra8Premultiplied }
 }

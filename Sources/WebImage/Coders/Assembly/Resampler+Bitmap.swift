@@ -6,7 +6,7 @@ extension Resampler {
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded`` for a size that no memory can hold,
     ///   ``WebImageError/Code/outOfMemory``.
-    static func resize(
+    package static func resize(
         _ bitmap: Bitmap,
         width: Int,
         height: Int,

@@ -7,7 +7,7 @@ import CPixels
 /// rows: for Lanczos about fifteen, sixteen bits a sample, when a picture gets smaller, whatever its size. (libzimg was
 /// measured and left: it reads wide pictures in several passes, which a decoder cannot give, and building its graph costs
 /// more than a thumbnail's resize.)
-struct Resampler {
+package struct Resampler {
     /// Rows that are read at a time.
     static let blockRows = 8
     private static let groupRows = 4

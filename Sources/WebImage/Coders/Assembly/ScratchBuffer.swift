@@ -1,10 +1,10 @@
 /// A block from the buffer pool that goes back when the object goes. For one thread.
-final class ScratchBuffer {
-    let base: UnsafeMutableRawPointer
-    let byteCount: Int
+package final class ScratchBuffer {
+    package let base: UnsafeMutableRawPointer
+    package let byteCount: Int
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    init(byteCount: Int) throws(WebImageError) {
+    package init(byteCount: Int) throws(WebImageError) {
         guard let base = BufferPool.shared.take(byteCount: byteCount) else {
             throw WebImageError(.outOfMemory, "no memory for \(byteCount) bytes")
         }
@@ -14,9 +14,9 @@ final class ScratchBuffer {
 
     deinit { BufferPool.shared.give(base, byteCount: byteCount) }
 
-    var bytes: UnsafeMutablePointer<UInt8> { base.assumingMemoryBound(to: UInt8.self) }
-    var shorts: UnsafeMutablePointer<Int16> { base.assumingMemoryBound(to: Int16.self) }
-    var floats: UnsafeMutablePointer<Float> { base.assumingMemoryBound(to: Float.self) }
+    package var bytes: UnsafeMutablePointer<UInt8> { base.assumingMemoryBound(to: UInt8.self) }
+    package var shorts: UnsafeMutablePointer<Int16> { base.assumingMemoryBound(to: Int16.self) }
+    package var floats: UnsafeMutablePointer<Float> { base.assumingMemoryBound(to: Float.self) }
 
-    func clear() { base.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount) }
+    package func clear() { base.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount) }
 }

@@ -1,8 +1,8 @@
 /// Finds the orientation tag in a TIFF structure, which is what an EXIF block is. Reads nothing else, and believes
 /// nothing: every offset is checked, and no directory but the first is visited.
-enum EXIFOrientation {
+package enum EXIFOrientation {
     /// The orientation in `tiff`, bytes that begin with `II*\0` or `MM\0*`; `.up` when there is none.
-    static func read(tiff: UnsafeRawBufferPointer) -> ImageOrientation {
+    package static func read(tiff: UnsafeRawBufferPointer) -> ImageOrientation {
         guard let order = ByteOrder(tiff), order.uint16(tiff, at: 2) == 42,
             let directory = order.uint32(tiff, at: 4), let count = order.uint16(tiff, at: directory)
         else { return .up }

@@ -27,7 +27,7 @@ public struct JPEGCoder: ImageCoder {
 
     /// Decodes the picture, upright, in sRGB.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        try data.withRawBytes { (bytes) throws(WebImageError) in
+        try data.withBytes { (bytes) throws(WebImageError) in
             let header = try JPEGHeader(bytes)
             let properties = Self.properties(header, options.limits)
             let plan = try DecodePlan.make(for: properties, options: options)

@@ -24,7 +24,7 @@ struct JPEGHeader {
     /// - Throws: ``WebImageError/Code/badImageData`` when the segments end before a scan starts,
     ///   ``WebImageError/Code/unsupportedFormat`` for lossless, hierarchical and 12-bit pictures.
     init(_ data: Data) throws(WebImageError) {
-        self = try data.withRawBytes { (bytes) throws(WebImageError) in try JPEGHeader(bytes) }
+        self = try data.withBytes { (bytes) throws(WebImageError) in try JPEGHeader(bytes) }
     }
 
     /// The same for bytes in memory.
