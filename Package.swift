@@ -74,6 +74,12 @@ let package = Package(
             path: "Tests/Helpers/main-queue",
             swiftSettings: swiftSettings
         ),
+        .executableTarget(
+            name: "play-animation",
+            dependencies: ["WebImage"],
+            path: "Tests/Helpers/play-animation",
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "WebImageTests",
             dependencies: ["WebImage", "TestSupport", "CLinux", "CPixels", "cache-hammer"],

@@ -108,3 +108,14 @@ for seed in range(6):
     name = f"webp-soft-{seed}" if seed >= 4 else f"webp-{seed}"
     (OUT / f"{name}.webp").write_bytes(data)
     write_anymap(OUT / f"{name}.pam", np.vstack(expected))
+
+# Eight frames of 500 x 500 that a test puts one behind the other over and over, for an animation of any length.
+big = []
+for index in range(8):
+    pixels = np.zeros((500, 500), np.uint8)
+    pixels[index * 60:index * 60 + 80] = index + 1
+    pixels[:, index * 50:index * 50 + 60] = index + 9
+    frame = Image.fromarray(pixels, "P")
+    frame.putpalette([(value * step) % 256 for value in range(256) for step in (7, 31, 101)])
+    big.append(frame)
+big[0].save(OUT.parent / "big-frames.gif", save_all=True, append_images=big[1:], duration=20, loop=0, disposal=1, optimize=False)

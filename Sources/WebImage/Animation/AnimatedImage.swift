@@ -38,14 +38,22 @@ public final class AnimatedImage: AnimatedImageProvider {
     /// A picture with the frames of a provider.
     ///
     /// - Throws: what the provider throws for its first frame.
-    public init(provider: any AnimatedImageProvider) throws(WebImageError) {
+    public convenience init(provider: any AnimatedImageProvider) throws(WebImageError) {
         let first = try provider.frame(at: 0)
+        guard provider.frameCount > 1 else {
+            // Of one frame everything is known.
+            self.init(still: first)
+            return
+        }
+        self.init(provider: provider, first: first)
+    }
+
+    /// A picture with the frames of a provider, more than one, and the first of them as it was decoded already.
+    init(provider: any AnimatedImageProvider, first: Image) {
         var metadata = first.metadata
-        metadata.frameCount = provider.frameCount
-        metadata.loopCount = provider.loopCount
+        (metadata.frameCount, metadata.loopCount) = (provider.frameCount, provider.loopCount)
         image = first.with(metadata: metadata)
-        // Of one frame everything is known.
-        self.provider = provider.frameCount > 1 ? provider : StillProvider(image)
+        self.provider = provider
     }
 
     private init(still image: Image) {
@@ -97,7 +105,7 @@ public final class AnimatedImage: AnimatedImageProvider {
         frames.withLock { $0 = loaded }
     }
 
-    /// Lets go of all frames but the first.
+    /// Lets go of all frames but the first, and of what the decoder keeps between frames.
     public func unloadAllFrames() {
         // They go outside the lock.
         let former = frames.withLock { frames in
@@ -105,10 +113,17 @@ public final class AnimatedImage: AnimatedImageProvider {
             return frames
         }
         withExtendedLifetime(former) {}
+        provider.releaseDecoder()
     }
 
-    /// Bytes of the pixels that are in memory.
-    public var memoryCost: Int { image.pixelByteCount * (frames.withLock { $0 } == nil ? 1 : frameCount) }
+    /// Lets go of what the decoder keeps between frames; frames that were loaded stay.
+    public func releaseDecoder() { provider.releaseDecoder() }
+
+    /// Bytes of the pixels that are in memory, and of the encoded animation.
+    public var memoryCost: Int {
+        let pixels = image.pixelByteCount * (frames.withLock { $0 } == nil ? 1 : frameCount)
+        return pixels + (animatedImageData?.count ?? 0)
+    }
 }
 
 /// One picture as an animation that does not move.

@@ -21,4 +21,13 @@ public protocol AnimatedImageProvider: AnyObject, Sendable {
     /// How long a frame is shown, in seconds; 0 for one that does not exist. Times below 11 ms were replaced by 100 ms, as browsers
     /// do. Cost: a look into a list.
     func duration(at index: Int) -> Double
+
+    /// Lets go of what is kept to make the next frame quickly, such as the canvas; it is made again when it is needed. For times
+    /// when nothing plays, or when memory is short. By default nothing.
+    func releaseDecoder()
+}
+
+extension AnimatedImageProvider {
+    /// Nothing is kept.
+    public func releaseDecoder() {}
 }

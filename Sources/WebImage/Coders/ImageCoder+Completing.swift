@@ -2,9 +2,20 @@ import FoundationEssentials
 
 extension ImageCoder {
     /// Decodes, and says of the image what a coder of one's own may have left unsaid: that it is less than the bytes are must be
-    /// known of an image before it is put anywhere.
+    /// known of an image before it is put anywhere. An animation gets its frames, to be decoded when they are asked for.
     func completeImage(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        try decode(data, options: options).completed(by: options)
+        let image = try decode(data, options: options).completed(by: options)
+        guard image.metadata.isAnimated, image.animation == nil else { return image }
+        do throws(WebImageError) {
+            guard let coder = self as? any AnimatedImageCoder else {
+                throw WebImageError(.unsupportedFormat, "the coder decodes only the first frame of animations")
+            }
+            return try image.animated(by: coder.animation(of: data, options: options), options: options)
+        } catch {
+            // A picture that cannot move is better than none, unless it must.
+            guard !options.requiresAnimation else { throw error }
+            return image
+        }
     }
 }
 
@@ -31,7 +42,22 @@ extension Image {
             metadata: metadata,
             decodeOptions: decodeOptions ?? options,
             extendedData: extendedData,
-            memoryCost: memoryCost
+            memoryCost: memoryCost,
+            animation: animation
         )
+    }
+
+    /// The image with the frames of a provider, of which it is the first.
+    fileprivate func animated(
+        by provider: any AnimatedImageProvider,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> Image {
+        guard provider.frameCount > 1 else {
+            throw WebImageError(.badImageData, "of \(metadata.frameCount) frames there is only the first")
+        }
+        let animation = AnimatedImage(provider: provider, first: self)
+        // Frames that do not fit into memory together are decoded one by one.
+        if options.preloadsAllFrames { try? animation.preloadAllFrames() }
+        return with(animation: animation)
     }
 }

@@ -10,6 +10,12 @@ public struct ImageDecodeOptions: Sendable, Hashable {
 
     /// Decode only the first frame of an animation.
     public var decodeFirstFrameOnly: Bool = false
+    /// Decode all frames of an animation at once and keep them, if they fit into ``ImageLimits/maximumDecodedByteCount``
+    /// together. False by default: frames are decoded when they are asked for.
+    public var preloadsAllFrames: Bool = false
+    /// Refuse an animation whose frames cannot be had, instead of showing the first alone. False by default; still pictures
+    /// are not concerned.
+    public var requiresAnimation: Bool = false
     /// Pixels per point of the result; values below 1 count as 1. Pixels are not changed.
     public var scaleFactor: Double = 1
     /// With ``thumbnailPixelSize``: fit the picture into the box (true), or stretch it to exactly that size (false).

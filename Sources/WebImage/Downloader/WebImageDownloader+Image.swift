@@ -5,7 +5,8 @@ extension WebImageDownloader {
     ///
     /// - Parameters:
     ///   - url: http or https.
-    ///   - options: as for `downloadData`, and `decodeFirstFrameOnly` and `scaleDownLargeImages`.
+    ///   - options: as for `downloadData`, and `decodeFirstFrameOnly`, `preloadAllFrames`,
+    ///     `matchAnimatedImageClass` and `scaleDownLargeImages`.
     ///   - decodeOptions: how this caller's picture is decoded.
     ///   - coder: what decodes.
     ///   - progress: called on a background thread, in order; must be quick.
@@ -23,6 +24,8 @@ extension WebImageDownloader {
     ) -> WebImageDownloadToken {
         var decodeOptions = decodeOptions
         if options.contains(.decodeFirstFrameOnly) { decodeOptions.decodeFirstFrameOnly = true }
+        if options.contains(.preloadAllFrames) { decodeOptions.preloadsAllFrames = true }
+        if options.contains(.matchAnimatedImageClass) { decodeOptions.requiresAnimation = true }
         if options.contains(.scaleDownLargeImages), decodeOptions.scaleDownLimitBytes == 0 {
             decodeOptions.scaleDownLimitBytes = ImageDecodeOptions.defaultScaleDownLimitBytes
         }

@@ -1,6 +1,29 @@
+import FoundationEssentials
+
 extension Image {
+    /// The image without its frames; it still tells how many there are.
+    var withoutAnimation: Image {
+        guard animation != nil else { return self }
+        return Image(
+            bitmap: bitmap,
+            scale: scale,
+            orientation: orientation,
+            metadata: metadata,
+            decodeOptions: decodeOptions,
+            extendedData: extendedData
+        )
+    }
+
     /// The image as a still picture: for an animation, the first frame alone.
     package var still: Image { metadata.isAnimated ? with(metadata: metadata.ofFirstFrame) : self }
+}
+
+extension Image {
+    /// The bytes that the whole animation was decoded from; nil for a still picture, and for less than all of the bytes.
+    var encodedAnimation: Data? {
+        guard !metadata.isThumbnail, !metadata.isTransformed, metadata.scaleDownLimitBytes == 0 else { return nil }
+        return animation?.animatedImageData
+    }
 }
 
 extension ImageMetadata {

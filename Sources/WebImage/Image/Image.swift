@@ -18,8 +18,12 @@ public final class Image: Sendable {
     public let decodeOptions: ImageDecodeOptions?
     /// Bytes of the user's that are stored with the disk entry of this image.
     public let extendedData: Data?
-    /// What the picture costs in a memory cache: the bytes of its rows, unless something else was given.
+    /// What the picture costs in a memory cache, in bytes: its rows, those of all frames if they were loaded, and the encoded
+    /// animation that further frames are made of; unless something else was given.
     public let memoryCost: Int
+    /// The frames, made when they are asked for; the image itself is the first of them. Nil for a still picture, and for an
+    /// animation whose coder tells only that it is one.
+    public let animation: AnimatedImage?
 
     /// An image of existing pixels.
     ///
@@ -31,7 +35,8 @@ public final class Image: Sendable {
     ///   - decodeOptions: the options it was decoded with, if it was.
     ///   - extendedData: bytes that are stored with its disk entry.
     ///   - memoryCost: what it counts as in a memory cache, for pictures that hold more than their pixels, or share
-    ///     them; less than 0 counts as 0. The bytes of its rows by default.
+    ///     them; less than 0 counts as 0. By default what ``Image/memoryCost`` says.
+    ///   - animation: the frames; left out when `metadata` tells of no more than one.
     public init(
         bitmap: Bitmap,
         scale: Double = 1,
@@ -39,7 +44,8 @@ public final class Image: Sendable {
         metadata: ImageMetadata = ImageMetadata(),
         decodeOptions: ImageDecodeOptions? = nil,
         extendedData: Data? = nil,
-        memoryCost: Int? = nil
+        memoryCost: Int? = nil,
+        animation: AnimatedImage? = nil
     ) {
         self.bitmap = bitmap
         self.scale = scale.isFinite ? max(scale, 1) : 1
@@ -47,7 +53,9 @@ public final class Image: Sendable {
         self.metadata = metadata
         self.decodeOptions = decodeOptions
         self.extendedData = extendedData
-        self.memoryCost = memoryCost.map { max($0, 0) } ?? bitmap.bytesPerRow * bitmap.height
+        self.animation = metadata.isAnimated ? animation : nil
+        let rows = bitmap.bytesPerRow * bitmap.height
+        self.memoryCost = memoryCost.map { max($0, 0) } ?? self.animation.map { max($0.memoryCost, rows) } ?? rows
     }
 
     /// Width in pixels, as the bitmap is stored.
@@ -69,20 +77,38 @@ public final class Image: Sendable {
     public var hasAlpha: Bool { bitmap.pixelFormat.hasAlpha }
 
     /// The same pixels, with other metadata, scale, extended data or memory cost; what is not given stays. Does not copy pixels.
+    /// With metadata of a still picture there is no animation, nor does its cost stay.
     public func with(
         metadata: ImageMetadata? = nil,
         scale: Double? = nil,
         extendedData: Data?? = nil,
         memoryCost: Int? = nil
     ) -> Image {
-        Image(
+        let losesAnimation = animation != nil && !(metadata ?? self.metadata).isAnimated
+        return Image(
             bitmap: bitmap,
             scale: scale ?? self.scale,
             orientation: orientation,
             metadata: metadata ?? self.metadata,
             decodeOptions: decodeOptions,
             extendedData: extendedData ?? self.extendedData,
-            memoryCost: memoryCost ?? self.memoryCost
+            memoryCost: memoryCost ?? (losesAnimation ? nil : self.memoryCost),
+            animation: animation
+        )
+    }
+
+    /// The same picture as one that moves.
+    func with(animation: AnimatedImage) -> Image {
+        var metadata = metadata
+        (metadata.frameCount, metadata.loopCount) = (animation.frameCount, animation.loopCount)
+        return Image(
+            bitmap: bitmap,
+            scale: scale,
+            orientation: orientation,
+            metadata: metadata,
+            decodeOptions: decodeOptions,
+            extendedData: extendedData,
+            animation: animation
         )
     }
 }

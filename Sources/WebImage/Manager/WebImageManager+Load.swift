@@ -181,10 +181,11 @@ extension WebImageManager {
         let limit =
             image.metadata.scaleDownLimitBytes == 0
             ? 0 : decodeOptions(for: key, options: options, context: context).scaleDownLimitBytes
-        guard image.serves(scaleDownLimitBytes: limit, firstFrameOnly: true) else { return .missed(.otherByteLimit) }
+        guard image.serves(scaleDownLimitBytes: limit) else { return .missed(.otherByteLimit) }
         let wantsStill =
             options.contains(.decodeFirstFrameOnly) || context?.decodeOptions?.decodeFirstFrameOnly ?? false
-        guard wantsStill || !image.metadata.isFirstFrame else { return .missed(.firstFrameAlone) }
+        let mustMove = options.contains(.matchAnimatedImageClass) || context?.decodeOptions?.requiresAnimation ?? false
+        guard wantsStill || image.servesAsAnimation(isRequired: mustMove) else { return .missed(.firstFrameAlone) }
         let shown = wantsStill ? image.still : image
         let scale = context?.explicitScale
         guard scale != nil || image.scale != 1 else { return .found(MemoryHit(cached: image, image: shown)) }

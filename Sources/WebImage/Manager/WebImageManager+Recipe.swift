@@ -96,9 +96,18 @@ extension Image {
     /// Whether an image from memory serves a load with this byte limit (0 for none): one that was decoded with a lower
     /// limit is not the picture that the load means, though both have the same key. Nor is the first frame alone of an
     /// animation, unless that is what the load means.
-    func serves(scaleDownLimitBytes limit: Int, firstFrameOnly: Bool) -> Bool {
+    func serves(_ options: ImageDecodeOptions) -> Bool {
+        serves(scaleDownLimitBytes: options.scaleDownLimitBytes)
+            && (options.decodeFirstFrameOnly || servesAsAnimation(isRequired: options.requiresAnimation))
+    }
+
+    func serves(scaleDownLimitBytes limit: Int) -> Bool {
         let own = metadata.scaleDownLimitBytes
-        guard own == 0 || (limit > 0 && limit <= own) else { return false }
-        return firstFrameOnly || !metadata.isFirstFrame
+        return own == 0 || (limit > 0 && limit <= own)
+    }
+
+    /// - Parameter isRequired: whether an animation without frames does not do.
+    func servesAsAnimation(isRequired: Bool) -> Bool {
+        !metadata.isFirstFrame && !(isRequired && metadata.isAnimated && animation == nil)
     }
 }

@@ -23,7 +23,7 @@ public struct WebImageOptions: OptionSet, Sendable, Hashable {
     public static let highPriority = WebImageOptions(rawValue: 1 << 7)
     /// For views: show the placeholder only if the load fails. The manager ignores it.
     public static let delayPlaceholder = WebImageOptions(rawValue: 1 << 8)
-    /// Apply transformers to animations, too, which makes still pictures of them.
+    /// Apply transformers to animations, too: to each frame when it is shown.
     public static let transformAnimatedImage = WebImageOptions(rawValue: 1 << 9)
     /// For views: leave it to the completion to show the picture. The manager ignores it.
     public static let avoidAutoSetImage = WebImageOptions(rawValue: 1 << 10)
@@ -45,9 +45,11 @@ public struct WebImageOptions: OptionSet, Sendable, Hashable {
     public static let avoidDecodeImage = WebImageOptions(rawValue: 1 << 18)
     /// Decode the first frame of animations only.
     public static let decodeFirstFrameOnly = WebImageOptions(rawValue: 1 << 19)
-    /// Decode all frames of animations ahead. Has no effect yet with the built-in coders.
+    /// Decode all frames of animations ahead, if they fit into memory together: ``ImageDecodeOptions/preloadsAllFrames``. An
+    /// animation that is in memory without its frames is delivered as it is.
     public static let preloadAllFrames = WebImageOptions(rawValue: 1 << 20)
-    /// Fail when the image is not of the class that was asked for. Has no effect yet: there is one class.
+    /// Fail when the frames of an animation cannot be had: ``ImageDecodeOptions/requiresAnimation``. (There is one class of
+    /// images; this is what the class that SDWebImage lets one ask for is there for.)
     public static let matchAnimatedImageClass = WebImageOptions(rawValue: 1 << 21)
     /// Complete only after the result has been written to the caches.
     public static let waitStoreCache = WebImageOptions(rawValue: 1 << 22)

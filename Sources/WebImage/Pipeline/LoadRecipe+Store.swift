@@ -40,9 +40,11 @@ extension LoadRecipe {
         completion: @escaping @Sendable () -> Void
     ) {
         // On disk nothing tells a result that a byte limit made smaller, or of the first frame alone, from one of the whole
-        // picture.
+        // picture. And to encode all frames of a thumbnail costs more than to decode them of the original.
         let metadata = image.image.metadata
-        let isLimited = (metadata.scaleDownLimitBytes > 0 || metadata.isFirstFrame) && !isOriginal
+        let isPart = metadata.scaleDownLimitBytes > 0 || metadata.isFirstFrame
+        let isSmallAnimation = metadata.isAnimated && !metadata.isTransformed
+        let isLimited = (isPart || isSmallAnimation) && !isOriginal
         let isOnDisk = isOnDisk(image)
         let target = ImageCacheType(
             memory: store.includesMemory,

@@ -103,12 +103,7 @@ final class LoadRecipe: Sendable {
 
     private func memoryImage(forKey key: String, of cache: any ImageCaching) -> Image? {
         let options = decode.options
-        guard let image = cache.memoryImage(forKey: key),
-            image.serves(
-                scaleDownLimitBytes: options.scaleDownLimitBytes,
-                firstFrameOnly: options.decodeFirstFrameOnly
-            )
-        else { return nil }
+        guard let image = cache.memoryImage(forKey: key), image.serves(options) else { return nil }
         return (options.decodeFirstFrameOnly ? image.still : image).scaled(to: options.scaleFactor)
     }
 

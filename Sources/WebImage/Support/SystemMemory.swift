@@ -11,9 +11,14 @@ struct SystemMemory {
     }
 
     /// The machine's memory.
-    var physicalBytes: Int? {
+    var physicalBytes: Int? { meminfo("MemTotal:") }
+
+    /// What the machine could give to processes without swapping; nil when that is not known.
+    var availableBytes: Int? { meminfo("MemAvailable:") }
+
+    private func meminfo(_ name: String) -> Int? {
         guard let text = SmallFile.read(root + "/proc/meminfo") else { return nil }
-        for line in text.split(separator: "\n") where line.hasPrefix("MemTotal:") {
+        for line in text.split(separator: "\n") where line.hasPrefix(name) {
             let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" })
             guard words.count >= 2, let kibibytes = Int(words[1]), kibibytes > 0 else { return nil }
             let (bytes, overflow) = kibibytes.multipliedReportingOverflow(by: 1024)

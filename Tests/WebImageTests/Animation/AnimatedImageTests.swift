@@ -40,14 +40,16 @@ private final class CountingProvider: AnimatedImageProvider {
         #expect(image.animatedImageData == Data([1]))
     }
 
-    @Test func `Preloaded frames are kept until they are unloaded`() throws {
+    @Test func `Preloaded frames are kept until they are unloaded, and cost what they take, with the encoded bytes`()
+        throws
+    {
         let provider = CountingProvider(count: 3)
         let image = try AnimatedImage(provider: provider)
-        #expect(!image.isAllFramesLoaded && image.memoryCost == image.image.pixelByteCount)
+        #expect(!image.isAllFramesLoaded && image.memoryCost == image.image.pixelByteCount + 1)
         try image.preloadAllFrames()
         try image.preloadAllFrames()
         #expect(provider.requests == [0, 0, 1, 2] && image.isAllFramesLoaded)
-        #expect(image.memoryCost == 3 * image.image.pixelByteCount)
+        #expect(image.memoryCost == 3 * image.image.pixelByteCount + 1)
         #expect(try image.frame(at: 1) === (try image.frame(at: 1)) && provider.requests.count == 4)
         image.unloadAllFrames()
         #expect(!image.isAllFramesLoaded)

@@ -88,6 +88,8 @@ extension ImageDecodeOptions {
     public init(_ context: WebImageContext, options: WebImageOptions, key: String) {
         self = context.decodeOptions ?? ImageDecodeOptions()
         if options.contains(.decodeFirstFrameOnly) { decodeFirstFrameOnly = true }
+        if options.contains(.preloadAllFrames) { preloadsAllFrames = true }
+        if options.contains(.matchAnimatedImageClass) { requiresAnimation = true }
         if let factor = context.imageScaleFactor, factor >= 1 {
             scaleFactor = factor
         } else if scaleFactor == 1 {

@@ -134,7 +134,9 @@ extension ImageCache {
     /// the first frame alone of an animation is not found.
     public func imageFromMemory(forKey key: String, options: WebImageOptions = []) -> Image? {
         guard let image = memoryImage(forKey: key) else { return nil }
-        guard options.contains(.decodeFirstFrameOnly) else { return image.metadata.isFirstFrame ? nil : image }
+        guard options.contains(.decodeFirstFrameOnly) else {
+            return image.servesAsAnimation(isRequired: options.contains(.matchAnimatedImageClass)) ? image : nil
+        }
         return image.still
     }
 

@@ -146,7 +146,7 @@ extension ImageStoreRequest {
         guard cacheType.includesDisk else { return nil }
         let extendedData = extendedData ?? image?.extendedData
         let validators = validatorsWithSource
-        if let data {
+        if let data = data ?? image?.encodedAnimation {
             return .write(CachedImageData(data: data, extendedData: extendedData, validators: validators))
         }
         guard let image else { return nil }

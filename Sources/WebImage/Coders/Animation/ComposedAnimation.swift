@@ -55,6 +55,8 @@ package final class ComposedAnimation: AnimatedImageProvider {
 
     package var frameCount: Int { script.frames.count }
 
+    package func releaseDecoder() { state.withLock { $0 = State() } }
+
     package func duration(at index: Int) -> Double {
         script.frames.indices.contains(index) ? script.frames[index].duration : 0
     }

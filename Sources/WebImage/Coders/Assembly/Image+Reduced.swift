@@ -1,12 +1,32 @@
 extension Image {
     /// The image as a decode with `options` would have made it of an encoded one: within the thumbnail size and the byte limit,
-    /// upright, in the pixel format asked for. Pixels are shared when nothing is to be done to them.
+    /// upright, in the pixel format asked for. Pixels are shared when nothing is to be done to them; the frames of an animation
+    /// are made when they are asked for.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     func reduced(by options: ImageDecodeOptions) throws(WebImageError) -> Image {
+        let first = try frame(reducedBy: options)
+        guard let animation, first.metadata.isAnimated else { return first }
+        guard first.bitmap.storage !== bitmap.storage else { return first.with(animation: animation) }
+        let (count, loops) = (metadata.frameCount, metadata.loopCount)
+        return first.with(
+            animation: animation.mapped(first: first) { (frame) throws(WebImageError) in
+                // The byte limit is for all frames together.
+                var metadata = frame.metadata
+                (metadata.frameCount, metadata.loopCount) = (count, loops)
+                let reduced = try frame.with(metadata: metadata).frame(reducedBy: options)
+                metadata = reduced.metadata
+                (metadata.frameCount, metadata.loopCount) = (1, 0)
+                return reduced.with(metadata: metadata)
+            }
+        )
+    }
+
+    private func frame(reducedBy options: ImageDecodeOptions) throws(WebImageError) -> Image {
         var properties = ImageProperties(format: format, width: pixelWidth, height: pixelHeight)
         properties.orientation = orientation
         properties.hasAlpha = hasAlpha
+        properties.frameCount = metadata.frameCount
         let plan = try DecodePlan.make(for: properties, options: options)
         var pixels = try Resampler.resize(
             bitmap,
@@ -31,7 +51,7 @@ extension Image {
             metadata: metadata,
             decodeOptions: options,
             extendedData: extendedData,
-            memoryCost: pixels.storage === bitmap.storage ? memoryCost : nil
+            memoryCost: pixels.storage === bitmap.storage && animation == nil ? memoryCost : nil
         )
     }
 }

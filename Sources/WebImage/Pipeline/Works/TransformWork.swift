@@ -52,13 +52,9 @@ struct TransformWork: Work {
     }
 
     private func memoryImage(of chain: [any ImageTransformer]) -> Image? {
-        guard let memory, let image = memory.cache.memoryImage(forKey: key(of: chain)),
-            image.serves(
-                scaleDownLimitBytes: decode.options.scaleDownLimitBytes,
-                firstFrameOnly: decode.options.decodeFirstFrameOnly
-            )
+        guard let memory, let image = memory.cache.memoryImage(forKey: key(of: chain)), image.serves(decode.options)
         else { return nil }
-        return image
+        return decode.options.decodeFirstFrameOnly ? image.still : image
     }
 }
 
@@ -66,7 +62,7 @@ extension PipelineImage {
     /// The transformed image; its bytes are no longer those of the original. What belongs to the picture goes along if the
     /// transformer says so, but for what it gave itself.
     func transformed(by transformer: any ImageTransformer) throws(WebImageError) -> PipelineImage {
-        let result = try transformer.transform(image)
+        let result = try transformer.transform(image.withoutAnimation)
         let preserves = transformer.preservesImageMetadata
         var metadata = preserves ? image.metadata : ImageMetadata()
         metadata.isTransformed = true
@@ -78,8 +74,21 @@ extension PipelineImage {
         metadata.loopCount = 0
         metadata.isVector = false
         var copy = self
-        copy.image = (preserves ? result.inheriting(from: image) : result).with(metadata: metadata)
+        let first = (preserves ? result.inheriting(from: image) : result).with(metadata: metadata)
+        copy.image = first.moving(as: image.animation, by: transformer)
         copy.data = nil
         return copy
+    }
+}
+
+extension Image {
+    /// The picture with the frames of the animation that it is the first frame of, each transformed when it is asked for.
+    fileprivate func moving(as animation: AnimatedImage?, by transformer: any ImageTransformer) -> Image {
+        guard let animation else { return self }
+        let metadata = metadata
+        let frames = animation.mapped(first: self) { (frame) throws(WebImageError) in
+            try transformer.transform(frame).with(metadata: metadata)
+        }
+        return with(animation: frames)
     }
 }

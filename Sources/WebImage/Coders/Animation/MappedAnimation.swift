@@ -1,0 +1,33 @@
+import FoundationEssentials
+
+/// An animation whose frames are made of those of another, each when it is asked for.
+final class MappedAnimation: AnimatedImageProvider {
+    private let base: any AnimatedImageProvider
+    private let body: @Sendable (Image) throws(WebImageError) -> Image
+
+    /// - Parameter body: makes a frame, on the thread that asks for it; must make the same of the same frame.
+    init(_ base: any AnimatedImageProvider, _ body: @escaping @Sendable (Image) throws(WebImageError) -> Image) {
+        self.base = base
+        self.body = body
+    }
+
+    /// Nil: the encoded animation is another.
+    var animatedImageData: Data? { nil }
+    var frameCount: Int { base.frameCount }
+    var loopCount: Int { base.loopCount }
+    func duration(at index: Int) -> Double { base.duration(at: index) }
+    func frame(at index: Int) throws(WebImageError) -> Image { try body(try base.frame(at: index)) }
+    func releaseDecoder() { base.releaseDecoder() }
+}
+
+extension AnimatedImage {
+    /// The animation with each frame made into another when it is asked for.
+    ///
+    /// - Parameter first: what became of the first one.
+    func mapped(
+        first: Image,
+        _ body: @escaping @Sendable (Image) throws(WebImageError) -> Image
+    ) -> AnimatedImage {
+        AnimatedImage(provider: MappedAnimation(self, body), first: first)
+    }
+}
