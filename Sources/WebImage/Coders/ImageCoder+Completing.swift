@@ -4,7 +4,12 @@ extension ImageCoder {
     /// Decodes, and says of the image what a coder of one's own may have left unsaid: that it is less than the bytes are must be
     /// known of an image before it is put anywhere. An animation gets its frames, to be decoded when they are asked for.
     func completeImage(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        let image = try decode(data, options: options).completed(by: options)
+        try complete(try decode(data, options: options), of: data, options: options)
+    }
+
+    /// The same for an image that was decoded of the data.
+    func complete(_ image: Image, of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+        let image = image.completed(by: options)
         guard image.metadata.isAnimated, image.animation == nil else { return image }
         do throws(WebImageError) {
             guard let coder = self as? any AnimatedImageCoder else {

@@ -12,17 +12,16 @@ struct BodyBuffer: ~Copyable {
     private let limit: Int
     private var mostUpFront = 4 << 20
     private var expected: Int?
-    private var base: UnsafeMutableRawPointer?
-    private(set) var capacity = 0
+    private var block: BodyBlock?
     private(set) var count = 0
+    private var base: UnsafeMutableRawPointer? { block?.base }
+    var capacity: Int { block?.byteCount ?? 0 }
 
     /// An empty buffer that takes at most `limit` bytes.
     init(limit: Int, pool: BufferPool = .shared) {
         self.limit = max(limit, 0)
         self.pool = pool
     }
-
-    deinit { if let base { pool.give(base, byteCount: capacity) } }
 
     /// An empty buffer for a source whose size is a fact and not an announcement.
     init(limit: Int, sizedExactly byteCount: Int, pool: BufferPool = .shared) {
@@ -62,17 +61,20 @@ struct BodyBuffer: ~Copyable {
 
     /// The bytes; the buffer is empty afterwards. Nil when there are none.
     mutating func takeData() -> Data? {
-        guard let base, count > 0 else { return nil }
-        let (pool, capacity) = (self.pool, self.capacity)
-        let data = Data(
-            bytesNoCopy: base,
-            count: count,
-            deallocator: .custom { block, _ in pool.give(block, byteCount: capacity) }
-        )
-        self.base = nil
-        self.capacity = 0
+        let data = snapshot()
+        block = nil
         count = 0
         return data
+    }
+
+    /// The bytes so far, without a copy: what comes later is written behind them, or into another block. Nil when there are none.
+    func snapshot() -> Data? {
+        guard let block, count > 0 else { return nil }
+        return Data(
+            bytesNoCopy: block.base,
+            count: count,
+            deallocator: .custom { _, _ in withExtendedLifetime(block) {} }
+        )
     }
 
     private mutating func reserve(_ more: Int) throws(WebImageError) {
@@ -94,14 +96,24 @@ struct BodyBuffer: ~Copyable {
     }
 
     private mutating func grow(to byteCount: Int) throws(WebImageError) {
-        guard let block = pool.take(byteCount: byteCount) else {
+        guard let memory = pool.take(byteCount: byteCount) else {
             throw WebImageError(.outOfMemory, "no memory for a body of \(byteCount) bytes")
         }
-        if let base {
-            block.copyMemory(from: base, byteCount: count)
-            pool.give(base, byteCount: capacity)
-        }
-        base = block
-        capacity = byteCount
+        if let base { memory.copyMemory(from: base, byteCount: count) }
+        block = BodyBlock(memory, byteCount: byteCount, pool: pool)
     }
+}
+
+/// A block of the pool, given back when nobody looks at its bytes any more.
+private final class BodyBlock: @unchecked Sendable {
+    // Sendable because bytes that anybody else knows of are not written again.
+    let base: UnsafeMutableRawPointer
+    let byteCount: Int
+    private let pool: BufferPool
+
+    init(_ base: UnsafeMutableRawPointer, byteCount: Int, pool: BufferPool) {
+        (self.base, self.byteCount, self.pool) = (base, byteCount, pool)
+    }
+
+    deinit { pool.give(base, byteCount: byteCount) }
 }

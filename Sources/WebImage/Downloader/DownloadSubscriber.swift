@@ -36,18 +36,22 @@ final class DownloadSubscriber: Sendable {
     let stage: DownloadDecodeStage?
     /// Where events are told.
     let trace: LoadTrace?
+    /// Where what has come so far is left, for previews.
+    let partialData: PartialImageData?
     private let state: Lock<State>
 
     init(
         url: URL,
         stage: DownloadDecodeStage? = nil,
         trace: LoadTrace? = nil,
+        partialData: PartialImageData? = nil,
         onProgress: (@Sendable (LoadProgress) -> Void)?,
         completion: @escaping Completion
     ) {
         self.url = url
         self.stage = stage
         self.trace = trace
+        self.partialData = partialData
         wantsProgress = onProgress != nil
         state = Lock(State(onProgress: onProgress, completion: completion))
     }

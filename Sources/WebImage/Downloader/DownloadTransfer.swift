@@ -204,6 +204,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         // What a modifier says of the length is not what comes.
         expected = request.method == "HEAD" ? nil : response.expectedByteCount
         if let expected { body.expect(expected) }
+        core.noteBodyBegins(of: id)
         core.report(LoadProgress(receivedByteCount: 0, expectedByteCount: expected), of: id)
         return nil
     }
@@ -217,7 +218,16 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         }
         lastReportedFraction = progress.fraction
         core.report(progress, of: id)
+        leavePartialData()
         return nil
+    }
+
+    /// Leaves what has come with the callers who want previews. What is to be decrypted is no picture yet.
+    private func leavePartialData() {
+        guard plan?.hooks.decryptor == nil, expected.map({ Int64(body.count) < $0 }) ?? true else { return }
+        let previewers = core.previewers(of: id)
+        guard !previewers.isEmpty, let data = body.snapshot() else { return }
+        for place in previewers { place.update(data, expectedByteCount: expected) }
     }
 
     func didFinish(_ error: WebImageError?, metrics: DownloadMetrics) {

@@ -38,6 +38,18 @@ extension DownloaderCore {
         for listener in listeners { listener.post(progress) }
     }
 
+    /// The callers' places for what has come so far, of those who want to see it.
+    func previewers(of id: UInt64) -> [PartialImageData] {
+        let all = state.withLock { $0.records[id]?.members.values.compactMap(\.partialData) ?? [] }
+        return all.filter(\.isWanted)
+    }
+
+    /// The body of a transfer begins.
+    func noteBodyBegins(of id: UInt64) {
+        let all = state.withLock { $0.records[id]?.members.values.compactMap(\.partialData) ?? [] }
+        for place in all { place.begin() }
+    }
+
     /// The network has done its part of a transfer whose end is still to come, because its bytes are being decrypted: it gives
     /// its place to the next download.
     func networkDidEnd(_ id: UInt64) {

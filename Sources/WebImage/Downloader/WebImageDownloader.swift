@@ -118,6 +118,7 @@ public final class WebImageDownloader: ImageLoading {
             url: request.url,
             stage: stage,
             trace: request.trace,
+            partialData: request.partialData,
             onProgress: progress,
             completion: completion
         )

@@ -41,6 +41,7 @@ final class DeliveryMailbox: Sendable {
         case .each(let completion):
             switch delivery {
             case .interim(let result), .last(let result): return { completion(result) }
+            case .preview(let picture): return { completion(.success(picture)) }
             case .nothingMore:
                 guard !state.hasInterim else { return nil }
                 return { completion(.failure(missing)) }
@@ -48,7 +49,7 @@ final class DeliveryMailbox: Sendable {
         case .last(let completion):
             let held = state.held
             switch delivery {
-            case .interim: return nil
+            case .interim, .preview: return nil
             case .nothingMore: return { completion(held.map { .success($0.asLast()) } ?? .failure(missing)) }
             case .last(.failure(let error)) where error.code != .cancelled:
                 return { completion(held.map { .success($0.asLast(refreshError: error)) } ?? .failure(error)) }

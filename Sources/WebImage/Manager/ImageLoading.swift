@@ -17,6 +17,8 @@ public struct ImageLoadRequest: Sendable {
     /// Hooks and retry policy of the load; nil when it has none. From a manager it holds nothing else of the load's context,
     /// because loads that differ in the rest share the download.
     public var context: WebImageContext?
+    /// Where a loader may leave what has come of the picture so far, for previews; nil when nobody can want any.
+    public var partialData: PartialImageData?
     /// Where the library's own downloader tells what happens; nil when nobody wants to know.
     var trace: LoadTrace?
 

@@ -39,6 +39,7 @@ public struct WebImageEvents: AsyncSequence, Sendable {
             progress: { feed.add(.progress($0)) },
             receiver: .deliveries { delivery in
                 switch delivery {
+                case .preview(let picture): feed.add(.result(picture))
                 case .interim(let result): if case .success(let picture) = result { feed.add(.result(picture)) }
                 case .last(.success(let picture)):
                     feed.add(.result(picture))

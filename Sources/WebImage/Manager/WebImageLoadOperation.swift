@@ -23,6 +23,8 @@ public final class WebImageLoadOperation: WebImageOperation {
     enum Delivery: Sendable {
         /// Another delivery follows.
         case interim(Result<WebImageResult, WebImageError>)
+        /// A picture that is still arriving; another delivery follows.
+        case preview(WebImageResult)
         /// Nothing follows.
         case last(Result<WebImageResult, WebImageError>)
         /// The interim result before it was the last.
@@ -125,6 +127,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         to work: any Work,
         priority: LoadPriority,
         progress: (@Sendable (LoadProgress) -> Void)?,
+        preview: (@Sendable (Image) -> Void)? = nil,
         completion: @escaping @Sendable (WorkResult) -> Void
     ) {
         struct Turn {
@@ -145,6 +148,7 @@ public final class WebImageLoadOperation: WebImageOperation {
             priority: turn.priority,
             progress: progress.map { whileRunning($0) },
             observation: observation,
+            preview: preview,
             completion: completion
         )
         guard let subscription else { return }
@@ -170,14 +174,16 @@ public final class WebImageLoadOperation: WebImageOperation {
         }
     }
 
-    /// Begins other shared work in the place of what the load waited for; the same as ``subscribe(to:priority:progress:completion:)``.
-    func replaceSubscription(
-        with work: any Work,
-        priority: LoadPriority,
-        progress: (@Sendable (LoadProgress) -> Void)?,
-        completion: @escaping @Sendable (WorkResult) -> Void
-    ) {
-        subscribe(to: work, priority: priority, progress: progress, completion: completion)
+    /// Delivers a preview. Nothing after the end, and nothing to those who can take one result alone.
+    func deliver(preview: WebImageResult) {
+        let mailbox = state.withLock { state -> DeliveryMailbox? in
+            guard let receiver = state.receiver else { return nil }
+            let mailbox = state.mailbox ?? DeliveryMailbox(callbackQueue)
+            state.mailbox = mailbox
+            mailbox.put(.preview(preview), for: receiver)
+            return mailbox
+        }
+        mailbox?.deliver()
     }
 
     /// Delivers a result: the last one, which ends the load, or one after which another delivery may come. Nothing after the

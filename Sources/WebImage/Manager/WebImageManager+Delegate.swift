@@ -26,10 +26,11 @@ extension WebImageManager {
         let load: @Sendable () -> Void = { [self] in
             guard operation.isRunning else { return }
             guard mayDownload(url) else { return operation.end(.failure(.downloadRefused(url))) }
-            operation.replaceSubscription(
-                with: ResultWork(recipe: recipe),
+            operation.subscribe(
+                to: ResultWork(recipe: recipe),
                 priority: options.loadPriority,
-                progress: progress
+                progress: progress,
+                preview: previews(of: recipe, to: operation, url: url, key: cacheKey)
             ) { [self] result in
                 finish(operation, result, recipe, url, cacheKey, options)
             }

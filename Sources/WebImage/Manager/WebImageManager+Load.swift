@@ -144,10 +144,22 @@ extension WebImageManager {
         operation.subscribe(
             to: ResultWork(recipe: recipe),
             priority: options.loadPriority,
-            progress: progress
+            progress: progress,
+            preview: previews(of: recipe, to: operation, url: url, key: cacheKey)
         ) { [self] result in
             finish(operation, result, recipe, url, cacheKey, options)
         }
+    }
+
+    /// Delivers the previews that a load makes; nil for one that makes none.
+    func previews(
+        of recipe: LoadRecipe,
+        to operation: WebImageLoadOperation,
+        url: URL,
+        key: String
+    ) -> (@Sendable (Image) -> Void)? {
+        guard recipe.decode.isProgressive else { return nil }
+        return { operation.deliver(preview: WebImageResult(preview: $0, url: url, key: key)) }
     }
 
     /// The image in memory, unless the load must not look there.
@@ -239,6 +251,20 @@ extension WebImageResult {
             cacheKey: image.cacheKey ?? key,
             response: image.loaded?.response,
             metrics: image.loaded?.metrics
+        )
+    }
+
+    /// A picture that is still arriving.
+    init(preview: Image, url: URL, key: String) {
+        self.init(
+            image: preview,
+            data: nil,
+            cacheType: .none,
+            url: url,
+            cacheKey: key,
+            response: nil,
+            metrics: nil,
+            isFinal: false
         )
     }
 

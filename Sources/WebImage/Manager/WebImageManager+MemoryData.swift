@@ -61,8 +61,8 @@ struct MemoryDataQuery: Sendable {
     }
 
     private func read(for cached: Image, showing image: Image, attempt: Int) {
-        operation.replaceSubscription(
-            with: DiskReadWork(cache: cache, cacheKey: key),
+        operation.subscribe(
+            to: DiskReadWork(cache: cache, cacheKey: key),
             priority: options.loadPriority,
             progress: nil
         ) { result in

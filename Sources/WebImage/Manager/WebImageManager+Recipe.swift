@@ -55,7 +55,9 @@ extension WebImageManager {
                 data: data,
                 coder: context?.imageCoder ?? ImageCodersManager.shared,
                 options: decodeOptions,
-                encodeOptions: context?.encodeOptions ?? ImageEncodeOptions()
+                encodeOptions: context?.encodeOptions ?? ImageEncodeOptions(),
+                // Previews of what may turn out to be nothing new would hide what is shown.
+                isProgressive: options.contains(.progressiveLoad) && purpose == .picture
             ),
             chain: transformer(for: context).map { PipelineTransformer([$0]).flattened } ?? [],
             gate: TransformGate(options, decodesFirstFrameOnly: decodeOptions.decodeFirstFrameOnly),

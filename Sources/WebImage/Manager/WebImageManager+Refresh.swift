@@ -81,8 +81,8 @@ private struct ImageRefresh: Sendable {
     private func begin(_ recipe: LoadRecipe, after cached: WebImageResult) {
         // The completion may have cancelled the load.
         guard operation.isRunning else { return }
-        operation.replaceSubscription(
-            with: ResultWork(recipe: recipe),
+        operation.subscribe(
+            to: ResultWork(recipe: recipe),
             priority: options.loadPriority,
             progress: progress
         ) { result in

@@ -9,7 +9,9 @@ public struct WebImageOptions: OptionSet, Sendable, Hashable {
     public static let retryFailed = WebImageOptions(rawValue: 1 << 0)
     /// Download after everything else.
     public static let lowPriority = WebImageOptions(rawValue: 1 << 1)
-    /// Deliver previews while the picture arrives. Has no effect yet with the built-in coders.
+    /// Deliver previews while the picture is downloaded: results that are not ``WebImageResult/isFinal``, whose images say
+    /// ``ImageMetadata/isIncremental``. Made by coders that are a ``ProgressiveImageCoder``, at most one at a time, and only as
+    /// many as cost no more than about a quarter of the decode. They are stored nowhere; a refresh has none.
     public static let progressiveLoad = WebImageOptions(rawValue: 1 << 2)
     /// Deliver what is cached, then ask the server whether there is something newer, and deliver that, too.
     public static let refreshCached = WebImageOptions(rawValue: 1 << 3)

@@ -18,8 +18,9 @@ public struct WebImageResult: Sendable {
     public let response: HTTPResponse?
     /// How long the download took, if this load had one.
     public let metrics: DownloadMetrics?
-    /// False for a picture after which one more call of the completion may come: one from the cache that is being refreshed
-    /// (``WebImageOptions/refreshCached``).
+    /// False for a picture after which another call of the completion may come: one from the cache that is being refreshed
+    /// (``WebImageOptions/refreshCached``), and previews of one that is still arriving (``WebImageOptions/progressiveLoad``),
+    /// whose ``ImageMetadata/isIncremental`` is true.
     public let isFinal: Bool
     /// Boxed, to keep results small: one is made for every image from memory.
     private let boxedRefreshError: (any Error)?

@@ -6,6 +6,7 @@ final class Pipeline: Sendable {
     private struct Subscriber {
         var progress: (@Sendable (LoadProgress) -> Void)?
         var observation: LoadObservation?
+        var preview: (@Sendable (Image) -> Void)?
         var completion: @Sendable (WorkResult) -> Void
 
         var wantsProgress: Bool { progress != nil || observation != nil }
@@ -68,6 +69,8 @@ final class Pipeline: Sendable {
     let gate: LoadGate
     /// Downloaded bytes that are being decoded.
     let fresh = FreshData()
+    /// What there is of bodies that are still arriving.
+    let partialBodies = PartialBodies()
     /// Where events get their times from.
     let clock: ClockSource
     /// What has been done in all.
@@ -106,6 +109,7 @@ final class Pipeline: Sendable {
     ///   - parent: the job that depends on it; if that has ended, nothing happens.
     ///   - progress: called zero or more times before `completion`.
     ///   - observation: gets the events of the work.
+    ///   - preview: called zero or more times before `completion`, if the work makes previews.
     ///   - completion: called exactly once, unless the subscription is given up first.
     /// - Returns: a number for ``unsubscribe(_:)`` and ``setPriority(_:of:)``; nil if the parent has ended.
     @discardableResult
@@ -115,11 +119,17 @@ final class Pipeline: Sendable {
         parent: UInt64? = nil,
         progress: (@Sendable (LoadProgress) -> Void)? = nil,
         observation: LoadObservation? = nil,
+        preview: (@Sendable (Image) -> Void)? = nil,
         completion: @escaping @Sendable (WorkResult) -> Void
     ) -> UInt64? {
         let key = work.key
         let note = isObserved ? WorkNote(.joined(key.stage), at: clock.monotonicNanoseconds()) : nil
-        let subscriber = Subscriber(progress: progress, observation: observation, completion: completion)
+        let subscriber = Subscriber(
+            progress: progress,
+            observation: observation,
+            preview: preview,
+            completion: completion
+        )
         let (id, steps) = state.withLock { state -> (UInt64?, [Step]) in
             if subscriber.wantsProgress { state.tellGraphOfUnheard() }
             let joined = state.graph.subscribe(to: key, priority: priority, parent: parent, joining: note)
@@ -177,6 +187,14 @@ final class Pipeline: Sendable {
                 return resolve(actions, &state)
             }
         )
+    }
+
+    /// Gives a preview to those who wait for a piece of work; what they make of it is their affair.
+    func preview(_ image: Image, of node: UInt64) {
+        let receivers = state.withLock { state in
+            state.graph.subscribers(of: node).compactMap { state.subscribers[$0]?.preview }
+        }
+        for receiver in receivers { receiver(image) }
     }
 
     func finish(_ node: UInt64, with result: WorkResult) {

@@ -95,11 +95,20 @@ final class WorkJob: Sendable {
 
     /// Waits for other work, in the name of this one. A job that is cancelled hears nothing, also when the result is being
     /// handed out to several at that moment: what nobody waits for is not gone on with, nor stored.
-    func require(_ work: any Work, then body: @escaping @Sendable (WorkResult) -> Void) {
-        pipeline.subscribe(to: work, parent: id) { [self] result in
+    ///
+    /// - Parameter preview: gets the previews that the other work makes.
+    func require(
+        _ work: any Work,
+        preview: (@Sendable (Image) -> Void)? = nil,
+        then body: @escaping @Sendable (WorkResult) -> Void
+    ) {
+        pipeline.subscribe(to: work, parent: id, preview: preview) { [self] result in
             if !isCancelled { body(result) }
         }
     }
+
+    /// Gives a preview to those who wait for this work.
+    func preview(_ image: Image) { if !isCancelled { pipeline.preview(image, of: id) } }
 
     func report(_ progress: LoadProgress) { pipeline.report(progress, of: id) }
 

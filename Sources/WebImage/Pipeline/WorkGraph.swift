@@ -65,6 +65,9 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable, Note: Sendable>: Se
     /// The priority of a running node.
     func priority(of node: NodeID) -> LoadPriority? { nodes[node]?.priority }
 
+    /// Who waits for a running node, in the order they came.
+    func subscribers(of node: NodeID) -> [SubscriptionID] { nodes[node]?.subscribers ?? [] }
+
     /// Joins the node of `key`, making it if there is none.
     ///
     /// - Parameters:

@@ -55,6 +55,8 @@ indirect enum WorkKey: Hashable, Sendable {
         var data: DataKey
         var coder: CoderIdentity
         var options: ImageDecodeOptions
+        /// Whether previews are made.
+        var isProgressive = false
     }
 
     struct ResultKey: Hashable, Sendable {

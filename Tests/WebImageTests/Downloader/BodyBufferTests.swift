@@ -15,6 +15,23 @@ import Testing
         }
     }
 
+    @Test func `Bytes that were handed out stay as they are when more come`() {
+        var buffer = BodyBuffer(limit: 10 << 20)
+        var snapshots: [Data] = []
+        var all: [UInt8] = []
+        for step in 0..<200 {
+            let bytes = [UInt8](repeating: UInt8(step), count: 700 * (step % 7) + 1)
+            #expect(append(bytes, to: &buffer) == nil)
+            all += bytes
+            if let snapshot = buffer.snapshot() { snapshots.append(snapshot) }
+        }
+        for snapshot in snapshots { #expect(snapshot.elementsEqual(all.prefix(snapshot.count))) }
+        let whole = buffer.takeData()
+        let rest = buffer.snapshot()
+        #expect(whole?.elementsEqual(all) == true && rest == nil && snapshots.count == 200)
+        #expect(snapshots[3].elementsEqual(all.prefix(snapshots[3].count)))
+    }
+
     @Test func `Bytes come out as they went in, however they were cut`() {
         let bytes = pattern(3_000_000)
         for (piece, expected) in [(1000, nil), (16384, 3_000_000), (777, 10), (100_000, Int64.max)] as [(Int, Int64?)] {

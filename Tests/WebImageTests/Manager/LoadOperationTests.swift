@@ -210,12 +210,12 @@ import Testing
         let first = await harness.loader.waitForLoads(1)[0]
         operation.setPriority(.high)
         #expect(first.priority == .high)
-        operation.replaceSubscription(with: work("second"), priority: .low, progress: nil) { _ in }
+        operation.subscribe(to: work("second"), priority: .low, progress: nil) { _ in }
         let second = await harness.loader.waitForLoads(2)[1]
         #expect(first.isCancelled && second.priority == .high)
         operation.cancel()
         #expect(second.isCancelled && outcome.count == 1)
-        operation.replaceSubscription(with: work("third"), priority: .low, progress: nil) { _ in }
+        operation.subscribe(to: work("third"), priority: .low, progress: nil) { _ in }
         #expect(harness.loader.loads.count == 2, "nothing is begun for a load that is over")
         #expect(await harness.manager.pipeline.becomesIdle())
     }
@@ -233,7 +233,7 @@ import Testing
         let first = LoadWork(url: URL(string: "http://host/first")!, loader: harness.loader, options: [])
         let second = LoadWork(url: URL(string: "http://host/second")!, loader: waiting, options: [])
         operation.subscribe(to: first, priority: .normal, progress: nil) { _ in
-            operation.replaceSubscription(with: second, priority: .normal, progress: nil) { _ in }
+            operation.subscribe(to: second, priority: .normal, progress: nil) { _ in }
         }
         let load = await waiting.waitForLoads(1)[0]
         #expect(!load.isCancelled)
@@ -253,7 +253,7 @@ import Testing
         let first = LoadWork(
             url: harness.url,
             loader: LoaderThatHearsOfTheCancel {
-                operation.replaceSubscription(with: second, priority: .normal, progress: nil) { _ in }
+                operation.subscribe(to: second, priority: .normal, progress: nil) { _ in }
             },
             options: []
         )

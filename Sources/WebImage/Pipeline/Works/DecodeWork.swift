@@ -6,19 +6,28 @@ final class DecodeWork: Work {
     /// How a picture that came without bytes is written to disk. Not part of the key: one entry is written for all who share the
     /// load, as the one who began it says.
     let encodeOptions: ImageEncodeOptions
+    /// Whether previews are made while the bytes arrive.
+    let isProgressive: Bool
     let decodeKey: WorkKey.DecodeKey
 
     init(
         data: DataWork,
         coder: any ImageCoder,
         options: ImageDecodeOptions,
-        encodeOptions: ImageEncodeOptions = ImageEncodeOptions()
+        encodeOptions: ImageEncodeOptions = ImageEncodeOptions(),
+        isProgressive: Bool = false
     ) {
         self.data = data
         self.coder = coder
         self.options = options
         self.encodeOptions = encodeOptions
-        decodeKey = WorkKey.DecodeKey(data: data.dataKey, coder: CoderIdentity(coder), options: options)
+        self.isProgressive = isProgressive && data.load != nil && coder is any ProgressiveImageCoder
+        decodeKey = WorkKey.DecodeKey(
+            data: data.dataKey,
+            coder: CoderIdentity(coder),
+            options: options,
+            isProgressive: self.isProgressive
+        )
     }
 
     var key: WorkKey { .decode(decodeKey) }
@@ -26,16 +35,21 @@ final class DecodeWork: Work {
     func start(_ job: WorkJob) { getData(data, job) }
 
     private func getData(_ work: DataWork, _ job: WorkJob) {
+        let previews = isProgressive ? Previews(self, job) : nil
         job.require(work) { [self] result in
             switch result {
-            case .success(.data(let original)): decode(original, job)
+            case .success(.data(let original)):
+                guard let previews, original.source == .none else { return decode(original, job) }
+                job.hold(previews.handle)
+                previews.finish(original.entry.data) { self.decode(original, job, decoded: $0) }
             case .success: job.finish(.failure(WebImageError(.badImageData, "the loader delivered no data")))
             case .failure(let error): job.finish(.failure(error))
             }
         }
     }
 
-    private func decode(_ shared: OriginalData, _ job: WorkJob) {
+    /// - Parameter image: what was decoded while the bytes arrived.
+    private func decode(_ shared: OriginalData, _ job: WorkJob, decoded image: Image? = nil) {
         let url = data.load?.url
         let (original, lease) = shared.withoutLease
         job.note(.queued(.decode))
@@ -43,7 +57,7 @@ final class DecodeWork: Work {
             guard !job.isCancelled else { return }
             do throws(WebImageError) {
                 let image = try job.trace.decoding(original.entry.data.count) { () throws(WebImageError) in
-                    try decoded(original)
+                    try decoded(original, image)
                 }
                 if !job.isCancelled { job.trace.noteStore(of: original, by: data) }
                 // What nobody waits for any more is not stored either.
@@ -66,9 +80,9 @@ final class DecodeWork: Work {
         job.hold(WorkJob.Handle(cancel: cancel, setPriority: { item.setPriority($0) }))
     }
 
-    func decoded(_ original: OriginalData) throws(WebImageError) -> PipelineImage {
+    func decoded(_ original: OriginalData, _ image: Image? = nil) throws(WebImageError) -> PipelineImage {
         let bytes = original.isWithoutBytes ? nil : original.entry.data
-        let image = try picture(original)
+        let image = try picture(original, image)
             .with(
                 sourceHash: bytes == nil ? 0 : original.entry.source.hash,
                 extendedData: original.entry.extendedData
@@ -84,8 +98,9 @@ final class DecodeWork: Work {
         )
     }
 
-    private func picture(_ original: OriginalData) throws(WebImageError) -> Image {
+    private func picture(_ original: OriginalData, _ image: Image?) throws(WebImageError) -> Image {
         if let image = original.loaded?.image { return try image.reduced(by: options) }
+        if let image { return try coder.complete(image, of: original.entry.data, options: options) }
         return try coder.completeImage(of: original.entry.data, options: options)
     }
 

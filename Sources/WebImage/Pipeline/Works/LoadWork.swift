@@ -83,6 +83,7 @@ final class LoadWork: Work {
             let admission = Lock<ByteReservation?>(admission)
             var request = request(job.priority)
             request.trace = job.trace
+            request.partialData = job.pipeline.partialBodies.source(for: loadKey)
             job.note(.downloadStarted)
             totals.noteDownload()
             let operation = loader.load(request) { progress in

@@ -61,7 +61,9 @@ struct ResultWork: Work {
             recipe.chain.isEmpty
             ? recipe.decode
             : TransformWork(decode: recipe.decode, chain: recipe.chain, gate: recipe.gate, memory: recipe.prefixMemory)
-        job.require(input) { result in
+        var previews: (@Sendable (Image) -> Void)?
+        if recipe.decode.isProgressive { previews = { job.preview($0) } }
+        job.require(input, preview: previews) { result in
             job.finish(
                 result.map { output in
                     guard case .image(let image) = output else { return output }

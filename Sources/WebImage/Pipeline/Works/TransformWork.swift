@@ -34,7 +34,8 @@ struct TransformWork: Work {
         _ body: @escaping @Sendable (PipelineImage) throws(WebImageError) -> PipelineImage
     ) {
         let url = decode.data.load?.url
-        job.require(input) { result in
+        let previews = decode.isProgressive ? previews(job, body) : nil
+        job.require(input, preview: previews) { result in
             switch result {
             case .success(.image(let image)):
                 job.note(.queued(.transform))
@@ -43,6 +44,26 @@ struct TransformWork: Work {
                 }
             case .success: job.finish(.failure(WebImageError(.transformFailed, "there is no image to transform")))
             case .failure(let error): job.finish(.failure(error))
+            }
+        }
+    }
+
+    /// Transforms previews, one at a time; those that come meanwhile are left out.
+    private func previews(
+        _ job: WorkJob,
+        _ body: @escaping @Sendable (PipelineImage) throws(WebImageError) -> PipelineImage
+    ) -> @Sendable (Image) -> Void {
+        let isBusy = Lock(false)
+        return { image in
+            let isFree = isBusy.withLock { busy in
+                defer { busy = true }
+                return !busy
+            }
+            guard isFree else { return }
+            job.pipeline.decodeQueue.submit(priority: job.priority) {
+                defer { isBusy.withLock { $0 = false } }
+                let input = PipelineImage(image: image, source: .none, stores: StoreGroup())
+                if !job.isCancelled, let output = try? body(input) { job.preview(output.image) }
             }
         }
     }
@@ -67,6 +88,7 @@ extension PipelineImage {
         var metadata = preserves ? image.metadata : ImageMetadata()
         metadata.isTransformed = true
         metadata.isFirstFrame = image.metadata.isFirstFrame
+        metadata.isIncremental = image.metadata.isIncremental
         metadata.scaleDownLimitBytes = image.metadata.scaleDownLimitBytes
         metadata.sourceHash = image.metadata.sourceHash
         // What was made is one picture, whatever the file held.

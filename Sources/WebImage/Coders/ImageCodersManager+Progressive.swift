@@ -1,0 +1,53 @@
+public import FoundationEssentials
+
+extension ImageCodersManager: ProgressiveImageCoder {
+    /// Whether the coder that takes the data can begin with it.
+    public func canDecodeIncrementally(_ data: Data) -> Bool { progressiveCoder(for: data) != nil }
+
+    /// Begins a picture; which coder decodes it is decided by its first bytes.
+    public func makeProgressiveDecoder(options: ImageDecodeOptions) -> any ProgressiveImageDecoder {
+        ChoosingDecoder(manager: self, options: options)
+    }
+
+    /// The same that decodes whole pictures: previews of another would be of another picture.
+    fileprivate func progressiveCoder(for data: Data) -> (any ProgressiveImageCoder)? {
+        guard let coder = coders.last(where: { $0.canDecode(data) }) as? any ProgressiveImageCoder,
+            coder.canDecodeIncrementally(data)
+        else { return nil }
+        return coder
+    }
+}
+
+/// Waits for the bytes that tell the format.
+private final class ChoosingDecoder: ProgressiveImageDecoder {
+    private let manager: ImageCodersManager
+    private let options: ImageDecodeOptions
+    private let chosen = Lock<(any ProgressiveImageDecoder)?>(nil)
+
+    init(manager: ImageCodersManager, options: ImageDecodeOptions) { (self.manager, self.options) = (manager, options) }
+
+    var properties: ImageProperties? { chosen.withLock { $0 }?.properties }
+
+    func update(_ data: Data, isFinished: Bool) throws(WebImageError) {
+        let limit = options.limits.maximumEncodedByteCount
+        guard data.count <= limit else {
+            throw .limitExceeded("maximumEncodedByteCount", allowed: limit, required: data.count)
+        }
+        let decoder = chosen.withLock { $0 } ?? choose(data)
+        guard let decoder else {
+            guard isFinished else { return }
+            throw WebImageError(.badImageData, "the data is not a picture that can be decoded while it arrives")
+        }
+        try decoder.update(data, isFinished: isFinished)
+    }
+
+    func image(maximumPreviewPixelCount: Int) throws(WebImageError) -> Image? {
+        try chosen.withLock { $0 }?.image(maximumPreviewPixelCount: maximumPreviewPixelCount)
+    }
+
+    private func choose(_ data: Data) -> (any ProgressiveImageDecoder)? {
+        let decoder = manager.progressiveCoder(for: data)?.makeProgressiveDecoder(options: options)
+        chosen.withLock { $0 = decoder }
+        return decoder
+    }
+}

@@ -1,0 +1,48 @@
+import FoundationEssentials
+
+extension DecodeWork {
+    /// The previews of a decode whose bytes are still arriving.
+    final class Previews: Sendable {
+        private let session: ProgressiveSession
+        private let attempt: Lock<Int>
+        private let membership: PartialBodies.Membership?
+
+        /// Nil when there can be none.
+        init?(_ work: DecodeWork, _ job: WorkJob) {
+            guard let coder = work.coder as? any ProgressiveImageCoder, let load = work.data.load else { return nil }
+            let session = ProgressiveSession(
+                coder: coder,
+                options: work.options,
+                priority: job.priority,
+                queue: job.pipeline.decodeQueue,
+                clock: job.pipeline.clock
+            ) { job.preview($0) }
+            let attempt = Lock(0)
+            membership = job.pipeline.partialBodies.join(load.loadKey) { snapshot in
+                attempt.withLock { $0 = snapshot.attempt }
+                session.take(snapshot)
+            }
+            (self.session, self.attempt) = (session, attempt)
+        }
+
+        deinit { session.cancel() }
+
+        /// For the job to hold while the end is decoded.
+        var handle: WorkJob.Handle {
+            WorkJob.Handle(
+                cancel: { [session] in session.cancel() },
+                setPriority: { [session] in session.setPriority($0) }
+            )
+        }
+
+        /// Decodes what is left.
+        ///
+        /// - Parameter completion: called on a decode thread; with nil when the picture has to be decoded at once.
+        func finish(_ data: Data, then completion: @escaping @Sendable (Image?) -> Void) {
+            // Kept until then: with the object the session would be cancelled.
+            session.finish(data, attempt: attempt.withLock { $0 }) { [self] image in
+                withExtendedLifetime(self) { completion(image) }
+            }
+        }
+    }
+}

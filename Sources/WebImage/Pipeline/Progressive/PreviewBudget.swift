@@ -1,0 +1,32 @@
+/// Decides when a preview is made, so that all of them together cost no more than a part of the decode itself. Pure.
+///
+/// The first one is made as soon as there is something to see. Whether there is time for another one is judged by what the last
+/// one took, and by how long the whole decode will take at the pace so far.
+struct PreviewBudget: Sendable {
+    /// The most that previews may cost, as a part of the decode.
+    static let share = 0.25
+
+    private var decoding = 0.0
+    private var previewing = 0.0
+    private var last: Double?
+
+    init() {}
+
+    /// Decoding took so many seconds more.
+    mutating func noteDecode(_ seconds: Double) { decoding += max(seconds, 0) }
+
+    /// A preview took so many seconds.
+    mutating func notePreview(_ seconds: Double) {
+        last = max(seconds, 0)
+        previewing += max(seconds, 0)
+    }
+
+    /// Whether there is time for a preview.
+    ///
+    /// - Parameter fraction: how much of the bytes is there, 0...1; 0 when that is not known.
+    func allowsPreview(fraction: Double) -> Bool {
+        guard let last else { return true }
+        let whole = fraction > 0 ? decoding / min(fraction, 1) : decoding
+        return previewing + last <= Self.share * whole
+    }
+}

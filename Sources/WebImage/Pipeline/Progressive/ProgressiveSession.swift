@@ -1,0 +1,198 @@
+import FoundationEssentials
+
+/// Decodes one picture while it arrives: at most one step at a time, on the threads for decoding, and each with all that has come
+/// meanwhile.
+final class ProgressiveSession: Sendable {
+    typealias Completion = @Sendable (Image?) -> Void
+
+    /// About the most pixels of a preview.
+    static let previewPixelCount = 1 << 20
+    /// When a coder has not recognised so many bytes, there are no previews.
+    private static let mostUnrecognized = 64 << 10
+
+    private struct State {
+        var next: PartialImageData.Snapshot?
+        /// The whole picture, and who wants it.
+        var end: (data: Data, attempt: Int, completion: Completion)?
+        var isRunning = false
+        /// Nothing more is decoded.
+        var isOver = false
+        var priority: LoadPriority
+        var item: WorkItem?
+    }
+
+    /// What only the step that runs touches.
+    private struct Work {
+        var decoder: (any ProgressiveImageDecoder)?
+        var attempt = 0
+        var budget = PreviewBudget()
+        /// The bytes are no picture for it.
+        var hasFailed = false
+    }
+
+    private let coder: any ProgressiveImageCoder
+    private let options: ImageDecodeOptions
+    private let queue: WorkQueue
+    private let clock: ClockSource
+    private let preview: @Sendable (Image) -> Void
+    private let state: Lock<State>
+    // Only the step that runs touches it, and one step follows the other by way of the lock of `state`.
+    private nonisolated(unsafe) var work = Work()
+
+    /// - Parameter preview: called with each preview on a decode thread; never after the completion of ``finish(_:attempt:then:)``
+    ///   was called.
+    init(
+        coder: any ProgressiveImageCoder,
+        options: ImageDecodeOptions,
+        priority: LoadPriority,
+        queue: WorkQueue,
+        clock: ClockSource,
+        preview: @escaping @Sendable (Image) -> Void
+    ) {
+        self.coder = coder
+        self.options = options
+        self.queue = queue
+        self.clock = clock
+        self.preview = preview
+        state = Lock(State(priority: priority))
+    }
+
+    /// Takes what has come so far.
+    func take(_ snapshot: PartialImageData.Snapshot) {
+        let former = state.withLock { state -> PartialImageData.Snapshot? in
+            guard !state.isOver, state.end == nil else { return snapshot }
+            defer { state.next = snapshot }
+            return state.next
+        }
+        withExtendedLifetime(former) {}
+        run()
+    }
+
+    /// Takes the whole picture.
+    ///
+    /// - Parameters:
+    ///   - attempt: the beginning that it belongs to.
+    ///   - completion: called once on a decode thread, unless the session is cancelled first, with what was decoded; nil when the
+    ///     picture has to be decoded at once.
+    func finish(_ data: Data, attempt: Int, then completion: @escaping Completion) {
+        state.withLock { if !$0.isOver { $0.end = (data, attempt, completion) } }
+        run()
+    }
+
+    func cancel() {
+        let former = state.withLock { state -> State in
+            defer {
+                state.isOver = true
+                (state.next, state.end) = (nil, nil)
+            }
+            return state
+        }
+        former.item?.cancel()
+    }
+
+    func setPriority(_ priority: LoadPriority) {
+        let item = state.withLock { state -> WorkItem? in
+            state.priority = priority
+            return state.item
+        }
+        item?.setPriority(priority)
+    }
+
+    /// Sees to it that a step runs if there is something to do.
+    private func run() {
+        let priority = state.withLock { state -> LoadPriority? in
+            guard !state.isRunning, !state.isOver, state.next != nil || state.end != nil else { return nil }
+            state.isRunning = true
+            return state.priority
+        }
+        guard let priority else { return }
+        let item = queue.submit(priority: priority) { [self] in step() }
+        state.withLock { if $0.isRunning { $0.item = item } }
+    }
+
+    private func step() {
+        let (snapshot, end) = state.withLock { state in
+            defer {
+                state.next = nil
+                if state.end != nil { state.isOver = true }
+            }
+            return (state.next, state.end)
+        }
+        if let end {
+            return end.completion(whole(end.data, end.attempt))
+        }
+        if let snapshot, let image = partial(snapshot), !state.withLock({ $0.isOver }) {
+            preview(image)
+        }
+        state.withLock { state in
+            state.isRunning = false
+            state.item = nil
+        }
+        run()
+    }
+
+    // MARK: Decoding
+
+    private func partial(_ snapshot: PartialImageData.Snapshot) -> Image? {
+        begin(snapshot.attempt)
+        guard !work.hasFailed, let decoder = decoder(for: snapshot.data) else { return nil }
+        do throws(WebImageError) {
+            work.budget.noteDecode(
+                try timed { () throws(WebImageError) in try decoder.update(snapshot.data, isFinished: false) }.seconds
+            )
+            let expected = Double(snapshot.expectedByteCount ?? 0)
+            let fraction = expected > 0 ? Double(snapshot.data.count) / expected : 0
+            guard work.budget.allowsPreview(fraction: fraction) else { return nil }
+            let (image, seconds) = try timed { () throws(WebImageError) in
+                try decoder.image(maximumPreviewPixelCount: Self.previewPixelCount)
+            }
+            guard let image else { return nil }
+            work.budget.notePreview(seconds)
+            return image.completed(by: options)
+        } catch {
+            // The whole picture will tell what is wrong.
+            work.hasFailed = true
+            work.decoder = nil
+            return nil
+        }
+    }
+
+    private func whole(_ data: Data, _ attempt: Int) -> Image? {
+        begin(attempt)
+        defer { work.decoder = nil }
+        guard !work.hasFailed, let decoder = work.decoder else { return nil }
+        do throws(WebImageError) {
+            try decoder.update(data, isFinished: true)
+            return try decoder.image(maximumPreviewPixelCount: Self.previewPixelCount)
+        } catch {
+            return nil
+        }
+    }
+
+    /// Another beginning is another picture.
+    private func begin(_ attempt: Int) {
+        guard attempt != work.attempt else { return }
+        work = Work()
+        work.attempt = attempt
+    }
+
+    private func decoder(for data: Data) -> (any ProgressiveImageDecoder)? {
+        if let decoder = work.decoder { return decoder }
+        guard coder.canDecodeIncrementally(data) else {
+            if data.count >= Self.mostUnrecognized { work.hasFailed = true }
+            return nil
+        }
+        let decoder = coder.makeProgressiveDecoder(options: options)
+        work.decoder = decoder
+        return decoder
+    }
+
+    private func timed<Value>(
+        _ body: () throws(WebImageError) -> Value
+    ) throws(WebImageError) -> (value: Value, seconds: Double) {
+        let start = clock.monotonicNanoseconds()
+        let value = try body()
+        let end = clock.monotonicNanoseconds()
+        return (value, end > start ? Double(end - start) / 1e9 : 0)
+    }
+}
