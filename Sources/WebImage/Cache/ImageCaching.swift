@@ -8,9 +8,17 @@ public struct CachedImageData: Sendable, Hashable {
     public var extendedData: Data?
     /// What the server gave to ask it later for a newer picture.
     public var validators: CacheValidators?
+    /// The picture in about 25 bytes, for a placeholder; nil when none was made.
+    public var thumbHash: ThumbHash?
 
     /// An entry's content.
-    public init(data: Data, extendedData: Data? = nil, validators: CacheValidators? = nil) {
+    public init(
+        data: Data,
+        extendedData: Data? = nil,
+        validators: CacheValidators? = nil,
+        thumbHash: ThumbHash? = nil
+    ) {
+        self.thumbHash = thumbHash
         self.data = data
         self.extendedData = extendedData
         self.validators = validators

@@ -18,6 +18,8 @@ public struct ThumbHash: Sendable, Hashable {
         bytes = ThumbHashEncoder(bitmap).bytes()
     }
 
+    init(unchecked bytes: [UInt8]) { self.bytes = bytes }
+
     /// A hash from its bytes; nil when there are too few for what the first ones announce. More are cut off.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count >= 5 else { return nil }

@@ -4,6 +4,8 @@ import Glibc
 struct ThumbHashEncoder {
     private let width: Int
     private let height: Int
+    /// The sides that the ratio is told of.
+    private let shape: (width: Int, height: Int)
     private let hasAlpha: Bool
     private var lightness: [Double] = []
     private var yellowBlue: [Double] = []
@@ -16,9 +18,11 @@ struct ThumbHashEncoder {
         var scale = 1.0
     }
 
-    init(_ bitmap: Bitmap) {
+    /// - Parameter shape: the sides of the picture, where the bitmap tells them roughly.
+    init(_ bitmap: Bitmap, shape: (width: Int, height: Int)? = nil) {
         width = bitmap.width
         height = bitmap.height
+        self.shape = shape ?? (bitmap.width, bitmap.height)
         // Components premultiplied, 0...1, as the format wants them.
         var pixels: [(red: Double, green: Double, blue: Double, alpha: Double)] = []
         pixels.reserveCapacity(width * height)
@@ -57,14 +61,14 @@ struct ThumbHashEncoder {
 
     func bytes() -> [UInt8] {
         let limit = hasAlpha ? 5.0 : 7.0
-        let longest = Double(max(width, height))
-        let columns = max(1, Self.rounded(limit * Double(width) / longest))
-        let rows = max(1, Self.rounded(limit * Double(height) / longest))
+        let longest = Double(max(shape.width, shape.height))
+        let columns = max(1, Self.rounded(limit * Double(shape.width) / longest))
+        let rows = max(1, Self.rounded(limit * Double(shape.height) / longest))
         let light = transform(lightness, max(3, columns), max(3, rows))
         let yellow = transform(yellowBlue, 3, 3)
         let red = transform(redGreen, 3, 3)
         let clear = hasAlpha ? transform(alpha, 5, 5) : Channel()
-        let isLandscape = width > height
+        let isLandscape = shape.width > shape.height
 
         let colors = Self.rounded(63 * light.constant) | Self.rounded(31.5 + 31.5 * yellow.constant) << 6
         let tail = Self.rounded(31.5 + 31.5 * red.constant) << 12 | Self.rounded(31 * light.scale) << 18

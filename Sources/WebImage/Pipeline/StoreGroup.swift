@@ -39,6 +39,8 @@ struct StoreContents: Sendable {
     /// What encodes a picture that has no bytes, and how.
     var coder: any ImageCoder
     var encodeOptions: ImageEncodeOptions
+    /// What was decoded of the bytes, at whatever size, for a ``ThumbHash``.
+    var seen: Image?
 }
 
 /// Stores the original bytes the first time it is asked to, however many decodes they go through.

@@ -15,7 +15,13 @@ extension DiskCache {
 
     /// The extended data stored with the entry of `key`; nil when there is none. Reads the end of the file only and does
     /// not set the access time.
-    public func extendedData(forKey key: String) -> Data? {
+    public func extendedData(forKey key: String) -> Data? { trailer(forKey: key)?.extendedData }
+
+    /// The hash stored with the entry of `key`; nil when there is none. Reads the end of the file only and does not set the access
+    /// time.
+    public func thumbHash(forKey key: String) -> ThumbHash? { trailer(forKey: key)?.thumbHash }
+
+    private func trailer(forKey key: String) -> EntryTrailer? {
         guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return nil }
         let path = cachePath(forKey: key)
         guard let (file, status) = try? EntryReader(calls: calls).open(path) else { return nil }
@@ -23,7 +29,7 @@ extension DiskCache {
         guard status.st_mode & S_IFMT == S_IFREG,
             let (trailer, _) = EntryReader(calls: calls).trailer(file, status: status), trailer.key == key
         else { return nil }
-        return trailer.extendedData
+        return trailer
     }
 
     /// Whether there is a file for `key`. Does not open it, so it can turn out to be damaged when it is read.

@@ -22,6 +22,7 @@ extension DiskCache {
         var trailer = EntryTrailer(key: key, created: nowNanoseconds())
         if let extendedData = entry.extendedData { trailer.extendedData = extendedData }
         if let validators = entry.validators { trailer.validators = validators }
+        if let thumbHash = entry.thumbHash { trailer.thumbHash = thumbHash }
         let now = timespec(seconds: clock.wallTime())
         let name = CacheFileName(key: key).string
         let isStored = stripe(of: name).withLock { _ in

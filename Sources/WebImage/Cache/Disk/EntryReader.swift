@@ -39,6 +39,7 @@ struct LoadedEntry: Sendable {
             switch tag {
             case EntryTrailer.Tag.extendedData: content.extendedData = Data(bytes)
             case EntryTrailer.Tag.response: content.validators = ResponseLines(Data(bytes)).validators
+            case EntryTrailer.Tag.thumbHash: content.thumbHash = ThumbHash(bytes: bytes)
             default: break
             }
         }

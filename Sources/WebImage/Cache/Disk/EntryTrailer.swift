@@ -19,6 +19,8 @@ struct EntryTrailer: Sendable {
         static let extendedData: UInt32 = 2
         /// Lines of the answer that the picture came with; see ``ResponseLines``.
         static let response: UInt32 = 3
+        /// The bytes of a ``WebImage/ThumbHash``.
+        static let thumbHash: UInt32 = 4
     }
 
     /// A record.
@@ -50,6 +52,11 @@ struct EntryTrailer: Sendable {
             lines.validators = newValue
             setRecord(Tag.response, lines.isEmpty ? nil : lines.bytes)
         }
+    }
+
+    var thumbHash: ThumbHash? {
+        get { record(Tag.thumbHash).flatMap { ThumbHash(bytes: $0) } }
+        set { setRecord(Tag.thumbHash, newValue.map { Data($0.bytes) }) }
     }
 
     private func record(_ tag: UInt32) -> Data? { records.first { $0.tag == tag }?.bytes }

@@ -109,6 +109,14 @@ struct PendingEntry {
             case .image(let image): image.extendedData
             }
         }
+
+        /// The picture in about 25 bytes.
+        var thumbHash: ThumbHash? {
+            switch self {
+            case .entry(let entry): entry.thumbHash
+            case .image(let image): image.thumbHash
+            }
+        }
     }
 
     /// Whether what is on disk does not count any more.

@@ -79,6 +79,7 @@ struct PendingImage: Sendable {
     let coder: any ImageCoder
     private(set) var extendedData: Data?
     private(set) var validators: CacheValidators?
+    let thumbHash: ThumbHash?
 
     /// - Parameter extendedData: what is stored with it.
     init(
@@ -86,8 +87,10 @@ struct PendingImage: Sendable {
         options: ImageEncodeOptions,
         coder: any ImageCoder,
         extendedData: Data? = nil,
-        validators: CacheValidators? = nil
+        validators: CacheValidators? = nil,
+        thumbHash: ThumbHash? = nil
     ) {
+        self.thumbHash = thumbHash
         self.image = image
         self.options = options
         self.coder = coder
@@ -106,7 +109,7 @@ struct PendingImage: Sendable {
     /// The encoded image with what is stored with it; nil when it cannot be encoded.
     func encoded() -> CachedImageData? {
         guard let data = try? coder.encode(image, to: format, options: options) else { return nil }
-        return CachedImageData(data: data, extendedData: extendedData, validators: validators)
+        return CachedImageData(data: data, extendedData: extendedData, validators: validators, thumbHash: thumbHash)
     }
 
     /// The image's own format if it can be written and does not lose the image's alpha, else PNG with alpha and JPEG

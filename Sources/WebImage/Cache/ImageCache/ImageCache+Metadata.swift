@@ -53,6 +53,23 @@ extension ImageCache {
         submit(.amend(EntryAmendment(validators: .some(validators))), forKey: key, completion: nil)
     }
 
+    /// The picture of an entry on disk in about 25 bytes, for a placeholder while it is decoded; nil when there is no entry, or none
+    /// was made. Loads make it of every original that they store. Reads the end of the file only (where the disk level is the
+    /// library's own), and does not count as an access.
+    public func thumbHash(forKey key: String) async -> ThumbHash? {
+        await withCheckedContinuation { continuation in
+            diskQueue.submit { continuation.resume(returning: self.readThumbHash(forKey: key)) }
+        }
+    }
+
+    private func readThumbHash(forKey key: String) -> ThumbHash? {
+        guard !key.isEmpty else { return nil }
+        let (pending, _) = pendingEntry(forKey: key)
+        guard !pending.hidesDisk, diskCache.containsData(forKey: key) else { return pending.picture?.thumbHash }
+        if let disk = diskCache as? DiskCache { return disk.thumbHash(forKey: key) }
+        return diskCache.entry(forKey: key)?.thumbHash
+    }
+
     private func readExtendedData(forKey key: String) -> Data? {
         guard !key.isEmpty else { return nil }
         let (pending, _) = pendingEntry(forKey: key)

@@ -147,7 +147,13 @@ extension ImageStoreRequest {
         let extendedData = extendedData ?? image?.extendedData
         let validators = validatorsWithSource
         if let data = data ?? image?.encodedAnimation {
-            return .write(CachedImageData(data: data, extendedData: extendedData, validators: validators))
+            let entry = CachedImageData(
+                data: data,
+                extendedData: extendedData,
+                validators: validators,
+                thumbHash: thumbHash
+            )
+            return .write(entry)
         }
         guard let image else { return nil }
         return .encode(
@@ -156,7 +162,8 @@ extension ImageStoreRequest {
                 options: encodeOptions,
                 coder: coder ?? ImageCodersManager.shared,
                 extendedData: extendedData,
-                validators: validators
+                validators: validators,
+                thumbHash: thumbHash
             )
         )
     }

@@ -166,6 +166,7 @@ final class DataWork: Work {
             var request = ImageStoreRequest(key: cacheKey, image: loaded.image, data: made ?? bytes)
             request.cacheType = .disk
             request.coder = contents.coder
+            request.thumbHash = contents.seen.flatMap { try? ThumbHash(sampling: $0) }
             request.encodeOptions = contents.encodeOptions
             request.validators = CacheValidators(
                 loaded.response,

@@ -109,7 +109,9 @@ final class DecodeWork: Work {
         // From here on the bytes are in the caches if they are to be.
         defer { lease.end() }
         guard let store = original.store else { return image }
-        store.start(contents(wholePicture(image.image)))
+        var contents = contents(wholePicture(image.image))
+        contents.seen = image.image
+        store.start(contents)
         image.stores.enter()
         store.whenDone { image.stores.leave() }
         return image
