@@ -36,6 +36,22 @@ void webimage_png_reader_destroy(webimage_png_reader *reader);
 bool webimage_png_read_header(
     webimage_png_reader *reader, const void *bytes, size_t count, double gamma, webimage_png_info *info);
 
+/// Where the pixels of a frame of an animation lie: in the fdAT chunks between two offsets of the file.
+typedef struct {
+    uint32_t width;
+    uint32_t height;
+    size_t start;
+    size_t end;
+} webimage_png_frame;
+
+/// The same for a frame that is not the picture of the IDAT chunks; its rows are then read as those of a picture.
+bool webimage_png_read_frame_header(
+    webimage_png_reader *reader, const void *bytes, size_t count, const webimage_png_frame *frame, double gamma,
+    webimage_png_info *info);
+
+/// The checksum of a chunk: of its kind and its content.
+uint32_t webimage_png_checksum(const void *bytes, size_t count);
+
 /// Reads the next `rows` rows to `base`, `stride` bytes apart. An interlaced picture must be read with all its rows in
 /// one call. With the last row the checksums of the pixels have been verified.
 bool webimage_png_read_rows(
