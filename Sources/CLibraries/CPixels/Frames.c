@@ -64,7 +64,7 @@ size_t cpixels_keep_changed(const uint8_t *before, const uint8_t *now, uint8_t *
         uint32_t former = load(before, i), pixel = load(now, i);
         bool is_changed = former != pixel;
         changed += is_changed;
-        over &= !is_changed | (alpha(pixel) == 255) | (alpha(former) == 0);
+        over = over && (!is_changed || alpha(pixel) == 255 || alpha(former) == 0);
         store(kept, i, is_changed ? pixel : 0);
     }
     *lies_over &= over;

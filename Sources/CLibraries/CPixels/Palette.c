@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Multiversion.h"
+
 enum { SLOTS = 1024, EMPTY = 0 };
 
 struct cpixels_palette {
@@ -214,21 +216,19 @@ static bool cut(const struct cpixels_quantizer *q, struct box *box, struct box *
     return true;
 }
 
-static size_t nearest_color(const struct cpixels_quantizer *q, int red, int green, int blue) {
-    int32_t distances[MOST];
-    for (size_t i = 0; i < q->color_count; i++) {
+/// Distance and number in one, so that the smallest of both is found without asking which it was.
+INLINE size_t nearest_color(const struct cpixels_quantizer *q, int red, int green, int blue) {
+    int32_t best = INT32_MAX;
+    for (int32_t i = 0; i < (int32_t)q->color_count; i++) {
         int32_t r = q->colors[0][i] - red, g = q->colors[1][i] - green, b = q->colors[2][i] - blue;
-        distances[i] = r * r + g * g + b * b;
+        int32_t distance = (r * r + g * g + b * b) << 8 | i;
+        best = distance < best ? distance : best;
     }
-    size_t best = 0;
-    for (size_t i = 1; i < q->color_count; i++) {
-        if (distances[i] < distances[best]) best = i;
-    }
-    return best;
+    return (size_t)(best & 255);
 }
 
 /// Moves each colour to the mean of the pixels that it is nearest to.
-static void refine(struct cpixels_quantizer *q) {
+MULTIVERSION static void refine(struct cpixels_quantizer *q) {
     static const double none[4] = {0};
     double sums[MOST][4];
     for (size_t i = 0; i < q->color_count; i++) memcpy(sums[i], none, sizeof none);
@@ -289,15 +289,15 @@ void cpixels_quantizer_make(struct cpixels_quantizer *q, size_t limit, struct cp
     memset(q->nearest, 0, sizeof q->nearest);
 }
 
-static inline size_t look_up(struct cpixels_quantizer *q, int red, int green, int blue) {
+INLINE size_t look_up(struct cpixels_quantizer *q, int red, int green, int blue) {
     uint16_t *known = q->nearest + fine_index(red, green, blue);
     if (*known == 0) *known = (uint16_t)(nearest_color(q, (red & ~3) + 2, (green & ~3) + 2, (blue & ~3) + 2) + 1);
     return *known - 1u;
 }
 
-static inline int clamp(int value) { return value < 0 ? 0 : value > 255 ? 255 : value; }
+INLINE int clamp(int value) { return value < 0 ? 0 : value > 255 ? 255 : value; }
 
-void cpixels_quantizer_map_row(
+MULTIVERSION void cpixels_quantizer_map_row(
     struct cpixels_quantizer *q, const uint8_t *pixels, size_t width, bool backwards, uint8_t clear, int16_t *errors,
     int16_t *next_errors, uint8_t *numbers) {
     ptrdiff_t step = backwards ? -1 : 1;
