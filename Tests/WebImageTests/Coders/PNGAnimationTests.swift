@@ -62,7 +62,6 @@ import Testing
     }
 
     @Test(
-        "What is wrong ends the animation, and frames before it are played",
         arguments: [
             // Of the fifth frame: number, sides of nothing, a place outside, ways that do not exist.
             ("fcTL", 4, 0, [0, 0, 0, 99], 4), ("fcTL", 4, 4, [0, 0, 0, 0], 4), ("fcTL", 4, 8, [0, 0, 0, 0], 4),
@@ -73,7 +72,13 @@ import Testing
             ("fcTL", 0, 4, [0, 0, 0, 5], 1), ("fcTL", 0, 0, [0, 0, 0, 1], 1),
         ] as [(String, Int, Int, [UInt8], Int)]
     )
-    func wrong(kind: String, number: Int, offset: Int, bytes: [UInt8], frames: Int) throws {
+    func `What is wrong ends the animation, and frames before it are played`(
+        kind: String,
+        number: Int,
+        offset: Int,
+        bytes: [UInt8],
+        frames: Int
+    ) throws {
         let chunks = try changed(kind, number: number, at: offset, to: bytes)
         #expect(try frameCount(chunks) == frames)
         let animation = try open(chunks)
@@ -96,7 +101,7 @@ import Testing
         let first = try #require(data.firstRange(of: Data("fdAT".utf8))).lowerBound
         let cut = Data(data[..<(first + 20)])
         let still = try coder.decode(cut, options: ImageDecodeOptions())
-        var chunks = try PNGChunk.read(data)
+        var chunks = PNGChunk.read(data)
         chunks.removeAll { ["acTL", "fcTL", "fdAT"].contains($0.kind) }
         let plain = try coder.decode(PNGChunk.file(chunks), options: ImageDecodeOptions())
         #expect(still.bitmap.pixels == plain.bitmap.pixels && still.metadata.frameCount == 1)

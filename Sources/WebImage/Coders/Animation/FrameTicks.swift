@@ -19,7 +19,8 @@ package struct FrameTicks: Sendable {
     package mutating func ticks(for seconds: Double) -> Int {
         let wanted = FrameDuration.usable(seconds) * ticksPerSecond + owed
         let ticks = Int(min(max(wanted.rounded(), Double(fewest)), Double(most)))
-        owed = min(max(wanted - Double(ticks), -0.5), 0.5)
+        let rest = wanted - Double(ticks)
+        owed = abs(rest) <= 0.5 ? rest : 0
         return ticks
     }
 }
