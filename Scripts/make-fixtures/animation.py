@@ -65,7 +65,8 @@ def random_gif(seed, frame_count=9, width=30, height=20, disposals=(0, 1, 2, 3),
 
 OUT.mkdir(parents=True, exist_ok=True)
 for old in OUT.iterdir():
-    old.unlink()
+    if not old.name.startswith("apng-"):
+        old.unlink()
 for seed in range(8):
     save(f"random-{seed}", "gif", random_gif(seed), checks_pillow=False)
 save("kept", "gif", random_gif(20, disposals=(0, 1)))

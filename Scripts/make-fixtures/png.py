@@ -248,11 +248,13 @@ def animated(suffix, first):
             buffer, "PNG", save_all=True, append_images=frames[1:], duration=[50, 5, 250][int(default) :],
             loop=3, default_image=default,
         )
-        save(name + suffix, buffer.getvalue(), first)
+        # The default image of the second is no part of the animation.
+        save(name + suffix, buffer.getvalue(), np.asarray(frames[int(default)]))
 
 
-OUT.mkdir(parents=True, exist_ok=True)
-for old in OUT.iterdir():
-    old.unlink()
-matrix()
-others()
+if __name__ == "__main__":
+    OUT.mkdir(parents=True, exist_ok=True)
+    for old in OUT.iterdir():
+        old.unlink()
+    matrix()
+    others()

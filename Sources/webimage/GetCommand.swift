@@ -89,7 +89,9 @@ enum GetCommand: Command {
             let named: ImageFormat? =
                 if case .file(let path) = target { OutputArguments.format(named: Source.fileExtension(of: path)) } else
                 { nil }
-            guard output.format ?? named != .jpeg else { throw UsageError("JPEG cannot be written with --lossless") }
+            if let format = output.format ?? named, format == .jpeg || format == .gif {
+                throw UsageError("\(format) cannot be written with --lossless")
+            }
         }
         guard case .file(let path) = target, output.format == nil else { return }
         let fileExtension = Source.fileExtension(of: path)
@@ -97,13 +99,16 @@ enum GetCommand: Command {
             !ImageCodersManager.shared.canEncode(to: ImageFormat(fileExtension: fileExtension)),
             ImageFormat(fileExtension: fileExtension) != .undefined
         else { return }
-        throw UsageError("\(path): pictures are written as jpeg, png or webp; --format says which, whatever the name")
+        throw UsageError(
+            "\(path): pictures are written as jpeg, png, webp or gif; --format says which, whatever the name"
+        )
     }
 
     private struct Written {
         var path: String
         var format: ImageFormat
         var bytes: Int
+        var frames: Int
     }
 
     private static func write(
@@ -115,20 +120,23 @@ enum GetCommand: Command {
     ) async throws -> Written {
         let format = outputFormat(result, output, files.target)
         let data: Data
+        var frames = result.image.metadata.frameCount
         // Bytes that need no change are written as they came, without another loss.
-        if image.isEmpty, !output.isQualityGiven, !output.options.isLossless, let bytes = result.data,
-            ImageFormat(detecting: bytes) == format
+        if image.isEmpty, let bytes = result.data, ImageFormat(detecting: bytes) == format,
+            output.allows(bytes, frames: frames)
         {
             data = bytes
         } else {
             data = try await result.image.encoded(as: format, options: output.options)
+            let moves = ImageCodersManager.shared.canEncodeAnimation(to: format) && result.image.animation != nil
+            if !moves || output.options.encodeFirstFrameOnly { frames = 1 }
         }
         let path = await files.path(
             stem: source.outputStem,
             fileExtension: OutputArguments.fileExtension(of: format)
         )
         try await OutputFiles.write(data, to: path)
-        return Written(path: path, format: format, bytes: data.count)
+        return Written(path: path, format: format, bytes: data.count, frames: frames)
     }
 
     private static func outputFormat(
@@ -142,7 +150,9 @@ enum GetCommand: Command {
         }
         let own = result.data.map { ImageFormat(detecting: $0) } ?? result.image.format
         if output.options.isLossless { return own == .png ? .png : .webp }
-        if result.data != nil || ImageCodersManager.shared.canEncode(to: own) { return own }
+        // A still picture from a GIF file has more colours than that holds once something was done to it.
+        let isHeld = own != .gif || result.image.animation != nil
+        if result.data != nil || ImageCodersManager.shared.canEncode(to: own) && isHeld { return own }
         return result.image.hasAlpha ? .png : .jpeg
     }
 
@@ -164,7 +174,7 @@ enum GetCommand: Command {
                 format: "\(written.format)",
                 width: result.image.pixelWidth,
                 height: result.image.pixelHeight,
-                frames: result.image.metadata.frameCount,
+                frames: written.frames,
                 bytes: written.bytes,
                 elapsedMs: elapsed,
                 output: written.path,

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import WebImage
 
 /// What is done to a picture on its way: the options of `get` and `prefetch` that shape the result.
@@ -69,15 +70,28 @@ struct ImageArguments: Sendable {
 struct OutputArguments: Sendable {
     var format: ImageFormat?
     var options = ImageEncodeOptions()
-    var isQualityGiven = false
+    /// Whether bytes must be made anew even if they are of the format wanted.
+    var changesBytes = false
     var output: String?
 
     static let specs: [OptionSpec] = [
         OptionSpec("--output", short: "-o", value: "FILE|DIR", "where to write; - for standard output"),
-        OptionSpec("--format", short: "-f", value: "NAME", "jpeg, png or webp; else by the output's extension"),
+        OptionSpec(
+            "--format",
+            short: "-f",
+            value: "NAME",
+            "jpeg, png, apng, webp or gif; else by the output's extension"
+        ),
         OptionSpec("--quality", short: "-q", value: "0-100", "of lossy formats; 85 by default"),
         OptionSpec("--lossless", "encode WebP without loss"),
+        OptionSpec(
+            "--max-file-size",
+            value: "BYTES",
+            "the best quality of no more bytes (or 200K, 1.5M); else an error"
+        ),
         OptionSpec("--background", value: "#RRGGBB", "what transparent pixels are put on in JPEG; white by default"),
+        OptionSpec("--first-frame", "write the first frame of an animation alone"),
+        OptionSpec("--loops", value: "N", "how often an animation that is written plays; 0 is for ever"),
     ]
 
     init(_ arguments: ParsedArguments) throws {
@@ -85,20 +99,41 @@ struct OutputArguments: Sendable {
         options.compressionQuality = 0.85
         if let quality = try arguments.number("--quality", in: 0...100) {
             options.compressionQuality = quality / 100
-            isQualityGiven = true
         }
         options.isLossless = arguments.has("--lossless")
+        options.encodeFirstFrameOnly = arguments.has("--first-frame")
+        options.loopCount = try arguments.integer("--loops", in: 0...65_535)
+        if let text = arguments.value("--max-file-size") { options.maxFileSize = try Self.byteCount(text) }
+        changesBytes = arguments.has("--quality") || options.isLossless || options.loopCount != nil
         if let text = arguments.value("--background") { options.backgroundColor = try Self.color(text) }
         if let name = arguments.value("--format") {
             guard let format = Self.format(named: name) else {
-                throw UsageError("--format takes jpeg, png or webp, not '\(name)'")
+                throw UsageError("--format takes jpeg, png, apng, webp or gif, not '\(name)'")
             }
             self.format = format
         }
     }
 
+    /// Whether a file may be written as it came, if nothing was done to the picture.
+    func allows(_ data: Data, frames: Int) -> Bool {
+        guard !changesBytes, frames == 1 || !options.encodeFirstFrameOnly else { return false }
+        return options.maxFileSize == 0 || data.count <= options.maxFileSize
+    }
+
+    /// "4096", "200K", "1.5M".
+    private static func byteCount(_ text: String) throws -> Int {
+        let units: [Character: Double] = ["K": 1024, "M": 1024 * 1024, "G": 1024 * 1024 * 1024]
+        let unit = text.last.flatMap { units[Character($0.uppercased())] }
+        let number = Double(unit == nil ? text : String(text.dropLast())) ?? .nan
+        let bytes = (number * (unit ?? 1)).rounded(.down)
+        guard bytes >= 1, bytes <= 1e15 else {
+            throw UsageError("--max-file-size takes a number of bytes such as 200K or 1.5M, not '\(text)'")
+        }
+        return Int(bytes)
+    }
+
     static func format(named name: String) -> ImageFormat? {
-        ["jpeg": .jpeg, "jpg": .jpeg, "png": .png, "webp": .webp][name.lowercased()]
+        ["jpeg": .jpeg, "jpg": .jpeg, "png": .png, "apng": .png, "webp": .webp, "gif": .gif][name.lowercased()]
     }
 
     static func fileExtension(of format: ImageFormat) -> String {

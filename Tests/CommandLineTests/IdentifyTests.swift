@@ -16,7 +16,7 @@ import Testing
         #expect(try harness.run("identify", Fixtures.path("JPEG/orientation-6.jpg")).output.contains("orientation 6"))
     }
 
-    /// What exiftool, gifsicle and webpmux say of the files. Frames of 10 ms or less are shown for 100 ms, as browsers do.
+    /// What exiftool, gifsicle, webpmux and ffprobe say of the files. Frames of 10 ms or less are shown for 100 ms, as browsers do.
     private static let pictures = [
         Expected("GIF/animated.gif", "GIF 40x30, 4 frames in 0.72 s, 2 times", [0.1, 0.1, 0.02, 0.5], loops: 2),
         Expected("GIF/loop-animexts-5.gif", "GIF 27x21, 3 frames in 1.62 s, 5 times", [0.1, 0.02, 1.5], loops: 5),
@@ -27,6 +27,14 @@ import Testing
             "WebP 40x30, 4 frames in 0.72 s, 3 times",
             [0.1, 0.1, 0.02, 0.5],
             loops: 3
+        ),
+        Expected("PNG/animated.png", "PNG 40x30, 3 frames in 0.4 s, 3 times", [0.05, 0.1, 0.25], loops: 3),
+        Expected("PNG/animated-default-image.png", "PNG 40x30, 2 frames in 0.35 s, 3 times", [0.1, 0.25], loops: 3),
+        Expected(
+            "Animation/apng-ffmpeg.png",
+            "PNG 20x16, 5 frames in 0.4 s, 4 times",
+            [0.08, 0.08, 0.08, 0.08, 0.08],
+            loops: 4
         ),
         Expected("PNG/photo-rgba.png", "PNG 120x90, alpha", alpha: true),
         Expected("PNG/photo-rgb.png", "PNG 120x90"),

@@ -87,6 +87,13 @@ enum webimage_jpeg_status webimage_jpeg_encoder_start(
     return webimage_jpeg_ok;
 }
 
+enum webimage_jpeg_status webimage_jpeg_encoder_exif(
+    struct webimage_jpeg_encoder *encoder, const uint8_t *bytes, size_t byte_count) {
+    if (setjmp(encoder->trap.target)) { return encoder->trap.status; }
+    jpeg_write_marker(&encoder->info, JPEG_APP0 + 1, bytes, (unsigned)byte_count);
+    return webimage_jpeg_ok;
+}
+
 enum webimage_jpeg_status webimage_jpeg_encoder_write(
     struct webimage_jpeg_encoder *encoder, unsigned count, const uint8_t *base, size_t bytes_per_row) {
     enum { batch = 16 };

@@ -1,6 +1,8 @@
 #include "CPNGShims.h"
+#include "frame.h"
 #include "stream.h"
 
+#include <isa-l/crc.h>
 #include <png.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -16,6 +18,9 @@ struct webimage_png_reader {
     size_t max_profile;
     uint32_t height;
     uint32_t next_row;
+    /// What is read in place of the file's own picture.
+    png_frame frame;
+    bool is_frame;
     /// Reads the pixels in libpng's place; NULL when the picture is one of those that only libpng reads.
     png_stream *stream;
     bool interlaced;
@@ -39,15 +44,20 @@ static void ignore_warning(png_structp png, png_const_charp message) {
 
 static void read_bytes(png_structp png, png_bytep to, size_t count) {
     webimage_png_reader *reader = png_get_io_ptr(png);
-    if (count > reader->count - reader->offset) png_error(png, "the data ends too early");
+    if (reader->is_frame) {
+        const char *error = png_frame_read(&reader->frame, reader->bytes, reader->count, to, count);
+        if (error) png_error(png, error);
+    } else {
+        if (count > reader->count - reader->offset) png_error(png, "the data ends too early");
+        memcpy(to, reader->bytes + reader->offset, count);
+        reader->offset += count;
+    }
     // libpng refuses a file for any chunk over the limit, even one that it is told to pass over, and big chunks of texts
     // are common. So the limit holds for the only kind that is inflated into memory. A chunk's header is 8 bytes long.
     if (count == 8) {
-        bool is_profile = memcmp(reader->bytes + reader->offset + 4, "iCCP", 4) == 0;
+        bool is_profile = memcmp(to + 4, "iCCP", 4) == 0;
         png_set_chunk_malloc_max(png, is_profile ? reader->max_profile : 0);
     }
-    memcpy(to, reader->bytes + reader->offset, count);
-    reader->offset += count;
 }
 
 static png_voidp allocate(png_structp png, png_alloc_size_t size) {
@@ -140,13 +150,27 @@ bool webimage_png_read_header(
     set_transformations(reader, gamma, out);
     if (plain) {
         // libpng has just read the header of the first IDAT chunk, which is 8 bytes long.
-        reader->stream = png_stream_create(
-            reader->offset - 8, (size_t)out->width * out->layout, out->layout, out->height);
+        size_t start = reader->is_frame ? reader->frame.start : reader->offset - 8;
+        reader->stream = png_stream_create(start, (size_t)out->width * out->layout, out->layout, out->height);
+        if (reader->stream && reader->is_frame) png_stream_read_frame(reader->stream, reader->frame.end);
         reader->out_of_memory = !reader->stream;
         if (!reader->stream) png_error(reader->png, "no memory");
     }
     return true;
 }
+
+bool webimage_png_read_frame_header(
+    webimage_png_reader *reader, const void *bytes, size_t count, const webimage_png_frame *frame, double gamma,
+    webimage_png_info *out) {
+    reader->is_frame = true;
+    reader->frame.width = frame->width;
+    reader->frame.height = frame->height;
+    reader->frame.start = frame->start;
+    reader->frame.end = frame->end;
+    return webimage_png_read_header(reader, bytes, count, gamma, out);
+}
+
+uint32_t webimage_png_checksum(const void *bytes, size_t count) { return crc32_gzip_refl(0, bytes, count); }
 
 static bool read_interlaced(webimage_png_reader *reader, uint8_t *base, size_t stride, uint32_t rows) {
     if (rows != reader->height) png_error(reader->png, "an interlaced picture must be read as a whole");

@@ -1,6 +1,7 @@
 #include "stream.h"
 
 #include "filters.h"
+#include "frame.h"
 
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
@@ -13,6 +14,8 @@ enum { BLOCK_BYTES = 1 << 16, PADDING = 16 };
 struct png_stream {
     struct inflate_state inflate;
     size_t offset;
+    /// Where the chunks of a frame end; 0 for the picture itself.
+    size_t frame_end;
     size_t row_bytes;
     size_t bytes_per_pixel;
     uint32_t rows_left;
@@ -46,6 +49,8 @@ png_stream *png_stream_create(size_t offset, size_t row_bytes, size_t bytes_per_
     return stream;
 }
 
+void png_stream_read_frame(png_stream *stream, size_t end) { stream->frame_end = end; }
+
 void png_stream_destroy(png_stream *stream) {
     if (!stream) return;
     free(stream->above);
@@ -57,8 +62,20 @@ static uint32_t big_endian(const uint8_t *bytes) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/// Makes the next IDAT chunk the input, once its checksum is found right.
+static const char *next_frame_chunk(png_stream *stream, const uint8_t *bytes, size_t count) {
+    const uint8_t *pixels;
+    size_t length;
+    const char *error = png_frame_chunk(bytes, count, &stream->offset, stream->frame_end, &pixels, &length);
+    if (error) return error;
+    if (!pixels) return "the pixels end too early";
+    stream->inflate.next_in = (uint8_t *)pixels;
+    stream->inflate.avail_in = (uint32_t)length;
+    return NULL;
+}
+
+/// Makes the next chunk of pixels the input, once its checksum is found right.
 static const char *next_chunk(png_stream *stream, const uint8_t *bytes, size_t count) {
+    if (stream->frame_end > 0) return next_frame_chunk(stream, bytes, count);
     if (stream->offset > count || count - stream->offset < 12) return "the data ends too early";
     const uint8_t *chunk = bytes + stream->offset;
     size_t length = big_endian(chunk);

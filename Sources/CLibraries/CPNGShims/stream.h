@@ -9,6 +9,8 @@ typedef struct png_stream png_stream;
 
 /// Starts at the IDAT chunk whose length is at `offset`; NULL when there is no memory.
 png_stream *png_stream_create(size_t offset, size_t row_bytes, size_t bytes_per_pixel, uint32_t rows);
+/// Makes it read the frame of an animation, whose chunks begin at the offset that was given and end at `end`.
+void png_stream_read_frame(png_stream *stream, size_t end);
 void png_stream_destroy(png_stream *stream);
 
 /// Reads the next rows; NULL when all is well, otherwise what is wrong.

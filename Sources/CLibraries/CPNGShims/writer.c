@@ -26,6 +26,16 @@ struct webimage_png_writer {
     uint8_t *batch;
     size_t batched;
     size_t batch_capacity;
+    /// What the buffers were made for.
+    size_t longest_row;
+    /// Of animations: whether frames are written, the number of the next chunk, how many frames were begun.
+    bool is_animation;
+    uint32_t number;
+    uint32_t frames;
+    /// Where the frame begins that was written last and its number; and where another form of it begins, if there is one.
+    size_t frame_start;
+    uint32_t frame_number;
+    size_t other_start;
     const char *message;
 };
 
@@ -80,29 +90,43 @@ static bool end_chunk(webimage_png_writer *writer) {
 
 static bool write_chunk(webimage_png_writer *writer, const char *kind, const uint8_t *content, size_t count) {
     if (!begin_chunk(writer, kind) || !reserve(writer, count)) return false;
-    memcpy(writer->bytes + writer->count, content, count);
+    if (count > 0) memcpy(writer->bytes + writer->count, content, count);
     writer->count += count;
     return end_chunk(writer);
 }
 
-bool webimage_png_write_header(
-    webimage_png_writer *writer, uint32_t width, uint32_t height, webimage_png_layout layout) {
-    if (width == 0 || height == 0 || width > INT32_MAX || height > INT32_MAX) return fail(writer, "not a valid size");
+/// Makes room for rows of at most that width.
+static bool make_buffers(webimage_png_writer *writer, uint32_t width, webimage_png_layout layout) {
     writer->bytes_per_pixel = layout;
-    writer->row_bytes = (size_t)width * layout;
-    if (writer->row_bytes > INT32_MAX) return fail(writer, "the rows are too long");
+    writer->longest_row = (size_t)width * layout;
+    if (writer->longest_row > INT32_MAX) return fail(writer, "the rows are too long");
+    size_t line = writer->longest_row + 1;
+    writer->above = malloc(writer->longest_row);
+    writer->candidates = malloc(line * 3);
+    writer->batch = malloc(line > BATCH_BYTES ? line : BATCH_BYTES);
+    if (!writer->above || !writer->candidates || !writer->batch) return fail(writer, "no memory for the rows");
+    return true;
+}
+
+/// Begins the pixels of a picture or of a frame.
+static void start_rows(webimage_png_writer *writer, uint32_t width, uint32_t height) {
+    writer->row_bytes = width * writer->bytes_per_pixel;
     writer->rows_left = height;
+    writer->batched = 0;
     size_t line = writer->row_bytes + 1;
     writer->batch_capacity = line > BATCH_BYTES ? line : BATCH_BYTES / line * line;
-    writer->above = calloc(1, writer->row_bytes);
-    writer->candidates = malloc(line * 3);
-    writer->batch = malloc(writer->batch_capacity);
-    if (!writer->above || !writer->candidates || !writer->batch) return fail(writer, "no memory for the rows");
+    memset(writer->above, 0, writer->row_bytes);
     isal_deflate_init(&writer->deflate);
     writer->deflate.level = LEVEL;
     writer->deflate.level_buf = writer->level_buffer;
     writer->deflate.level_buf_size = sizeof writer->level_buffer;
     writer->deflate.gzip_flag = IGZIP_ZLIB;
+}
+
+/// The signature, and what comes before pixels.
+static bool write_start(webimage_png_writer *writer, uint32_t width, uint32_t height, webimage_png_layout layout) {
+    if (width == 0 || height == 0 || width > INT32_MAX || height > INT32_MAX) return fail(writer, "not a valid size");
+    if (!make_buffers(writer, width, layout)) return false;
     uint8_t header[13] = {0};
     put32(header, width);
     put32(header + 4, height);
@@ -113,8 +137,93 @@ bool webimage_png_write_header(
     memcpy(writer->bytes, signature, 8);
     writer->count = 8;
     static const uint8_t perceptual[1] = {0};
-    return write_chunk(writer, "IHDR", header, 13) && write_chunk(writer, "sRGB", perceptual, 1)
-        && begin_chunk(writer, "IDAT");
+    return write_chunk(writer, "IHDR", header, 13) && write_chunk(writer, "sRGB", perceptual, 1);
+}
+
+bool webimage_png_write_header(
+    webimage_png_writer *writer, uint32_t width, uint32_t height, webimage_png_layout layout) {
+    if (!write_start(writer, width, height, layout)) return false;
+    start_rows(writer, width, height);
+    return begin_chunk(writer, "IDAT");
+}
+
+bool webimage_png_write_animation(
+    webimage_png_writer *writer, uint32_t width, uint32_t height, webimage_png_layout layout, uint32_t frames,
+    uint32_t plays) {
+    writer->is_animation = true;
+    uint8_t control[8];
+    put32(control, frames);
+    put32(control + 4, plays);
+    return write_start(writer, width, height, layout) && write_chunk(writer, "acTL", control, 8);
+}
+
+/// Chunks with the pixels of all frames but the first are numbered.
+static bool begin_pixels(webimage_png_writer *writer) {
+    if (writer->frames < 2) return begin_chunk(writer, "IDAT");
+    if (!begin_chunk(writer, "fdAT") || !reserve(writer, 4)) return false;
+    put32(writer->bytes + writer->count, writer->number++);
+    writer->count += 4;
+    return true;
+}
+
+bool webimage_png_begin_frame(
+    webimage_png_writer *writer, const webimage_png_frame_control *frame, bool is_other_form) {
+    if (writer->message) return false;
+    if (writer->rows_left > 0) return fail(writer, "the frame before is not complete");
+    if (frame->width == 0 || frame->height == 0 || frame->width * writer->bytes_per_pixel > writer->longest_row) {
+        return fail(writer, "not a valid size");
+    }
+    if (is_other_form) {
+        writer->other_start = writer->count;
+        writer->number = writer->frame_number;
+    } else {
+        writer->frame_start = writer->count;
+        writer->frame_number = writer->number;
+        writer->other_start = 0;
+        writer->frames++;
+    }
+    uint8_t control[26];
+    put32(control, writer->number++);
+    put32(control + 4, frame->width);
+    put32(control + 8, frame->height);
+    put32(control + 12, frame->left);
+    put32(control + 16, frame->top);
+    put32(control + 20, (uint32_t)frame->delay_numerator << 16 | frame->delay_denominator);
+    control[24] = 0;
+    control[25] = frame->lies_over;
+    if (!write_chunk(writer, "fcTL", control, 26)) return false;
+    start_rows(writer, frame->width, frame->height);
+    return begin_pixels(writer);
+}
+
+/// The number after the last chunk of a form of the frame: each fcTL and fdAT has one.
+static uint32_t number_after(const webimage_png_writer *writer, size_t start, size_t end) {
+    uint32_t number = writer->frame_number;
+    while (start < end) {
+        const uint8_t *chunk = writer->bytes + start;
+        if (memcmp(chunk + 4, "IDAT", 4) != 0) number++;
+        start += 12 + ((size_t)chunk[0] << 24 | (size_t)chunk[1] << 16 | (size_t)chunk[2] << 8 | chunk[3]);
+    }
+    return number;
+}
+
+void webimage_png_keep_smaller_form(webimage_png_writer *writer) {
+    if (writer->message || writer->other_start == 0) return;
+    size_t first = writer->other_start - writer->frame_start, second = writer->count - writer->other_start;
+    if (second < first) {
+        memmove(writer->bytes + writer->frame_start, writer->bytes + writer->other_start, second);
+        writer->count = writer->frame_start + second;
+    } else {
+        writer->count = writer->other_start;
+    }
+    writer->number = number_after(writer, writer->frame_start, writer->count);
+    writer->other_start = 0;
+}
+
+bool webimage_png_end_animation(webimage_png_writer *writer) {
+    if (writer->message) return false;
+    if (writer->rows_left > 0) return fail(writer, "the last frame is not complete");
+    return write_chunk(writer, "IEND", NULL, 0);
 }
 
 /// Compresses the batched rows, and closes a chunk that has become long.
@@ -132,9 +241,9 @@ static bool deflate_batch(webimage_png_writer *writer, bool is_last) {
         writer->count += ROOM - stream->avail_out;
     } while (stream->avail_in > 0 || stream->avail_out == 0
              || (is_last && stream->internal_state.state != ZSTATE_END));
-    if (is_last) return end_chunk(writer) && write_chunk(writer, "IEND", writer->batch, 0);
+    if (is_last) return end_chunk(writer) && (writer->is_animation || write_chunk(writer, "IEND", NULL, 0));
     if (writer->count - writer->chunk < CHUNK_BYTES) return true;
-    return end_chunk(writer) && begin_chunk(writer, "IDAT");
+    return end_chunk(writer) && begin_pixels(writer);
 }
 
 /// Appends a row to the batch by the filter with the smallest differences.

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 /// The registered coders; itself a coder that asks them, the one added last first.
-public final class ImageCodersManager: AnimatedImageCoder {
+public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder {
     /// The manager that everything uses unless told otherwise.
     public static let shared = ImageCodersManager()
 
@@ -77,6 +77,29 @@ public final class ImageCodersManager: AnimatedImageCoder {
             throw WebImageError(.unsupportedFormat, "no coder writes \(target)")
         }
         return try coder.encode(image, to: target, options: options)
+    }
+
+    /// Whether any coder writes animations in the format.
+    public func canEncodeAnimation(to format: ImageFormat) -> Bool { animationEncoder(of: format) != nil }
+
+    /// Encodes an animation with the first coder that writes such; `.undefined` means WebP.
+    ///
+    /// - Throws: also ``WebImageError/Code/unsupportedFormat`` for more than one frame in a format without animations.
+    public func encode(
+        _ animation: any AnimatedImageProvider,
+        to format: ImageFormat,
+        options: ImageEncodeOptions
+    ) throws(WebImageError) -> Data {
+        let target = format == .undefined ? .webp : format
+        if let coder = animationEncoder(of: target) { return try coder.encode(animation, to: target, options: options) }
+        guard animation.frameCount == 1 || options.encodeFirstFrameOnly else {
+            throw WebImageError(.unsupportedFormat, "no coder writes animations as \(target)")
+        }
+        return try encode(try animation.frame(at: 0), to: target, options: options)
+    }
+
+    private func animationEncoder(of format: ImageFormat) -> (any AnimatedImageEncoder)? {
+        coders.lazy.compactMap { $0 as? any AnimatedImageEncoder }.last { $0.canEncodeAnimation(to: format) }
     }
 
     private func coder(for data: Data, limits: ImageLimits) throws(WebImageError) -> any ImageCoder {

@@ -20,16 +20,33 @@ public struct ImageEncodeOptions: Sendable, Hashable {
         public static let white = Color(red: 255, green: 255, blue: 255)
     }
 
-    /// Quality of lossy formats, 0...1, clamped; 1 by default. Lossless formats ignore it.
+    /// Quality of lossy formats, 0...1, clamped; 1 by default. Lossless formats ignore it; so does GIF, which always gets as many
+    /// colours as it can hold.
     public var compressionQuality: Double = 1
     /// The box, in pixels, that the encoded picture must fit into; nil for the image's size. Never makes it bigger.
     public var maxPixelSize: ImageSize?
     /// What transparent pixels are put on, in formats without alpha. White when nil.
+    ///
+    /// In GIF a pixel is transparent or not: one that is at least half opaque is put on this colour (or keeps its own when nil),
+    /// any other becomes transparent.
     public var backgroundColor: Color?
     /// WebP only: encode without loss. False by default.
     public var isLossless: Bool = false
     /// Encode only the first frame of an animation.
     public var encodeFirstFrameOnly: Bool = false
+    /// How often the animation plays, 0 is for ever; nil for as often as it does already. Formats hold up to 65 535 times
+    /// (PNG 2 147 483 647), and get their highest number for more.
+    public var loopCount: Int?
+    /// Most bytes of the result; 0 for no limit.
+    ///
+    /// Takes the place of ``compressionQuality``: the best quality that fits is searched for, in at most eight encodings. In GIF
+    /// it is the number of colours, down to 2. Where the smallest result is too big, and for lossless formats where there is
+    /// nothing to search, encoding fails with ``WebImageError/Code/limitExceeded`` naming `maxFileSize`, with the bytes needed;
+    /// it never gives more bytes than were allowed.
+    public var maxFileSize: Int = 0
+    /// Put a small copy of the picture, of at most 160 by 160 pixels, into the EXIF block. JPEG only; other formats have no
+    /// customary place for one and ignore this. False by default.
+    public var encodeEmbedThumbnail: Bool = false
     /// Options for coders of one's own.
     public var values = OptionValues()
 

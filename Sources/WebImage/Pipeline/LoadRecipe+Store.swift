@@ -40,11 +40,12 @@ extension LoadRecipe {
         completion: @escaping @Sendable () -> Void
     ) {
         // On disk nothing tells a result that a byte limit made smaller, or of the first frame alone, from one of the whole
-        // picture. And to encode all frames of a thumbnail costs more than to decode them of the original.
+        // picture. And to encode all frames of a thumbnail, or of what a transformer makes, costs more than to make those that are
+        // shown of the original.
         let metadata = image.image.metadata
         let isPart = metadata.scaleDownLimitBytes > 0 || metadata.isFirstFrame
-        let isSmallAnimation = metadata.isAnimated && !metadata.isTransformed
-        let isLimited = (isPart || isSmallAnimation) && !isOriginal
+        let moves = image.image.animation != nil || metadata.isAnimated && !metadata.isTransformed
+        let isLimited = (isPart || moves) && !isOriginal
         let isOnDisk = isOnDisk(image)
         let target = ImageCacheType(
             memory: store.includesMemory,

@@ -125,10 +125,4 @@ import Testing
         let lines = (0..<height).map { GIFRowReader.storedLine(of: $0, height: height) }
         #expect(Set(lines) == Set(0..<height))
     }
-
-    @Test func `GIF is not encoded`() throws {
-        #expect(!coder.canEncode(to: .gif))
-        let image = try coder.decode(Fixtures.data("GIF/noise.gif"), options: ImageDecodeOptions())
-        #expect(throws: WebImageError.self) { try coder.encode(image, to: .gif, options: ImageEncodeOptions()) }
-    }
 }

@@ -81,7 +81,7 @@ import Testing
         #expect((image.pixelWidth, image.pixelHeight) == (number < 5 ? (24, 16) : (16, 24)))
     }
 
-    @Test func `Of an animation the default image is decoded and the frames are told`() throws {
+    @Test func `Of an animation the first frame is decoded and the frames are told`() throws {
         let animated = try coder.properties(of: Fixtures.data("PNG/animated.png"), limits: ImageLimits())
         #expect(animated.frameCount == 3)
         #expect(animated.frameDurations == [0.05, 0.1, 0.25])
@@ -89,6 +89,11 @@ import Testing
         let other = try coder.properties(of: Fixtures.data("PNG/animated-default-image.png"), limits: ImageLimits())
         #expect(other.frameCount == 2)
         #expect(other.frameDurations == [0.1, 0.25])
+        // The default image of the other is no part of the animation.
+        for name in ["animated", "animated-default-image"] {
+            let image = try coder.decode(Fixtures.data("PNG/\(name).png"), options: ImageDecodeOptions())
+            #expect(try PixelDifference(image.bitmap, Fixtures.pixels("PNG/\(name).pam")).maximum == 0)
+        }
         let image = try coder.decode(Fixtures.data("PNG/animated.png"), options: ImageDecodeOptions())
         #expect(image.metadata.frameCount == 3 && image.metadata.loopCount == 3)
         let still = try coder.properties(of: Fixtures.data("PNG/photo-rgb.png"), limits: ImageLimits())

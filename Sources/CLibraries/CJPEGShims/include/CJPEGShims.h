@@ -50,6 +50,9 @@ const char *webimage_jpeg_encoder_message(const struct webimage_jpeg_encoder *en
 enum webimage_jpeg_status webimage_jpeg_encoder_start(
     struct webimage_jpeg_encoder *encoder, unsigned width, unsigned height, int quality, bool full_chroma,
     bool optimize);
+/// Writes an EXIF marker, between the start and the first row. At most 65 533 bytes.
+enum webimage_jpeg_status webimage_jpeg_encoder_exif(
+    struct webimage_jpeg_encoder *encoder, const uint8_t *bytes, size_t byte_count);
 enum webimage_jpeg_status webimage_jpeg_encoder_write(
     struct webimage_jpeg_encoder *encoder, unsigned count, const uint8_t *base, size_t bytes_per_row);
 /// Ends the file and hands over its bytes, to be freed with `free`.

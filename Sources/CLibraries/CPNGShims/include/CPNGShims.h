@@ -36,6 +36,22 @@ void webimage_png_reader_destroy(webimage_png_reader *reader);
 bool webimage_png_read_header(
     webimage_png_reader *reader, const void *bytes, size_t count, double gamma, webimage_png_info *info);
 
+/// Where the pixels of a frame of an animation lie: in the fdAT chunks between two offsets of the file.
+typedef struct {
+    uint32_t width;
+    uint32_t height;
+    size_t start;
+    size_t end;
+} webimage_png_frame;
+
+/// The same for a frame that is not the picture of the IDAT chunks; its rows are then read as those of a picture.
+bool webimage_png_read_frame_header(
+    webimage_png_reader *reader, const void *bytes, size_t count, const webimage_png_frame *frame, double gamma,
+    webimage_png_info *info);
+
+/// The checksum of a chunk: of its kind and its content.
+uint32_t webimage_png_checksum(const void *bytes, size_t count);
+
 /// Reads the next `rows` rows to `base`, `stride` bytes apart. An interlaced picture must be read with all its rows in
 /// one call. With the last row the checksums of the pixels have been verified.
 bool webimage_png_read_rows(
@@ -57,8 +73,36 @@ void webimage_png_writer_destroy(webimage_png_writer *writer);
 bool webimage_png_write_header(
     webimage_png_writer *writer, uint32_t width, uint32_t height, webimage_png_layout layout);
 
-/// Writes the next rows, and with the last one the end of the file.
+/// Writes the next rows, and with the last one of a picture the end of the file.
 bool webimage_png_write_rows(webimage_png_writer *writer, const void *base, size_t stride, uint32_t rows);
+
+/// One frame of an animation. It stays when its time is over.
+typedef struct {
+    uint32_t width;
+    uint32_t height;
+    uint32_t left;
+    uint32_t top;
+    /// How long it is shown, as a fraction of seconds.
+    uint16_t delay_numerator;
+    uint16_t delay_denominator;
+    /// Whether its pixels lie over what is there, instead of taking its place.
+    bool lies_over;
+} webimage_png_frame_control;
+
+/// Starts an animation of that many frames in place of a picture; `plays` 0 is for ever.
+bool webimage_png_write_animation(
+    webimage_png_writer *writer, uint32_t width, uint32_t height, webimage_png_layout layout, uint32_t frames,
+    uint32_t plays);
+
+/// Begins the next frame, whose rows are then written as those of a picture; or another form of the one written last.
+bool webimage_png_begin_frame(
+    webimage_png_writer *writer, const webimage_png_frame_control *frame, bool is_other_form);
+
+/// Of two forms of a frame keeps that with fewer bytes.
+void webimage_png_keep_smaller_form(webimage_png_writer *writer);
+
+/// Ends the file, after the last frame.
+bool webimage_png_end_animation(webimage_png_writer *writer);
 
 /// The bytes written; they live as long as the writer.
 const uint8_t *webimage_png_written(const webimage_png_writer *writer, size_t *count);

@@ -86,3 +86,67 @@ void cpixels_blend_rows(
 void cpixels_narrow_rows(
     const uint8_t *rows, ptrdiff_t bytes_per_row, int channels, const struct cpixels_area_filter *filter,
     uint8_t *output, ptrdiff_t output_bytes_per_row);
+
+/// A part of a picture, in pixels.
+struct cpixels_rectangle {
+    size_t left;
+    size_t top;
+    size_t width;
+    size_t height;
+};
+
+/// The smallest rectangle outside of which two pictures of 4 bytes per pixel are equal; false when they are equal.
+bool cpixels_difference(
+    const uint8_t *before, ptrdiff_t before_stride, const uint8_t *now, ptrdiff_t now_stride, size_t width,
+    size_t height, struct cpixels_rectangle *changed);
+
+/// The smallest rectangle of all pixels that have become transparent; false when there are none.
+bool cpixels_cleared(
+    const uint8_t *before, ptrdiff_t before_stride, const uint8_t *now, ptrdiff_t now_stride, size_t width,
+    size_t height, struct cpixels_rectangle *cleared);
+
+/// Copies the pixels that have changed and makes the others transparent; returns how many have. `lies_over` becomes false when
+/// laying the copy over what was before would not give what is now.
+size_t cpixels_keep_changed(const uint8_t *before, const uint8_t *now, uint8_t *kept, size_t count, bool *lies_over);
+
+/// Premultiplied BGRA to pixels that are opaque or nothing (0): from half transparent on nothing, others put onto `background`
+/// (red, green, blue), or their own colour made opaque without one. Returns how many are opaque.
+size_t cpixels_threshold(const uint8_t *bgra, uint8_t *pixels, size_t count, const uint8_t *background);
+
+/// At most 256 colours, and where to find each.
+struct cpixels_palette;
+struct cpixels_palette *cpixels_palette_create(void);
+void cpixels_palette_destroy(struct cpixels_palette *palette);
+void cpixels_palette_clear(struct cpixels_palette *palette);
+void cpixels_palette_copy(const struct cpixels_palette *from, struct cpixels_palette *to);
+size_t cpixels_palette_count(const struct cpixels_palette *palette);
+/// Red, green, blue of each.
+const uint8_t *cpixels_palette_colors(const struct cpixels_palette *palette);
+
+/// Adds the colours of such pixels; false when they are more than `limit` (at most 256).
+bool cpixels_palette_add(struct cpixels_palette *palette, const uint8_t *pixels, size_t count, size_t limit);
+
+/// Writes the number of each pixel's colour, `clear` for nothing; false when a colour is not in the palette.
+bool cpixels_palette_map(
+    const struct cpixels_palette *palette, const uint8_t *pixels, size_t count, uint8_t clear, uint8_t *numbers);
+
+/// Makes a palette for pictures with more colours than it has room for.
+struct cpixels_quantizer;
+struct cpixels_quantizer *cpixels_quantizer_create(void);
+void cpixels_quantizer_destroy(struct cpixels_quantizer *quantizer);
+/// Forgets all pixels.
+void cpixels_quantizer_clear(struct cpixels_quantizer *quantizer);
+void cpixels_quantizer_add(struct cpixels_quantizer *quantizer, const uint8_t *pixels, size_t count);
+/// Makes a palette of at most `limit` (2...256) colours for the pixels that were added.
+void cpixels_quantizer_make(struct cpixels_quantizer *quantizer, size_t limit, struct cpixels_palette *palette);
+/// Writes the numbers of a row, in the palette made last. What they miss goes on to pixels beside and below: both arrays have
+/// 3 * (width + 2) numbers, `errors` those that the row above wrote (zeros for the first), `next_errors` is overwritten.
+void cpixels_quantizer_map_row(
+    struct cpixels_quantizer *quantizer, const uint8_t *pixels, size_t width, bool backwards, uint8_t clear,
+    int16_t *errors, int16_t *next_errors, uint8_t *numbers);
+
+/// Compresses the numbers of a GIF frame, each below 1 << minimum_size (2...8): the byte with the size, blocks, and the
+/// empty block that ends them. `count` is at least 1; `output` has room for `cpixels_lzw_bound(count)` bytes, which are counted
+/// here, and no more.
+size_t cpixels_lzw_bound(size_t count);
+size_t cpixels_lzw(const uint8_t *numbers, size_t count, unsigned minimum_size, uint8_t *output);

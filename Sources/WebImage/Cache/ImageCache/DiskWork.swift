@@ -108,16 +108,10 @@ struct PendingImage: Sendable {
 
     /// The encoded image with what is stored with it; nil when it cannot be encoded.
     func encoded() -> CachedImageData? {
-        guard let data = try? coder.encode(image, to: format, options: options) else { return nil }
+        guard let data = try? coder.encodeMoving(image, to: format, options: options) else { return nil }
         return CachedImageData(data: data, extendedData: extendedData, validators: validators, thumbHash: thumbHash)
     }
 
-    /// The image's own format if it can be written and does not lose the image's alpha, else PNG with alpha and JPEG
-    /// without.
-    var format: ImageFormat {
-        let own = image.format
-        let losesAlpha = image.hasAlpha && (own == .jpeg || own == .bmp)
-        if own != .undefined, !losesAlpha, coder.canEncode(to: own) { return own }
-        return image.hasAlpha ? .png : .jpeg
-    }
+    /// The image's own format if it can be written and holds the image, else PNG with alpha and JPEG without.
+    var format: ImageFormat { image.encodingFormat(of: coder, options: options) }
 }

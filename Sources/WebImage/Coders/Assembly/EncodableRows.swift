@@ -13,6 +13,9 @@ package struct EncodableRows {
         bitmap = try image.bitmap.prepared(for: options, orientation: image.orientation)
     }
 
+    /// Pixels that are upright and of their final size.
+    package init(_ bitmap: Bitmap) { self.bitmap = bitmap }
+
     /// Hands out all rows from the top down, some at a time: RGB of an opaque image, RGBA with straight alpha otherwise.
     ///
     /// - Throws: what `body` throws, or ``WebImageError/Code/outOfMemory``.

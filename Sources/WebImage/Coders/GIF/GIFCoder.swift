@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
-/// Decodes GIF, 87a and 89a: the first frame, or the frames of ``animation(of:options:)``, on their canvas.
+/// Decodes and encodes GIF, 87a and 89a: the first frame, or the frames of ``animation(of:options:)``, on their canvas.
 ///
 /// What the frame leaves uncovered is transparent, as in browsers, whatever background colour the file names. A first
 /// frame that is incomplete is an error; what comes after it may be missing or damaged. The properties tell frames,
-/// durations and loops (a file that says nothing plays once). GIF is not encoded.
+/// durations and loops (a file that says nothing plays once).
 public struct GIFCoder: ImageCoder {
     /// A coder.
     public init() {}
@@ -42,18 +42,6 @@ public struct GIFCoder: ImageCoder {
             )
             return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
         }
-    }
-
-    /// Always false.
-    public func canEncode(to format: ImageFormat) -> Bool { false }
-
-    /// Throws ``WebImageError/Code/unsupportedFormat``.
-    public func encode(
-        _ image: Image,
-        to format: ImageFormat,
-        options: ImageEncodeOptions
-    ) throws(WebImageError) -> Data {
-        throw WebImageError(.unsupportedFormat, "GIF is not encoded")
     }
 
     static func properties(_ structure: GIFStructure) -> ImageProperties {

@@ -7,7 +7,8 @@ extension PNGCoder {
 
     /// Encodes, with alpha if the image has any; quality is ignored, the orientation is applied to the pixels.
     ///
-    /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``,
+    /// - Throws: ``WebImageError/Code/limitExceeded`` when the file is bigger than ``ImageEncodeOptions/maxFileSize``,
+    ///   ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``,
     ///   ``WebImageError/Code/unsupportedFormat`` for another format.
     public func encode(
         _ image: Image,
@@ -16,28 +17,30 @@ extension PNGCoder {
     ) throws(WebImageError) -> Data {
         guard format == .png else { throw WebImageError(.unsupportedFormat, "the PNG coder does not write \(format)") }
         let rows = try EncodableRows(image, options: options)
+        return try options.withinFileSize(isLossless: true) { (_) throws(WebImageError) in try Self.encode(rows) }
+    }
+
+    private static func encode(_ rows: EncodableRows) throws(WebImageError) -> Data {
         guard let writer = webimage_png_writer_create() else {
             throw WebImageError(.outOfMemory, "no memory to encode PNG")
         }
         defer { webimage_png_writer_destroy(writer) }
-        let layout = rows.hasAlpha ? WEBIMAGE_PNG_RGBA : WEBIMAGE_PNG_RGB
-        guard
-            webimage_png_write_header(
-                writer,
-                UInt32(clamping: rows.width),
-                UInt32(clamping: rows.height),
-                layout
-            )
-        else { throw Self.error(of: writer) }
+        let isBegun = webimage_png_write_header(
+            writer,
+            UInt32(clamping: rows.width),
+            UInt32(clamping: rows.height),
+            rows.hasAlpha ? WEBIMAGE_PNG_RGBA : WEBIMAGE_PNG_RGB
+        )
+        guard isBegun else { throw error(of: writer) }
         try rows.forEachBlock { (base, stride, count) throws(WebImageError) in
-            guard webimage_png_write_rows(writer, base, stride, UInt32(count)) else { throw Self.error(of: writer) }
+            guard webimage_png_write_rows(writer, base, stride, UInt32(count)) else { throw error(of: writer) }
         }
         var count = 0
-        guard let bytes = webimage_png_written(writer, &count) else { throw Self.error(of: writer) }
+        guard let bytes = webimage_png_written(writer, &count) else { throw error(of: writer) }
         return Data(bytes: bytes, count: count)
     }
 
-    private static func error(of writer: OpaquePointer) -> WebImageError {
+    static func error(of writer: OpaquePointer) -> WebImageError {
         WebImageError(.encodingFailed, "PNG: " + String(cString: webimage_png_writer_error(writer)))
     }
 }

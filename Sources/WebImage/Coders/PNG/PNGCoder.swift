@@ -3,8 +3,9 @@ public import FoundationEssentials
 /// Decodes and encodes PNG.
 ///
 /// Every colour type and bit depth, palettes and `tRNS` transparency, interlacing, 16 bits (rounded to 8), ICC profiles,
-/// gamma and primaries, EXIF orientation. Of an animated PNG the default image is decoded, and the properties tell
-/// frames, durations and loops. Rows are decoded on demand, so that the thumbnail of a big picture needs little memory;
+/// gamma and primaries, EXIF orientation. Of an animated PNG the first frame is decoded, or the frames of
+/// ``animation(of:options:)``, on their canvas, and the properties tell frames, durations and loops; a default image that is no
+/// part of the animation is for programs that know no animations, and is seen only where there is none. Rows are decoded on demand, so that the thumbnail of a big picture needs little memory;
 /// an interlaced picture has to be decoded as a whole, and that too must fit ``ImageLimits/maximumDecodedByteCount``.
 ///
 /// A picture whose pixels are incomplete or whose checksums are wrong is an error. What follows the pixels may be missing.
@@ -17,20 +18,20 @@ public struct PNGCoder: ImageCoder {
 
     /// What the chunks say. Steps through all of them, without reading pixels.
     ///
-    /// A file that ends too early has fewer ``ImageProperties/frameDurations`` than frames.
+    /// Frames are those that are there, whatever number the file states.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
         let header = try Self.header(of: data, limits: limits)
-        try limits.check(frameCount: header.animationFrameCount)
         var properties = Self.properties(header, data)
+        try limits.check(frameCount: properties.frameCount)
         if header.color.profileName != nil, let rows = try? PNGRowReader(data, header: header, limits: limits) {
             properties.colorProfile = rows.profileName ?? properties.colorProfile
         }
         return properties
     }
 
-    /// Decodes the picture, or the default image of an animated one.
+    /// Decodes the picture, or the first frame of an animated one.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
     ///   ``WebImageError/Code/outOfMemory``.
@@ -38,16 +39,20 @@ public struct PNGCoder: ImageCoder {
         let header = try Self.header(of: data, limits: options.limits)
         var properties = Self.properties(header, data)
         let plan = try DecodePlan.make(for: properties, options: options)
-        let rows = try PNGRowReader(data, header: header, limits: options.limits)
+        if let poster = header.poster, !poster.covers(width: header.width, height: header.height) {
+            let image = try Self.composed(data, header, properties, options).frame(at: 0)
+            return image.with(metadata: ImageAssembler.metadata(properties, plan, options))
+        }
+        let rows = try PNGRowReader(data, header: header, frame: header.poster, limits: options.limits)
         properties.colorProfile = rows.profileName ?? properties.colorProfile
         return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
     }
 
-    private static func header(of data: Data, limits: ImageLimits) throws(WebImageError) -> PNGHeader {
+    static func header(of data: Data, limits: ImageLimits) throws(WebImageError) -> PNGHeader {
         try data.withBytes { (bytes) throws(WebImageError) in try PNGHeader(bytes, limits: limits) }
     }
 
-    private static func properties(_ header: PNGHeader, _ data: Data) -> ImageProperties {
+    static func properties(_ header: PNGHeader, _ data: Data) -> ImageProperties {
         var properties = ImageProperties(format: .png, width: header.width, height: header.height)
         properties.hasAlpha = header.hasAlpha
         properties.colorProfile = header.color.profileName
@@ -56,10 +61,15 @@ public struct PNGCoder: ImageCoder {
                 EXIFOrientation.read(block: UnsafeRawBufferPointer(rebasing: $0[range]))
             }
         }
-        if header.animationFrameCount > 1 {
-            properties.frameCount = header.animationFrameCount
-            properties.frameDurations = header.animationDelays
-            properties.loopCount = header.animationPlayCount
+        let frames = header.animation.frames
+        if let first = frames.first, !first.covers(width: header.width, height: header.height) {
+            properties.hasAlpha = true
+        }
+        if frames.count > 1 {
+            // With more frames than were read, the number says only that they are too many.
+            properties.frameCount = frames.count + (header.animation.isCut ? 1 : 0)
+            properties.frameDurations = frames.map(\.duration)
+            properties.loopCount = header.animation.playCount
         }
         return properties
     }

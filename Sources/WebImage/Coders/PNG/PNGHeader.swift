@@ -1,3 +1,5 @@
+import CPNGShims
+
 /// What the chunks of a PNG file say besides pixels.
 ///
 /// Found by stepping from chunk to chunk, without checksums and without copying; the pixels' decoder verifies what it uses.
@@ -11,21 +13,20 @@ struct PNGHeader: Sendable {
     var color = PNGColor()
     /// Where the EXIF block lies in the file.
     var exif: Range<Int>?
-    /// Frames of the animation; 0 for a still picture.
-    var animationFrameCount = 0
-    /// How often it plays; 0 is for ever.
-    var animationPlayCount = 0
-    /// The delays found, in seconds.
-    var animationDelays: [Double] = []
+    /// The frames of an animated one.
+    var animation: PNGAnimation
 
     var hasAlpha: Bool { colorType & 4 != 0 || hasTransparencyChunk }
     var isGray: Bool { colorType & 2 == 0 }
+    /// The frame that is seen first, if that is not the picture of the file.
+    var poster: PNGFrame? { animation.frames.first.flatMap { $0.isDefaultImage ? nil : $0 } }
 
     /// Reads the chunks.
     ///
     /// - Throws: ``WebImageError/Code/badImageData`` when the file does not begin as PNG does,
     ///   ``WebImageError/Code/limitExceeded`` for a size that is refused.
     init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+        animation = PNGAnimation(frameLimit: limits.maximumFrameCount)
         guard ImageFormat(detecting: bytes) == .png else { throw WebImageError(.badImageData, "not a PNG file") }
         let reader = ByteReader(bytes)
         guard let length = reader.bigEndian32(8), let type = reader.bigEndian32(12), length == 13,
@@ -33,7 +34,7 @@ struct PNGHeader: Sendable {
         else { throw WebImageError(.badImageData, "the PNG file has no header") }
         try readHeader(ByteReader(header))
         try limits.check(width: width, height: height)
-        readChunks(reader, limits: limits)
+        readChunks(reader)
     }
 
     private mutating func readHeader(_ chunk: ByteReader) throws(WebImageError) {
@@ -47,41 +48,37 @@ struct PNGHeader: Sendable {
         isInterlaced = interlace != 0
     }
 
-    private mutating func readChunks(_ reader: ByteReader, limits: ImageLimits) {
+    private mutating func readChunks(_ reader: ByteReader) {
         var offset = 33
         var hasPixels = false
         while let length = reader.bigEndian32(offset), let type = reader.bigEndian32(offset + 4),
-            let chunk = reader.slice(offset + 8, Int(length))
+            let chunk = reader.slice(offset + 8, Int(length)),
+            let checksum = reader.bigEndian32(offset + 8 + Int(length))
         {
+            let place = offset..<offset + 12 + Int(length)
             switch type {
-            case fourCC("IDAT"): hasPixels = true
-            case fourCC("IEND"): return
+            case fourCC("IEND"): return animation.finish(isTruncated: false)
             case fourCC("eXIf"): exif = exif ?? (offset + 8..<offset + 8 + Int(length))
-            case fourCC("fcTL") where animationDelays.count < limits.maximumFrameCount:
-                readFrameControl(ByteReader(chunk))
-            case fourCC("acTL") where !hasPixels: readAnimationControl(ByteReader(chunk))
+            case fourCC("fcTL"), fourCC("acTL"):
+                // What other chunks say is verified when it is used.
+                let checked = reader.slice(offset + 4, Int(length) + 4)
+                guard webimage_png_checksum(checked?.baseAddress, Int(length) + 4) == checksum else {
+                    animation.finish(isTruncated: false)
+                    break
+                }
+                animation.read(type, ByteReader(chunk), at: place, on: (width, height))
+            case fourCC("IDAT"), fourCC("fdAT"):
+                hasPixels = hasPixels || type == fourCC("IDAT")
+                animation.read(type, ByteReader(chunk), at: place, on: (width, height))
             case fourCC("tRNS") where !hasPixels: hasTransparencyChunk = true
             default:
                 if !hasPixels { color.read(type, ByteReader(chunk)) }
             }
-            offset += 12 + Int(length)
+            offset = place.upperBound
         }
-    }
-
-    private mutating func readAnimationControl(_ chunk: ByteReader) {
-        guard animationFrameCount == 0, let frames = chunk.bigEndian32(0), let plays = chunk.bigEndian32(4) else {
-            return
-        }
-        animationFrameCount = Int(frames)
-        animationPlayCount = Int(plays)
-    }
-
-    private mutating func readFrameControl(_ chunk: ByteReader) {
-        guard animationDelays.count < animationFrameCount, let numerator = chunk.bigEndian16(20),
-            let denominator = chunk.bigEndian16(22)
-        else { return }
-        animationDelays.append(
-            FrameDuration.corrected(Double(numerator) / Double(denominator == 0 ? 100 : denominator))
-        )
+        // What is left of the file is too short for the chunk that it begins with, which matters if that one has pixels.
+        let rest = reader.bigEndian32(offset + 4)
+        let isPixels = rest == nil || rest == fourCC("IDAT") || rest == fourCC("fdAT")
+        animation.finish(isTruncated: offset < reader.count && isPixels)
     }
 }

@@ -1,7 +1,8 @@
 import CPNGShims
 import FoundationEssentials
 
-/// The rows of a PNG picture, decoded on demand; of an interlaced one after it was decoded as a whole.
+/// The rows of a PNG picture or of a frame of an animated one, decoded on demand; of an interlaced one after it was decoded as a
+/// whole.
 final class PNGRowReader: ScanlineSource {
     let width: Int
     let height: Int
@@ -18,19 +19,34 @@ final class PNGRowReader: ScanlineSource {
     private var whole: PixelStorage?
     private let limits: ImageLimits
 
+    /// - Parameter frame: what to read in place of the picture of the file; not one that is that picture.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/outOfMemory``.
-    init(_ data: Data, header: PNGHeader, limits: ImageLimits) throws(WebImageError) {
+    init(
+        _ data: Data,
+        header: PNGHeader,
+        frame: PNGFrame? = nil,
+        limits: ImageLimits
+    ) throws(WebImageError) {
         // Both fit: the limits were checked against the header, whose numbers are 31 bits long.
         let reader = webimage_png_reader_create(
-            UInt32(clamping: header.width),
-            UInt32(clamping: header.height),
+            UInt32(clamping: frame?.width ?? header.width),
+            UInt32(clamping: frame?.height ?? header.height),
             max(limits.maximumColorProfileByteCount, 1)
         )
         guard let reader else { throw WebImageError(.outOfMemory, "no memory to decode PNG") }
         var info = webimage_png_info()
         let gamma = header.color.decoderGamma(isGray: header.isGray) ?? 0
-        let isRead = data.withUnsafeBytes {
-            webimage_png_read_header(reader, $0.baseAddress, $0.count, gamma, &info)
+        let isRead = data.withUnsafeBytes { bytes in
+            guard let frame else {
+                return webimage_png_read_header(reader, bytes.baseAddress, bytes.count, gamma, &info)
+            }
+            var place = webimage_png_frame(
+                width: UInt32(clamping: frame.width),
+                height: UInt32(clamping: frame.height),
+                start: frame.chunks.lowerBound,
+                end: frame.chunks.upperBound
+            )
+            return webimage_png_read_frame_header(reader, bytes.baseAddress, bytes.count, &place, gamma, &info)
         }
         guard isRead else {
             let error = Self.error(of: reader)

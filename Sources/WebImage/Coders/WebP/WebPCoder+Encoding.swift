@@ -11,7 +11,8 @@ extension WebPCoder {
     /// Encodes a still picture, lossy by ``ImageEncodeOptions/compressionQuality`` or without loss; alpha is kept, and
     /// the orientation is applied to the pixels.
     ///
-    /// - Throws: ``WebImageError/Code/limitExceeded`` when a side is longer than 16 383 pixels,
+    /// - Throws: ``WebImageError/Code/limitExceeded`` when a side is longer than 16 383 pixels or the file cannot be made small
+    ///   enough,
     ///   ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``,
     ///   ``WebImageError/Code/unsupportedFormat`` for another format.
     public func encode(
@@ -23,11 +24,22 @@ extension WebPCoder {
             throw WebImageError(.unsupportedFormat, "the WebP coder does not write \(format)")
         }
         let rows = try EncodableRows(image, options: options)
-        let side = max(rows.width, rows.height)
-        guard side <= Self.longestSide else {
-            throw .limitExceeded("longest side of WebP", allowed: Self.longestSide, required: side)
+        try Self.check(width: rows.width, height: rows.height)
+        return try options.withinFileSize(isLossless: options.isLossless) { (options) throws(WebImageError) in
+            try Self.encode(rows, options)
         }
-        var config = try Self.config(options)
+    }
+
+    static func check(width: Int, height: Int) throws(WebImageError) {
+        let side = max(width, height)
+        guard side <= longestSide else {
+            throw .limitExceeded("longest side of WebP", allowed: longestSide, required: side)
+        }
+    }
+
+    /// A file of the rows.
+    static func encode(_ rows: EncodableRows, _ options: ImageEncodeOptions) throws(WebImageError) -> Data {
+        var config = try config(options)
         var picture = WebPPicture()
         var writer = WebPMemoryWriter()
         guard WebPPictureInit(&picture) != 0 else { throw WebImageError(.encodingFailed, "WebP: version mismatch") }

@@ -1,0 +1,33 @@
+/// The frames of an animation as encoders want them: one at a time, upright, within the size asked for, all of one size,
+/// premultiplied BGRA.
+package struct EncodableFrames {
+    package let animation: any AnimatedImageProvider
+    package let options: ImageEncodeOptions
+    /// The size of the first frame, and so of all.
+    private var size: (width: Int, height: Int)?
+
+    package init(_ animation: any AnimatedImageProvider, options: ImageEncodeOptions) {
+        self.animation = animation
+        self.options = options
+    }
+
+    package var count: Int { animation.frameCount }
+
+    /// How often the result plays; 0 is for ever.
+    package var loopCount: Int { max(options.loopCount ?? animation.loopCount, 0) }
+
+    /// - Throws: what the animation throws; ``WebImageError/Code/encodingFailed`` for a frame of another size than the first.
+    package mutating func frame(at index: Int) throws(WebImageError) -> Bitmap {
+        let image = try animation.frame(at: index)
+        let pixels = try image.bitmap.prepared(for: options, orientation: image.orientation).withAlpha()
+        let first = size ?? (pixels.width, pixels.height)
+        guard first == (pixels.width, pixels.height) else {
+            throw WebImageError(
+                .encodingFailed,
+                "frame \(index) is \(pixels.width)x\(pixels.height) in an animation of \(first.width)x\(first.height)"
+            )
+        }
+        size = first
+        return pixels
+    }
+}

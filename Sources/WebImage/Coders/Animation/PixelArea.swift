@@ -1,0 +1,97 @@
+import CPixels
+
+/// A rectangle of pixels, not empty.
+package struct PixelArea: Sendable, Hashable {
+    package var left: Int
+    package var top: Int
+    package var width: Int
+    package var height: Int
+
+    package init(left: Int, top: Int, width: Int, height: Int) {
+        self.left = left
+        self.top = top
+        self.width = width
+        self.height = height
+    }
+
+    private init(_ rectangle: cpixels_rectangle) {
+        self.init(
+            left: Int(rectangle.left),
+            top: Int(rectangle.top),
+            width: Int(rectangle.width),
+            height: Int(rectangle.height)
+        )
+    }
+
+    /// One pixel in the corner, for frames that change nothing.
+    package static let corner = PixelArea(left: 0, top: 0, width: 1, height: 1)
+
+    /// The smallest one around both.
+    package func union(_ other: PixelArea) -> PixelArea {
+        let (left, top) = (min(left, other.left), min(top, other.top))
+        return PixelArea(
+            left: left,
+            top: top,
+            width: max(self.left + width, other.left + other.width) - left,
+            height: max(self.top + height, other.top + other.height) - top
+        )
+    }
+
+    /// Where two pictures of one size, of 4 bytes per pixel, differ; nil when they are equal.
+    package static func difference(_ before: Bitmap, _ now: Bitmap) -> PixelArea? {
+        find(cpixels_difference, before, now)
+    }
+
+    /// Where pixels have become transparent; nil when none has.
+    package static func cleared(_ before: Bitmap, _ now: Bitmap) -> PixelArea? { find(cpixels_cleared, before, now) }
+
+    private typealias Search =
+        @convention(c) (
+            UnsafePointer<UInt8>?, Int, UnsafePointer<UInt8>?, Int, Int, Int, UnsafeMutablePointer<cpixels_rectangle>?
+        ) -> Bool
+
+    private static func find(_ search: Search, _ before: Bitmap, _ now: Bitmap) -> PixelArea? {
+        var found = cpixels_rectangle()
+        let isFound = search(
+            before.mutableRow(0).assumingMemoryBound(to: UInt8.self),
+            before.bytesPerRow,
+            now.mutableRow(0).assumingMemoryBound(to: UInt8.self),
+            now.bytesPerRow,
+            now.width,
+            now.height,
+            &found
+        )
+        return isFound ? PixelArea(found) : nil
+    }
+}
+
+extension Bitmap {
+    /// A rectangle of the pixels, in the same memory.
+    package func part(_ area: PixelArea) -> Bitmap {
+        part(x: area.left, y: area.top, width: area.width, height: area.height)
+    }
+
+    /// A rectangle of the pixels in which those that are as they were before are transparent.
+    ///
+    /// - Returns: the pixels; how many have changed; whether laying them over what was before gives what is now.
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    package func changes(
+        since before: Bitmap,
+        in area: PixelArea
+    ) throws(WebImageError) -> (pixels: Bitmap, count: Int, liesOver: Bool) {
+        let kept = try Bitmap.allocate(width: area.width, height: area.height, pixelFormat: .bgra8Premultiplied)
+        let (former, now) = (before.part(area), part(area))
+        var count = 0
+        var liesOver = true
+        for row in 0..<area.height {
+            count += cpixels_keep_changed(
+                former.mutableRow(row).assumingMemoryBound(to: UInt8.self),
+                now.mutableRow(row).assumingMemoryBound(to: UInt8.self),
+                kept.mutableRow(row).assumingMemoryBound(to: UInt8.self),
+                area.width,
+                &liesOver
+            )
+        }
+        return (kept, count, liesOver)
+    }
+}

@@ -1,0 +1,84 @@
+import FoundationEssentials
+
+/// Chooses the palette of each frame of a GIF file.
+struct GIFColorAssignment {
+    /// What a frame is written with.
+    struct Choice {
+        /// Colours of its own; nil for those that frames share.
+        var palette: GIFColorTable?
+        /// Bits of its colour numbers.
+        var bits: Int
+        /// The number that means nothing, if it is used.
+        var clear: UInt8?
+    }
+
+    private let limit: Int
+    private let own: GIFPalette
+    /// The colours of the first frame, once there was one.
+    private let shared: GIFPalette
+    private var sharedBits: Int?
+    private var quantizer: GIFQuantizer?
+
+    /// - Parameter limit: most colours of a frame, 2...256.
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    init(limit: Int) throws(WebImageError) {
+        self.limit = min(max(limit, 2), 256)
+        own = try GIFPalette()
+        shared = try GIFPalette()
+    }
+
+    /// Writes the colour numbers of a frame: of few colours just those, of many the best that there is room for.
+    ///
+    /// - Parameters:
+    ///   - pixels: what has changed; nothing elsewhere.
+    ///   - isComplete: whether that is all of them.
+    ///   - picture: all pixels in the same place, if they are opaque; they are written instead where that makes colours exact.
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    mutating func assign(
+        _ pixels: Bitmap,
+        isComplete: Bool,
+        picture: Bitmap?,
+        to numbers: UnsafeMutablePointer<UInt8>
+    ) throws(WebImageError) -> Choice {
+        if let choice = assignShared(pixels, isComplete: isComplete, to: numbers) { return choice }
+        let room = isComplete ? limit : limit - 1
+        if own.collect(pixels, limit: room) {
+            let clear = UInt8(truncatingIfNeeded: own.count)
+            _ = own.map(pixels, clear: clear, to: numbers)
+            return choice(clear: isComplete ? nil : clear)
+        }
+        if let picture, !isComplete, own.collect(picture, limit: limit) {
+            _ = own.map(picture, clear: 0, to: numbers)
+            return choice(clear: nil)
+        }
+        if quantizer == nil { quantizer = try GIFQuantizer() }
+        try quantizer?.reduce(pixels, limit: room, to: own, numbers: numbers)
+        return choice(clear: isComplete ? nil : UInt8(truncatingIfNeeded: own.count))
+    }
+
+    /// Makes the colours chosen last those that frames share.
+    ///
+    /// - Parameter leavesRoom: whether frames need a number for what does not change.
+    mutating func share(leavesRoom: Bool) -> GIFColorTable {
+        shared.copy(own)
+        let table = GIFColorTable(shared.colors, count: min(shared.count + (leavesRoom ? 1 : 0), 256))
+        sharedBits = table.bits
+        return table
+    }
+
+    private func assignShared(
+        _ pixels: Bitmap,
+        isComplete: Bool,
+        to numbers: UnsafeMutablePointer<UInt8>
+    ) -> Choice? {
+        guard let bits = sharedBits, isComplete || shared.count < 1 << bits else { return nil }
+        let clear = UInt8(truncatingIfNeeded: shared.count)
+        guard shared.map(pixels, clear: clear, to: numbers) else { return nil }
+        return Choice(palette: nil, bits: bits, clear: isComplete ? nil : clear)
+    }
+
+    private func choice(clear: UInt8?) -> Choice {
+        let table = GIFColorTable(own.colors, count: own.count + (clear == nil ? 0 : 1))
+        return Choice(palette: table, bits: table.bits, clear: clear)
+    }
+}

@@ -1,0 +1,118 @@
+import CPNGShims
+
+/// The frames of an animated PNG, found while the chunks are stepped over. Pure.
+///
+/// What is not as the format has it (a number out of sequence, a frame that does not lie on the canvas, a wrong checksum) ends
+/// the animation: the frames before it are played, as browsers do. So does the end of the file; a frame of which chunks are
+/// missing is left out. Without any frame the file is a still picture.
+struct PNGAnimation: Sendable {
+    /// The frames whose chunks are all there.
+    private(set) var frames: [PNGFrame] = []
+    /// How often it plays; 0 is for ever.
+    private(set) var playCount = 0
+    /// Whether the file has more frames than were wanted.
+    private(set) var isCut = false
+
+    /// What the file says it has; nil before it said so.
+    private var statedCount: Int?
+    private var nextNumber: UInt32 = 0
+    /// The frame whose pixels are coming.
+    private var current: PNGFrame?
+    private var hasPicture = false
+    private var hasEnded = false
+    private let frameLimit: Int
+
+    /// - Parameter frameLimit: how many frames are read.
+    init(frameLimit: Int) { self.frameLimit = max(frameLimit, 1) }
+
+    /// Takes a chunk that is wholly there.
+    ///
+    /// - Parameters:
+    ///   - chunk: its content.
+    ///   - place: where it lies in the file, with its length, kind and checksum.
+    mutating func read(_ type: UInt32, _ chunk: ByteReader, at place: Range<Int>, on canvas: (width: Int, height: Int))
+    {
+        guard !hasEnded else { return }
+        switch type {
+        case fourCC("acTL"): readControl(chunk)
+        case fourCC("fcTL"): readFrameControl(chunk, on: canvas)
+        case fourCC("IDAT"):
+            hasPicture = true
+            if current?.isDefaultImage == true { append(place) }
+        case fourCC("fdAT"): readPixels(chunk, at: place)
+        default: break
+        }
+    }
+
+    /// - Parameter isTruncated: whether the file ends within a chunk of pixels.
+    mutating func finish(isTruncated: Bool) {
+        if !isTruncated { completeFrame() }
+        hasEnded = true
+        current = nil
+    }
+
+    private mutating func readControl(_ chunk: ByteReader) {
+        guard statedCount == nil, !hasPicture, let count = chunk.bigEndian32(0), let plays = chunk.bigEndian32(4) else {
+            return
+        }
+        statedCount = Int(count)
+        playCount = Int(plays)
+    }
+
+    private mutating func readFrameControl(_ chunk: ByteReader, on canvas: (width: Int, height: Int)) {
+        guard let statedCount else { return }
+        guard completeFrame() else {
+            hasEnded = true
+            return
+        }
+        guard frames.count < statedCount, takeNumber(chunk) else {
+            hasEnded = true
+            return
+        }
+        guard frames.count < frameLimit else {
+            isCut = true
+            hasEnded = true
+            return
+        }
+        current = PNGFrame(
+            chunk,
+            canvasWidth: canvas.width,
+            canvasHeight: canvas.height,
+            isDefaultImage: !hasPicture
+        )
+        if current == nil { hasEnded = true }
+    }
+
+    private mutating func readPixels(_ chunk: ByteReader, at place: Range<Int>) {
+        guard statedCount != nil else { return }
+        guard let current, !current.isDefaultImage, takeNumber(chunk) else {
+            // Its pixels go on behind what is wrong; they are not whole.
+            self.current = nil
+            hasEnded = true
+            return
+        }
+        append(place)
+    }
+
+    private mutating func append(_ place: Range<Int>) {
+        guard let frame = current else { return }
+        current?.chunks = (frame.chunks.isEmpty ? place.lowerBound : frame.chunks.lowerBound)..<place.upperBound
+    }
+
+    /// Adds the frame that has come; false when it has no pixels.
+    @discardableResult
+    private mutating func completeFrame() -> Bool {
+        guard let frame = current else { return true }
+        current = nil
+        guard !frame.chunks.isEmpty else { return false }
+        frames.append(frame)
+        return true
+    }
+
+    /// All control and pixel chunks of an animation are numbered, from 0.
+    private mutating func takeNumber(_ chunk: ByteReader) -> Bool {
+        guard chunk.bigEndian32(0) == nextNumber else { return false }
+        nextNumber &+= 1
+        return true
+    }
+}

@@ -1,0 +1,58 @@
+public import FoundationEssentials
+
+extension PNGCoder: AnimatedImageCoder {
+    /// Opens an animation: steps through the chunks of the file.
+    ///
+    /// What is damaged ends the animation: frames up to there are played. A file without a whole frame is a still picture, an
+    /// animation of one frame.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
+    public func animation(
+        of data: Data,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> any AnimatedImageProvider {
+        let header = try Self.header(of: data, limits: options.limits)
+        return try Self.composed(data, header, Self.properties(header, data), options)
+    }
+
+    static func composed(
+        _ data: Data,
+        _ header: PNGHeader,
+        _ properties: ImageProperties,
+        _ options: ImageDecodeOptions
+    ) throws(WebImageError) -> ComposedAnimation {
+        let limits = options.limits
+        let frames = header.animation.frames
+        let still = AnimationFrame(
+            width: header.width,
+            height: header.height,
+            duration: 0,
+            isOpaque: !header.hasAlpha
+        )
+        return try ComposedAnimation(
+            data,
+            frames: frames.isEmpty ? [still] : frames.map { AnimationFrame($0, isOpaque: !header.hasAlpha) },
+            properties: properties,
+            options: options
+        ) { (index) throws(WebImageError) in
+            let frame = frames.isEmpty || frames[index].isDefaultImage ? nil : frames[index]
+            let rows = try PNGRowReader(data, header: header, frame: frame, limits: limits)
+            return try rows.bitmap(of: properties, limits: limits)
+        }
+    }
+}
+
+extension AnimationFrame {
+    fileprivate init(_ frame: PNGFrame, isOpaque: Bool) {
+        self.init(
+            left: frame.left,
+            top: frame.top,
+            width: frame.width,
+            height: frame.height,
+            duration: frame.duration,
+            disposal: frame.disposal,
+            replaces: frame.replaces,
+            isOpaque: isOpaque
+        )
+    }
+}

@@ -1,0 +1,66 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@Suite struct AnimationOutputTests {
+    let harness = CommandLineHarness()
+
+    private func facts(_ path: String) throws -> JSONLine {
+        try #require(try CommandLineHarness.objects(try harness.run("identify", "--json", path)).first)
+    }
+
+    @Test(arguments: ["png", "webp", "gif"])
+    func `An animation stays one in a format that holds it`(ending: String) throws {
+        let source = Fixtures.path("WebP/animated-gif2webp.webp")
+        let run = try harness.run("get", source, "-o", "out.\(ending)", "--json", "-q", "100")
+        #expect(run.status == 0)
+        #expect(try CommandLineHarness.objects(run).first?.frames == 4)
+        let line = try facts("out.\(ending)")
+        #expect(line.frames == 4 && line.loopCount == 3 && line.durations == [0.1, 0.1, 0.02, 0.5])
+    }
+
+    @Test func `The format may be named, and APNG is a PNG file`() throws {
+        let run = try harness.run("get", Fixtures.path("GIF/animated.gif"), "-f", "apng", "-o", "out/")
+        #expect(run.status == 0 && run.output.hasPrefix("out/animated.png"))
+        #expect(try facts("out/animated.png").frames == 4)
+    }
+
+    @Test func `A thumbnail of an animation moves`() throws {
+        let run = try harness.run("get", Fixtures.path("GIF/animated.gif"), "-t", "20", "-o", "small.gif")
+        #expect(run.status == 0)
+        let line = try facts("small.gif")
+        #expect(line.width == 20 && line.height == 15 && line.frames == 4 && line.loopCount == 2)
+    }
+
+    @Test func `The first frame alone, and another number of loops`() throws {
+        let source = Fixtures.path("GIF/animated.gif")
+        #expect(try harness.run("get", source, "--first-frame", "-o", "still.gif").status == 0)
+        #expect(try facts("still.gif").frames == 1)
+        #expect(try harness.run("get", source, "--loops", "0", "-o", "ever.gif").status == 0)
+        #expect(try facts("ever.gif").loopCount == 0)
+        #expect(try harness.run("get", source, "-o", "still.jpg").status == 0)
+        #expect(try facts("still.jpg").frames == 1)
+        #expect(try harness.run("get", source, "-o", "same.gif").status == 0)
+        #expect(
+            try picture("GIF/animated.gif")
+                == [UInt8](Data(contentsOf: URL(fileURLWithPath: harness.directory.path("same.gif"))))
+        )
+    }
+
+    @Test func `A file size is kept to, or the source is named`() throws {
+        let source = Fixtures.path("PNG/photo-rgb.png")
+        for (limit, bytes) in [("2000", 2000), ("2K", 2048), ("0.003M", 3145)] {
+            let run = try harness.run("get", source, "-o", "out.jpg", "--max-file-size", limit, "--json")
+            let written = try #require(try CommandLineHarness.objects(run).first?.bytes)
+            #expect(written <= bytes && written > bytes / 2)
+        }
+        let run = try harness.run("get", source, "-o", "none.jpg", "--max-file-size", "100")
+        #expect(run.status == 1 && run.errors.contains("maxFileSize = 100") && run.errors.contains("photo-rgb.png"))
+        let small = try harness.run("get", source, "-o", "same.png", "--max-file-size", "1M")
+        #expect(small.status == 0)
+        #expect(
+            try picture("PNG/photo-rgb.png")
+                == [UInt8](Data(contentsOf: URL(fileURLWithPath: harness.directory.path("same.png"))))
+        )
+    }
+}
