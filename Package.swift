@@ -51,7 +51,11 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        .target(name: "WebImageTIFF", dependencies: ["WebImage", "CTIFFShims"], swiftSettings: swiftSettings),
+        .target(
+            name: "WebImageTIFF",
+            dependencies: ["WebImage", "CTIFFShims", "CLCMS"],
+            swiftSettings: swiftSettings
+        ),
         .target(name: "WebImageSVG", dependencies: ["WebImage", "CSVGShims"], swiftSettings: swiftSettings),
         .target(
             name: "WebImageFormats",
@@ -105,7 +109,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["TestSupport", "CLinux", "webimage"],
+            dependencies: ["WebImage", "TestSupport", "CLinux", "webimage"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

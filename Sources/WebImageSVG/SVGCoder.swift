@@ -6,7 +6,7 @@ public import WebImage
 /// A drawing has no pixels of its own: with ``WebImage/ImageDecodeOptions/thumbnailPixelSize`` it is drawn at that size,
 /// **also when that is bigger** than the size the document names. By default the result is the biggest of the document's shape
 /// that fits into the box; without ``WebImage/ImageDecodeOptions/preserveAspectRatio`` it is exactly the box, the drawing
-/// stretched. Without a thumbnail size it has the document's size: width and height in CSS pixels (96 to the inch); where they are
+/// stretched. Without a thumbnail size it has the document's size: width and height in CSS pixels (96 to the inch), rounded up; where they are
 /// missing or percentages, that of the view box; without one, 300 by 150.
 ///
 /// Nothing outside the document is read: no files, no addresses but `data:`. No script runs. Embedded pictures are held against the
@@ -83,8 +83,8 @@ public struct SVGCoder: ImageCoder {
                 let scale = min(box.width / document.width, box.height / document.height)
                 size = ImageSize(width: document.width * scale, height: document.height * scale)
             }
-            wanted.width = SVGDocument.pixels(size.width)
-            wanted.height = SVGDocument.pixels(size.height)
+            wanted.width = SVGDocument.pixels(size.width, .toNearestOrAwayFromZero)
+            wanted.height = SVGDocument.pixels(size.height, .toNearestOrAwayFromZero)
         }
         let side = max(wanted.width, wanted.height)
         try options.limits.check(width: wanted.width, height: wanted.height)

@@ -35,11 +35,13 @@ final class SVGDocument {
         guard width.isFinite, height.isFinite, width > 0, height > 0 else {
             throw WebImageError(.badImageData, "the SVG document has no size (\(width) by \(height))")
         }
-        return (Self.pixels(width), Self.pixels(height))
+        return (Self.pixels(width, .up), Self.pixels(height, .up))
     }
 
-    /// Rounded to nearest, at least 1. What no limit allows is cut, so that `Int` holds it.
-    static func pixels(_ side: Double) -> Int { max(Int(min(side, 1e9).rounded()), 1) }
+    /// At least 1. What no limit allows is cut, so that `Int` holds it; what lies a hair above a whole number is that.
+    static func pixels(_ side: Double, _ rule: FloatingPointRoundingRule) -> Int {
+        max(Int((min(side, 1e9) - 1e-6).rounded(rule)), 1)
+    }
 
     /// What browsers take: width and height; where one is missing or a percentage, what the other and the shape of the view
     /// box make it; without both, the view box itself; without everything, 300 by 150.
@@ -53,15 +55,20 @@ final class SVGDocument {
         }
     }
 
-    /// Draws all of the document over a bitmap of premultiplied BGRA.
+    /// Draws all of the document over a bitmap of premultiplied BGRA. At the document's own size a part of a pixel at the right
+    /// and the bottom stays clear; at others all of them are covered.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``.
     func draw(into bitmap: Bitmap) throws(WebImageError) {
         let pixels = bitmap.mutableRow(0)
+        let own = try pixelSize()
+        let isOwnSize = own == (bitmap.width, bitmap.height)
         pixels.initializeMemory(as: UInt8.self, repeating: 0, count: bitmap.bytesPerRow * bitmap.height)
         var message = [CChar](repeating: 0, count: 256)
         let isDrawn = webimage_svg_draw(
             handle,
+            isOwnSize ? Double(bitmap.width) : width,
+            isOwnSize ? Double(bitmap.height) : height,
             width,
             height,
             pixels,

@@ -87,8 +87,12 @@ struct SVGMarkup {
     }
 
     private static func endsName(_ byte: UInt8) -> Bool {
-        [UInt8(ascii: "="), UInt8(ascii: ">"), UInt8(ascii: "/"), UInt8(ascii: "\""), UInt8(ascii: "'")].contains(byte)
-            || byte == UInt8(ascii: "<") || byte == UInt8(ascii: "[")
+        switch byte {
+        case UInt8(ascii: "="), UInt8(ascii: ">"), UInt8(ascii: "/"), UInt8(ascii: "\""), UInt8(ascii: "'"),
+            UInt8(ascii: "<"), UInt8(ascii: "["):
+            true
+        default: false
+        }
     }
 
     private static func local(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

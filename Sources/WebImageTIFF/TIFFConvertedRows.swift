@@ -2,7 +2,7 @@ import CTIFFShims
 import FoundationEssentials
 import WebImage
 
-/// Rows of a picture of which libtiff makes RGB: YCbCr that is not in JPEG, CIE L*a*b*, LogLuv, old-style JPEG. It converts a
+/// Rows of a picture of which libtiff makes RGB: YCbCr that is not in JPEG, LogLuv, old-style JPEG. It converts a
 /// strip or a row of tiles at a time; both must fit ``ImageLimits/maximumDecodedByteCount``.
 final class TIFFConvertedRows: ScanlineSource {
     let width: Int

@@ -4,7 +4,7 @@ import WebImage
 /// What the samples of a picture mean.
 struct TIFFPixels: Sendable {
     /// What colours are made of.
-    enum Model: Sendable { case gray, rgb, palette, cmyk }
+    enum Model: Sendable { case gray, rgb, palette, cmyk, lab }
 
     let model: Model
     let bits: Int
@@ -12,6 +12,8 @@ struct TIFFPixels: Sendable {
     let isSigned: Bool
     /// 0 is white.
     let isInverted: Bool
+    /// The second and third sample of L*a*b* are signed.
+    let hasSignedColors: Bool
     /// Which sample is the alpha.
     let alpha: Int?
     /// Colours are stored premultiplied.
@@ -29,18 +31,23 @@ struct TIFFPixels: Sendable {
         case 2: model = .rgb
         case 3: model = .palette
         case 5: model = .cmyk
+        case 8, 9: model = .lab
         default: return nil
         }
         bits = Int(info.bits_per_sample)
         samples = Int(info.samples_per_pixel)
         isFloat = info.sample_format == 3
-        isSigned = info.sample_format == 2 && model != .palette
+        isSigned = info.sample_format == 2 && model != .palette && model != .lab
+        hasSignedColors = info.photometric == 8
         isInverted = info.photometric == 0
         let isKnown = isFloat ? [16, 32, 64].contains(bits) : (1...16).contains(bits) || bits == 32
         guard isKnown, info.sample_format <= 4 else {
             throw WebImageError(.badImageData, "TIFF: samples of \(bits) bits and format \(info.sample_format)")
         }
-        let colors = model == .rgb ? 3 : model == .cmyk ? 4 : 1
+        let colors = model == .rgb || model == .lab ? 3 : model == .cmyk ? 4 : 1
+        guard model != .lab || !isFloat && (bits == 8 || bits == 16 && hasSignedColors) else {
+            throw WebImageError(.badImageData, "TIFF: L*a*b* of \(bits) bits")
+        }
         guard samples >= colors, model != .palette || !isFloat && bits <= 16 && info.palette.0 != nil else {
             throw WebImageError(.badImageData, "TIFF: too few samples or no palette")
         }
@@ -62,7 +69,7 @@ struct TIFFPixels: Sendable {
 
     /// Samples that are looked at.
     var channels: [Int] {
-        let colors = model == .rgb ? [0, 1, 2] : model == .cmyk ? [0, 1, 2, 3] : [0]
+        let colors = model == .rgb || model == .lab ? [0, 1, 2] : model == .cmyk ? [0, 1, 2, 3] : [0]
         return colors + (alpha.map { [$0] } ?? [])
     }
 
@@ -71,7 +78,7 @@ struct TIFFPixels: Sendable {
         if alpha != nil { return isAssociated && !hasProfile ? .bgra8Premultiplied : .rgba8 }
         switch model {
         case .gray: return .gray8
-        case .rgb, .palette: return .rgb8
+        case .rgb, .palette, .lab: return .rgb8
         case .cmyk: return .cmyk8
         }
     }

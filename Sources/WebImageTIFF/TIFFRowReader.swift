@@ -14,6 +14,7 @@ final class TIFFRowReader: ScanlineSource {
     private let limits: ImageLimits
     private let pixels: TIFFPixels
     private let samples: TIFFSamples
+    private let lab: LabTransform?
     /// One row of each plane, or all tiles that are next to each other, of each plane.
     private let raw: ScratchBuffer
     private let planeBytes: Int
@@ -33,7 +34,8 @@ final class TIFFRowReader: ScanlineSource {
         width = file.width
         height = file.height
         samples = TIFFSamples(pixels, file.info)
-        colorProfile = file.colorProfile(limits)
+        lab = pixels.model == .lab ? try LabTransform() : nil
+        colorProfile = lab == nil ? file.colorProfile(limits) : nil
         layout = pixels.layout(hasProfile: colorProfile != nil)
         let info = file.info
         let unit = info.tiled ? info.tile_bytes : info.row_bytes
@@ -71,6 +73,7 @@ final class TIFFRowReader: ScanlineSource {
             } else {
                 try convertRow()
                 interleave(to: output.assumingMemoryBound(to: UInt8.self))
+                lab?.convert(output, count: width)
             }
             nextRow += 1
         }
@@ -79,7 +82,8 @@ final class TIFFRowReader: ScanlineSource {
     /// Whether stored rows are rows of the layout.
     private var isDirect: Bool {
         !file.info.tiled && !file.info.separate_planes && pixels.bits == 8 && !pixels.isSigned && !pixels.isInverted
-            && pixels.model != .palette && layout != .bgra8Premultiplied && pixels.samples == layout.bytesPerPixel
+            && pixels.model != .palette && lab == nil && layout != .bgra8Premultiplied
+            && pixels.samples == layout.bytesPerPixel
             && (pixels.alpha ?? 3) == 3 && planeBytes == width * layout.bytesPerPixel
     }
 
@@ -131,7 +135,7 @@ final class TIFFRowReader: ScanlineSource {
                 first: file.info.separate_planes ? 0 : channel,
                 step: file.info.separate_planes ? 1 : pixels.samples,
                 count: count,
-                isAlpha: channel == pixels.alpha,
+                channel: channel,
                 to: components.bytes + index * width + x,
                 rowLength: width
             )

@@ -6,23 +6,25 @@ struct TIFFSamples {
     private let pixels: TIFFPixels
     /// What a sample of up to 16 bits becomes; empty for wider ones.
     private let levels: [UInt8]
-    /// The same for alpha, which is never inverted.
-    private let alphaLevels: [UInt8]
+    /// The same for alpha, which is never inverted, or for the signed samples of L*a*b*.
+    private let otherLevels: [UInt8]
     /// Red, green and blue of a palette.
     private let palette: [[UInt8]]
 
     init(_ pixels: TIFFPixels, _ info: webimage_tiff_info) {
         self.pixels = pixels
         let isTable = pixels.bits <= 16 && !pixels.isFloat
-        levels = isTable ? Self.levels(pixels, isInverted: pixels.isInverted) : []
-        alphaLevels = isTable && pixels.isInverted ? Self.levels(pixels, isInverted: false) : levels
+        levels = isTable ? Self.levels(pixels, isInverted: pixels.isInverted, isSigned: pixels.isSigned) : []
+        otherLevels =
+            isTable && (pixels.isInverted || pixels.hasSignedColors)
+            ? Self.levels(pixels, isInverted: false, isSigned: pixels.isSigned || pixels.hasSignedColors) : levels
         palette = pixels.model == .palette ? Self.palette(info, bits: pixels.bits) : []
     }
 
-    private static func levels(_ pixels: TIFFPixels, isInverted: Bool) -> [UInt8] {
+    private static func levels(_ pixels: TIFFPixels, isInverted: Bool, isSigned: Bool) -> [UInt8] {
         let top = (1 << pixels.bits) - 1
         // Signed numbers go from the smallest to the greatest.
-        let sign = pixels.isSigned ? 1 << (pixels.bits - 1) : 0
+        let sign = isSigned ? 1 << (pixels.bits - 1) : 0
         return (0...top).map { value in
             let level = ((value ^ sign) * 255 + top / 2) / top
             return UInt8(isInverted ? 255 - level : level)
@@ -39,14 +41,14 @@ struct TIFFSamples {
         return tables.map { $0.map { isWide ? UInt8((Int($0) * 255 + 32767) / 65535) : UInt8($0) } }
     }
 
-    /// Converts a channel of some pixels, whose samples are `step` apart in `raw`, the first being sample `first`. A channel of
+    /// Converts a channel of some pixels, whose samples are `step` apart in `raw`, the first being sample `first`. That of
     /// a palette becomes three rows, `rowLength` apart.
     func convert(
         _ raw: UnsafeRawPointer,
         first: Int,
         step: Int,
         count: Int,
-        isAlpha: Bool,
+        channel: Int,
         to output: UnsafeMutablePointer<UInt8>,
         rowLength: Int
     ) {
@@ -56,8 +58,9 @@ struct TIFFSamples {
             }
             return
         }
-        guard !levels.isEmpty else { return convertWide(raw, first, step, count, isAlpha, output) }
-        (isAlpha ? alphaLevels : levels).withUnsafeBufferPointer { levels in
+        let isOther = channel == pixels.alpha || pixels.hasSignedColors && channel > 0
+        guard !levels.isEmpty else { return convertWide(raw, first, step, count, isOther, output) }
+        (isOther ? otherLevels : levels).withUnsafeBufferPointer { levels in
             forEachNumber(raw, first, step, count) { index, number in output[index] = levels[number] }
         }
     }

@@ -97,7 +97,9 @@ enum GetCommand: Command {
             !ImageCodersManager.shared.canEncode(to: ImageFormat(fileExtension: fileExtension)),
             ImageFormat(fileExtension: fileExtension) != .undefined
         else { return }
-        throw UsageError("\(path): pictures are written as jpeg, png or webp; --format says which, whatever the name")
+        throw UsageError(
+            "\(path): pictures are written as jpeg, png, webp or tiff; --format says which, whatever the name"
+        )
     }
 
     private struct Written {
@@ -113,7 +115,7 @@ enum GetCommand: Command {
         _ output: OutputArguments,
         _ files: OutputFiles
     ) async throws -> Written {
-        let format = outputFormat(result, output, files.target)
+        let format = outputFormat(result, image, output, files.target)
         let data: Data
         // Bytes that need no change are written as they came, without another loss.
         if image.isEmpty, !output.isQualityGiven, !output.options.isLossless, let bytes = result.data,
@@ -133,6 +135,7 @@ enum GetCommand: Command {
 
     private static func outputFormat(
         _ result: WebImageResult,
+        _ image: ImageArguments,
         _ output: OutputArguments,
         _ target: OutputFiles.Target
     ) -> ImageFormat {
@@ -141,8 +144,10 @@ enum GetCommand: Command {
             return format
         }
         let own = result.data.map { ImageFormat(detecting: $0) } ?? result.image.format
-        if output.options.isLossless { return own == .png ? .png : .webp }
-        if result.data != nil || ImageCodersManager.shared.canEncode(to: own) { return own }
+        if output.options.isLossless { return own == .png || own == .tiff ? own : .webp }
+        // Bytes of a format that is not written are passed on as they came, or the picture in one that is.
+        let isAsItCame = result.data != nil && image.isEmpty && !output.isQualityGiven
+        if isAsItCame || ImageCodersManager.shared.canEncode(to: own) { return own }
         return result.image.hasAlpha ? .png : .jpeg
     }
 

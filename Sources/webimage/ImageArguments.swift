@@ -7,7 +7,12 @@ struct ImageArguments: Sendable {
     var transformers: [any ImageTransformer] = []
 
     static let specs: [OptionSpec] = [
-        OptionSpec("--thumbnail", short: "-t", value: "WxH", "decode to fit into W by H pixels, never bigger (quick)"),
+        OptionSpec(
+            "--thumbnail",
+            short: "-t",
+            value: "WxH",
+            "decode to fit into W by H pixels, never bigger but for drawings (quick)"
+        ),
         OptionSpec(
             "--resize",
             value: "WxH[:MODE]",
@@ -74,7 +79,7 @@ struct OutputArguments: Sendable {
 
     static let specs: [OptionSpec] = [
         OptionSpec("--output", short: "-o", value: "FILE|DIR", "where to write; - for standard output"),
-        OptionSpec("--format", short: "-f", value: "NAME", "jpeg, png or webp; else by the output's extension"),
+        OptionSpec("--format", short: "-f", value: "NAME", "jpeg, png, webp or tiff; else by the output's extension"),
         OptionSpec("--quality", short: "-q", value: "0-100", "of lossy formats; 85 by default"),
         OptionSpec("--lossless", "encode WebP without loss"),
         OptionSpec("--background", value: "#RRGGBB", "what transparent pixels are put on in JPEG; white by default"),
@@ -91,14 +96,14 @@ struct OutputArguments: Sendable {
         if let text = arguments.value("--background") { options.backgroundColor = try Self.color(text) }
         if let name = arguments.value("--format") {
             guard let format = Self.format(named: name) else {
-                throw UsageError("--format takes jpeg, png or webp, not '\(name)'")
+                throw UsageError("--format takes jpeg, png, webp or tiff, not '\(name)'")
             }
             self.format = format
         }
     }
 
     static func format(named name: String) -> ImageFormat? {
-        ["jpeg": .jpeg, "jpg": .jpeg, "png": .png, "webp": .webp][name.lowercased()]
+        ["jpeg": .jpeg, "jpg": .jpeg, "png": .png, "webp": .webp, "tiff": .tiff, "tif": .tiff][name.lowercased()]
     }
 
     static func fileExtension(of format: ImageFormat) -> String {

@@ -74,12 +74,12 @@ void webimage_svg_get_size(webimage_svg *document, webimage_svg_size *size) {
 }
 
 bool webimage_svg_draw(
-    webimage_svg *document, double width, double height, void *pixels, int pixel_width, int pixel_height,
-    int bytes_per_row, char *message, size_t message_length) {
+    webimage_svg *document, double drawn_width, double drawn_height, double width, double height, void *pixels,
+    int pixel_width, int pixel_height, int bytes_per_row, char *message, size_t message_length) {
     cairo_surface_t *surface = cairo_image_surface_create_for_data(
         pixels, CAIRO_FORMAT_ARGB32, pixel_width, pixel_height, bytes_per_row);
     cairo_t *cairo = cairo_create(surface);
-    cairo_scale(cairo, pixel_width / width, pixel_height / height);
+    cairo_scale(cairo, pixel_width / drawn_width, pixel_height / drawn_height);
     RsvgRectangle viewport = {0, 0, width, height};
     GError *error = NULL;
     bool is_drawn = rsvg_handle_render_document((RsvgHandle *)document, cairo, &viewport, &error);

@@ -10,9 +10,9 @@ public final class ImageCodersManager: AnimatedImageCoder {
     /// A manager of the built-in coders, or of those given, the last having the highest priority.
     public init(coders: [any ImageCoder]? = nil) { list = Lock(coders ?? Self.builtIn) }
 
-    /// JPEG, PNG, GIF, WebP.
+    /// JPEG, PNG, GIF, WebP, BMP, ICO.
     public static var builtIn: [any ImageCoder] {
-        [JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder()]
+        [JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(), BMPCoder(), ICOCoder()]
     }
 
     /// The coders, the last having the highest priority.

@@ -22,8 +22,8 @@ webimage_svg *webimage_svg_open(const void *bytes, size_t count, char *message, 
 void webimage_svg_close(webimage_svg *document);
 void webimage_svg_get_size(webimage_svg *document, webimage_svg_size *size);
 
-/// Draws the document, whose own size is `width` by `height`, over `pixel_width` by `pixel_height` pixels, which are
-/// premultiplied BGRA and cleared before. False with a message when it fails.
+/// Draws the document, whose own size is `width` by `height`, so that `drawn_width` by `drawn_height` of it cover
+/// `pixel_width` by `pixel_height` pixels, which are premultiplied BGRA and cleared before. False with a message when it fails.
 bool webimage_svg_draw(
-    webimage_svg *document, double width, double height, void *pixels, int pixel_width, int pixel_height,
-    int bytes_per_row, char *message, size_t message_length);
+    webimage_svg *document, double drawn_width, double drawn_height, double width, double height, void *pixels,
+    int pixel_width, int pixel_height, int bytes_per_row, char *message, size_t message_length);
