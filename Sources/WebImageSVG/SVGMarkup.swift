@@ -262,7 +262,7 @@ extension SVGMarkup {
         return result + rest
     }
 
-    /// Lists of attributes have defaults, which count like attributes of some element.
+    /// Lists of attributes have defaults, which count like all the attributes that are looked at.
     private mutating func otherDeclaration(
         _ visit: (ArraySlice<UInt8>, Value) throws(WebImageError) -> Void
     ) throws(WebImageError) {
@@ -271,7 +271,8 @@ extension SVGMarkup {
                 offset += 1
                 continue
             }
-            try visit(ArraySlice("href".utf8), Value(text: try value(of: try literal()).text, range: nil))
+            let text = try value(of: try literal()).text
+            for name in SVGScreening.names { try visit(ArraySlice(name.utf8), Value(text: text, range: nil)) }
         }
         try skip(past: ">")
     }

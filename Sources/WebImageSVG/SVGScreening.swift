@@ -2,17 +2,21 @@ import CSVGShims
 import FoundationEssentials
 import WebImage
 
-/// Looks at what a document embeds before librsvg does, which would decode pictures of any size.
+/// Looks at a document before librsvg does, which would decode embedded pictures of any size, add up a million octaves of noise
+/// for every pixel, and end the process over a convolution of more than 400 factors.
 struct SVGScreening {
     /// How deep documents may be embedded in one another.
     static let deepest = 3
+
+    /// The attributes that are looked at.
+    static let names = ["href", "numOctaves", "order"]
 
     private let limits: ImageLimits
     private let level: Int
     /// Bytes that the pictures found so far take when they are decoded.
     private(set) var decodedByteCount: Int
-    /// Where the addresses of pictures lie that are not to be shown.
-    private var hidden: [Int] = []
+    /// What is written over parts of the document.
+    private var edits: [(range: Range<Int>, byte: UInt8)] = []
 
     private init(limits: ImageLimits, level: Int, decodedByteCount: Int) {
         self.limits = limits
@@ -38,16 +42,38 @@ struct SVGScreening {
             var markup = SVGMarkup(bytes.bindMemory(to: UInt8.self))
             do throws(WebImageError) {
                 try markup.walk { (name, value) throws(WebImageError) in
-                    guard name.elementsEqual("href".utf8) else { return }
-                    try look(at: value)
+                    switch String(decoding: name, as: UTF8.self) {
+                    case "href": try look(at: value)
+                    // Beyond 9 octaves nothing can be seen; a convolution of order 0 is left out.
+                    case "numOctaves": try bound(value, most: 32, replacement: UInt8(ascii: "9"))
+                    case "order": try bound(value, most: 20, replacement: UInt8(ascii: "0"))
+                    default: break
+                    }
                 }
             } catch { failure = error }
         }
         if let failure { throw failure }
-        guard !hidden.isEmpty else { return document }
+        guard !edits.isEmpty else { return document }
         var copy = document
-        for offset in hidden { copy[copy.startIndex + offset] = UInt8(ascii: "x") }
+        for (range, byte) in edits {
+            for offset in range { copy[copy.startIndex + offset] = UInt8(ascii: "0") }
+            copy[copy.startIndex + range.upperBound - 1] = byte
+        }
         return copy
+    }
+
+    /// Puts another number in the place of one that is too great, or that cannot be read.
+    private mutating func bound(
+        _ value: SVGMarkup.Value,
+        most: Double,
+        replacement: UInt8
+    ) throws(WebImageError) {
+        let numbers = String(decoding: value.text, as: UTF8.self).split { $0 == "," || $0.isWhitespace }
+        if numbers.allSatisfy({ Double($0).map { $0 <= most } ?? false }) { return }
+        guard let range = value.range else {
+            throw WebImageError(.badImageData, "the SVG document is refused: a filter would take too long")
+        }
+        edits.append((range, replacement))
     }
 
     /// White space is nothing to those who read addresses.
@@ -62,7 +88,7 @@ struct SVGScreening {
             guard let range = value.range,
                 let first = range.first(where: { value.text[$0 - range.lowerBound] > 0x20 })
             else { throw error }
-            hidden.append(first)
+            edits.append((first..<first + 1, UInt8(ascii: "x")))
         }
     }
 

@@ -152,6 +152,33 @@ import WebImageSVG
         #expect(error(document(body + "</defs><use href='#u40'/>"))?.code == .badImageData)
     }
 
+    @Test(arguments: [
+        "<feTurbulence baseFrequency='.1' numOctaves='9999999'/>",
+        "<feTurbulence baseFrequency='.1' numOctaves='1e9'/>",
+        "<feTurbulence baseFrequency='.1' numOctaves='/**/9999999'/>",
+        "<feConvolveMatrix order='40' kernelMatrix='MATRIX'/>",
+        "<feConvolveMatrix order='1 1600' kernelMatrix='MATRIX'/>",
+        "<feConvolveMatrix order='40/**/' kernelMatrix='MATRIX'/>",
+    ])
+    func `Filters that would take for ever, or the process with them, do not`(filter: String) throws {
+        let matrix = String(repeating: "1 ", count: 1600)
+        let body =
+            "<filter id='f' x='0' y='0' width='1' height='1'>\(filter.replacing("MATRIX", with: matrix))</filter>"
+        let shown = "<g filter='url(#f)'>\(Self.red)</g>"
+        _ = error(document(body + shown))
+        let entity = "<!DOCTYPE svg [<!ENTITY n '9999999'>]>"
+        #expect(error(document("<feTurbulence numOctaves='&n;'/>", before: entity))?.code == .badImageData)
+        let defaults = "<!DOCTYPE svg [<!ATTLIST feTurbulence numOctaves CDATA '9999999'>]>"
+        #expect(error(document("<feTurbulence/>", before: defaults))?.code == .badImageData)
+    }
+
+    @Test func `Filters of a usual size are as they were`() throws {
+        let matrix = "<feConvolveMatrix order='3' kernelMatrix='0 0 0 0 1 0 0 0 0'/>"
+        let body =
+            "<filter id='f' x='0' y='0' width='1' height='1'>\(matrix)</filter><g filter='url(#f)'>\(Self.red)</g>"
+        #expect(try middle(document(body)) == 255)
+    }
+
     @Test func `Encodings in which markup looks different are refused`() throws {
         for name in ["UTF-7", "utf-16", "EBCDIC-US", "ISO-2022-JP"] {
             let before = "<?xml version='1.0' encoding='\(name)'?>"
