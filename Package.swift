@@ -24,6 +24,10 @@ let package = Package(
     name: "WebImage",
     products: [
         .library(name: "WebImage", targets: ["WebImage"]),
+        // Formats that not everybody wants to link, each for itself and all together.
+        .library(name: "WebImageTIFF", targets: ["WebImageTIFF"]),
+        .library(name: "WebImageSVG", targets: ["WebImageSVG"]),
+        .library(name: "WebImageFormats", targets: ["WebImageFormats"]),
         .executable(name: "webimage", targets: ["webimage"]),
     ],
     targets: [
@@ -37,6 +41,8 @@ let package = Package(
         .target(name: "CPixels", path: "Sources/CLibraries/CPixels"),
         shims("CJPEGShims", linking: "jpeg"),
         shims("CPNGShims", linking: "png16", "isal"),
+        shims("CTIFFShims", linking: "tiff"),
+        shims("CSVGShims", linking: "rsvg-2", "cairo", "gobject-2.0", "glib-2.0"),
         .target(
             name: "WebImage",
             dependencies: [
@@ -45,7 +51,22 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        .executableTarget(name: "webimage", dependencies: ["WebImage", "CLinux"], swiftSettings: swiftSettings),
+        .target(
+            name: "WebImageTIFF",
+            dependencies: ["WebImage", "CTIFFShims", "CLCMS"],
+            swiftSettings: swiftSettings
+        ),
+        .target(name: "WebImageSVG", dependencies: ["WebImage", "CSVGShims"], swiftSettings: swiftSettings),
+        .target(
+            name: "WebImageFormats",
+            dependencies: ["WebImage", "WebImageTIFF", "WebImageSVG"],
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(
+            name: "webimage",
+            dependencies: ["WebImage", "WebImageFormats", "CLinux"],
+            swiftSettings: swiftSettings
+        ),
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
         .target(
             name: "TestSupport",
@@ -87,8 +108,14 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .testTarget(
+            name: "WebImageFormatsTests",
+            dependencies: ["WebImage", "WebImageTIFF", "WebImageSVG", "WebImageFormats", "TestSupport"],
+            exclude: ["Fixtures"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
             name: "CommandLineTests",
-            dependencies: ["TestSupport", "CLinux", "webimage"],
+            dependencies: ["WebImage", "TestSupport", "CLinux", "webimage"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

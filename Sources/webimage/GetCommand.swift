@@ -100,7 +100,7 @@ enum GetCommand: Command {
             ImageFormat(fileExtension: fileExtension) != .undefined
         else { return }
         throw UsageError(
-            "\(path): pictures are written as jpeg, png, webp or gif; --format says which, whatever the name"
+            "\(path): pictures are written as \(OutputArguments.formatNames); --format says which, whatever the name"
         )
     }
 
@@ -118,7 +118,7 @@ enum GetCommand: Command {
         _ output: OutputArguments,
         _ files: OutputFiles
     ) async throws -> Written {
-        let format = outputFormat(result, output, files.target)
+        let format = outputFormat(result, image, output, files.target)
         let data: Data
         var frames = result.image.metadata.frameCount
         // Bytes that need no change are written as they came, without another loss.
@@ -141,6 +141,7 @@ enum GetCommand: Command {
 
     private static func outputFormat(
         _ result: WebImageResult,
+        _ image: ImageArguments,
         _ output: OutputArguments,
         _ target: OutputFiles.Target
     ) -> ImageFormat {
@@ -149,10 +150,12 @@ enum GetCommand: Command {
             return format
         }
         let own = result.data.map { ImageFormat(detecting: $0) } ?? result.image.format
-        if output.options.isLossless { return own == .png ? .png : .webp }
+        if output.options.isLossless { return own == .png || own == .tiff || own == .jpegXL ? own : .webp }
+        // Bytes of a format that is not written are passed on as they came, or the picture in one that is.
+        let isAsItCame = result.data != nil && image.isEmpty && !output.changesBytes
         // A still picture from a GIF file has more colours than that holds once something was done to it.
         let isHeld = own != .gif || result.image.animation != nil
-        if result.data != nil || ImageCodersManager.shared.canEncode(to: own) && isHeld { return own }
+        if isAsItCame || ImageCodersManager.shared.canEncode(to: own) && isHeld { return own }
         return result.image.hasAlpha ? .png : .jpeg
     }
 

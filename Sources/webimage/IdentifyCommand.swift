@@ -14,6 +14,7 @@ enum IdentifyCommand: Command {
         var width: Int
         var height: Int
         var frames: Int
+        var pages: Int
         var durations: [Double]
         var loopCount: Int
         var orientation: Int
@@ -23,8 +24,8 @@ enum IdentifyCommand: Command {
         var thumbHash: String?
 
         enum CodingKeys: CodingKey {
-            case source, format, width, height, frames, durations, loopCount, orientation, alpha, colorProfile, bytes
-            case thumbHash
+            case source, format, width, height, frames, pages, durations, loopCount, orientation, alpha
+            case colorProfile, bytes, thumbHash
         }
 
         /// Every key is always there; what is not known is null.
@@ -35,6 +36,7 @@ enum IdentifyCommand: Command {
             try container.encode(width, forKey: .width)
             try container.encode(height, forKey: .height)
             try container.encode(frames, forKey: .frames)
+            try container.encode(pages, forKey: .pages)
             try container.encode(durations, forKey: .durations)
             try container.encode(loopCount, forKey: .loopCount)
             try container.encode(orientation, forKey: .orientation)
@@ -87,6 +89,7 @@ enum IdentifyCommand: Command {
             width: properties.width,
             height: properties.height,
             frames: properties.frameCount,
+            pages: properties.pageCount,
             durations: properties.frameDurations,
             loopCount: properties.loopCount,
             orientation: properties.orientation.rawValue,
@@ -105,6 +108,7 @@ enum IdentifyCommand: Command {
                 "\(line.frames) frames in \(seconds) s, \(line.loopCount == 0 ? "for ever" : "\(line.loopCount) times")"
             )
         }
+        if line.pages > 1 { parts.append("\(line.pages) pages") }
         if line.orientation != 1 { parts.append("orientation \(line.orientation)") }
         if line.alpha { parts.append("alpha") }
         if let profile = line.colorProfile { parts.append("profile '\(Terminal.plain(profile))'") }

@@ -8,7 +8,12 @@ struct ImageArguments: Sendable {
     var transformers: [any ImageTransformer] = []
 
     static let specs: [OptionSpec] = [
-        OptionSpec("--thumbnail", short: "-t", value: "WxH", "decode to fit into W by H pixels, never bigger (quick)"),
+        OptionSpec(
+            "--thumbnail",
+            short: "-t",
+            value: "WxH",
+            "decode to fit into W by H pixels, never bigger but for drawings (quick)"
+        ),
         OptionSpec(
             "--resize",
             value: "WxH[:MODE]",
@@ -76,12 +81,7 @@ struct OutputArguments: Sendable {
 
     static let specs: [OptionSpec] = [
         OptionSpec("--output", short: "-o", value: "FILE|DIR", "where to write; - for standard output"),
-        OptionSpec(
-            "--format",
-            short: "-f",
-            value: "NAME",
-            "jpeg, png, apng, webp or gif; else by the output's extension"
-        ),
+        OptionSpec("--format", short: "-f", value: "NAME", "\(formatNames); else by the output's extension"),
         OptionSpec("--quality", short: "-q", value: "0-100", "of lossy formats; 85 by default"),
         OptionSpec("--lossless", "encode WebP without loss"),
         OptionSpec(
@@ -108,7 +108,7 @@ struct OutputArguments: Sendable {
         if let text = arguments.value("--background") { options.backgroundColor = try Self.color(text) }
         if let name = arguments.value("--format") {
             guard let format = Self.format(named: name) else {
-                throw UsageError("--format takes jpeg, png, apng, webp or gif, not '\(name)'")
+                throw UsageError("--format takes \(Self.formatNames), not '\(name)'")
             }
             self.format = format
         }
@@ -132,8 +132,20 @@ struct OutputArguments: Sendable {
         return Int(bytes)
     }
 
+    /// Formats that are written, each by the names it goes by.
+    private static let formats: [(names: [String], format: ImageFormat)] = [
+        (["jpeg", "jpg"], .jpeg), (["png"], .png), (["apng"], .png), (["webp"], .webp), (["gif"], .gif), (["tiff", "tif"], .tiff),
+        (["avif"], .avif), (["heic"], .heic), (["jxl"], .jpegXL),
+    ]
+
+    /// "jpeg, png … or jxl".
+    static let formatNames: String = {
+        let names = formats.compactMap(\.names.first)
+        return names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
+    }()
+
     static func format(named name: String) -> ImageFormat? {
-        ["jpeg": .jpeg, "jpg": .jpeg, "png": .png, "apng": .png, "webp": .webp, "gif": .gif][name.lowercased()]
+        formats.first { $0.names.contains(name.lowercased()) }?.format
     }
 
     static func fileExtension(of format: ImageFormat) -> String {

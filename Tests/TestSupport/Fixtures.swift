@@ -1,13 +1,18 @@
 public import FoundationEssentials
 
-/// Files that other programs made, below `Tests/WebImageTests/Fixtures`.
+/// Files that other programs made, below `Tests/WebImageTests/Fixtures` or, for the formats that are targets of their own,
+/// `Tests/WebImageFormatsTests/Fixtures`.
 public enum Fixtures {
+    /// Directories of formats whose tests are in a target of their own.
+    private static let ofOtherFormats: Set<Substring> = ["TIFF", "SVG", "AVIF", "HEIF", "JPEGXL"]
+
     /// The absolute path of a fixture, for example `JPEG/baseline.jpg`. Found next to the sources, not in a bundle.
     public static func path(_ name: String) -> String {
         var directory = URL(fileURLWithPath: #filePath)
         directory.deleteLastPathComponent()
         directory.deleteLastPathComponent()
-        return directory.path + "/WebImageTests/Fixtures/" + name
+        let target = ofOtherFormats.contains(name.prefix { $0 != "/" }) ? "WebImageFormatsTests" : "WebImageTests"
+        return directory.path + "/\(target)/Fixtures/" + name
     }
 
     /// The bytes of a fixture.

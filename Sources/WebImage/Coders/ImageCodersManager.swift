@@ -10,8 +10,10 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
     /// A manager of the built-in coders, or of those given, the last having the highest priority.
     public init(coders: [any ImageCoder]? = nil) { list = Lock(coders ?? Self.builtIn) }
 
-    /// JPEG, PNG, GIF, WebP.
-    public static var builtIn: [any ImageCoder] { [JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder()] }
+    /// JPEG, PNG, GIF, WebP, BMP, ICO.
+    public static var builtIn: [any ImageCoder] {
+        [JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(), BMPCoder(), ICOCoder()]
+    }
 
     /// The coders, the last having the highest priority.
     public var coders: [any ImageCoder] {
@@ -21,6 +23,13 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
 
     /// Adds a coder with the highest priority.
     public func add(_ coder: any ImageCoder) { list.withLock { $0.append(coder) } }
+
+    /// Adds coders with the highest priority, except those of a type of which there is one.
+    package func addMissing(_ coders: [any ImageCoder]) {
+        list.withLock { list in
+            for coder in coders where !list.contains(where: { type(of: $0) == type(of: coder) }) { list.append(coder) }
+        }
+    }
 
     /// Removes a coder: the object itself; of a type without stored properties every one. A value with stored properties cannot be
     /// told from others of its type and stays; leave it out of ``coders`` instead.

@@ -12,6 +12,8 @@ public struct ImageProperties: Sendable, Hashable {
     public var orientation: ImageOrientation = .up
     /// Frames in the file, 1 for a still picture.
     public var frameCount: Int = 1
+    /// Pages in the file, of which the first is decoded; 1 for everything but a TIFF of several.
+    public var pageCount: Int = 1
     /// How long each frame is shown, in seconds; empty for a still picture.
     public var frameDurations: [Double] = []
     /// How often an animation plays; 0 is for ever. 0 for a still picture.

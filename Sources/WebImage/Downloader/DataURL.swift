@@ -1,17 +1,18 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// A `data:` URL (RFC 2397), taken apart.
-struct DataURL {
+package struct DataURL {
     /// The type in lower case with its parameters, "text/plain;charset=US-ASCII" when left out.
-    let mediaType: String
-    let data: Data
+    package let mediaType: String
+    /// What follows the comma, decoded.
+    package let data: Data
 
     /// Parses the text of a URL.
     ///
     /// - Throws: ``WebImageError/Code/invalidURL`` for another scheme or without a comma,
     ///   ``WebImageError/Code/badImageData`` for text that is not base64, ``WebImageError/Code/limitExceeded`` naming
     ///   `maximumDataURLByteCount`, before anything is decoded.
-    init(_ text: String, limit: Int) throws(WebImageError) {
+    package init(_ text: String, limit: Int) throws(WebImageError) {
         var text = text
         let result: Result<(String, Data), WebImageError> = text.withUTF8 { bytes in
             do throws(WebImageError) { return .success(try Self.parse(bytes, limit: limit)) } catch {

@@ -22,7 +22,7 @@ public struct ImageMetadata: Sendable, Hashable {
     public var isThumbnail: Bool = false
     /// The ``ImageDecodeOptions/scaleDownLimitBytes`` that made the pixels fewer than the file's; 0 if none did.
     public var scaleDownLimitBytes: Int = 0
-    /// Whether the file describes shapes and no pixels. No built-in coder reads such files yet.
+    /// Whether the file describes shapes and no pixels, as SVG does. Transformers leave such an image alone unless told otherwise.
     public var isVector: Bool = false
     /// Whether the pixels are the first frame of an animation of which nothing else was wanted; see
     /// ``ImageDecodeOptions/decodeFirstFrameOnly``. Such an image is a still picture and does not stand in for the animation.

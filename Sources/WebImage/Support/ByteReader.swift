@@ -29,6 +29,11 @@ package struct ByteReader {
             ? Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self))) : nil
     }
 
+    @inline(__always)
+    package func littleEndian32(_ offset: Int) -> UInt32? {
+        contains(offset, 4) ? UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)) : nil
+    }
+
     /// The bytes of a range, nil when it is not wholly there.
     package func slice(_ offset: Int, _ length: Int) -> UnsafeRawBufferPointer? {
         guard length >= 0, contains(offset, length) else { return nil }

@@ -15,7 +15,8 @@ import Testing
         "GIF/photo-120.gif",
         "GIF/photo-120-interlaced.gif", "WebP/lossy.webp", "WebP/lossy-alpha.webp", "WebP/lossless.webp",
         "WebP/lossless-alpha.webp", "WebP/animated.webp", "WebP/animated-offset.webp", "PNG/animated-120.png",
-        "GIF/animated-120.gif",
+        "GIF/animated-120.gif", "BMP/photo-8bit.bmp", "BMP/photo-rle8.bmp", "BMP/photo-16bit-alpha.bmp",
+        "ICO/photo-120.ico", "ICO/photo-120-4bit.ico",
     ]
 
     private func decode(_ file: String, _ change: (inout ImageDecodeOptions) -> Void) throws -> Image {

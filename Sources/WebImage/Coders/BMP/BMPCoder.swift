@@ -1,0 +1,120 @@
+public import FoundationEssentials
+
+/// Decodes Windows and OS/2 bitmaps.
+///
+/// All headers from 12 to 124 bytes; 1, 2, 4, 8, 16, 24 and 32 bits per pixel, with palettes or masks; run lengths of 4, 8 and 24
+/// bits; rows in either order; embedded JPEG and PNG; an embedded ICC profile. A pixel is transparent when a mask says so, or when
+/// run lengths leave it out, as in browsers; the fourth byte of 32-bit pixels without masks is nothing. Calibrated
+/// colour spaces of the header and linked profiles are taken for sRGB, and OS/2's Huffman coding is not read.
+///
+/// Rows are decoded on demand, so that the thumbnail of a big picture needs little memory. Pixels that are missing are an error.
+/// BMP is not encoded.
+public struct BMPCoder: ImageCoder {
+    /// A coder.
+    public init() {}
+
+    /// Whether the data starts with `BM` and a header of a size that exists.
+    public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .bmp }
+
+    /// What the headers say. Cost: a few microseconds, but with run lengths these are gone through.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
+    public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            let header = try BMPHeader(bytes)
+            if let coder = Self.coderOfPayload(header) {
+                return try coder.properties(of: Self.payload(data, header), limits: limits).asBitmap
+            }
+            try limits.check(width: header.width, height: header.height)
+            return Self.properties(header, bytes, try Self.runs(header, bytes), limits)
+        }
+    }
+
+    /// Decodes the picture.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
+    ///   ``WebImageError/Code/outOfMemory``.
+    public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            let header = try BMPHeader(bytes)
+            if let coder = Self.coderOfPayload(header) {
+                let image = try coder.decode(Self.payload(data, header), options: options)
+                var metadata = image.metadata
+                metadata.format = .bmp
+                metadata.frameCount = 1
+                metadata.loopCount = 0
+                return image.with(metadata: metadata)
+            }
+            try options.limits.check(width: header.width, height: header.height)
+            let runs = try Self.runs(header, bytes)
+            let properties = Self.properties(header, bytes, runs, options.limits)
+            let plan = try DecodePlan.make(for: properties, options: options)
+            let profile = Self.profile(header, bytes, options.limits)
+            let rows: any ScanlineSource =
+                if let runs { BMPRunReader(bytes, header: header, runs: runs, colorProfile: profile) } else {
+                    BMPPixelReader(bytes, header: header, colorProfile: profile)
+                }
+            return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
+        }
+    }
+
+    /// Always false.
+    public func canEncode(to format: ImageFormat) -> Bool { false }
+
+    /// Throws ``WebImageError/Code/unsupportedFormat``.
+    public func encode(
+        _ image: Image,
+        to format: ImageFormat,
+        options: ImageEncodeOptions
+    ) throws(WebImageError) -> Data {
+        throw WebImageError(.unsupportedFormat, "BMP is not encoded")
+    }
+
+    private static func properties(
+        _ header: BMPHeader,
+        _ bytes: UnsafeRawBufferPointer,
+        _ runs: BMPRuns?,
+        _ limits: ImageLimits
+    ) -> ImageProperties {
+        var properties = ImageProperties(format: .bmp, width: header.width, height: header.height)
+        properties.hasAlpha = header.hasAlphaMask || runs?.hasGaps == true
+        properties.colorProfile = profile(header, bytes, limits).flatMap {
+            ColorProfile.name(of: $0, limit: limits.maximumColorProfileByteCount)
+        }
+        return properties
+    }
+
+    private static func profile(_ header: BMPHeader, _ bytes: UnsafeRawBufferPointer, _ limits: ImageLimits) -> Data? {
+        guard let range = header.profile, range.count <= limits.maximumColorProfileByteCount else { return nil }
+        return Data(bytes[range])
+    }
+
+    private static func runs(_ header: BMPHeader, _ bytes: UnsafeRawBufferPointer) throws(WebImageError) -> BMPRuns? {
+        switch header.compression {
+        case .runs4, .runs8, .runs24: try BMPRuns(bytes, header: header)
+        case .none, .jpeg, .png: nil
+        }
+    }
+
+    private static func coderOfPayload(_ header: BMPHeader) -> (any ImageCoder)? {
+        switch header.compression {
+        case .jpeg: JPEGCoder()
+        case .png: PNGCoder()
+        case .none, .runs4, .runs8, .runs24: nil
+        }
+    }
+
+    private static func payload(_ data: Data, _ header: BMPHeader) -> Data { Data(data.dropFirst(header.pixelOffset)) }
+}
+
+extension ImageProperties {
+    /// What is said of a picture, for one that it is embedded in: a still picture.
+    fileprivate var asBitmap: ImageProperties {
+        var properties = self
+        properties.format = .bmp
+        properties.frameCount = 1
+        properties.frameDurations = []
+        properties.loopCount = 0
+        return properties
+    }
+}

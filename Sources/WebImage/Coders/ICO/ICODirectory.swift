@@ -1,0 +1,74 @@
+/// The pictures in an icon or cursor file.
+struct ICODirectory: Sendable {
+    /// One picture: a PNG, or a bitmap without file header.
+    struct Entry: Sendable, Hashable {
+        var range: Range<Int>
+        var isPNG: Bool
+        /// Size and depth as the picture itself says; the directory often lies.
+        var width: Int
+        var height: Int
+        var bitsPerPixel: Int
+    }
+
+    /// The pictures whose headers can be read, at least one.
+    let entries: [Entry]
+
+    /// - Throws: ``WebImageError/Code/badImageData`` when there is no picture, or when one lies outside the file.
+    init(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
+        guard ImageFormat(detecting: bytes) == .ico else { throw WebImageError(.badImageData, "not an icon") }
+        let reader = ByteReader(bytes)
+        let count = reader.littleEndian16(4) ?? 0
+        var entries: [Entry] = []
+        for index in 0..<count {
+            let place = 6 + 16 * index
+            guard let length = reader.littleEndian32(place + 8), let offset = reader.littleEndian32(place + 12),
+                let picture = reader.slice(Int(offset), Int(length))
+            else { throw WebImageError(.badImageData, "the icon is damaged: a picture lies outside the file") }
+            if let entry = Self.entry(picture, at: Int(offset)) { entries.append(entry) }
+        }
+        guard !entries.isEmpty else { throw WebImageError(.badImageData, "the icon has no picture") }
+        self.entries = entries
+    }
+
+    /// Nil for what is neither PNG nor a bitmap; an icon within an icon is neither. Takes no longer for a big picture.
+    private static func entry(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Entry? {
+        let range = offset..<offset + bytes.count
+        if ImageFormat(detecting: bytes) == .png {
+            let reader = ByteReader(bytes)
+            let channels = [0: 1, 2: 3, 3: 1, 4: 2, 6: 4]
+            guard reader.bigEndian32(12) == fourCC("IHDR"), let width = reader.bigEndian32(16),
+                let height = reader.bigEndian32(20), let depth = reader.byte(24), let type = reader.byte(25),
+                width > 0, height > 0
+            else { return nil }
+            let bits = Int(depth) * (channels[Int(type)] ?? 1)
+            return Entry(range: range, isPNG: true, width: Int(width), height: Int(height), bitsPerPixel: bits)
+        }
+        guard let header = try? BMPHeader(bytes, isIconEntry: true) else { return nil }
+        return Entry(
+            range: range,
+            isPNG: false,
+            width: header.width,
+            height: header.height,
+            bitsPerPixel: header.bitsPerPixel
+        )
+    }
+
+    /// The picture with the most pixels, and of those of one size the deepest.
+    var largest: Entry {
+        // Numbers of 32 bits; their product may be longer than an Int.
+        entries.max { (Self.area($0), $0.bitsPerPixel) < (Self.area($1), $1.bitsPerPixel) } ?? entries[0]
+    }
+
+    private static func area(_ entry: Entry) -> Double { Double(entry.width) * Double(entry.height) }
+
+    /// The smallest picture that is at least that big and has the shape of the largest; of those of one size the deepest.
+    func smallest(atLeast width: Int, by height: Int) -> Entry {
+        let largest = largest
+        let fitting = entries.filter { entry in
+            let skew = Double(entry.width) * Double(largest.height) - Double(entry.height) * Double(largest.width)
+            return entry.width >= width && entry.height >= height
+                && abs(skew) <= Double(max(largest.width, largest.height))
+        }
+        return fitting.min { (Self.area($0), -$0.bitsPerPixel) < (Self.area($1), -$1.bitsPerPixel) } ?? largest
+    }
+}

@@ -1,0 +1,98 @@
+public import FoundationEssentials
+public import WebImage
+
+/// Rasterises SVG, with librsvg.
+///
+/// A drawing has no pixels of its own: with ``WebImage/ImageDecodeOptions/thumbnailPixelSize`` it is drawn at that size,
+/// **also when that is bigger** than the size the document names. By default the result is the biggest of the document's shape
+/// that fits into the box; without ``WebImage/ImageDecodeOptions/preserveAspectRatio`` it is exactly the box, the drawing
+/// stretched. Without a thumbnail size it has the document's size: width and height in CSS pixels (96 to the inch), rounded up; where they are
+/// missing or percentages, that of the view box; without one, 300 by 150.
+///
+/// Nothing outside the document is read: no files, no addresses but `data:`. No script runs. Embedded pictures are held against the
+/// limits, each and all together, before they are decoded; those that are damaged or of a format the core does not
+/// read are left out. Elements may lie 256 deep in one another. Compressed documents (`.svgz`) are not read. The result is an image
+/// with alpha; ``WebImage/ImageMetadata/isVector`` says that it was drawn. SVG is not encoded.
+public struct SVGCoder: ImageCoder {
+    /// The longest side that cairo draws.
+    private static let longestSide = 32_767
+
+    /// A coder.
+    public init() {}
+
+    /// Whether the data is an XML document whose root is `svg`.
+    public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .svg }
+
+    /// The document's size in pixels. Cost: reads the whole document, and draws nothing.
+    ///
+    /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``.
+    public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+        let properties = try Self.properties(try SVGDocument(try SVGScreening.screened(data, limits: limits)))
+        try limits.check(width: properties.width, height: properties.height)
+        return properties
+    }
+
+    /// Draws the document.
+    ///
+    /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``,
+    ///   ``WebImage/WebImageError/Code/outOfMemory``.
+    public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+        let document = try SVGDocument(try SVGScreening.screened(data, limits: options.limits))
+        let properties = try Self.properties(document)
+        let plan = try Self.plan(document, properties, options)
+        let bitmap = try Bitmap.allocate(
+            width: plan.width,
+            height: plan.height,
+            pixelFormat: .bgra8Premultiplied
+        )
+        try document.draw(into: bitmap)
+        var metadata = ImageAssembler.metadata(properties, plan, options)
+        metadata.isVector = true
+        return Image(bitmap: bitmap, scale: options.scaleFactor, metadata: metadata, decodeOptions: options)
+    }
+
+    /// Always false.
+    public func canEncode(to format: ImageFormat) -> Bool { false }
+
+    /// Throws ``WebImage/WebImageError/Code/unsupportedFormat``.
+    public func encode(
+        _ image: Image,
+        to format: ImageFormat,
+        options: ImageEncodeOptions
+    ) throws(WebImageError) -> Data {
+        throw WebImageError(.unsupportedFormat, "SVG is not encoded")
+    }
+
+    private static func properties(_ document: SVGDocument) throws(WebImageError) -> ImageProperties {
+        let size = try document.pixelSize()
+        var properties = ImageProperties(format: .svg, width: size.width, height: size.height)
+        properties.hasAlpha = true
+        return properties
+    }
+
+    /// The limits hold for what is drawn, not for the size that the document names.
+    private static func plan(
+        _ document: SVGDocument,
+        _ properties: ImageProperties,
+        _ options: ImageDecodeOptions
+    ) throws(WebImageError) -> DecodePlan {
+        var wanted = properties
+        if let box = options.thumbnailPixelSize, box.isUsable {
+            var size = box
+            if options.preserveAspectRatio {
+                let scale = min(box.width / document.width, box.height / document.height)
+                size = ImageSize(width: document.width * scale, height: document.height * scale)
+            }
+            wanted.width = SVGDocument.pixels(size.width, .toNearestOrAwayFromZero)
+            wanted.height = SVGDocument.pixels(size.height, .toNearestOrAwayFromZero)
+        }
+        let side = max(wanted.width, wanted.height)
+        try options.limits.check(width: wanted.width, height: wanted.height)
+        guard side <= longestSide else { throw .limitExceeded("SVG side length", allowed: longestSide, required: side) }
+        var unboxed = options
+        unboxed.thumbnailPixelSize = nil
+        var plan = try DecodePlan.make(for: wanted, options: unboxed)
+        plan.isThumbnail = wanted.width != properties.width || wanted.height != properties.height
+        return plan
+    }
+}

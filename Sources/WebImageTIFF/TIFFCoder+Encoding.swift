@@ -1,0 +1,68 @@
+import CTIFFShims
+public import FoundationEssentials
+public import WebImage
+
+extension TIFFCoder {
+    /// How a TIFF is compressed; all of them are without loss.
+    public enum Compression: Int, Sendable, Hashable, OptionKey {
+        /// LZW with a predictor, which every program reads.
+        case lzw = 0
+        /// Deflate with a predictor: smaller, and slower to write.
+        case deflate = 1
+        /// Runs of bytes.
+        case packBits = 2
+        /// Not at all.
+        case none = 3
+
+        /// LZW.
+        public static let defaultValue = Compression.lzw
+
+        var number: webimage_tiff_compression {
+            switch self {
+            case .lzw: WEBIMAGE_TIFF_LZW
+            case .deflate: WEBIMAGE_TIFF_DEFLATE
+            case .packBits: WEBIMAGE_TIFF_PACKBITS
+            case .none: WEBIMAGE_TIFF_UNCOMPRESSED
+            }
+        }
+    }
+
+    /// True for TIFF.
+    public func canEncode(to format: ImageFormat) -> Bool { format == .tiff }
+
+    /// Encodes one page of 8 bits per sample, upright, with straight alpha if the image has any; quality is ignored.
+    ///
+    /// The compression is LZW, or what `options.values[TIFFCoder.Compression.self]` says.
+    ///
+    /// - Throws: ``WebImage/WebImageError/Code/encodingFailed``, ``WebImage/WebImageError/Code/outOfMemory``,
+    ///   ``WebImage/WebImageError/Code/unsupportedFormat`` for another format.
+    public func encode(
+        _ image: Image,
+        to format: ImageFormat,
+        options: ImageEncodeOptions
+    ) throws(WebImageError) -> Data {
+        guard canEncode(to: format) else {
+            throw WebImageError(.unsupportedFormat, "the TIFF coder does not write \(format)")
+        }
+        let rows = try EncodableRows(image, options: options)
+        guard let writer = webimage_tiff_writer_create() else {
+            throw WebImageError(.outOfMemory, "no memory to encode TIFF")
+        }
+        defer { webimage_tiff_writer_destroy(writer) }
+        let compression = options.values[Compression.self]
+        let (width, height) = (UInt32(clamping: rows.width), UInt32(clamping: rows.height))
+        guard webimage_tiff_write_header(writer, width, height, rows.hasAlpha, compression.number) else {
+            throw Self.error(of: writer)
+        }
+        try rows.forEachBlock { (base, stride, count) throws(WebImageError) in
+            guard webimage_tiff_write_rows(writer, base, stride, UInt32(count)) else { throw Self.error(of: writer) }
+        }
+        var count = 0
+        guard let bytes = webimage_tiff_finish(writer, &count) else { throw Self.error(of: writer) }
+        return Data(bytes: bytes, count: count)
+    }
+
+    private static func error(of writer: OpaquePointer) -> WebImageError {
+        WebImageError(.encodingFailed, "TIFF: " + String(cString: webimage_tiff_writer_error(writer)))
+    }
+}

@@ -1,0 +1,63 @@
+public import FoundationEssentials
+public import WebImage
+
+/// Reads and writes TIFF, with libtiff.
+///
+/// Decodes the first page, of classic TIFF and BigTIFF; ``WebImage/ImageProperties/pageCount`` tells how many there are. Strips and
+/// tiles, interleaved or in planes, grey, RGB, CMYK and palettes of 1 to 16 bits, 32-bit integers, floating point of 16, 32 and
+/// 64 bits (0 is black, 1 white), YCbCr, CIE L\*a\*b\* and LogLuv; every compression that the installed libtiff has, JPEG included;
+/// straight and premultiplied alpha; orientation and ICC profiles. What has more than 8 bits is rounded to 8. Rows are decoded on
+/// demand, so that a thumbnail needs little memory: a strip needs that of a row, tiles that of a row of tiles.
+///
+/// Pixels that are missing or damaged are an error, never a grey area.
+public struct TIFFCoder: ImageCoder {
+    /// A coder.
+    public init() {}
+
+    /// Whether the data starts like a TIFF.
+    public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .tiff }
+
+    /// What the first directory says. Cost: reads that, and goes through all others.
+    ///
+    /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``.
+    public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            let file = try TIFFFile(bytes, limits: limits)
+            try limits.check(width: file.width, height: file.height)
+            var properties = Self.properties(file, try TIFFPixels(file.info), limits)
+            properties.pageCount = TIFFPages.count(bytes)
+            return properties
+        }
+    }
+
+    /// Decodes the first page.
+    ///
+    /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``,
+    ///   ``WebImage/WebImageError/Code/outOfMemory``.
+    public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            let file = try TIFFFile(bytes, limits: options.limits)
+            try options.limits.check(width: file.width, height: file.height)
+            let pixels = try TIFFPixels(file.info)
+            let properties = Self.properties(file, pixels, options.limits)
+            let plan = try DecodePlan.make(for: properties, options: options)
+            let rows: any ScanlineSource
+            if let pixels {
+                rows = try TIFFRowReader(file, pixels: pixels, limits: options.limits)
+            } else {
+                rows = try TIFFConvertedRows(file, limits: options.limits)
+            }
+            return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
+        }
+    }
+
+    private static func properties(_ file: TIFFFile, _ pixels: TIFFPixels?, _ limits: ImageLimits) -> ImageProperties {
+        var properties = ImageProperties(format: .tiff, width: file.width, height: file.height)
+        properties.orientation = ImageOrientation(exif: Int(file.info.orientation))
+        properties.hasAlpha = pixels?.alpha != nil
+        properties.colorProfile = file.colorProfile(limits).flatMap {
+            ColorProfile.name(of: $0, limit: limits.maximumColorProfileByteCount)
+        }
+        return properties
+    }
+}

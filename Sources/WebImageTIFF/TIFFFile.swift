@@ -1,0 +1,106 @@
+import CTIFFShims
+import FoundationEssentials
+import WebImage
+
+/// A TIFF file in memory with the first of its pictures, and what its directory says.
+final class TIFFFile {
+    let info: webimage_tiff_info
+    let reader: OpaquePointer
+
+    /// - Parameter bytes: must stay valid as long as the file lives.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
+    ///   ``WebImageError/Code/outOfMemory``.
+    init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+        guard ImageFormat(detecting: bytes) == .tiff else { throw WebImageError(.badImageData, "not a TIFF file") }
+        // What libtiff asks for is in proportion to the file and to the picture; a little it always needs.
+        let largest = max(limits.maximumDecodedByteCount, 1 << 20)
+        guard let reader = webimage_tiff_open(bytes.baseAddress, bytes.count, largest) else {
+            throw WebImageError(.outOfMemory, "no memory to decode TIFF")
+        }
+        var info = webimage_tiff_info()
+        guard webimage_tiff_read_info(reader, &info) else {
+            let error = Self.error(of: reader, limits)
+            webimage_tiff_close(reader)
+            throw error
+        }
+        self.reader = reader
+        self.info = info
+    }
+
+    deinit { webimage_tiff_close(reader) }
+
+    /// Why the last call failed.
+    static func error(of reader: OpaquePointer, _ limits: ImageLimits) -> WebImageError {
+        let message = String(cString: webimage_tiff_error(reader))
+        if message.contains("beyond the"), message.contains("byte limit") {
+            let digits = message.drop { !$0.isNumber }.prefix { $0.isNumber }
+            return .limitExceeded(
+                "maximumDecodedByteCount",
+                allowed: limits.maximumDecodedByteCount,
+                required: Int(digits) ?? .max
+            )
+        }
+        return WebImageError(.badImageData, "the TIFF file is damaged: \(message)")
+    }
+
+    var width: Int { Int(info.width) }
+    var height: Int { Int(info.height) }
+
+    /// The embedded ICC profile, unless it is longer than the limit.
+    func colorProfile(_ limits: ImageLimits) -> Data? {
+        guard let icc = info.icc, info.icc_length <= limits.maximumColorProfileByteCount else { return nil }
+        return Data(bytes: icc, count: info.icc_length)
+    }
+}
+
+/// Counts the pages of a file, by going from directory to directory.
+enum TIFFPages {
+    /// More are not counted.
+    static let most = 65_535
+
+    /// The number of pages, at least 1; where the chain of directories is broken or comes back on itself, it ends.
+    static func count(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let reader = TIFFNumbers(ByteReader(bytes))
+        var offset = reader.isBig ? reader.number64(8) : reader.number32(4)
+        var seen: Set<Int> = []
+        while let place = offset, place > 0, seen.count < most, seen.insert(place).inserted {
+            offset = nextDirectory(after: place, reader)
+            // A directory that is not wholly there is no page.
+            if offset == nil { seen.remove(place) }
+        }
+        return max(seen.count, 1)
+    }
+
+    private static func nextDirectory(after place: Int, _ reader: TIFFNumbers) -> Int? {
+        guard let count = reader.isBig ? reader.number64(place) : reader.number16(place),
+            count <= reader.bytes.count / 12
+        else { return nil }
+        return reader.isBig ? reader.number64(place + 8 + 20 * count) : reader.number32(place + 2 + 12 * count)
+    }
+}
+
+/// Reads numbers in the file's byte order.
+struct TIFFNumbers {
+    let bytes: ByteReader
+    let isLittle: Bool
+    let isBig: Bool
+
+    init(_ bytes: ByteReader) {
+        self.bytes = bytes
+        isLittle = bytes.byte(0) == UInt8(ascii: "I")
+        isBig = bytes.byte(isLittle ? 2 : 3) == 0x2B
+    }
+
+    func number16(_ offset: Int) -> Int? { isLittle ? bytes.littleEndian16(offset) : bytes.bigEndian16(offset) }
+
+    func number32(_ offset: Int) -> Int? {
+        (isLittle ? bytes.littleEndian32(offset) : bytes.bigEndian32(offset)).map(Int.init)
+    }
+
+    /// Nil also for what is beyond any file.
+    func number64(_ offset: Int) -> Int? {
+        guard let first = number32(offset), let second = number32(offset + 4) else { return nil }
+        let (high, low) = isLittle ? (second, first) : (first, second)
+        return high == 0 ? low : nil
+    }
+}

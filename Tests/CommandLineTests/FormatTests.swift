@@ -1,0 +1,70 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+/// One file of each format besides JPEG, PNG, GIF and WebP.
+@Suite struct FormatTests {
+    let harness = CommandLineHarness()
+
+    private static let pictures = [
+        Expected("BMP/header40-8bit.bmp", "BMP 19x13"), Expected("BMP/rle8-delta.bmp", "BMP 19x13, alpha", alpha: true),
+        Expected("ICO/pillow-png.ico", "ICO 40x40, alpha", alpha: true),
+        Expected("TIFF/same-lzw.tiff", "TIFF 37x35"),
+        Expected("TIFF/icc-wide.tiff", "TIFF 28x20, profile 'Test wide RGB'", profile: "Test wide RGB"),
+        Expected("TIFF/orientation-6.tiff", "TIFF 24x16, orientation 6", orientation: 6),
+        Expected("SVG/shapes.svg", "SVG 60x40, alpha", alpha: true),
+    ]
+
+    @Test(arguments: Self.pictures)
+    func `Every format is identified`(_ expected: Expected) throws {
+        let path = Fixtures.path(expected.name)
+        let run = try harness.run("identify", "--json", path)
+        #expect(run.status == 0 && run.errors.isEmpty)
+        let line = try #require(try CommandLineHarness.objects(run).first)
+        #expect("\(line.format ?? "") \(line.width ?? 0)x\(line.height ?? 0)" == expected.text.prefix { $0 != "," })
+        #expect(line.frames == 1 && line.alpha == expected.alpha && line.orientation == expected.orientation)
+        #expect(line.colorProfile == expected.profile && line.thumbHash?.isEmpty == false)
+        let told = try harness.run("identify", path)
+        #expect(told.output.hasPrefix("\(path): \(expected.text), "), "\(told.output)")
+    }
+
+    @Test func `The pages of a TIFF are told`() throws {
+        #expect(try harness.run("identify", Fixtures.path("TIFF/pages-3.tiff")).output.contains(", 3 pages, "))
+        let run = try harness.run("identify", "--json", Fixtures.path("TIFF/pages-3.tiff"))
+        #expect(run.output.contains("\"pages\":3"))
+        #expect(try harness.run("identify", "--json", Fixtures.path("SVG/shapes.svg")).output.contains("\"pages\":1"))
+    }
+
+    @Test(arguments: ["BMP/header40-8bit.bmp", "ICO/pillow-png.ico", "TIFF/same-lzw.tiff", "SVG/shapes.svg"])
+    func `Every format is converted, and copied when nothing is to be done`(name: String) throws {
+        let path = Fixtures.path(name)
+        let run = try harness.run("get", path, "--format", "png", "-o", "a.png")
+        #expect(run.status == 0, "\(run.errors)")
+        let made = try Data(contentsOf: URL(fileURLWithPath: harness.directory.path("a.png")))
+        let image = try PNGCoder().decode(made, options: ImageDecodeOptions())
+        let directory = name.prefix { $0 != "." }.replacing("same-lzw", with: "same")
+        let expected = try Fixtures.pixels("\(directory).pam")
+        #expect(PixelDifference(image.bitmap, expected).maximum <= 2)
+        #expect(try harness.run("get", path, "-o", "copies/").status == 0)
+        let copy = harness.directory.path("copies/\(name.split(separator: "/")[1])")
+        let copied = try Data(contentsOf: URL(fileURLWithPath: copy))
+        #expect(try copied == Fixtures.data(name))
+    }
+
+    @Test func `TIFF is written`() throws {
+        for words in [["--format", "tiff", "-o", "a"], ["-o", "b.tif"], ["-o", "c.tiff"]] {
+            #expect(try harness.run(["get", Fixtures.path("PNG/photo-rgba.png")] + words).status == 0)
+            let path = harness.directory.path(words[words.count - 1])
+            let data = try Data(contentsOf: URL(fileURLWithPath: path))
+            #expect(ImageFormat(detecting: data) == .tiff)
+        }
+    }
+
+    @Test func `A drawing is drawn at the size that is asked for, and written as PNG`() throws {
+        let run = try harness.run("get", Fixtures.path("SVG/shapes.svg"), "-t", "300", "-o", "out/")
+        #expect(run.status == 0 && run.output.hasPrefix("out/shapes.png  300x200 PNG"), "\(run.output)\(run.errors)")
+        let icon = try harness.run("get", Fixtures.path("ICO/pillow-png.ico"), "-t", "16", "-o", "out/")
+        #expect(icon.status == 0 && icon.output.hasPrefix("out/pillow-png.png  16x16 PNG"), "\(icon.output)")
+    }
+}

@@ -1,0 +1,69 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+import WebImageTIFF
+
+/// What is written is read back by the decoder, which is tested against other programs.
+@Suite struct TIFFEncodingTests {
+    private let coder = TIFFCoder()
+
+    private func image(_ name: String) throws -> Image {
+        try coder.decode(Fixtures.data("TIFF/\(name).tiff"), options: ImageDecodeOptions())
+    }
+
+    private func pixels(_ image: Image) -> [UInt8] {
+        (0..<image.pixelHeight).flatMap { y in
+            (0..<image.pixelWidth).flatMap { image.bitmap.premultipliedRGBA(x: $0, y: y) }
+        }
+    }
+
+    @Test(arguments: ["same-lzw", "rgba-8bit", "photo-lzw", "gray-1bit"], [0, 1, 2, 3])
+    func `Pixels come back exactly, and the image is not touched`(name: String, compression: Int) throws {
+        let original = try image(name)
+        let before = pixels(original)
+        var options = ImageEncodeOptions()
+        options.values[TIFFCoder.Compression.self] = try #require(TIFFCoder.Compression(rawValue: compression))
+        let data = try coder.encode(original, to: .tiff, options: options)
+        #expect(ImageFormat(detecting: data) == .tiff)
+        let copy = try coder.decode(data, options: ImageDecodeOptions())
+        #expect(copy.hasAlpha == original.hasAlpha)
+        #expect(pixels(copy) == before && pixels(original) == before)
+    }
+
+    @Test func `LZW is what is written unless told otherwise, and it makes files smaller`() throws {
+        let original = try image("photo-lzw")
+        var sizes: [TIFFCoder.Compression: Int] = [:]
+        for compression in [TIFFCoder.Compression.lzw, .deflate, .packBits, .none] {
+            var options = ImageEncodeOptions()
+            options.values[TIFFCoder.Compression.self] = compression
+            sizes[compression] = try coder.encode(original, to: .tiff, options: options).count
+        }
+        #expect(try coder.encode(original, to: .tiff, options: .init()).count == sizes[.lzw])
+        #expect((sizes[.none] ?? 0) > 120 * 90 * 3)
+        #expect((sizes[.lzw] ?? .max) < 120 * 90 * 2 && (sizes[.deflate] ?? .max) < (sizes[.lzw] ?? 0))
+    }
+
+    @Test func `The longest size is kept to and never enlarges`() throws {
+        let original = try image("photo-alpha-planes")
+        for (box, width, height) in [((60, 60), 60, 45), ((1000, 30), 40, 30), ((500, 500), 120, 90)] {
+            var options = ImageEncodeOptions()
+            options.maxPixelSize = ImageSize(width: box.0, height: box.1)
+            let copy = try coder.decode(coder.encode(original, to: .tiff, options: options), options: .init())
+            #expect((copy.pixelWidth, copy.pixelHeight) == (width, height) && copy.hasAlpha)
+        }
+    }
+
+    @Test func `The orientation of the image is applied`() throws {
+        let stored = try image("orientation-1")
+        let turned = Image(bitmap: stored.bitmap, orientation: .right)
+        let copy = try coder.decode(coder.encode(turned, to: .tiff, options: .init()), options: .init())
+        #expect(PixelDifference(copy.bitmap, try Fixtures.pixels("TIFF/orientation-6.pam")).maximum == 0)
+    }
+
+    @Test func `Only TIFF is written`() throws {
+        #expect(coder.canEncode(to: .tiff) && !coder.canEncode(to: .png))
+        let error = #expect(throws: WebImageError.self) { try coder.encode(.tiny(), to: .png, options: .init()) }
+        #expect(error?.code == .unsupportedFormat)
+    }
+}
