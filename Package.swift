@@ -20,10 +20,18 @@ func shims(_ name: String, linking libraries: String...) -> Target {
     )
 }
 
+/// A format that not every user wants to link: a coder of its own, with the C modules it needs.
+func format(_ name: String, on modules: Target.Dependency...) -> Target {
+    .target(name: name, dependencies: ["WebImage"] + modules, swiftSettings: swiftSettings)
+}
+
 let package = Package(
     name: "WebImage",
     products: [
         .library(name: "WebImage", targets: ["WebImage"]),
+        .library(name: "WebImageAVIF", targets: ["WebImageAVIF"]),
+        .library(name: "WebImageHEIF", targets: ["WebImageHEIF"]),
+        .library(name: "WebImageJPEGXL", targets: ["WebImageJPEGXL"]),
         .executable(name: "webimage", targets: ["webimage"]),
     ],
     targets: [
@@ -45,6 +53,12 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
+        systemLibrary("CAVIF", apt: "libavif-dev"),
+        systemLibrary("CHEIF", apt: "libheif-dev"),
+        systemLibrary("CJPEGXL", apt: "libjxl-dev"),
+        format("WebImageAVIF", on: "CAVIF", "CPixels", "CYUV"),
+        format("WebImageHEIF", on: "CHEIF", "CPixels"),
+        format("WebImageJPEGXL", on: "CJPEGXL", "CPixels"),
         .executableTarget(name: "webimage", dependencies: ["WebImage", "CLinux"], swiftSettings: swiftSettings),
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
         .target(
@@ -84,6 +98,11 @@ let package = Package(
             name: "WebImageTests",
             dependencies: ["WebImage", "TestSupport", "CLinux", "CPixels", "cache-hammer"],
             exclude: ["Fixtures"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "WebImageFormatsTests",
+            dependencies: ["WebImage", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL", "TestSupport", "CPixels"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

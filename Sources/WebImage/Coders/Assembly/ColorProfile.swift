@@ -1,10 +1,10 @@
 import CLCMS
-import FoundationEssentials
+package import FoundationEssentials
 
 /// Reads embedded ICC profiles.
-enum ColorProfile {
+package enum ColorProfile {
     /// The description in the profile; nil when it cannot be read or the profile is longer than `limit` bytes.
-    static func name(of data: Data, limit: Int) -> String? {
+    package static func name(of data: Data, limit: Int) -> String? {
         guard data.count <= limit, let profile = open(data) else { return nil }
         defer { cmsCloseProfile(profile) }
         let size = cmsGetProfileInfoASCII(profile, cmsInfoDescription, "en", "US", nil, 0)

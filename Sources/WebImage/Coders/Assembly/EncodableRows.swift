@@ -10,7 +10,7 @@ package struct EncodableRows {
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     package init(_ image: Image, options: ImageEncodeOptions) throws(WebImageError) {
-        bitmap = try image.bitmap.prepared(for: options, orientation: image.orientation)
+        bitmap = try image.bitmap.prepared(for: options, orientation: image.orientation).with8Bits(of: image.metadata)
     }
 
     /// Hands out all rows from the top down, some at a time: RGB of an opaque image, RGBA with straight alpha otherwise.
