@@ -105,9 +105,9 @@ def test_codes(width, height, bits):
 
 
 def main():
-    from PIL import Image
+    import libheif
     from picture import alpha, picture, write_anymap
-    from reference import read_png16, run, write_png16
+    from reference import chunk, read_png16, run, write_png16
 
     out = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/HDR"
     out.mkdir(parents=True, exist_ok=True)
@@ -158,12 +158,13 @@ def main():
         run("djxl", out / "pq-jxl-lossy.jxl", back, "--bits_per_sample", 16)
         expect("pq-jxl-lossy", read_png16(back, 3) / 65535.0, 9, 16)
 
-        # heif-enc stores 10 bits of what it is given.
-        write_png16(png, (test_codes(width, height, 10).astype(np.float64) * 65535 / 1023).round().astype(np.uint16))
-        run("heif-enc", "-q", 90, "-b", 10, "-p", "chroma=444", "--matrix_coefficients", 9, "--colour_primaries", 9,
-            "--transfer_characteristic", 16, "-o", out / "pq-heic.heic", png)
-        run("heif-convert", out / "pq-heic.heic", back)
-        expect("pq-heic", read_png16(back, 3) / 65535.0, 9, 16)
+        codes = test_codes(width, height, 10)
+        libheif.write(out / "pq-heic.heic", codes, bits=10, code_points=(9, 16, 0, 1))
+        expect("pq-heic", codes / 1023.0, 9, 16)
+
+    codes = test_codes(width, height, 16)
+    write_png16(out / "pq-png.png", codes, chunk(b"cICP", bytes([9, 16, 0, 1])))
+    expect("pq-png", codes / 65535.0, 9, 16)
 
     # PNG of 16 bits is SDR: as it is, rounded to 8 bits or to half floats.
     deep = (picture(24, 18).astype(np.uint16) * 257 + np.random.default_rng(5).integers(-90, 90, (18, 24, 3))).clip(0, 65535)

@@ -1,5 +1,5 @@
-"""HEIC fixtures by heif-enc 1.15.1 (x265 3.5); the expected pixels are heif-convert's. Profiles are converted by lcms. What the tools do not
-write (a crop, premultiplied alpha) is patched into the boxes here. `sequence` is an HEVC track without a still picture, by ffmpeg."""
+"""HEIC fixtures by heif-enc 1.15.1 and libheif (x265 3.5); the expected pixels are heif-convert's, or those that went in where nothing is
+lost. Profiles are converted by lcms. `sequence` is an HEVC track without a still picture, by ffmpeg 5.1."""
 import struct
 import tempfile
 from pathlib import Path
@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+import libheif
 from hdr import cicp_to_srgb
 from picture import alpha, picture, write_anymap
 from profiles import wide_rgb
-from reference import read_png16, run, to_srgb, write_png16
+from reference import oriented, read_png16, run, to_srgb, write_png16
 
 OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/HEIF"
 W, H = 40, 32
@@ -27,16 +28,26 @@ def convert(path, deep=False):
         return np.asarray(image.convert("RGBA" if "A" in image.mode else "RGB"))
 
 
-def save(name, source, *options, depth16=None, icc=None, change=None, quality=70, orientation=None):
+def write(name, pixels, expected=None, change=None, **options):
+    target = OUT / f"{name}.heic"
+    libheif.write(target, pixels, **options)
+    result = convert(target) if expected is None else expected
+    write_anymap(OUT / f"{name}.pam", np.ascontiguousarray(change(result) if change else result))
+
+
+def straight(pixels):
+    """Of premultiplied ones."""
+    cover = pixels[:, :, 3:].astype(np.float64)
+    colors = np.where(cover > 0, pixels[:, :, :3] * 255.0 / np.maximum(cover, 1), 0).round().clip(0, 255)
+    return np.dstack([colors.astype(np.uint8), pixels[:, :, 3]])
+
+
+def save(name, source, *options, depth16=None, icc=None, change=None, quality=70):
     target = OUT / f"{name}.heic"
     with tempfile.TemporaryDirectory() as directory:
-        path = f"{directory}/in.{'jpg' if orientation else 'png'}"
+        path = f"{directory}/in.png"
         if depth16 is not None:
             write_png16(path, depth16)
-        elif orientation:
-            exif = Image.Exif()
-            exif[0x0112] = orientation
-            Image.fromarray(source).save(path, exif=exif.tobytes(), quality=95)
         else:
             Image.fromarray(source).save(path, **({"icc_profile": icc} if icc else {}))
         run("heif-enc", "-q", quality, "-o", target, *options, path)
@@ -54,17 +65,19 @@ def main():
     save("odd", picture(37, 29))
     save("gray", photo[:, :, 1])
     save("alpha", clear)
-    save("limited", photo, "--full_range_flag=0")
-    save("bt709-matrix", photo, "--matrix_coefficients=1")
+    write("limited", photo, quality=80, chroma="420", code_points=(1, 13, 6, 0))
+    write("bt709-matrix", photo, quality=80, code_points=(1, 13, 1, 1))
     save("10bit", None, "-b", "10", depth16=deep)
-    save("lossless", photo, "-L", "-p", "chroma=444", "--matrix_coefficients=0")
-    save("premultiplied", clear, "--premultiplied-alpha")
+    write("lossless", photo, code_points=(1, 13, 0, 1), expected=photo)
+    write("lossless-alpha", clear, code_points=(1, 13, 0, 1), expected=clear)
+    premultiplied = np.dstack([(photo * (clear[:, :, 3:] / 255.0)).round().astype(np.uint8), clear[:, :, 3]])
+    write("premultiplied", premultiplied, code_points=(1, 13, 0, 1), premultiplied=True, expected=straight(premultiplied))
     save("icc-wide", photo, icc=wide_rgb(), change=lambda p: to_srgb(p, wide_rgb()))
-    save("display-p3", photo, "--colour_primaries=12", "--transfer_characteristic=13", change=lambda p: cicp_to_srgb(p, 12, 13))
+    write("display-p3", photo, code_points=(12, 13, 0, 1), expected=cicp_to_srgb(photo, 12, 13))
     small = picture(32, 20)
     for number in range(1, 9):
-        # heif-enc makes irot and imir of it, and heif-convert applies those.
-        save(f"orientation-{number}", small, orientation=number)
+        # libheif makes irot and imir of it.
+        write(f"orientation-{number}", small, code_points=(1, 13, 0, 1), orientation=number, expected=oriented(small, number))
     with tempfile.TemporaryDirectory() as directory:
         video = f"{directory}/out.mp4"
         raw = b"".join(np.roll(picture(32, 32), 4 * index, axis=1).tobytes() for index in range(3))

@@ -16,13 +16,13 @@ final class AVIFRows: ScanlineSource {
     private var nextRow = 0
     /// Rows that were made RGB and not handed out yet.
     private var band: ScratchBuffer?
-    private var bandStart = 0
-    private var bandCount = 0
-    private var bandFirstRow = 0
+    private var bandRows = 0..<0
+    /// Where it lies in the stored picture, margins and all.
+    private var bandArea = avifCropRect()
 
     /// Rows that are made RGB at a time; even, as chroma wants it.
-    private static let bandRows = 64
-    /// Rows above and below whose chroma goes into that of a band.
+    private static let mostBandRows = 64
+    /// Pixels all around whose chroma goes into that of a band.
     private static let margin = 2
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
@@ -47,18 +47,23 @@ final class AVIFRows: ScanlineSource {
         guard count >= 0, count <= height - nextRow else {
             throw WebImageError(.badImageData, "more rows were asked for than the picture has")
         }
-        if layout == .rgba8, nextRow == 0, count == height {
-            try convert(0..<height, into: base, bytesPerRow: bytesPerRow)
+        if layout == .rgba8, nextRow == 0, count == height, !isCropped {
+            try convert(file.crop, into: base, bytesPerRow: bytesPerRow)
             nextRow = height
             return
         }
         for row in 0..<count {
-            if nextRow >= bandStart + bandCount { try fillBand() }
+            if nextRow >= bandRows.upperBound { try fillBand() }
             guard let band else { return }
-            let pixels = band.base + (nextRow - bandFirstRow) * width * bytesPerPixel
+            let (x, y) = (Int(file.crop.x - bandArea.x), Int(file.crop.y) + nextRow - Int(bandArea.y))
+            let pixels = band.base + (y * Int(bandArea.width) + x) * bytesPerPixel
             hand(pixels, to: base + row * bytesPerRow)
             nextRow += 1
         }
+    }
+
+    private var isCropped: Bool {
+        file.crop.width != file.image.pointee.width || file.crop.height != file.image.pointee.height
     }
 
     private func hand(_ pixels: UnsafeMutableRawPointer, to row: UnsafeMutableRawPointer) {
@@ -75,36 +80,51 @@ final class AVIFRows: ScanlineSource {
     }
 
     private func fillBand() throws(WebImageError) {
-        let rows = nextRow..<min(nextRow + Self.bandRows, height)
-        let around = max(rows.lowerBound - Self.margin, 0)..<min(rows.upperBound + Self.margin, height)
+        let rows = nextRow..<min(nextRow + Self.mostBandRows, height)
+        let area = area(of: rows)
+        // The first band has the fewest rows around it: above the others there are some, too.
+        let most = Int(area.width) * (Self.mostBandRows + 2 * Self.margin) * bytesPerPixel
         let buffer: ScratchBuffer
         if let band {
             buffer = band
         } else {
-            let most = min(Self.bandRows + 2 * Self.margin, height)
-            buffer = try ScratchBuffer(byteCount: most * width * bytesPerPixel)
+            buffer = try ScratchBuffer(byteCount: most)
         }
-        try convert(around, into: buffer.base, bytesPerRow: width * bytesPerPixel)
-        band = buffer
-        (bandStart, bandCount, bandFirstRow) = (rows.lowerBound, rows.count, around.lowerBound)
+        try convert(area, into: buffer.base, bytesPerRow: Int(area.width) * bytesPerPixel)
+        (band, bandRows, bandArea) = (buffer, rows, area)
+    }
+
+    /// Rows of the crop with what there is around them; begins where chroma does, since crops begin there.
+    private func area(of rows: Range<Int>) -> avifCropRect {
+        let (crop, image) = (file.crop, file.image.pointee)
+        let left = max(Int(crop.x) - Self.margin, 0)
+        let top = max(Int(crop.y) + rows.lowerBound - Self.margin, 0)
+        let right = min(Int(crop.x) + width + Self.margin, Int(image.width))
+        let bottom = min(Int(crop.y) + rows.upperBound + Self.margin, Int(image.height))
+        return avifCropRect(
+            x: UInt32(left),
+            y: UInt32(top),
+            width: UInt32(right - left),
+            height: UInt32(bottom - top)
+        )
     }
 
     private func convert(
-        _ rows: Range<Int>,
+        _ area: avifCropRect,
         into base: UnsafeMutableRawPointer,
         bytesPerRow: Int
     ) throws(WebImageError) {
         guard let view = avifImageCreateEmpty() else { throw WebImageError(.outOfMemory, "no memory to decode AVIF") }
         defer { avifImageDestroy(view) }
-        var rectangle = file.crop
-        rectangle.y += UInt32(rows.lowerBound)
-        rectangle.height = UInt32(rows.count)
+        var rectangle = area
         var result = avifImageSetViewRect(view, file.image, &rectangle)
         if result == AVIF_RESULT_OK {
             var rgb = avifRGBImage()
             avifRGBImageSetDefaults(&rgb, view)
             rgb.depth = layout == .rgbaFloat ? 16 : 8
             rgb.format = layout == .rgb8 ? AVIF_RGB_FORMAT_BGRA : AVIF_RGB_FORMAT_RGBA
+            // Its vector code cuts bits off instead of rounding.
+            rgb.avoidLibYUV = file.properties.bitsPerComponent > 8 ? 1 : 0
             rgb.chromaUpsampling = AVIF_CHROMA_UPSAMPLING_BEST_QUALITY
             rgb.ignoreAlpha = file.properties.hasAlpha ? 0 : 1
             rgb.alphaPremultiplied = 0

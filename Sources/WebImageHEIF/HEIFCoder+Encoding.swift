@@ -44,6 +44,9 @@ extension HEIFCoder {
         profile.pointee.full_range_flag = 1
         settings.pointee.save_alpha_channel = rows.hasAlpha ? 1 : 0
         settings.pointee.output_nclx_profile = profile
+        // Otherwise no code points are written, for the sake of an old macOS, nor looked at when the picture is converted.
+        settings.pointee.macOS_compatibility_workaround_no_nclx_profile = 0
+        try HEIFLibrary.check(heif_image_set_nclx_color_profile(picture, profile), encoding: true)
         try HEIFLibrary.check(
             heif_context_encode_image(context, picture, encoder, settings, nil),
             encoding: true

@@ -27,7 +27,7 @@ final class JPEGXLDecoder {
         settleColors(limits)
     }
 
-    /// Decodes the next frame.
+    /// Decodes the next frame, into memory of `bytesPerRow` bytes for each row, the last one too.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``.
     func decode(into base: UnsafeMutableRawPointer, bytesPerRow: Int, limits: ImageLimits) throws(WebImageError) {
@@ -36,7 +36,7 @@ final class JPEGXLDecoder {
             switch try events.next() {
             case JXL_DEC_COLOR_ENCODING: settleColors(limits)
             case JXL_DEC_NEED_IMAGE_OUT_BUFFER:
-                let capacity = bytesPerRow * (pixels.height - 1) + pixels.bytesPerRow
+                let capacity = bytesPerRow * pixels.height
                 var needed = 0
                 guard JxlDecoderImageOutBufferSize(events.decoder, &format, &needed) == JXL_DEC_SUCCESS,
                     needed <= capacity,

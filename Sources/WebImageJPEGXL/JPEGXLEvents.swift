@@ -8,6 +8,7 @@ import WebImage
 final class JPEGXLEvents {
     let decoder: OpaquePointer
     private let data: Data
+    private let wanted: Int32
     private var readCount = 0
     /// A file can hold boxes without end, but not more events than this.
     private var eventsLeft: Int
@@ -19,9 +20,14 @@ final class JPEGXLEvents {
         }
         self.decoder = decoder
         self.data = data
+        wanted = Int32(bitPattern: events)
         eventsLeft = Self.mostEvents(data)
-        // Cannot fail before decoding has begun.
-        _ = JxlDecoderSubscribeEvents(decoder, Int32(bitPattern: events))
+        configure()
+    }
+
+    /// Cannot fail before decoding has begun.
+    private func configure() {
+        _ = JxlDecoderSubscribeEvents(decoder, wanted)
         // The assembler turns pictures.
         _ = JxlDecoderSetKeepOrientation(decoder, 1)
     }
@@ -54,9 +60,10 @@ final class JPEGXLEvents {
 
     /// Goes back to the beginning, and on to a frame without handing out those before it.
     func rewind(toFrame index: Int) {
-        JxlDecoderRewind(decoder)
+        // JxlDecoderRewind of libjxl 0.7 leaves the decoder at its end.
+        JxlDecoderReset(decoder)
+        configure()
         readCount = 0
-        eventsLeft = Self.mostEvents(data)
         skip(index)
     }
 

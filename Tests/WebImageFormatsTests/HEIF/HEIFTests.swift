@@ -15,11 +15,13 @@ import Testing
         #expect(found.maximum <= 2 && found.mean <= 0.5, "\(found)")
     }
 
-    @Test func `All fixtures of HEIC were found`() { #expect(Self.stills.count == 21) }
+    @Test func `All fixtures of HEIC were found`() { #expect(Self.stills.count == 22) }
 
     @Test func `HEIC without loss is what went in`() throws {
         let found = try files.difference(files.decode("lossless"), "lossless")
         #expect(found.maximum == 0, "\(found)")
+        let clear = try files.difference(files.decode("lossless-alpha"), "lossless-alpha")
+        #expect(clear.maximum == 0, "\(clear)")
     }
 
     @Test func `Headers of HEIC tell alpha, bits and profile`() throws {

@@ -2,8 +2,9 @@ public import FoundationEssentials
 
 /// Decodes and encodes PNG.
 ///
-/// Every colour type and bit depth, palettes and `tRNS` transparency, interlacing, 16 bits (rounded to 8), ICC profiles,
-/// gamma and primaries, EXIF orientation. Of an animated PNG the default image is decoded, and the properties tell
+/// Every colour type and bit depth, palettes and `tRNS` transparency, interlacing, 16 bits (rounded to 8, unless
+/// ``ImageDecodeOptions/decodeToHDR`` keeps them), ICC profiles, code points (`cICP`, also those of high dynamic range), gamma and
+/// primaries, EXIF orientation. Of an animated PNG the default image is decoded, and the properties tell
 /// frames, durations and loops. Rows are decoded on demand, so that the thumbnail of a big picture needs little memory;
 /// an interlaced picture has to be decoded as a whole, and that too must fit ``ImageLimits/maximumDecodedByteCount``.
 ///
@@ -24,7 +25,8 @@ public struct PNGCoder: ImageCoder {
         let header = try Self.header(of: data, limits: limits)
         try limits.check(frameCount: header.animationFrameCount)
         var properties = Self.properties(header, data)
-        if header.color.profileName != nil, let rows = try? PNGRowReader(data, header: header, limits: limits) {
+        if header.color.coded == nil, header.color.profileName != nil,
+            let rows = try? PNGRowReader(data, header: header, limits: limits) {
             properties.colorProfile = rows.profileName ?? properties.colorProfile
         }
         return properties
@@ -38,8 +40,13 @@ public struct PNGCoder: ImageCoder {
         let header = try Self.header(of: data, limits: options.limits)
         var properties = Self.properties(header, data)
         let plan = try DecodePlan.make(for: properties, options: options)
-        let rows = try PNGRowReader(data, header: header, limits: options.limits)
-        properties.colorProfile = rows.profileName ?? properties.colorProfile
+        let rows = try PNGRowReader(
+            data,
+            header: header,
+            limits: options.limits,
+            isWide: properties.isHighDynamicRange || options.keepsWidePixels && properties.isWide
+        )
+        if header.color.coded == nil { properties.colorProfile = rows.profileName ?? properties.colorProfile }
         return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
     }
 
@@ -50,7 +57,9 @@ public struct PNGCoder: ImageCoder {
     private static func properties(_ header: PNGHeader, _ data: Data) -> ImageProperties {
         var properties = ImageProperties(format: .png, width: header.width, height: header.height)
         properties.hasAlpha = header.hasAlpha
-        properties.colorProfile = header.color.profileName
+        properties.bitsPerComponent = header.bitDepth == 16 ? 16 : 8
+        properties.isHighDynamicRange = header.color.coded?.isHighDynamicRange == true
+        properties.colorProfile = header.color.coded?.name ?? header.color.profileName
         if let range = header.exif {
             properties.orientation = data.withUnsafeBytes {
                 EXIFOrientation.read(block: UnsafeRawBufferPointer(rebasing: $0[range]))

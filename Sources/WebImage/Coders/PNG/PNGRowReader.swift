@@ -1,4 +1,5 @@
 import CPNGShims
+import CPixels
 import FoundationEssentials
 
 /// The rows of a PNG picture, decoded on demand; of an interlaced one after it was decoded as a whole.
@@ -9,6 +10,7 @@ final class PNGRowReader: ScanlineSource {
     let colorProfile: Data?
     /// What the embedded profile calls itself; also of one that is sRGB, for which ``colorProfile`` is nil.
     let profileName: String?
+    let color: SourceColor?
 
     private let data: Data
     private let reader: OpaquePointer
@@ -19,7 +21,14 @@ final class PNGRowReader: ScanlineSource {
     private let limits: ImageLimits
 
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/outOfMemory``.
-    init(_ data: Data, header: PNGHeader, limits: ImageLimits) throws(WebImageError) {
+    ///
+    /// - Parameter isWide: hand out what the file's 16 bits say.
+    init(
+        _ data: Data,
+        header: PNGHeader,
+        limits: ImageLimits,
+        isWide: Bool = false
+    ) throws(WebImageError) {
         // Both fit: the limits were checked against the header, whose numbers are 31 bits long.
         let reader = webimage_png_reader_create(
             UInt32(clamping: header.width),
@@ -30,7 +39,7 @@ final class PNGRowReader: ScanlineSource {
         var info = webimage_png_info()
         let gamma = header.color.decoderGamma(isGray: header.isGray) ?? 0
         let isRead = data.withUnsafeBytes {
-            webimage_png_read_header(reader, $0.baseAddress, $0.count, gamma, &info)
+            webimage_png_read_header(reader, $0.baseAddress, $0.count, gamma, isWide, &info)
         }
         guard isRead else {
             let error = Self.error(of: reader)
@@ -47,11 +56,18 @@ final class PNGRowReader: ScanlineSource {
             switch info.layout {
             case WEBIMAGE_PNG_GRAY: .gray8
             case WEBIMAGE_PNG_RGB: .rgb8
+            case WEBIMAGE_PNG_RGBA16: .rgbaFloat
             default: .rgba8
             }
         let embedded = info.icc.map { Data(bytes: $0, count: info.icc_length) }
         profileName = embedded.flatMap { ColorProfile.name(of: $0, limit: limits.maximumColorProfileByteCount) }
-        colorProfile = info.is_srgb ? nil : embedded ?? header.color.makeProfile(isGray: header.isGray)
+        color = header.color.coded
+        if let coded = header.color.coded {
+            // Code points say more than a profile beside them.
+            colorProfile = isWide ? nil : coded.makeProfile()
+        } else {
+            colorProfile = info.is_srgb ? nil : embedded ?? header.color.makeProfile(isGray: header.isGray)
+        }
     }
 
     deinit { webimage_png_reader_destroy(reader) }
@@ -65,8 +81,9 @@ final class PNGRowReader: ScanlineSource {
         guard count >= 0, count <= height - nextRow else {
             throw WebImageError(.badImageData, "more rows were asked for than the picture has")
         }
+        guard layout != .rgbaFloat else { return try readWideRows(count, into: base, bytesPerRow: bytesPerRow) }
         guard isInterlaced else { return try decode(count, into: base, bytesPerRow: bytesPerRow) }
-        let rowBytes = width * layout.bytesPerPixel
+        let rowBytes = storedRowBytes
         if whole == nil, count == height { return try decode(count, into: base, bytesPerRow: bytesPerRow) }
         let whole = try wholePicture()
         for row in 0..<count {
@@ -76,6 +93,29 @@ final class PNGRowReader: ScanlineSource {
             )
         }
         nextRow += count
+    }
+
+    /// Bytes of a row as libpng writes it.
+    private var storedRowBytes: Int { width * (layout == .rgbaFloat ? 8 : layout.bytesPerPixel) }
+
+    private func readWideRows(
+        _ count: Int,
+        into base: UnsafeMutableRawPointer,
+        bytesPerRow: Int
+    ) throws(WebImageError) {
+        let scratch = isInterlaced ? nil : try ScratchBuffer(byteCount: storedRowBytes)
+        for row in 0..<count {
+            let stored: UnsafeMutableRawPointer
+            if let scratch {
+                try decode(1, into: scratch.base, bytesPerRow: storedRowBytes)
+                stored = scratch.base
+            } else {
+                stored = try wholePicture().base + nextRow * storedRowBytes
+                nextRow += 1
+            }
+            let floats = (base + row * bytesPerRow).assumingMemoryBound(to: Float.self)
+            cpixels_shorts_to_floats(stored.assumingMemoryBound(to: UInt16.self), floats, width * 4, 65_535)
+        }
     }
 
     private func decode(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
@@ -89,7 +129,7 @@ final class PNGRowReader: ScanlineSource {
     /// Interlaced rows come in seven passes over the whole picture, so it has to be in memory even for a thumbnail.
     private func wholePicture() throws(WebImageError) -> PixelStorage {
         if let whole { return whole }
-        let rowBytes = width * layout.bytesPerPixel
+        let rowBytes = storedRowBytes
         let byteCount = rowBytes * height
         try limits.check(decodedByteCount: byteCount)
         let storage = try PixelStorage.allocate(byteCount: byteCount)
