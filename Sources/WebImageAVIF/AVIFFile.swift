@@ -66,7 +66,8 @@ final class AVIFFile {
         _ limits: ImageLimits
     ) throws(WebImageError) {
         // The quickest, where there is a choice.
-        let canUseDav1d = avifCodecName(AVIF_CODEC_CHOICE_DAV1D, avifCodecFlags(AVIF_CODEC_FLAG_CAN_DECODE.rawValue)) != nil
+        let canUseDav1d =
+            avifCodecName(AVIF_CODEC_CHOICE_DAV1D, avifCodecFlags(AVIF_CODEC_FLAG_CAN_DECODE.rawValue)) != nil
         if canUseDav1d { decoder.pointee.codecChoice = AVIF_CODEC_CHOICE_DAV1D }
         decoder.pointee.maxThreads = 1
         decoder.pointee.ignoreExif = 1
@@ -143,7 +144,8 @@ final class AVIFFile {
     }
 
     private static func profile(_ image: avifImage, _ limits: ImageLimits) -> Data? {
-        guard let bytes = image.icc.data, image.icc.size > 0, image.icc.size <= limits.maximumColorProfileByteCount else {
+        guard let bytes = image.icc.data, image.icc.size > 0, image.icc.size <= limits.maximumColorProfileByteCount
+        else {
             return nil
         }
         return Data(bytes: bytes, count: image.icc.size)

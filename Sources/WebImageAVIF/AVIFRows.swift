@@ -31,7 +31,9 @@ final class AVIFRows: ScanlineSource {
         width = Int(file.crop.width)
         height = Int(file.crop.height)
         let properties = file.properties
-        if properties.isHighDynamicRange || options.keepsWidePixels && properties.isWide {
+        let needsWide =
+            file.color.needsWideRows(bitsPerComponent: properties.bitsPerComponent) && file.colorProfile == nil
+        if needsWide || options.keepsWidePixels && properties.isWide {
             layout = .rgbaFloat
         } else {
             layout = properties.hasAlpha ? .rgba8 : .rgb8
@@ -126,7 +128,8 @@ final class AVIFRows: ScanlineSource {
             // Its vector code cuts bits off instead of rounding.
             rgb.avoidLibYUV = file.properties.bitsPerComponent > 8 ? 1 : 0
             rgb.chromaUpsampling = AVIF_CHROMA_UPSAMPLING_BEST_QUALITY
-            rgb.ignoreAlpha = file.properties.hasAlpha ? 0 : 1
+            // Without alpha, that of floats is filled in.
+            rgb.ignoreAlpha = layout == .rgb8 ? 1 : 0
             rgb.alphaPremultiplied = 0
             rgb.pixels = base.assumingMemoryBound(to: UInt8.self)
             rgb.rowBytes = UInt32(bytesPerRow)

@@ -26,7 +26,8 @@ struct AVIFTimetable {
     }
 
     private mutating func readDurations(_ track: ISOBox, _ bytes: ByteReader, _ frameCount: Int) {
-        guard let media = track.child("mdia", in: bytes), let header = media.child("mdhd", in: bytes)?.content.lowerBound,
+        guard let media = track.child("mdia", in: bytes),
+            let header = media.child("mdhd", in: bytes)?.content.lowerBound,
             let version = bytes.byte(header), let timescale = bytes.bigEndian32(header + (version == 1 ? 20 : 12)),
             timescale > 0,
             let table = media.child("minf", in: bytes)?.child("stbl", in: bytes)?.child("stts", in: bytes)?.content

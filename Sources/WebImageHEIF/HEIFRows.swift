@@ -31,7 +31,9 @@ final class HEIFRows: ScanlineSource {
         hasAlpha = properties.hasAlpha
         isPremultiplied = file.isPremultiplied
         let isDeep = properties.bitsPerComponent > 8
-        if properties.isHighDynamicRange || options.keepsWidePixels && properties.isWide {
+        let needsWide =
+            file.color.needsWideRows(bitsPerComponent: properties.bitsPerComponent) && file.colorProfile == nil
+        if needsWide || options.keepsWidePixels && properties.isWide {
             layout = .rgbaFloat
         } else {
             layout = hasAlpha ? .rgba8 : .rgb8

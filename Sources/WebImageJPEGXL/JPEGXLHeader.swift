@@ -118,7 +118,8 @@ extension SourceColor {
             case JXL_TRANSFER_FUNCTION_PQ: .pq
             case JXL_TRANSFER_FUNCTION_HLG: .hlg
             case JXL_TRANSFER_FUNCTION_DCI: .gamma(2.6)
-            case JXL_TRANSFER_FUNCTION_GAMMA where encoding.gamma > 0.1 && encoding.gamma <= 1: .gamma(1 / encoding.gamma)
+            case JXL_TRANSFER_FUNCTION_GAMMA where encoding.gamma > 0.1 && encoding.gamma <= 1:
+                .gamma(1 / encoding.gamma)
             default: .sRGB
             }
         guard encoding.color_space == JXL_COLOR_SPACE_RGB else {

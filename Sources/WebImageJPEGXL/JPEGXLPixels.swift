@@ -23,7 +23,8 @@ struct JPEGXLPixels: Sendable {
         color = header.color
         // Grey by code points comes as RGB, for which there is a profile; grey by a profile of grey stays as it is.
         let isPlainGray = header.isGray && (header.color == nil || header.color?.isSRGB == true)
-        if properties.isHighDynamicRange || options.keepsWidePixels && properties.isWide {
+        let needsWide = header.color?.needsWideRows(bitsPerComponent: properties.bitsPerComponent) == true
+        if needsWide || options.keepsWidePixels && properties.isWide {
             layout = .rgbaFloat
         } else if properties.hasAlpha {
             layout = .rgba8

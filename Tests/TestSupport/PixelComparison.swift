@@ -70,7 +70,10 @@ extension Bitmap {
                 let bits = bytes.loadUnaligned(fromByteOffset: y * bytesPerRow + x * 8 + component * 2, as: UInt16.self)
                 // IEEE 754 binary16, by its definition.
                 let (exponent, fraction) = (Int(bits >> 10 & 31), Float(bits & 1023))
-                let size = exponent == 0 ? fraction / 1024 / 16384 : (1 + fraction / 1024) * Float(sign: .plus, exponent: exponent - 15, significand: 1)
+                let size =
+                    exponent == 0
+                    ? fraction / 1024 / 16384
+                    : (1 + fraction / 1024) * Float(sign: .plus, exponent: exponent - 15, significand: 1)
                 return bits & 0x8000 == 0 ? size : -size
             }
         }

@@ -22,7 +22,9 @@ extension FormatFixture {
             let frame = try animation.frame(at: index)
             let found = try difference(frame, "\(name).\(index)")
             #expect(found.maximum <= most && found.mean <= mean, "\(name) frame \(index): \(found)")
-            #expect(try frame.metadata.frameCount == 1 && frame.metadata.format == ImageFormat(detecting: try data(name)))
+            #expect(
+                try frame.metadata.frameCount == 1 && frame.metadata.format == ImageFormat(detecting: try data(name))
+            )
             // By whatever way a frame was reached, it is the same.
             let components = frame.bitmap.components
             #expect(seen[index] == nil || seen[index] == components)

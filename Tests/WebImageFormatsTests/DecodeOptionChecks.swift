@@ -23,7 +23,11 @@ extension FormatFixture {
             options.scalingQuality = quality
             options.thumbnailPixelSize = ImageSize(width: 17, height: 17)
             let fit = try decode(name, options)
-            let size = DecodePlan.fit(width: full.pixelWidth, height: full.pixelHeight, box: ImageSize(width: 17, height: 17))
+            let size = DecodePlan.fit(
+                width: full.pixelWidth,
+                height: full.pixelHeight,
+                box: ImageSize(width: 17, height: 17)
+            )
             #expect([fit.pixelWidth, fit.pixelHeight] == [size.width, size.height])
             #expect(fit.metadata.isThumbnail && fit.metadata.sourceWidth == full.metadata.sourceWidth)
             // Made of the very rows that the whole picture is made of.

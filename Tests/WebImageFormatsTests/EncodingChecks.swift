@@ -10,7 +10,8 @@ extension FormatFixture {
         try PNGCoder().decode(Fixtures.data("PNG/\(name).png"), options: ImageDecodeOptions())
     }
 
-    private func roundTrip(_ image: Image, _ options: ImageEncodeOptions, _ format: ImageFormat) throws -> (Image, Int) {
+    private func roundTrip(_ image: Image, _ options: ImageEncodeOptions, _ format: ImageFormat) throws -> (Image, Int)
+    {
         let data = try coder.encode(image, to: format, options: options)
         #expect(ImageFormat(detecting: data) == format)
         return (try coder.decode(data, options: ImageDecodeOptions()), data.count)

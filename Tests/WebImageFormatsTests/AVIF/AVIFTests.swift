@@ -7,7 +7,9 @@ import Testing
 
 @Suite struct AVIFTests {
     private let files = FormatFixture(coder: AVIFCoder(), folder: "AVIF", ending: "avif")
-    private static let stills = Fixtures.names(in: "AVIF", ending: "pam").filter { !$0.contains(".") || $0 == "gamma-2.2" }
+    private static let stills = Fixtures.names(in: "AVIF", ending: "pam").filter {
+        !$0.contains(".") || $0 == "gamma-2.2"
+    }
     private static let exact = ["lossless", "one-pixel", "crop-turned", "turn-", "exif-6"]
 
     @Test(arguments: stills)

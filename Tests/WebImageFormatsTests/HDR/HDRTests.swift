@@ -172,7 +172,9 @@ import Testing
     @Test func `Transformers keep half floats`() throws {
         let image = try wide("pq-bt2020.avif")
         for mode in ImageScaleMode.allCases {
-            let resized = try ResizingTransformer(size: ImageSize(width: 20, height: 20), scaleMode: mode).transform(image)
+            let resized = try ResizingTransformer(size: ImageSize(width: 20, height: 20), scaleMode: mode).transform(
+                image
+            )
             #expect(resized.bitmap.pixelFormat == .rgbaHalfPremultiplied && resized.metadata.isHighDynamicRange)
             #expect([resized.pixelWidth, resized.pixelHeight] == [20, 20])
         }
@@ -212,7 +214,9 @@ private final class FloatRows: ScanlineSource {
         for index in 0..<count {
             let floats = (base + index * bytesPerRow).assumingMemoryBound(to: Float.self)
             for x in 0..<width {
-                for (channel, value) in bitmap.halfComponents(x: x, y: row).enumerated() { floats[4 * x + channel] = value }
+                for (channel, value) in bitmap.halfComponents(x: x, y: row).enumerated() {
+                    floats[4 * x + channel] = value
+                }
             }
             row += 1
         }

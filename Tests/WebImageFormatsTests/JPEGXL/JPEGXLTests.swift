@@ -101,7 +101,9 @@ import Testing
     }
 
     @Test func `Only JPEG XL is taken for JPEG XL`() throws {
-        #expect(try files.coder.canDecode(try files.data("lossy")) && files.coder.canDecode(try files.data("container")))
+        #expect(
+            try files.coder.canDecode(try files.data("lossy")) && files.coder.canDecode(try files.data("container"))
+        )
         #expect(try !files.coder.canDecode(Data()) && !files.coder.canDecode(try Fixtures.data("PNG/photo-rgb.png")))
         #expect(files.error(Data())?.code == .badImageData)
         #expect(files.error(Data([0xFF, 0x0A]))?.code == .badImageData)

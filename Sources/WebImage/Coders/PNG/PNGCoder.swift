@@ -26,7 +26,8 @@ public struct PNGCoder: ImageCoder {
         try limits.check(frameCount: header.animationFrameCount)
         var properties = Self.properties(header, data)
         if header.color.coded == nil, header.color.profileName != nil,
-            let rows = try? PNGRowReader(data, header: header, limits: limits) {
+            let rows = try? PNGRowReader(data, header: header, limits: limits)
+        {
             properties.colorProfile = rows.profileName ?? properties.colorProfile
         }
         return properties
@@ -44,7 +45,8 @@ public struct PNGCoder: ImageCoder {
             data,
             header: header,
             limits: options.limits,
-            isWide: properties.isHighDynamicRange || options.keepsWidePixels && properties.isWide
+            isWide: header.color.coded?.needsWideRows(bitsPerComponent: header.bitDepth) == true
+                || options.keepsWidePixels && properties.isWide
         )
         if header.color.coded == nil { properties.colorProfile = rows.profileName ?? properties.colorProfile }
         return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)

@@ -38,7 +38,8 @@ extension SourceColor {
     var matrixToSRGB: [Float] {
         let unchanged: [Float] = [1, 0, 0, 0, 1, 0, 0, 0, 1]
         guard !hasSRGBPrimaries, let source = Self.toXYZ(chromaticities),
-            let target = Self.toXYZ(Self.sRGBChromaticities)?.inverse, let adaptation = Self.adaptation(from: chromaticities)
+            let target = Self.toXYZ(Self.sRGBChromaticities)?.inverse,
+            let adaptation = Self.adaptation(from: chromaticities)
         else { return unchanged }
         return (target * adaptation * source).rows.joined().map(Float.init)
     }

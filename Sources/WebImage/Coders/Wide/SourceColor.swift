@@ -62,6 +62,12 @@ package struct SourceColor: Sendable, Hashable {
     /// Whether light may be brighter than reference white by the picture's intent.
     package var isHighDynamicRange: Bool { transfer == .pq || transfer == .hlg }
 
+    /// Whether pixels must not be rounded to 8 bits before they are sRGB: of high ranges, and of light itself, whose dark tones lie close
+    /// together.
+    package func needsWideRows(bitsPerComponent: Int) -> Bool {
+        isHighDynamicRange || transfer == .linear && bitsPerComponent > 8
+    }
+
     /// Whether the primaries are sRGB's, or so near (those of PAL) that browsers make no difference.
     var hasSRGBPrimaries: Bool { zip(chromaticities, Self.sRGBChromaticities).allSatisfy { abs($0 - $1) <= 0.011 } }
 
@@ -99,7 +105,9 @@ package struct SourceColor: Sendable, Hashable {
             }
         guard let curve else { return nil }
         defer { cmsFreeToneCurve(curve) }
-        func point(_ index: Int) -> cmsCIExyY { cmsCIExyY(x: chromaticities[index], y: chromaticities[index + 1], Y: 1) }
+        func point(_ index: Int) -> cmsCIExyY {
+            cmsCIExyY(x: chromaticities[index], y: chromaticities[index + 1], Y: 1)
+        }
         var white = point(0)
         var primaries = cmsCIExyYTRIPLE(Red: point(2), Green: point(4), Blue: point(6))
         let curves: [OpaquePointer?] = [curve, curve, curve]

@@ -53,7 +53,9 @@ final class WideConverter {
         guard let profile = ColorProfile.open(data) else { return nil }
         defer { cmsCloseProfile(profile) }
         let space = cmsGetColorSpace(profile)
-        guard space == cmsSigRgbData || space == cmsSigGrayData, let target = cmsCreate_sRGBProfile() else { return nil }
+        guard space == cmsSigRgbData || space == cmsSigGrayData, let target = cmsCreate_sRGBProfile() else {
+            return nil
+        }
         defer { cmsCloseProfile(target) }
         let input = space == cmsSigRgbData ? rgba : grayOfRGBA
         // Alpha stays where it is: in place, lcms passes over it.
