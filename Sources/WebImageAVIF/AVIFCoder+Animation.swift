@@ -54,6 +54,15 @@ final class AVIFAnimation: AnimatedImageProvider {
         index >= 0 && index < frameCount && index < durations.count ? durations[index] : 0
     }
 
+    func releaseDecoder() {
+        // It goes outside the lock.
+        let former = file.withLock { file in
+            defer { file = nil }
+            return file
+        }
+        _ = former
+    }
+
     func frame(at index: Int) throws(WebImageError) -> Image {
         guard index >= 0, index < frameCount else {
             throw WebImageError(.badImageData, "there is no frame \(index) in an animation of \(frameCount)")

@@ -44,10 +44,26 @@ final class AVIFFile {
 
     deinit { avifDecoderDestroy(decoder) }
 
+    /// Bytes of the planes that libavif decodes into.
+    private var planeByteCount: Int {
+        let picture = image.pointee
+        let halves =
+            switch picture.yuvFormat {
+            case AVIF_PIXEL_FORMAT_YUV400: 2
+            case AVIF_PIXEL_FORMAT_YUV420: 3
+            case AVIF_PIXEL_FORMAT_YUV422: 4
+            default: 6
+            }
+        let pixels = Int(picture.width) * Int(picture.height)
+        return pixels * (halves + (properties.hasAlpha ? 2 : 0)) / 2 * (picture.depth > 8 ? 2 : 1)
+    }
+
     /// Decodes a frame; what leads up to it from the last one, or from the nearest key frame, as well.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/outOfMemory``.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
+    ///   ``WebImageError/Code/outOfMemory``.
     func decode(_ index: Int) throws(WebImageError) {
+        try limits.check(decodedByteCount: planeByteCount)
         let result = avifDecoderNthImage(decoder, UInt32(clamping: index))
         guard result == AVIF_RESULT_OK else { throw Self.error(result, decoder) }
         // What was planned for is what the boxes said.

@@ -42,6 +42,12 @@ final class HEIFFile {
         }
         self.context = context
         self.limits = limits
+        // A grid says its size a second time, where only libheif looks: it must not be bigger than the boxes said.
+        let sides = [
+            properties.width, properties.height, Int(heif_image_handle_get_ispe_width(handle)),
+            Int(heif_image_handle_get_ispe_height(handle)),
+        ]
+        heif_context_set_maximum_image_size_limit(context, Int32(clamping: sides.max() ?? 1))
     }
 
     deinit {
@@ -54,7 +60,7 @@ final class HEIFFile {
         _ context: OpaquePointer,
         _ limits: ImageLimits
     ) throws(WebImageError) -> OpaquePointer {
-        // The pictures of a grid are smaller than it, so this holds for all; the grid's own size is checked below.
+        // Of each picture by its boxes; smaller once it is known which one is decoded.
         heif_context_set_maximum_image_size_limit(context, Int32(clamping: min(limits.maximumSideLength, 65_536)))
         // As many pictures are decoded at a time as there are processors.
         heif_context_set_max_decoding_threads(context, 0)

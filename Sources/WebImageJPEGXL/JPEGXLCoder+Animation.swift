@@ -52,6 +52,15 @@ final class JPEGXLAnimation: AnimatedImageProvider {
 
     func duration(at index: Int) -> Double { durations.indices.contains(index) ? durations[index] : 0 }
 
+    func releaseDecoder() {
+        // It goes outside the lock.
+        let former = state.withLock { state in
+            defer { state = State() }
+            return state.decoder
+        }
+        _ = former
+    }
+
     func frame(at index: Int) throws(WebImageError) -> Image {
         guard index >= 0, index < frameCount else {
             throw WebImageError(.badImageData, "there is no frame \(index) in an animation of \(frameCount)")

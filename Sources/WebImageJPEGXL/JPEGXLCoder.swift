@@ -9,7 +9,8 @@ public import WebImage
 ///
 /// libjxl decodes pictures as a whole: a thumbnail saves the memory of its result alone. It takes its own memory without asking, so
 /// what it is known to hold for all pixels at once (extra channels, and all channels of pictures without XYB) is held against
-/// ``ImageLimits/maximumDecodedByteCount`` before it begins.
+/// ``ImageLimits/maximumDecodedByteCount`` before it begins. Some builds of it, Debian's among them, write on standard error what they
+/// find wrong with a damaged file, which nothing here can keep them from.
 public struct JPEGXLCoder: ImageCoder {
     /// A coder.
     public init() {}

@@ -17,7 +17,7 @@ extension FormatFixture {
     private func checkSizes(_ name: String) throws {
         let full = try decode(name)
         #expect(!full.metadata.isThumbnail && full.scale == 1 && full.metadata.scaleDownLimitBytes == 0)
-        #expect(try full.format == ImageFormat(detecting: try data(name)))
+        #expect(try full.format == ImageFormat(detecting: data(name)))
         for quality in [ImageDecodeOptions.ScalingQuality.high, .fast] {
             var options = ImageDecodeOptions()
             options.scalingQuality = quality
@@ -57,7 +57,7 @@ extension FormatFixture {
         options.pixelFormat = .bgra8Premultiplied
         let wide = try decode(opaque, options)
         #expect(wide.bitmap.pixelFormat == .bgra8Premultiplied)
-        #expect(try wide.bitmap.components == (try decode(opaque)).bitmap.components)
+        #expect(try wide.bitmap.components == (decode(opaque)).bitmap.components)
         options.pixelFormat = .rgb8
         #expect(try decode(alpha, options).bitmap.pixelFormat == .bgra8Premultiplied)
         options.pixelFormat = .rgbaHalfPremultiplied
@@ -66,7 +66,7 @@ extension FormatFixture {
         options.pixelFormat = nil
         options.decodeToHDR = true
         #expect(try decode(opaque, options).bitmap.pixelFormat == .rgb8)
-        #expect(try decode(alpha, options).bitmap.components == (try decode(alpha)).bitmap.components)
+        #expect(try decode(alpha, options).bitmap.components == (decode(alpha)).bitmap.components)
     }
 
     private func checkLimits(_ name: String) throws {

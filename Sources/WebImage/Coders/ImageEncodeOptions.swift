@@ -26,7 +26,7 @@ public struct ImageEncodeOptions: Sendable, Hashable {
     public var maxPixelSize: ImageSize?
     /// What transparent pixels are put on, in formats without alpha. White when nil.
     public var backgroundColor: Color?
-    /// WebP only: encode without loss. False by default.
+    /// WebP, AVIF, HEIC and JPEG XL: encode without loss. False by default.
     public var isLossless: Bool = false
     /// Encode only the first frame of an animation.
     public var encodeFirstFrameOnly: Bool = false
