@@ -7,7 +7,8 @@ extension JPEGXLCoder {
     public func canEncode(to format: ImageFormat) -> Bool { format == .jpegXL }
 
     /// Encodes a still picture as a codestream of 8 bits, by ``ImageEncodeOptions/compressionQuality`` or without loss; alpha is kept
-    /// and is always without loss, and the orientation is applied to the pixels. Of an animation the image's own pixels are written.
+    /// (libjxl 0.7 loses of it as of colours), and the orientation is applied to the pixels. Of an animation the image's own pixels
+    /// are written.
     ///
     /// Quality follows cjxl: 1 is a distance of 0.1, 0.9 of 1 (no visible loss), 0 of 25.
     ///

@@ -73,6 +73,25 @@ import Testing
         }
     }
 
+    @Test func `A plain colour of half floats stays itself at every size`() throws {
+        let source = try Bitmap.allocate(width: 33, height: 21, pixelFormat: .rgbaHalfPremultiplied)
+        // One half in every component.
+        for y in 0..<21 {
+            source.mutableRow(y).initializeMemory(as: UInt16.self, repeating: 0x3800, count: 33 * 4)
+        }
+        for (width, height) in [(1, 1), (2, 40), (32, 20), (100, 3), (33, 1), (1, 500)] {
+            for quality in [ImageDecodeOptions.ScalingQuality.high, .fast] {
+                let result = try Resampler.resize(source, width: width, height: height, quality: quality)
+                #expect(result.pixelFormat == .rgbaHalfPremultiplied)
+                for y in 0..<height {
+                    for x in 0..<width {
+                        #expect(result.halfComponents(x: x, y: y).allSatisfy { abs($0 - 0.5) < 0.0006 })
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `What loses its alpha is put on the background`() throws {
         let bitmap = try Bitmap.allocate(width: 1, height: 1, pixelFormat: .bgra8Premultiplied)
         bitmap.mutableRow(0).storeBytes(of: 0x8000_0000, as: UInt32.self)
