@@ -20,6 +20,11 @@ func shims(_ name: String, linking libraries: String...) -> Target {
     )
 }
 
+/// A format that not every user wants to link: a coder of its own, with the C modules it needs.
+func format(_ name: String, on modules: Target.Dependency...) -> Target {
+    .target(name: name, dependencies: ["WebImage"] + modules, swiftSettings: swiftSettings)
+}
+
 let package = Package(
     name: "WebImage",
     products: [
@@ -28,6 +33,9 @@ let package = Package(
         .library(name: "WebImageTIFF", targets: ["WebImageTIFF"]),
         .library(name: "WebImageSVG", targets: ["WebImageSVG"]),
         .library(name: "WebImageFormats", targets: ["WebImageFormats"]),
+        .library(name: "WebImageAVIF", targets: ["WebImageAVIF"]),
+        .library(name: "WebImageHEIF", targets: ["WebImageHEIF"]),
+        .library(name: "WebImageJPEGXL", targets: ["WebImageJPEGXL"]),
         .executable(name: "webimage", targets: ["webimage"]),
     ],
     targets: [
@@ -51,17 +59,15 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        .target(
-            name: "WebImageTIFF",
-            dependencies: ["WebImage", "CTIFFShims", "CLCMS"],
-            swiftSettings: swiftSettings
-        ),
-        .target(name: "WebImageSVG", dependencies: ["WebImage", "CSVGShims"], swiftSettings: swiftSettings),
-        .target(
-            name: "WebImageFormats",
-            dependencies: ["WebImage", "WebImageTIFF", "WebImageSVG"],
-            swiftSettings: swiftSettings
-        ),
+        format("WebImageTIFF", on: "CTIFFShims", "CLCMS"),
+        format("WebImageSVG", on: "CSVGShims"),
+        systemLibrary("CAVIF", apt: "libavif-dev"),
+        systemLibrary("CHEIF", apt: "libheif-dev"),
+        systemLibrary("CJPEGXL", apt: "libjxl-dev"),
+        format("WebImageAVIF", on: "CAVIF", "CPixels", "CYUV"),
+        format("WebImageHEIF", on: "CHEIF", "CPixels"),
+        format("WebImageJPEGXL", on: "CJPEGXL", "CPixels"),
+        format("WebImageFormats", on: "WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL"),
         .executableTarget(
             name: "webimage",
             dependencies: ["WebImage", "WebImageFormats", "CLinux"],
@@ -109,7 +115,10 @@ let package = Package(
         ),
         .testTarget(
             name: "WebImageFormatsTests",
-            dependencies: ["WebImage", "WebImageTIFF", "WebImageSVG", "WebImageFormats", "TestSupport"],
+            dependencies: [
+                "WebImage", "WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL",
+                "WebImageFormats", "TestSupport", "CPixels",
+            ],
             exclude: ["Fixtures"],
             swiftSettings: swiftSettings
         ),

@@ -55,6 +55,26 @@ extension Bitmap {
             return switch pixelFormat {
             case .rgb8: [bytes[pixel], bytes[pixel + 1], bytes[pixel + 2], 255]
             case .bgra8Premultiplied: [bytes[pixel + 2], bytes[pixel + 1], bytes[pixel], bytes[pixel + 3]]
+            case .rgbaHalfPremultiplied:
+                halfComponents(x: x, y: y).map { UInt8(min(max($0, 0), 1) * 255 + 0.5) }
+            }
+        }
+    }
+}
+
+extension Bitmap {
+    /// The components of a pixel of half floats: red, green, blue, alpha, colours premultiplied as stored.
+    public func halfComponents(x: Int, y: Int) -> [Float] {
+        withUnsafeBytes { bytes in
+            (0..<4).map { component in
+                let bits = bytes.loadUnaligned(fromByteOffset: y * bytesPerRow + x * 8 + component * 2, as: UInt16.self)
+                // IEEE 754 binary16, by its definition.
+                let (exponent, fraction) = (Int(bits >> 10 & 31), Float(bits & 1023))
+                let size =
+                    exponent == 0
+                    ? fraction / 1024 / 16384
+                    : (1 + fraction / 1024) * Float(sign: .plus, exponent: exponent - 15, significand: 1)
+                return bits & 0x8000 == 0 ? size : -size
             }
         }
     }

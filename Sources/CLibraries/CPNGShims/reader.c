@@ -101,8 +101,23 @@ void webimage_png_reader_destroy(webimage_png_reader *reader) {
     free(reader);
 }
 
+/// Asks for RGBA of 16 bits.
+static void set_wide_transformations(webimage_png_reader *reader, double gamma, webimage_png_info *out) {
+    png_structp png = reader->png;
+    int type = png_get_color_type(png, reader->info);
+    png_set_expand_16(png);
+    png_set_expand(png);
+    if (gamma > 0) png_set_gamma(png, PNG_DEFAULT_sRGB, gamma);
+    if (!(type & PNG_COLOR_MASK_COLOR)) png_set_gray_to_rgb(png);
+    png_set_add_alpha(png, 0xffff, PNG_FILLER_AFTER);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    png_set_swap(png);
+#endif
+    out->layout = WEBIMAGE_PNG_RGBA16;
+}
+
 /// Asks for 8 bits, palettes as colours, and alpha for whatever can be transparent.
-static void set_transformations(webimage_png_reader *reader, double gamma, webimage_png_info *out) {
+static void set_narrow_transformations(webimage_png_reader *reader, double gamma, webimage_png_info *out) {
     png_structp png = reader->png;
     int type = png_get_color_type(png, reader->info);
     bool alpha = (type & PNG_COLOR_MASK_ALPHA) || png_get_valid(png, reader->info, PNG_INFO_tRNS);
@@ -111,6 +126,15 @@ static void set_transformations(webimage_png_reader *reader, double gamma, webim
     if (gamma > 0) png_set_gamma(png, PNG_DEFAULT_sRGB, gamma);
     if (alpha && !(type & PNG_COLOR_MASK_COLOR)) png_set_gray_to_rgb(png);
     out->layout = alpha ? WEBIMAGE_PNG_RGBA : (type & PNG_COLOR_MASK_COLOR) ? WEBIMAGE_PNG_RGB : WEBIMAGE_PNG_GRAY;
+}
+
+static void set_transformations(webimage_png_reader *reader, double gamma, bool wide, webimage_png_info *out) {
+    png_structp png = reader->png;
+    if (wide) {
+        set_wide_transformations(reader, gamma, out);
+    } else {
+        set_narrow_transformations(reader, gamma, out);
+    }
     png_set_interlace_handling(png);
     png_read_update_info(png, reader->info);
     if (png_get_rowbytes(png, reader->info) != (size_t)out->width * out->layout) png_error(png, "unexpected row size");
@@ -127,7 +151,7 @@ static bool is_plain(webimage_png_reader *reader, double gamma) {
 }
 
 bool webimage_png_read_header(
-    webimage_png_reader *reader, const void *bytes, size_t count, double gamma, webimage_png_info *out) {
+    webimage_png_reader *reader, const void *bytes, size_t count, double gamma, bool wide, webimage_png_info *out) {
     if (reader->failed || setjmp(png_jmpbuf(reader->png))) return false;
     reader->bytes = bytes;
     reader->count = count;
@@ -146,8 +170,8 @@ bool webimage_png_read_header(
         out->icc = profile;
         out->icc_length = length;
     }
-    bool plain = is_plain(reader, gamma);
-    set_transformations(reader, gamma, out);
+    bool plain = !wide && is_plain(reader, gamma);
+    set_transformations(reader, gamma, wide, out);
     if (plain) {
         // libpng has just read the header of the first IDAT chunk, which is 8 bytes long.
         size_t start = reader->is_frame ? reader->frame.start : reader->offset - 8;
@@ -160,14 +184,14 @@ bool webimage_png_read_header(
 }
 
 bool webimage_png_read_frame_header(
-    webimage_png_reader *reader, const void *bytes, size_t count, const webimage_png_frame *frame, double gamma,
+    webimage_png_reader *reader, const void *bytes, size_t count, const webimage_png_frame *frame, double gamma, bool wide,
     webimage_png_info *out) {
     reader->is_frame = true;
     reader->frame.width = frame->width;
     reader->frame.height = frame->height;
     reader->frame.start = frame->start;
     reader->frame.end = frame->end;
-    return webimage_png_read_header(reader, bytes, count, gamma, out);
+    return webimage_png_read_header(reader, bytes, count, gamma, wide, out);
 }
 
 uint32_t webimage_png_checksum(const void *bytes, size_t count) { return crc32_gzip_refl(0, bytes, count); }

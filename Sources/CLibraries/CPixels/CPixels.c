@@ -132,6 +132,8 @@ void cpixels_place(
         }
     } else if (bytes_per_pixel == 3) {
         place(rows, bytes_per_row, width, height, origin, step_x, step_y, 3);
+    } else if (bytes_per_pixel == 8) {
+        place(rows, bytes_per_row, width, height, origin, step_x, step_y, 8);
     } else {
         place(rows, bytes_per_row, width, height, origin, step_x, step_y, 4);
     }

@@ -34,9 +34,15 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     /// The format the data is said to have, for coders of formats whose bytes do not tell; the built-in coders believe
     /// the bytes alone.
     public var formatHint: ImageFormat?
-    /// Whether a picture of high dynamic range keeps it. False by default: it is brought into the range of sRGB, as the
-    /// built-in coders do in any case.
+    /// Whether a picture of more than 8 bits per component keeps them, and one of high dynamic range its range: PNG of 16 bits, AVIF,
+    /// HEIF and JPEG XL become ``PixelFormat/rgbaHalfPremultiplied`` then. Pictures of 8 bits stay as they are, so do the
+    /// frames of animated PNG; and a
+    /// ``pixelFormat`` of 8 bits wins. False by default: bits are rounded to 8, and high dynamic range is tone-mapped into sRGB.
     public var decodeToHDR: Bool = false
+    /// Whether what has more than 8 bits stays so.
+    package var keepsWidePixels: Bool {
+        decodeToHDR && (pixelFormat == nil || pixelFormat == .rgbaHalfPremultiplied)
+    }
     /// Options for coders of one's own.
     public var values = OptionValues()
     /// What is refused.

@@ -30,7 +30,7 @@ public struct ImageEncodeOptions: Sendable, Hashable {
     /// In GIF a pixel is transparent or not: one that is at least half opaque is put on this colour (or keeps its own when nil),
     /// any other becomes transparent.
     public var backgroundColor: Color?
-    /// WebP only: encode without loss. False by default.
+    /// WebP, AVIF, HEIC and JPEG XL: encode without loss. False by default.
     public var isLossless: Bool = false
     /// Encode only the first frame of an animation.
     public var encodeFirstFrameOnly: Bool = false

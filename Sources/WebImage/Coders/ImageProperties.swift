@@ -20,6 +20,10 @@ public struct ImageProperties: Sendable, Hashable {
     public var loopCount: Int = 0
     /// Whether pixels can be transparent.
     public var hasAlpha: Bool = false
+    /// Bits of each component in the file. 8 for formats and coders that do not tell.
+    public var bitsPerComponent: Int = 8
+    /// Whether the file holds light brighter than reference white: its colours are coded by PQ or HLG.
+    public var isHighDynamicRange: Bool = false
     /// The name of the embedded colour profile, nil without one.
     public var colorProfile: String?
 
@@ -29,6 +33,9 @@ public struct ImageProperties: Sendable, Hashable {
         self.width = width
         self.height = height
     }
+
+    /// Whether the file holds more than 8 bits of each component can.
+    package var isWide: Bool { bitsPerComponent > 8 || isHighDynamicRange }
 }
 
 extension ImageProperties {

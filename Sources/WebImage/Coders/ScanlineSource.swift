@@ -13,12 +13,17 @@ package enum ScanlineLayout: Sendable, Hashable {
     /// Four bytes: blue, green, red, alpha; premultiplied, in sRGB. For decoders that write the final pixels themselves;
     /// a source of this layout has no colour profile.
     case bgra8Premultiplied
+    /// Four floats: red, green, blue, alpha; not premultiplied. 0...1 are the numbers of the file, which stand for what
+    /// ``ScanlineSource/colorProfile`` or ``ScanlineSource/color`` say. For pictures of more than 8 bits that keep them, and for high
+    /// dynamic range.
+    case rgbaFloat
 
     package var bytesPerPixel: Int {
         switch self {
         case .gray8: 1
         case .rgb8: 3
         case .rgba8, .cmyk8, .bgra8Premultiplied: 4
+        case .rgbaFloat: 16
         }
     }
 }
@@ -38,6 +43,9 @@ package protocol ScanlineSource: AnyObject {
     var layout: ScanlineLayout { get }
     /// The embedded ICC profile, nil for sRGB.
     var colorProfile: Data? { get }
+    /// What the numbers of ``ScanlineLayout/rgbaFloat`` stand for when there is no profile, nil for sRGB. By default nil; other
+    /// layouts do not look at it.
+    var color: SourceColor? { get }
 
     /// Writes the next `count` rows to `base`, `bytesPerRow` apart.
     ///
@@ -48,4 +56,5 @@ package protocol ScanlineSource: AnyObject {
 
 extension ScanlineSource {
     package var extent: (width: Double, height: Double) { (Double(width), Double(height)) }
+    package var color: SourceColor? { nil }
 }

@@ -27,7 +27,8 @@ public struct ImageMetadata: Sendable, Hashable {
     /// Whether the pixels are the first frame of an animation of which nothing else was wanted; see
     /// ``ImageDecodeOptions/decodeFirstFrameOnly``. Such an image is a still picture and does not stand in for the animation.
     public var isFirstFrame: Bool = false
-    /// Whether the pixels go beyond the range of sRGB. The built-in coders bring every picture into that range.
+    /// Whether the pixels go beyond the range of sRGB: those of a picture coded by PQ or HLG that was decoded with
+    /// ``ImageDecodeOptions/decodeToHDR``.
     public var isHighDynamicRange: Bool = false
     /// The XXH3 of the bytes as they were loaded that the picture was made of, also by way of transformers; 0 if unknown.
     var sourceHash: UInt64 = 0

@@ -1,19 +1,27 @@
-/// How the pixels of a ``Bitmap`` lie in memory: 8 bits per component, sRGB, top row first.
+/// How the pixels of a ``Bitmap`` lie in memory: sRGB, top row first.
 public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable {
     /// Three bytes per pixel, in the order red, green, blue; opaque. The decoders' choice for pictures without alpha.
     case rgb8 = 0
     /// Four bytes per pixel, in the order blue, green, red, alpha, the colours premultiplied by alpha.
     /// What cairo calls `ARGB32` (on a little-endian machine) and GDK `B8G8R8A8_PREMULTIPLIED`.
     case bgra8Premultiplied = 1
+    /// Eight bytes per pixel: red, green, blue, alpha, each a half float (IEEE 754 binary16, in the machine's byte order), the colours
+    /// premultiplied by alpha. What GDK calls `R16G16B16A16_FLOAT_PREMULTIPLIED`.
+    ///
+    /// Colours before premultiplying are encoded by sRGB's curve as in the other formats: 0 is black, 1 is reference white
+    /// (203 cd/m² where a picture names luminances). Beyond that the curve goes on, so that light twice as bright as white is
+    /// `1.055 * pow(2, 1 / 2.4) - 0.055`; for colours outside sRGB's gamut some are negative, and the curve is mirrored. Alpha is 0...1.
+    case rgbaHalfPremultiplied = 2
 
     /// Bytes that one pixel takes.
     public var bytesPerPixel: Int {
         switch self {
         case .rgb8: 3
         case .bgra8Premultiplied: 4
+        case .rgbaHalfPremultiplied: 8
         }
     }
 
     /// Whether pixels carry an alpha component.
-    public var hasAlpha: Bool { self == .bgra8Premultiplied }
+    public var hasAlpha: Bool { self != .rgb8 }
 }

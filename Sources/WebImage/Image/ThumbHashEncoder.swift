@@ -38,6 +38,8 @@ struct ThumbHashEncoder {
                     // A colour above its alpha does not exist; whoever made such pixels must not break the arithmetic.
                     let alpha = component(3)
                     pixels.append((min(component(2), alpha), min(component(1), alpha), min(component(0), alpha), alpha))
+                // Who makes the hash has made 8 bits of them.
+                case .rgbaHalfPremultiplied: pixels.append((0, 0, 0, 0))
                 }
             }
         }

@@ -91,14 +91,15 @@ public struct ResizingTransformer: ImageTransformer {
     /// The bitmap in the middle of a transparent one.
     private func centred(_ bitmap: Bitmap, in target: PixelSize) throws(WebImageError) -> Bitmap {
         let source = try bitmap.withAlpha()
-        let result = try Bitmap.allocate(width: target.width, height: target.height, pixelFormat: .bgra8Premultiplied)
+        let result = try Bitmap.allocate(width: target.width, height: target.height, pixelFormat: source.pixelFormat)
         let left = (target.width - source.width) / 2
         let top = (target.height - source.height) / 2
         for row in 0..<target.height {
             let output = result.mutableRow(row)
             memset(output, 0, result.bytesPerRow)
             guard row >= top, row < top + source.height else { continue }
-            memcpy(output + left * 4, source.mutableRow(row - top), source.width * 4)
+            let pixel = source.pixelFormat.bytesPerPixel
+            memcpy(output + left * pixel, source.mutableRow(row - top), source.width * pixel)
         }
         return result
     }

@@ -73,6 +73,7 @@ enum GettingStartedSnippets {
         switch bitmap.pixelFormat {
         case .rgb8: print("GDK_MEMORY_R8G8B8")
         case .bgra8Premultiplied: print("GDK_MEMORY_B8G8R8A8_PREMULTIPLIED, CAIRO_FORMAT_ARGB32")
+        case .rgbaHalfPremultiplied: print("GDK_MEMORY_R16G16B16A16_FLOAT_PREMULTIPLIED")
         }
         bitmap.withUnsafeBytes { bytes in
             draw(bytes, width: bitmap.width, height: bitmap.height, bytesPerRow: bitmap.bytesPerRow)

@@ -5,11 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// What the rows that are handed out hold; straight (not premultiplied) alpha, 8 bits per component.
+/// What the rows that are handed out hold; straight (not premultiplied) alpha, 8 bits per component unless
+/// said otherwise. The numbers are the bytes of a pixel.
 typedef enum {
     WEBIMAGE_PNG_GRAY = 1,
     WEBIMAGE_PNG_RGB = 3,
     WEBIMAGE_PNG_RGBA = 4,
+    /// Four numbers of 16 bits in the machine's order.
+    WEBIMAGE_PNG_RGBA16 = 8,
 } webimage_png_layout;
 
 typedef struct {
@@ -33,8 +36,9 @@ void webimage_png_reader_destroy(webimage_png_reader *reader);
 /// Reads everything before the pixels. `bytes` is the whole file, and must be the same at every call.
 ///
 /// `gamma` is the file's gamma (1/2.2 is the screen's) to be converted to the screen's; 0 to leave the values alone.
+/// `wide` makes RGBA of 16 bits of any picture.
 bool webimage_png_read_header(
-    webimage_png_reader *reader, const void *bytes, size_t count, double gamma, webimage_png_info *info);
+    webimage_png_reader *reader, const void *bytes, size_t count, double gamma, bool wide, webimage_png_info *info);
 
 /// Where the pixels of a frame of an animation lie: in the fdAT chunks between two offsets of the file.
 typedef struct {
@@ -47,7 +51,7 @@ typedef struct {
 /// The same for a frame that is not the picture of the IDAT chunks; its rows are then read as those of a picture.
 bool webimage_png_read_frame_header(
     webimage_png_reader *reader, const void *bytes, size_t count, const webimage_png_frame *frame, double gamma,
-    webimage_png_info *info);
+    bool wide, webimage_png_info *info);
 
 /// The checksum of a chunk: of its kind and its content.
 uint32_t webimage_png_checksum(const void *bytes, size_t count);

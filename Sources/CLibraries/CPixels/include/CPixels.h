@@ -29,7 +29,7 @@ void cpixels_bgra_over_bgra(const uint8_t *source, uint8_t *target, size_t count
 void cpixels_bgra_onto_color(const uint8_t *bgra, uint8_t *rgb, size_t count, uint8_t red, uint8_t green, uint8_t blue);
 
 /// Copies a block of rows to where its pixels belong in a bigger picture: pixel (x, y) of the block goes to
-/// `origin + x * step_x + y * step_y`. `bytes_per_pixel` is 3 or 4.
+/// `origin + x * step_x + y * step_y`. `bytes_per_pixel` is 3, 4 or 8.
 void cpixels_place(
     const uint8_t *rows, ptrdiff_t bytes_per_row, size_t width, size_t height, uint8_t *origin, ptrdiff_t step_x,
     ptrdiff_t step_y, int bytes_per_pixel);
@@ -150,3 +150,81 @@ void cpixels_quantizer_map_row(
 /// here, and no more.
 size_t cpixels_lzw_bound(size_t count);
 size_t cpixels_lzw(const uint8_t *numbers, size_t count, unsigned minimum_size, uint8_t *output);
+
+// Wide pixels: four floats each, red, green, blue, alpha, straight alpha unless said otherwise. Any float may be given: what is no
+// number counts as 0.
+
+/// Steps of tables that are interpolated.
+enum { cpixels_light_steps = 4096 };
+
+/// How numbers stand for light.
+enum cpixels_transfer {
+    cpixels_transfer_srgb,
+    /// light = number ^ gamma
+    cpixels_transfer_gamma,
+    /// SMPTE ST 2084
+    cpixels_transfer_pq,
+    /// BT.2100 HLG, without its system gamma
+    cpixels_transfer_hlg,
+};
+
+/// Tables for light; 1 is reference white.
+struct cpixels_light_tables {
+    /// By the fourth root of light: what tone mapping multiplies it by; its sRGB number; root ^ 0.8.
+    float gain[cpixels_light_steps + 2];
+    float encoded[cpixels_light_steps + 2];
+    float system_gamma[cpixels_light_steps + 2];
+    /// By the sRGB number: light.
+    float decoded[2 * cpixels_light_steps + 2];
+    /// By light: the 8-bit sRGB level.
+    uint8_t level[65536];
+};
+
+/// How numbers become light in the primaries of sRGB.
+struct cpixels_light {
+    /// 65 536 entries; NULL for numbers that are light already.
+    const float *transfer;
+    /// From the picture's primaries to those of sRGB, row by row.
+    float matrix[9];
+    /// Whether the transfer is HLG, whose light depends on the luminance, which is these parts of red, green and blue.
+    bool is_hlg;
+    float luminance[3];
+    const struct cpixels_light_tables *tables;
+};
+
+/// Fills the 65 536 entries of a transfer table.
+void cpixels_fill_transfer(float *table, enum cpixels_transfer transfer, double gamma);
+void cpixels_fill_light_tables(struct cpixels_light_tables *tables);
+
+/// Numbers to light, in place.
+void cpixels_codes_to_light(float *pixels, size_t count, const struct cpixels_light *how);
+/// Light to sRGB levels, RGBA with straight alpha; what is out of range is cut off, after tone mapping if that is wanted.
+void cpixels_light_to_levels(
+    const float *light, uint8_t *rgba, size_t count, bool tone_maps, const struct cpixels_light_tables *tables);
+/// Light to sRGB numbers of extended range, in place.
+void cpixels_light_to_codes(float *pixels, size_t count, const struct cpixels_light_tables *tables);
+/// The way back.
+void cpixels_srgb_codes_to_light(float *pixels, size_t count, const struct cpixels_light_tables *tables);
+/// Numbers to levels, rounded, cut off at 0 and 1.
+void cpixels_codes_to_levels(const float *codes, uint8_t *rgba, size_t count);
+
+/// In place; alpha is brought into 0...1. Unpremultiplied colours are 0 where alpha is.
+void cpixels_premultiply_floats(float *pixels, size_t count);
+void cpixels_unpremultiply_floats(float *pixels, size_t count);
+
+/// `count` samples of 0...most to 0...1, or to 0...255 rounded to nearest.
+void cpixels_shorts_to_floats(const uint16_t *shorts, float *floats, size_t count, float most);
+void cpixels_shorts_to_levels(const uint16_t *shorts, uint8_t *levels, size_t count, uint32_t most);
+/// `count` pixels of three samples to four, alpha 1.
+void cpixels_rgb_shorts_to_rgba_floats(const uint16_t *shorts, float *floats, size_t count, float most);
+
+/// Half floats; rounded to nearest, at most 65 504.
+void cpixels_floats_to_halves(const float *floats, uint16_t *halves, size_t count);
+void cpixels_halves_to_floats(const uint16_t *halves, float *floats, size_t count);
+
+/// One row of four floats a pixel made narrower or wider; readable for `taps` pixels from any `first[x]` on.
+void cpixels_filter_float_row(const float *row, const struct cpixels_row_filter *filter, float *output);
+/// sums[i] += row[i] * weight
+void cpixels_add_weighted(float *sums, const float *row, float weight, size_t count);
+/// Brings alpha back into 0...1.
+void cpixels_limit_alpha(float *pixels, size_t count);

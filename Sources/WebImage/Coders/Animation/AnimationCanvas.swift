@@ -32,6 +32,9 @@ struct AnimationCanvas {
     /// - Parameter saves: keep what is there for ``restore()``.
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     mutating func draw(_ pixels: Bitmap, _ frame: AnimationFrame, saves: Bool) throws(WebImageError) {
+        if pixels.pixelFormat == .rgbaHalfPremultiplied {
+            return try draw(pixels.converted(to: .bgra8Premultiplied), frame, saves: saves)
+        }
         saved = nil
         guard let area = area(of: frame) else { return }
         if saves { saved = (try copy(area), area) }
@@ -44,6 +47,8 @@ struct AnimationCanvas {
             case .rgb8: cpixels_rgb_to_bgra(source, target, area.width)
             case .bgra8Premultiplied where frame.replaces: memcpy(target, source, area.width * 4)
             case .bgra8Premultiplied: cpixels_bgra_over_bgra(source, target, area.width)
+            // Made 8 bits above.
+            case .rgbaHalfPremultiplied: break
             }
         }
     }

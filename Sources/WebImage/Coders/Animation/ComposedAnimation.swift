@@ -66,7 +66,13 @@ package final class ComposedAnimation: AnimatedImageProvider {
             throw WebImageError(.badImageData, "there is no frame \(index) in an animation of \(frameCount)")
         }
         let pixels = try state.withLock { (state) throws(WebImageError) in try picture(of: index, &state) }
-        return Image(bitmap: pixels, scale: options.scaleFactor, metadata: metadata, decodeOptions: options)
+        let isWide = options.pixelFormat == .rgbaHalfPremultiplied
+        return Image(
+            bitmap: isWide ? try pixels.converted(to: .rgbaHalfPremultiplied) : pixels,
+            scale: options.scaleFactor,
+            metadata: metadata,
+            decodeOptions: options
+        )
     }
 
     private func picture(of index: Int, _ state: inout State) throws(WebImageError) -> Bitmap {

@@ -60,7 +60,9 @@ extension ColorTransform {
     /// The transform for an embedded profile; nil when the colours are sRGB already (within one level), or when the
     /// profile is broken, does not fit the layout, or is longer than `limit` bytes.
     static func shared(profile: Data?, layout: ScanlineLayout, limit: Int) -> ColorTransform? {
-        guard let profile, profile.count <= limit, layout != .bgra8Premultiplied else { return nil }
+        guard let profile, profile.count <= limit, layout != .bgra8Premultiplied, layout != .rgbaFloat else {
+            return nil
+        }
         let hash = profile.withUnsafeBytes { Hashing.xxh3($0) }
         let known = recent.withLock { list -> Outcome? in
             let index = list.lastIndex { $0.hash == hash && $0.layout == layout && $0.profile == profile }
@@ -97,7 +99,7 @@ extension ColorTransform {
         case .rgb8: (input, space) = (rgb8, cmsSigRgbData)
         case .rgba8: (input, space) = (rgba8, cmsSigRgbData)
         case .cmyk8: (input, space) = (cmyk8, cmsSigCmykData)
-        case .bgra8Premultiplied: return .none
+        case .bgra8Premultiplied, .rgbaFloat: return .none
         }
         guard let profile = ColorProfile.open(data) else { return .none }
         defer { cmsCloseProfile(profile) }

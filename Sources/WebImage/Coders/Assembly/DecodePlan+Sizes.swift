@@ -18,7 +18,8 @@ extension DecodePlan {
             )
         }
         let plan = sized(for: properties, options: options)
-        let bytesPerPixel = properties.hasAlpha || options.pixelFormat == .bgra8Premultiplied ? 4 : 3
+        let isWide = options.keepsWidePixels && properties.isWide || options.pixelFormat == .rgbaHalfPremultiplied
+        let bytesPerPixel = isWide ? 8 : properties.hasAlpha || options.pixelFormat == .bgra8Premultiplied ? 4 : 3
         try limits.check(decodedByteCount: plan.width * plan.height * bytesPerPixel)
         return plan
     }

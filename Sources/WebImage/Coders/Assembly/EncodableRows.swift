@@ -10,7 +10,7 @@ package struct EncodableRows {
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     package init(_ image: Image, options: ImageEncodeOptions) throws(WebImageError) {
-        bitmap = try image.bitmap.prepared(for: options, orientation: image.orientation)
+        bitmap = try image.bitmap.prepared(for: options, orientation: image.orientation).with8Bits(of: image.metadata)
     }
 
     /// Pixels that are upright and of their final size.

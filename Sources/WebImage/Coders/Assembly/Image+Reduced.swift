@@ -35,8 +35,13 @@ extension Image {
             quality: options.scalingQuality
         )
         pixels = try pixels.upright(from: orientation)
-        if options.pixelFormat == .bgra8Premultiplied { pixels = try pixels.withAlpha() }
         var metadata = metadata
+        if !options.keepsWidePixels, options.pixelFormat != .rgbaHalfPremultiplied {
+            pixels = try pixels.with8Bits(of: metadata)
+            metadata.isHighDynamicRange = false
+        }
+        if options.pixelFormat == .bgra8Premultiplied { pixels = try pixels.withAlpha() }
+        if options.pixelFormat == .rgbaHalfPremultiplied { pixels = try pixels.converted(to: .rgbaHalfPremultiplied) }
         metadata.isThumbnail = metadata.isThumbnail || plan.isThumbnail
         metadata.scaleDownLimitBytes = plan.scaleDownLimitBytes
         if metadata.sourceWidth == 0 || metadata.sourceHeight == 0 {

@@ -15,7 +15,11 @@ package enum ImageAssembler {
         plan: DecodePlan,
         options: ImageDecodeOptions
     ) throws(WebImageError) -> Image {
-        let format = source.layout.hasAlpha ? .bgra8Premultiplied : options.pixelFormat ?? .rgb8
+        if source.layout == .rgbaFloat {
+            return try makeImage(ofWide: source, properties: properties, plan: plan, options: options)
+        }
+        let wanted = options.pixelFormat == .rgbaHalfPremultiplied ? nil : options.pixelFormat
+        let format = source.layout.hasAlpha ? .bgra8Premultiplied : wanted ?? .rgb8
         let transform = ColorTransform.shared(
             profile: source.colorProfile,
             layout: source.layout,
@@ -29,11 +33,36 @@ package enum ImageAssembler {
         } else {
             try copy(source, into: sink)
         }
+        let isWide = options.pixelFormat == .rgbaHalfPremultiplied
         return Image(
-            bitmap: sink.bitmap,
+            bitmap: isWide ? try sink.bitmap.converted(to: .rgbaHalfPremultiplied) : sink.bitmap,
             scale: options.scaleFactor,
             metadata: metadata(properties, plan, options),
             decodeOptions: options
+        )
+    }
+
+    private static func makeImage(
+        ofWide source: any ScanlineSource,
+        properties: ImageProperties,
+        plan: DecodePlan,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> Image {
+        let converter = WideConverter(
+            color: source.color,
+            profile: source.colorProfile,
+            limit: options.limits.maximumColorProfileByteCount
+        )
+        guard options.keepsWidePixels else {
+            let rows = try NarrowedRows(source, converter, hasAlpha: properties.hasAlpha)
+            return try makeImage(from: rows, properties: properties, plan: plan, options: options)
+        }
+        return try makeWideImage(
+            from: source,
+            converter: converter,
+            properties: properties,
+            plan: plan,
+            options: options
         )
     }
 
@@ -97,5 +126,5 @@ package enum ImageAssembler {
 
 extension ScanlineLayout {
     /// Whether pixels can be transparent.
-    package var hasAlpha: Bool { self == .rgba8 || self == .bgra8Premultiplied }
+    package var hasAlpha: Bool { self == .rgba8 || self == .bgra8Premultiplied || self == .rgbaFloat }
 }

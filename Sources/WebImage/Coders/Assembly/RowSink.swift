@@ -44,7 +44,7 @@ final class RowSink {
         switch layout {
         case .rgb8: isFinal = transform == nil && bitmap.pixelFormat == .rgb8
         case .bgra8Premultiplied: isFinal = true
-        case .gray8, .rgba8, .cmyk8: isFinal = false
+        case .gray8, .rgba8, .cmyk8, .rgbaFloat: isFinal = false
         }
         return isFinal && plan.orientation == .up ? bitmap.bytesPerRow : nil
     }
@@ -98,6 +98,8 @@ final class RowSink {
                 cpixels_cmyk_to_rgb(input, colors, count)
             }
             if !isPacked { cpixels_rgb_to_bgra(colors, output, count) }
+        // The assembler has made 8 bits of them.
+        case .rgbaFloat: break
         }
     }
 }

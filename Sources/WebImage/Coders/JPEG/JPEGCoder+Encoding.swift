@@ -22,6 +22,7 @@ extension JPEGCoder {
     ) throws(WebImageError) -> Data {
         guard canEncode(to: format) else { throw WebImageError(.unsupportedFormat, "the JPEG coder writes only JPEG") }
         let bitmap = try image.bitmap.prepared(for: options, orientation: image.orientation)
+            .with8Bits(of: image.metadata)
         let side = max(bitmap.width, bitmap.height)
         guard side <= Self.maximumSide else {
             throw .limitExceeded("JPEG side length", allowed: Self.maximumSide, required: side)

@@ -33,7 +33,7 @@ final class JPEGScanlineSource: ScanlineSource {
         let pixels: webimage_jpeg_pixels
         switch layout {
         case .gray8: pixels = webimage_jpeg_gray
-        case .rgb8, .rgba8: pixels = webimage_jpeg_rgb
+        case .rgb8, .rgba8, .rgbaFloat: pixels = webimage_jpeg_rgb
         case .bgra8Premultiplied: pixels = webimage_jpeg_bgra
         case .cmyk8: pixels = webimage_jpeg_cmyk
         }

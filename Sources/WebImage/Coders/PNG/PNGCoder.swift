@@ -2,10 +2,12 @@ public import FoundationEssentials
 
 /// Decodes and encodes PNG.
 ///
-/// Every colour type and bit depth, palettes and `tRNS` transparency, interlacing, 16 bits (rounded to 8), ICC profiles,
-/// gamma and primaries, EXIF orientation. Of an animated PNG the first frame is decoded, or the frames of
-/// ``animation(of:options:)``, on their canvas, and the properties tell frames, durations and loops; a default image that is no
-/// part of the animation is for programs that know no animations, and is seen only where there is none. Rows are decoded on demand, so that the thumbnail of a big picture needs little memory;
+/// Every colour type and bit depth, palettes and `tRNS` transparency, interlacing, 16 bits (rounded to 8, unless
+/// ``ImageDecodeOptions/decodeToHDR`` keeps them), ICC profiles, code points (`cICP`, also those of high dynamic range), gamma and
+/// primaries, EXIF orientation. Of an animated PNG the first frame is decoded, or the frames of ``animation(of:options:)``, on their
+/// canvas, and the properties tell frames, durations and loops; a default image that is no part of the animation is for programs
+/// that know no animations, and is seen only where there is none. Animations are always of 8 bits. Rows are decoded on demand, so
+/// that the thumbnail of a big picture needs little memory;
 /// an interlaced picture has to be decoded as a whole, and that too must fit ``ImageLimits/maximumDecodedByteCount``.
 ///
 /// A picture whose pixels are incomplete or whose checksums are wrong is an error. What follows the pixels may be missing.
@@ -25,7 +27,9 @@ public struct PNGCoder: ImageCoder {
         let header = try Self.header(of: data, limits: limits)
         var properties = Self.properties(header, data)
         try limits.check(frameCount: properties.frameCount)
-        if header.color.profileName != nil, let rows = try? PNGRowReader(data, header: header, limits: limits) {
+        if header.color.coded == nil, header.color.profileName != nil,
+            let rows = try? PNGRowReader(data, header: header, limits: limits)
+        {
             properties.colorProfile = rows.profileName ?? properties.colorProfile
         }
         return properties
@@ -43,8 +47,15 @@ public struct PNGCoder: ImageCoder {
             let image = try Self.composed(data, header, properties, options).frame(at: 0)
             return image.with(metadata: ImageAssembler.metadata(properties, plan, options))
         }
-        let rows = try PNGRowReader(data, header: header, frame: header.poster, limits: options.limits)
-        properties.colorProfile = rows.profileName ?? properties.colorProfile
+        let keepsWidePixels = options.keepsWidePixels && properties.isWide && properties.frameCount == 1
+        let rows = try PNGRowReader(
+            data,
+            header: header,
+            frame: header.poster,
+            limits: options.limits,
+            isWide: header.needsWideRows || keepsWidePixels
+        )
+        if header.color.coded == nil { properties.colorProfile = rows.profileName ?? properties.colorProfile }
         return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
     }
 
@@ -55,7 +66,9 @@ public struct PNGCoder: ImageCoder {
     static func properties(_ header: PNGHeader, _ data: Data) -> ImageProperties {
         var properties = ImageProperties(format: .png, width: header.width, height: header.height)
         properties.hasAlpha = header.hasAlpha
-        properties.colorProfile = header.color.profileName
+        properties.bitsPerComponent = header.bitDepth == 16 ? 16 : 8
+        properties.isHighDynamicRange = header.color.coded?.isHighDynamicRange == true
+        properties.colorProfile = header.color.coded?.name ?? header.color.profileName
         if let range = header.exif {
             properties.orientation = data.withUnsafeBytes {
                 EXIFOrientation.read(block: UnsafeRawBufferPointer(rebasing: $0[range]))
@@ -73,4 +86,9 @@ public struct PNGCoder: ImageCoder {
         }
         return properties
     }
+}
+
+extension PNGHeader {
+    /// Whether light has to be computed from the file's 16 bits, as for high dynamic range.
+    var needsWideRows: Bool { color.coded?.needsWideRows(bitsPerComponent: bitDepth) == true }
 }

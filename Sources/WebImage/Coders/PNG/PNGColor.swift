@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// What a PNG file says about the meaning of its numbers.
 ///
-/// An ICC profile or an sRGB chunk settles it. Without, a gamma that differs by more than 5 % from 1/2.2 is converted,
+/// Code points (`cICP`), an ICC profile or an sRGB chunk settle it. Without, a gamma that differs by more than 5 % from 1/2.2 is converted,
 /// and so are primaries that differ notably from those of sRGB when a gamma is given as well; this is what browsers do.
 /// (Pillow and most thumbnailers show the numbers as they are.)
 struct PNGColor: Sendable, Hashable {
@@ -12,6 +12,8 @@ struct PNGColor: Sendable, Hashable {
     /// White point, red, green and blue as x and y.
     private(set) var chromaticities: [Double] = []
     private(set) var isDeclaredSRGB = false
+    /// What a `cICP` chunk says, which goes before everything else.
+    private(set) var coded: SourceColor?
     /// The name in the profile chunk.
     private(set) var profileName: String?
 
@@ -27,6 +29,12 @@ struct PNGColor: Sendable, Hashable {
             guard chromaticities.isEmpty, chunk.count >= 32 else { return }
             chromaticities = (0..<8).compactMap { chunk.bigEndian32($0 * 4).map { Double($0) / 100_000 } }
         case fourCC("sRGB"): isDeclaredSRGB = true
+        case fourCC("cICP"):
+            // RGB as it is, and all of the range; other matrices do not exist in PNG.
+            guard coded == nil, let primaries = chunk.byte(0), let transfer = chunk.byte(1), chunk.byte(2) == 0,
+                chunk.byte(3) == 1
+            else { return }
+            coded = SourceColor(primaries: Int(primaries), transferCharacteristics: Int(transfer))
         case fourCC("iCCP"):
             let name = chunk.bytes.prefix(80).prefix { $0 != 0 }
             // Latin-1 by the specification.
@@ -35,7 +43,7 @@ struct PNGColor: Sendable, Hashable {
         }
     }
 
-    private var isSettled: Bool { isDeclaredSRGB || profileName != nil }
+    private var isSettled: Bool { coded != nil || isDeclaredSRGB || profileName != nil }
 
     /// The gamma to convert from; nil when there is none, it is close to the screen's, or it makes no sense.
     private var unusualGamma: Double? {

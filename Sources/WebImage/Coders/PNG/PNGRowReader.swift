@@ -1,4 +1,5 @@
 import CPNGShims
+import CPixels
 import FoundationEssentials
 
 /// The rows of a PNG picture or of a frame of an animated one, decoded on demand; of an interlaced one after it was decoded as a
@@ -10,6 +11,7 @@ final class PNGRowReader: ScanlineSource {
     let colorProfile: Data?
     /// What the embedded profile calls itself; also of one that is sRGB, for which ``colorProfile`` is nil.
     let profileName: String?
+    let color: SourceColor?
 
     private let data: Data
     private let reader: OpaquePointer
@@ -21,11 +23,14 @@ final class PNGRowReader: ScanlineSource {
 
     /// - Parameter frame: what to read in place of the picture of the file; not one that is that picture.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/outOfMemory``.
+    ///
+    /// - Parameter isWide: hand out what the file's 16 bits say.
     init(
         _ data: Data,
         header: PNGHeader,
         frame: PNGFrame? = nil,
-        limits: ImageLimits
+        limits: ImageLimits,
+        isWide: Bool = false
     ) throws(WebImageError) {
         // Both fit: the limits were checked against the header, whose numbers are 31 bits long.
         let reader = webimage_png_reader_create(
@@ -38,7 +43,7 @@ final class PNGRowReader: ScanlineSource {
         let gamma = header.color.decoderGamma(isGray: header.isGray) ?? 0
         let isRead = data.withUnsafeBytes { bytes in
             guard let frame else {
-                return webimage_png_read_header(reader, bytes.baseAddress, bytes.count, gamma, &info)
+                return webimage_png_read_header(reader, bytes.baseAddress, bytes.count, gamma, isWide, &info)
             }
             var place = webimage_png_frame(
                 width: UInt32(clamping: frame.width),
@@ -46,7 +51,7 @@ final class PNGRowReader: ScanlineSource {
                 start: frame.chunks.lowerBound,
                 end: frame.chunks.upperBound
             )
-            return webimage_png_read_frame_header(reader, bytes.baseAddress, bytes.count, &place, gamma, &info)
+            return webimage_png_read_frame_header(reader, bytes.baseAddress, bytes.count, &place, gamma, isWide, &info)
         }
         guard isRead else {
             let error = Self.error(of: reader)
@@ -63,11 +68,18 @@ final class PNGRowReader: ScanlineSource {
             switch info.layout {
             case WEBIMAGE_PNG_GRAY: .gray8
             case WEBIMAGE_PNG_RGB: .rgb8
+            case WEBIMAGE_PNG_RGBA16: .rgbaFloat
             default: .rgba8
             }
         let embedded = info.icc.map { Data(bytes: $0, count: info.icc_length) }
         profileName = embedded.flatMap { ColorProfile.name(of: $0, limit: limits.maximumColorProfileByteCount) }
-        colorProfile = info.is_srgb ? nil : embedded ?? header.color.makeProfile(isGray: header.isGray)
+        color = header.color.coded
+        if let coded = header.color.coded {
+            // Code points say more than a profile beside them.
+            colorProfile = isWide ? nil : coded.makeProfile()
+        } else {
+            colorProfile = info.is_srgb ? nil : embedded ?? header.color.makeProfile(isGray: header.isGray)
+        }
     }
 
     deinit { webimage_png_reader_destroy(reader) }
@@ -81,8 +93,9 @@ final class PNGRowReader: ScanlineSource {
         guard count >= 0, count <= height - nextRow else {
             throw WebImageError(.badImageData, "more rows were asked for than the picture has")
         }
+        guard layout != .rgbaFloat else { return try readWideRows(count, into: base, bytesPerRow: bytesPerRow) }
         guard isInterlaced else { return try decode(count, into: base, bytesPerRow: bytesPerRow) }
-        let rowBytes = width * layout.bytesPerPixel
+        let rowBytes = storedRowBytes
         if whole == nil, count == height { return try decode(count, into: base, bytesPerRow: bytesPerRow) }
         let whole = try wholePicture()
         for row in 0..<count {
@@ -92,6 +105,29 @@ final class PNGRowReader: ScanlineSource {
             )
         }
         nextRow += count
+    }
+
+    /// Bytes of a row as libpng writes it.
+    private var storedRowBytes: Int { width * (layout == .rgbaFloat ? 8 : layout.bytesPerPixel) }
+
+    private func readWideRows(
+        _ count: Int,
+        into base: UnsafeMutableRawPointer,
+        bytesPerRow: Int
+    ) throws(WebImageError) {
+        let scratch = isInterlaced ? nil : try ScratchBuffer(byteCount: storedRowBytes)
+        for row in 0..<count {
+            let stored: UnsafeMutableRawPointer
+            if let scratch {
+                try decode(1, into: scratch.base, bytesPerRow: storedRowBytes)
+                stored = scratch.base
+            } else {
+                stored = try wholePicture().base + nextRow * storedRowBytes
+                nextRow += 1
+            }
+            let floats = (base + row * bytesPerRow).assumingMemoryBound(to: Float.self)
+            cpixels_shorts_to_floats(stored.assumingMemoryBound(to: UInt16.self), floats, width * 4, 65_535)
+        }
     }
 
     private func decode(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
@@ -105,7 +141,7 @@ final class PNGRowReader: ScanlineSource {
     /// Interlaced rows come in seven passes over the whole picture, so it has to be in memory even for a thumbnail.
     private func wholePicture() throws(WebImageError) -> PixelStorage {
         if let whole { return whole }
-        let rowBytes = width * layout.bytesPerPixel
+        let rowBytes = storedRowBytes
         let byteCount = rowBytes * height
         try limits.check(decodedByteCount: byteCount)
         let storage = try PixelStorage.allocate(byteCount: byteCount)

@@ -1,0 +1,129 @@
+"""AVIF fixtures by avifenc 0.11.1 (aom 3.6.0) and heif-enc 1.15.1; the expected pixels are avifdec's, or those that went in where nothing
+is lost. What avifdec leaves to its caller (crop, turn, mirror, colour profile) is done here by numpy and lcms."""
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from hdr import cicp_to_srgb
+from picture import alpha, picture, write_anymap
+from profiles import wide_rgb
+from reference import oriented, run, to_srgb, write_png16
+
+OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/AVIF"
+W, H = 36, 28
+LOSSLESS = ["-y", "444", "--cicp", "1/13/0", "--min", "0", "--max", "0", "--minalpha", "0", "--maxalpha", "0", "-r", "full"]
+
+
+def encode(target, *sources, options):
+    run("avifenc", "-s", "6", "-j", "1", *options, *sources, target)
+
+
+def decode(path, index=None):
+    with tempfile.TemporaryDirectory() as directory:
+        png = f"{directory}/out.png"
+        choice = ["--index", index] if index is not None else []
+        run("avifdec", "-j", "1", "-d", "8", "--upsampling", "best", *choice, path, png)
+        pixels = np.asarray(Image.open(png))
+    return pixels if pixels.ndim == 3 else np.dstack([pixels] * 3)
+
+
+def save(name, source, *options, change=None, expected=None, depth16=None):
+    """`change` is done to what avifdec gives."""
+    target = OUT / f"{name}.avif"
+    with tempfile.TemporaryDirectory() as directory:
+        png = f"{directory}/in.png"
+        if depth16 is not None:
+            write_png16(png, depth16)
+        else:
+            Image.fromarray(source).save(png)
+        encode(target, png, options=options)
+    pixels = decode(target) if expected is None else expected
+    write_anymap(OUT / f"{name}.pam", change(pixels) if change else pixels)
+
+
+def main():
+    photo = picture(W, H)
+    clear = np.dstack([photo, alpha(W, H)])
+    deep = (photo.astype(np.uint16) * 257).clip(0, 65535)
+    q = ["--min", "10", "--max", "20"]
+    save("420", photo, "-y", "420", *q)
+    save("420-limited", photo, "-y", "420", "-r", "limited", *q)
+    save("422", photo, "-y", "422", *q)
+    save("444", photo, "-y", "444", *q)
+    save("400", picture(W, H)[:, :, 1], "-y", "400", *q)
+    save("odd-420", picture(33, 27), "-y", "420", *q)
+    save("bt709-matrix", photo, "-y", "444", "--cicp", "1/13/1", *q)
+    save("bt2020-matrix", photo, "-y", "444", "--cicp", "1/13/9", *q)
+    save("10bit-420", None, "-y", "420", "-d", "10", *q, depth16=deep)
+    save("12bit-422-limited", None, "-y", "422", "-d", "12", "-r", "limited", *q, depth16=deep)
+    save("alpha", clear, "-y", "420", *q)
+    save("alpha-10bit", None, "-y", "444", "-d", "10", *q, depth16=np.dstack([deep, alpha(W, H).astype(np.uint16) * 257]))
+    save("alpha-premultiplied", clear, "-y", "444", "-p", "--min", "0", "--max", "0", "--minalpha", "0", "--maxalpha", "0")
+    save("lossless", photo, *LOSSLESS, expected=photo)
+    save("lossless-alpha", clear, *LOSSLESS, expected=clear)
+    save("grid", picture(64, 128), "-g", "1x2", "-y", "420", "--min", "40", "--max", "50")
+    save("one-pixel", photo[:1, :1], *LOSSLESS, expected=photo[:1, :1])
+    crop = lambda p: p[4:24, 6:32]
+    save("crop", photo, *LOSSLESS, "--crop", "6,4,26,20", expected=crop(photo))
+    save("crop-420", photo, "-y", "420", *q, "--crop", "6,4,26,20", change=crop)
+    # Turned anticlockwise, then mirrored.
+    for angle in range(4):
+        for mode in (None, 0, 1):
+            turned = np.rot90(photo, angle)
+            turned = turned if mode is None else turned[::-1] if mode == 0 else turned[:, ::-1]
+            options = ["--irot", angle] + ([] if mode is None else ["--imir", mode])
+            if angle == 3 or mode is not None or angle == 1:
+                small = picture(13, 9)
+                turned = np.rot90(small, angle)
+                turned = turned if mode is None else turned[::-1] if mode == 0 else turned[:, ::-1]
+                save(f"turn-{angle}-{'none' if mode is None else mode}", small, *LOSSLESS, *options,
+                     expected=np.ascontiguousarray(turned))
+    # A crop is of the stored picture, before it is turned.
+    save("crop-turned", photo, *LOSSLESS, "--crop", "6,4,26,20", "--irot", "1", expected=np.ascontiguousarray(np.rot90(crop(photo))))
+    with tempfile.TemporaryDirectory() as directory:
+        exif, icc = Path(directory) / "exif", Path(directory) / "icc"
+        block = Image.Exif()
+        block[0x0112] = 6
+        exif.write_bytes(block.tobytes()[6:])
+        # An orientation of the EXIF block makes avifenc write irot, so both are there and say the same; the other file's do not.
+        save("exif-6", photo, *LOSSLESS, "--exif", exif, expected=oriented(photo, 6))
+        icc.write_bytes(wide_rgb())
+        save("icc-wide", photo, *LOSSLESS, "--icc", icc, expected=to_srgb(photo, wide_rgb()))
+        save("icc-wide-alpha", clear, *LOSSLESS, "--icc", icc, expected=to_srgb(clear, wide_rgb()))
+    save("display-p3", photo, *[p if p != "1/13/0" else "12/13/0" for p in LOSSLESS], expected=cicp_to_srgb(photo, 12, 13))
+    save("bt2020-sdr", photo, *[p if p != "1/13/0" else "9/14/0" for p in LOSSLESS], expected=cicp_to_srgb(photo, 9, 13))
+    save("gamma-2.2", photo, *[p if p != "1/13/0" else "1/4/0" for p in LOSSLESS], expected=cicp_to_srgb(photo, 1, 4))
+    with tempfile.TemporaryDirectory() as directory:
+        tall = f"{directory}/in.png"
+        Image.fromarray(picture(30, 150)).save(tall)
+        encode(OUT / "tall-420.avif", tall, options=["-y", "420", "--min", "30", "--max", "40"])
+        Image.fromarray(np.dstack([picture(30, 150), alpha(30, 150)])).save(tall)
+        encode(OUT / "tall-alpha.avif", tall, options=["-y", "420", "--min", "30", "--max", "40"])
+        sequences(directory)
+
+
+def sequences(directory):
+    """Frames with durations of their own; a key frame every three; one with alpha."""
+    for name, count, durations, options in [
+        ("sequence", 7, [70, 5, 900, 100, 40, 120, 1000], ["-k", "3"]),
+        ("sequence-alpha", 3, [100, 200, 300], []),
+    ]:
+        arguments = ["-y", "420", "--min", "20", "--max", "30", "--timescale", "1000", *options]
+        for index, duration in zip(range(count), durations):
+            pixels = np.roll(picture(24, 18), 3 * index, axis=1)
+            if name.endswith("alpha"):
+                pixels = np.dstack([pixels, np.roll(alpha(24, 18), 3 * index, axis=1)])
+            png = f"{directory}/{name}-{index}.png"
+            Image.fromarray(pixels).save(png)
+            arguments += ["--duration", duration, png]
+        run("avifenc", "-s", "6", "-j", "1", *arguments, OUT / f"{name}.avif")
+        for index in range(count):
+            write_anymap(OUT / f"{name}.{index}.pam", decode(OUT / f"{name}.avif", index))
+
+
+OUT.mkdir(parents=True, exist_ok=True)
+for old in OUT.iterdir():
+    old.unlink()
+main()

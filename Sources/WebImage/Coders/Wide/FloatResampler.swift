@@ -1,0 +1,69 @@
+import CPixels
+
+/// Resizes pictures of four floats a pixel, row by row, by the filters of ``Resampler``; premultiplied, in sRGB numbers as there.
+///
+/// Each row is first made as wide as the result, then added to the rows of the result it contributes to. Memory is a window of
+/// those.
+struct FloatResampler {
+    private let rows: ResampleFilter
+    private let columns: ResampleFilter
+
+    init(
+        from input: (width: Int, height: Int),
+        extent: (width: Double, height: Double)? = nil,
+        to output: (width: Int, height: Int),
+        quality: ImageDecodeOptions.ScalingQuality
+    ) {
+        let extent = extent ?? (Double(input.width), Double(input.height))
+        rows = .shared(from: input.height, extent: extent.height, to: output.height, quality: quality)
+        columns = .shared(from: input.width, extent: extent.width, to: output.width, quality: quality)
+    }
+
+    /// Reads all rows one by one and hands each finished row to `emit`, which may change it, from the top down.
+    ///
+    /// - Throws: what `read` throws, or ``WebImageError/Code/outOfMemory``.
+    func run(
+        read: (_ row: UnsafeMutablePointer<Float>) throws(WebImageError) -> Void,
+        emit: (_ row: UnsafeMutablePointer<Float>) throws(WebImageError) -> Void
+    ) throws(WebImageError) {
+        let samples = columns.outputCount * 4
+        let input = try ScratchBuffer(byteCount: (columns.inputCount + columns.taps) * 16)
+        // The filter reads past the last pixel, with weight 0.
+        input.clear()
+        let narrowed = try ScratchBuffer(byteCount: samples * 4)
+        let open = mostOpenRows()
+        let sums = try ScratchBuffer(byteCount: open * samples * 4)
+        sums.clear()
+        var next = 0
+        for row in 0..<rows.inputCount {
+            try read(input.floats)
+            columns.withFilter { cpixels_filter_float_row(input.floats, $0, narrowed.floats) }
+            var output = next
+            while output < rows.outputCount, Int(rows.first[output]) <= row {
+                if row < Int(rows.end[output]) {
+                    let weight = rows.weights[output * rows.taps + row - Int(rows.first[output])]
+                    cpixels_add_weighted(sums.floats + output % open * samples, narrowed.floats, weight, samples)
+                }
+                output += 1
+            }
+            while next < rows.outputCount, Int(rows.end[next]) <= row + 1 {
+                let finished = sums.floats + next % open * samples
+                cpixels_limit_alpha(finished, columns.outputCount)
+                try emit(finished)
+                finished.update(repeating: 0, count: samples)
+                next += 1
+            }
+        }
+    }
+
+    /// The most rows of the result that are begun and not finished at any time.
+    private func mostOpenRows() -> Int {
+        var most = 1
+        var open = 0
+        for output in 0..<rows.outputCount {
+            while rows.end[open] <= rows.first[output] { open += 1 }
+            most = max(most, output - open + 1)
+        }
+        return most
+    }
+}

@@ -1,0 +1,122 @@
+import CLCMS
+package import FoundationEssentials
+
+/// What the numbers of a picture stand for, where the file says it by code points or figures and not by an ICC profile.
+package struct SourceColor: Sendable, Hashable {
+    /// How numbers stand for light.
+    package enum Transfer: Sendable, Hashable {
+        /// sRGB's curve; also taken for those of television, whose pictures are made to be seen on such screens.
+        case sRGB
+        /// Numbers are light; 1 is reference white.
+        case linear
+        /// light = number ^ gamma
+        case gamma(Double)
+        /// SMPTE ST 2084: absolute luminances.
+        case pq
+        /// Hybrid log-gamma of BT.2100, meant here for a screen of 1 000 cd/m².
+        case hlg
+    }
+
+    package var transfer: Transfer
+    /// x and y of white, red, green, blue.
+    package var chromaticities: [Double]
+
+    package init(transfer: Transfer, chromaticities: [Double]) {
+        self.transfer = transfer
+        self.chromaticities = chromaticities.count == 8 ? chromaticities : Self.sRGBChromaticities
+    }
+
+    /// By the code points of ITU-T H.273. Those that are unspecified or not known count as sRGB's.
+    package init(primaries: Int, transferCharacteristics: Int) {
+        chromaticities = Self.chromaticities(ofPrimaries: primaries)
+        transfer =
+            switch transferCharacteristics {
+            case 4: .gamma(2.2)
+            case 5: .gamma(2.8)
+            case 8: .linear
+            case 16: .pq
+            case 17: .gamma(2.6)
+            case 18: .hlg
+            default: .sRGB
+            }
+    }
+
+    package static let sRGBChromaticities = [0.3127, 0.329, 0.64, 0.33, 0.3, 0.6, 0.15, 0.06]
+    private static let bt2020 = [0.3127, 0.329, 0.708, 0.292, 0.17, 0.797, 0.131, 0.046]
+    private static let displayP3 = [0.3127, 0.329, 0.68, 0.32, 0.265, 0.69, 0.15, 0.06]
+
+    private static func chromaticities(ofPrimaries code: Int) -> [Double] {
+        switch code {
+        case 4: [0.310, 0.316, 0.67, 0.33, 0.21, 0.71, 0.14, 0.08]
+        case 5: [0.3127, 0.329, 0.64, 0.33, 0.29, 0.60, 0.15, 0.06]
+        case 6, 7: [0.3127, 0.329, 0.630, 0.340, 0.310, 0.595, 0.155, 0.070]
+        case 8: [0.310, 0.316, 0.681, 0.319, 0.243, 0.692, 0.145, 0.049]
+        case 9: bt2020
+        case 11: [0.314, 0.351, 0.680, 0.320, 0.265, 0.690, 0.150, 0.060]
+        case 12: displayP3
+        case 22: [0.3127, 0.329, 0.630, 0.340, 0.295, 0.605, 0.155, 0.077]
+        default: sRGBChromaticities
+        }
+    }
+
+    /// Whether light may be brighter than reference white by the picture's intent.
+    package var isHighDynamicRange: Bool { transfer == .pq || transfer == .hlg }
+
+    /// Whether pixels must not be rounded to 8 bits before they are sRGB: of high ranges, and of light itself, whose dark tones lie close
+    /// together.
+    package func needsWideRows(bitsPerComponent: Int) -> Bool {
+        isHighDynamicRange || transfer == .linear && bitsPerComponent > 8
+    }
+
+    /// Whether the primaries are sRGB's, or so near (those of PAL) that browsers make no difference.
+    var hasSRGBPrimaries: Bool { zip(chromaticities, Self.sRGBChromaticities).allSatisfy { abs($0 - $1) <= 0.011 } }
+
+    /// Whether numbers mean what they mean in sRGB.
+    package var isSRGB: Bool { transfer == .sRGB && hasSRGBPrimaries }
+
+    /// A name for people; nil for sRGB.
+    package var name: String? {
+        guard !isSRGB else { return nil }
+        let space =
+            switch chromaticities {
+            case Self.bt2020: isHighDynamicRange ? "BT.2100" : "BT.2020"
+            case Self.displayP3: "Display P3"
+            default: hasSRGBPrimaries ? "sRGB" : "RGB"
+            }
+        return switch transfer {
+        case .sRGB: space
+        case .linear: space + " linear"
+        case .gamma(let gamma): space + " gamma \(gamma)"
+        case .pq: space + " PQ"
+        case .hlg: space + " HLG"
+        }
+    }
+
+    /// An ICC profile that says the same, for rows of 8 bits; nil for sRGB, and where no profile can say it.
+    package func makeProfile() -> Data? {
+        guard !isSRGB else { return nil }
+        let sRGB: [Double] = [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045]
+        let curve: OpaquePointer? =
+            switch transfer {
+            case .sRGB: cmsBuildParametricToneCurve(nil, 4, sRGB)
+            case .linear: cmsBuildGamma(nil, 1)
+            case .gamma(let gamma): cmsBuildGamma(nil, gamma)
+            case .pq, .hlg: nil
+            }
+        guard let curve else { return nil }
+        defer { cmsFreeToneCurve(curve) }
+        func point(_ index: Int) -> cmsCIExyY {
+            cmsCIExyY(x: chromaticities[index], y: chromaticities[index + 1], Y: 1)
+        }
+        var white = point(0)
+        var primaries = cmsCIExyYTRIPLE(Red: point(2), Green: point(4), Blue: point(6))
+        let curves: [OpaquePointer?] = [curve, curve, curve]
+        guard let profile = cmsCreateRGBProfile(&white, &primaries, curves) else { return nil }
+        defer { cmsCloseProfile(profile) }
+        var count: cmsUInt32Number = 0
+        guard cmsSaveProfileToMem(profile, nil, &count) != 0, count > 0 else { return nil }
+        var data = Data(count: Int(count))
+        let isSaved = data.withUnsafeMutableBytes { cmsSaveProfileToMem(profile, $0.baseAddress, &count) }
+        return isSaved != 0 ? data : nil
+    }
+}

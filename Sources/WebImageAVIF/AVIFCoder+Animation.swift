@@ -1,0 +1,91 @@
+public import FoundationEssentials
+public import WebImage
+
+extension AVIFCoder: AnimatedImageCoder {
+    /// Opens a sequence. A file that does not say how often it plays does so for ever.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
+    public func animation(
+        of data: Data,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> any AnimatedImageProvider {
+        try AVIFAnimation(data, options: options)
+    }
+}
+
+/// The frames of an AVIF sequence.
+///
+/// Holds the encoded bytes and one decoder. In order each frame is decoded once; a step back begins at the nearest key frame.
+final class AVIFAnimation: AnimatedImageProvider {
+    let animatedImageData: Data?
+    let frameCount: Int
+    let loopCount: Int
+    private let durations: [Double]
+    private let properties: ImageProperties
+    private let plan: DecodePlan
+    private let options: ImageDecodeOptions
+    // libavif wants the bytes to stay in one place.
+    private let bytes: PixelStorage
+    /// The decoder, until it has failed. Held while a frame is decoded.
+    private let file: Lock<AVIFFile?>
+
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
+    ///   ``WebImageError/Code/outOfMemory``.
+    init(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) {
+        guard !data.isEmpty else { throw WebImageError(.badImageData, "there is no data") }
+        bytes = try .allocate(byteCount: data.count)
+        data.withUnsafeBytes { [bytes] in
+            UnsafeMutableRawBufferPointer(start: bytes.base, count: bytes.byteCount).copyMemory(from: $0)
+        }
+        let file = try AVIFFile(bytes.withUnsafeBytes { $0 }, limits: options.limits)
+        var properties = file.properties
+        if options.decodeFirstFrameOnly { (properties.frameCount, properties.loopCount) = (1, 0) }
+        plan = try DecodePlan.make(for: properties, options: options)
+        self.properties = properties
+        durations = properties.frameDurations
+        frameCount = properties.frameCount
+        loopCount = properties.loopCount
+        animatedImageData = data
+        self.options = options
+        self.file = Lock(file)
+    }
+
+    func duration(at index: Int) -> Double {
+        index >= 0 && index < frameCount && index < durations.count ? durations[index] : 0
+    }
+
+    func releaseDecoder() {
+        // It goes outside the lock.
+        let former = file.withLock { file in
+            defer { file = nil }
+            return file
+        }
+        _ = former
+    }
+
+    func frame(at index: Int) throws(WebImageError) -> Image {
+        guard index >= 0, index < frameCount else {
+            throw WebImageError(.badImageData, "there is no frame \(index) in an animation of \(frameCount)")
+        }
+        let image = try file.withLock { (file) throws(WebImageError) in try decode(index, &file) }
+        var metadata = image.metadata
+        (metadata.frameCount, metadata.loopCount) = (1, 0)
+        return image.with(metadata: metadata)
+    }
+
+    private func decode(_ index: Int, _ file: inout AVIFFile?) throws(WebImageError) -> Image {
+        let opened: AVIFFile
+        if let file {
+            opened = file
+        } else {
+            opened = try AVIFFile(bytes.withUnsafeBytes { $0 }, limits: options.limits)
+        }
+        // After a failure nobody knows where a decoder is.
+        file = nil
+        try opened.decode(index)
+        let rows = try AVIFRows(opened, options: options)
+        let image = try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
+        file = opened
+        return image
+    }
+}

@@ -1,0 +1,193 @@
+import CAVIF
+import FoundationEssentials
+import WebImage
+
+/// An opened AVIF file. For one thread at a time; the bytes must stay where they are as long as it lives.
+final class AVIFFile {
+    private let decoder: UnsafeMutablePointer<avifDecoder>
+    private let limits: ImageLimits
+    let properties: ImageProperties
+    /// The part of the stored picture that is to be seen.
+    let crop: avifCropRect
+    /// An ICC profile, unless the code points say more.
+    let colorProfile: Data?
+    let color: SourceColor
+
+    /// The picture, or the frame that was decoded last.
+    var image: UnsafeMutablePointer<avifImage> { decoder.pointee.image }
+
+    /// Reads the boxes.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
+    ///   ``WebImageError/Code/outOfMemory``.
+    init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+        guard let decoder = avifDecoderCreate() else {
+            throw WebImageError(.outOfMemory, "no memory to decode AVIF")
+        }
+        do throws(WebImageError) {
+            try Self.parse(bytes, decoder, limits)
+            let image = decoder.pointee.image.pointee
+            crop = Self.crop(image)
+            color = SourceColor(
+                primaries: Int(image.colorPrimaries),
+                transferCharacteristics: Int(image.transferCharacteristics)
+            )
+            colorProfile = color.isHighDynamicRange ? nil : Self.profile(image, limits)
+            properties = try Self.properties(decoder.pointee, crop, color, colorProfile, ByteReader(bytes), limits)
+        } catch {
+            avifDecoderDestroy(decoder)
+            throw error
+        }
+        self.decoder = decoder
+        self.limits = limits
+    }
+
+    deinit { avifDecoderDestroy(decoder) }
+
+    /// Bytes of the planes that libavif decodes into.
+    private var planeByteCount: Int {
+        let picture = image.pointee
+        let halves =
+            switch picture.yuvFormat {
+            case AVIF_PIXEL_FORMAT_YUV400: 2
+            case AVIF_PIXEL_FORMAT_YUV420: 3
+            case AVIF_PIXEL_FORMAT_YUV422: 4
+            default: 6
+            }
+        let pixels = Int(picture.width) * Int(picture.height)
+        return pixels * (halves + (properties.hasAlpha ? 2 : 0)) / 2 * (picture.depth > 8 ? 2 : 1)
+    }
+
+    /// Decodes a frame; what leads up to it from the last one, or from the nearest key frame, as well.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
+    ///   ``WebImageError/Code/outOfMemory``.
+    func decode(_ index: Int) throws(WebImageError) {
+        try limits.check(decodedByteCount: planeByteCount)
+        let result = avifDecoderNthImage(decoder, UInt32(clamping: index))
+        guard result == AVIF_RESULT_OK else { throw Self.error(result, decoder) }
+        // What was planned for is what the boxes said.
+        guard Int(crop.x) + Int(crop.width) <= Int(image.pointee.width),
+            Int(crop.y) + Int(crop.height) <= Int(image.pointee.height)
+        else { throw WebImageError(.badImageData, "AVIF: a frame has not the size of the picture") }
+    }
+
+    private static let largestPixelCount: UInt32 = 16_384 * 16_384
+    private static let largestSide: UInt32 = 65_536
+    private static let mostFrames = 100_000
+
+    private static func parse(
+        _ bytes: UnsafeRawBufferPointer,
+        _ decoder: UnsafeMutablePointer<avifDecoder>,
+        _ limits: ImageLimits
+    ) throws(WebImageError) {
+        // The quickest, where there is a choice.
+        let canUseDav1d =
+            avifCodecName(AVIF_CODEC_CHOICE_DAV1D, avifCodecFlags(AVIF_CODEC_FLAG_CAN_DECODE.rawValue)) != nil
+        if canUseDav1d { decoder.pointee.codecChoice = AVIF_CODEC_CHOICE_DAV1D }
+        decoder.pointee.maxThreads = 1
+        decoder.pointee.ignoreExif = 1
+        decoder.pointee.ignoreXMP = 1
+        // Some writers leave out what only few readers need.
+        decoder.pointee.strictFlags = avifStrictFlags(AVIF_STRICT_DISABLED.rawValue)
+        decoder.pointee.imageSizeLimit = largestPixelCount
+        decoder.pointee.imageDimensionLimit = largestSide
+        decoder.pointee.imageCountLimit = UInt32(max(mostFrames, min(limits.maximumFrameCount, Int(Int32.max))))
+        try open(bytes, decoder)
+        let image = decoder.pointee.image.pointee
+        try limits.check(width: Int(image.width), height: Int(image.height))
+        // The boxes may say less than what the codec is given then.
+        guard limits.maximumPixelCount < 16_383 * 16_383 || limits.maximumSideLength < 16_383 else { return }
+        decoder.pointee.imageSizeLimit = UInt32(min(max(limits.maximumPixelCount, 1), Int(largestPixelCount)))
+        decoder.pointee.imageDimensionLimit = UInt32(min(max(limits.maximumSideLength, 1), Int(largestSide)))
+        try open(bytes, decoder)
+    }
+
+    private static func open(
+        _ bytes: UnsafeRawBufferPointer,
+        _ decoder: UnsafeMutablePointer<avifDecoder>
+    ) throws(WebImageError) {
+        let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        var result = avifDecoderSetIOMemory(decoder, start, bytes.count)
+        if result == AVIF_RESULT_OK { result = avifDecoderParse(decoder) }
+        guard result == AVIF_RESULT_OK else { throw error(result, decoder) }
+        guard decoder.pointee.imageCount > 0, decoder.pointee.image != nil else {
+            throw WebImageError(.badImageData, "AVIF: the file has no picture")
+        }
+    }
+
+    private static func error(_ result: avifResult, _ decoder: UnsafeMutablePointer<avifDecoder>) -> WebImageError {
+        let details = withUnsafeBytes(of: decoder.pointee.diag.error) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        let message = "AVIF: \(String(cString: avifResultToString(result)))" + (details.isEmpty ? "" : " (\(details))")
+        switch result {
+        case AVIF_RESULT_OUT_OF_MEMORY: return WebImageError(.outOfMemory, message)
+        // It has no code for its limits.
+        case _ where details.contains("too large"): return WebImageError(.limitExceeded, message)
+        default: return WebImageError(.badImageData, message)
+        }
+    }
+
+    private static func has(_ transform: avifTransformFlag, _ image: avifImage) -> Bool {
+        image.transformFlags & UInt32(transform.rawValue) != 0
+    }
+
+    /// All of the picture where the file says nothing, or nothing that makes sense.
+    private static func crop(_ image: avifImage) -> avifCropRect {
+        let all = avifCropRect(x: 0, y: 0, width: image.width, height: image.height)
+        guard has(AVIF_TRANSFORM_CLAP, image) else { return all }
+        var (crop, clap, diagnostics) = (all, image.clap, avifDiagnostics())
+        let isValid = avifCropRectConvertCleanApertureBox(
+            &crop,
+            &clap,
+            image.width,
+            image.height,
+            image.yuvFormat,
+            &diagnostics
+        )
+        return isValid != 0 && crop.width > 0 && crop.height > 0 ? crop : all
+    }
+
+    private static func orientation(_ image: avifImage) -> ImageOrientation {
+        let angle = has(AVIF_TRANSFORM_IROT, image) ? Int(image.irot.angle & 3) : 0
+        let turned: [ImageOrientation] = [.up, .left, .down, .right]
+        guard has(AVIF_TRANSFORM_IMIR, image) else { return turned[angle] }
+        // First it is turned, anticlockwise, then mirrored.
+        let swapped: [ImageOrientation] = [.downMirrored, .leftMirrored, .upMirrored, .rightMirrored]
+        let mirrored: [ImageOrientation] = [.upMirrored, .rightMirrored, .downMirrored, .leftMirrored]
+        return image.imir.mode == 0 ? swapped[angle] : mirrored[angle]
+    }
+
+    private static func profile(_ image: avifImage, _ limits: ImageLimits) -> Data? {
+        guard let bytes = image.icc.data, image.icc.size > 0, image.icc.size <= limits.maximumColorProfileByteCount
+        else {
+            return nil
+        }
+        return Data(bytes: bytes, count: image.icc.size)
+    }
+
+    private static func properties(
+        _ decoder: avifDecoder,
+        _ crop: avifCropRect,
+        _ color: SourceColor,
+        _ profile: Data?,
+        _ bytes: ByteReader,
+        _ limits: ImageLimits
+    ) throws(WebImageError) -> ImageProperties {
+        let image = decoder.image.pointee
+        var properties = ImageProperties(format: .avif, width: Int(crop.width), height: Int(crop.height))
+        properties.orientation = orientation(image)
+        properties.hasAlpha = decoder.alphaPresent != 0
+        properties.bitsPerComponent = Int(image.depth)
+        properties.isHighDynamicRange = color.isHighDynamicRange
+        properties.colorProfile =
+            profile.map { ColorProfile.name(of: $0, limit: limits.maximumColorProfileByteCount) } ?? color.name
+        properties.frameCount = Int(decoder.imageCount)
+        guard properties.frameCount > 1 else { return properties }
+        let timetable = AVIFTimetable(bytes, frameCount: min(properties.frameCount, limits.maximumFrameCount))
+        properties.frameDurations = timetable.durations
+        properties.loopCount = timetable.loopCount
+        return properties
+    }
+}

@@ -1,0 +1,142 @@
+import CAVIF
+import CPixels
+import CYUV
+import FoundationEssentials
+import WebImage
+
+/// The rows of a decoded picture: its planes are made RGB a band at a time.
+final class AVIFRows: ScanlineSource {
+    let width: Int
+    let height: Int
+    let layout: ScanlineLayout
+    let colorProfile: Data?
+    let color: SourceColor?
+
+    private let file: AVIFFile
+    private var nextRow = 0
+    /// Rows that were made RGB and not handed out yet.
+    private var band: ScratchBuffer?
+    private var bandRows = 0..<0
+    /// Where it lies in the stored picture, margins and all.
+    private var bandArea = avifCropRect()
+
+    /// Rows that are made RGB at a time; even, as chroma wants it.
+    private static let mostBandRows = 64
+    /// Pixels all around whose chroma goes into that of a band.
+    private static let margin = 2
+
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    init(_ file: AVIFFile, options: ImageDecodeOptions) throws(WebImageError) {
+        self.file = file
+        width = Int(file.crop.width)
+        height = Int(file.crop.height)
+        let properties = file.properties
+        let needsWide =
+            file.color.needsWideRows(bitsPerComponent: properties.bitsPerComponent) && file.colorProfile == nil
+        if needsWide || options.keepsWidePixels && properties.isWide {
+            layout = .rgbaFloat
+        } else {
+            layout = properties.hasAlpha ? .rgba8 : .rgb8
+        }
+        color = file.color
+        colorProfile = file.colorProfile ?? (layout == .rgbaFloat ? nil : file.color.makeProfile())
+    }
+
+    /// Bytes of a pixel as libavif makes it.
+    private var bytesPerPixel: Int { layout == .rgbaFloat ? 8 : 4 }
+
+    func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
+        guard count >= 0, count <= height - nextRow else {
+            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+        }
+        if layout == .rgba8, nextRow == 0, count == height, !isCropped {
+            try convert(file.crop, into: base, bytesPerRow: bytesPerRow)
+            nextRow = height
+            return
+        }
+        for row in 0..<count {
+            if nextRow >= bandRows.upperBound { try fillBand() }
+            guard let band else { return }
+            let (x, y) = (Int(file.crop.x - bandArea.x), Int(file.crop.y) + nextRow - Int(bandArea.y))
+            let pixels = band.base + (y * Int(bandArea.width) + x) * bytesPerPixel
+            hand(pixels, to: base + row * bytesPerRow)
+            nextRow += 1
+        }
+    }
+
+    private var isCropped: Bool {
+        file.crop.width != file.image.pointee.width || file.crop.height != file.image.pointee.height
+    }
+
+    private func hand(_ pixels: UnsafeMutableRawPointer, to row: UnsafeMutableRawPointer) {
+        switch layout {
+        case .rgb8:
+            let bytes = pixels.assumingMemoryBound(to: UInt8.self)
+            // What libyuv calls ARGB is BGRA in memory, and RAW is RGB.
+            ARGBToRAW(bytes, 0, row.assumingMemoryBound(to: UInt8.self), 0, Int32(width), 1)
+        case .rgbaFloat:
+            let shorts = pixels.assumingMemoryBound(to: UInt16.self)
+            cpixels_shorts_to_floats(shorts, row.assumingMemoryBound(to: Float.self), width * 4, 65_535)
+        default: row.copyMemory(from: pixels, byteCount: width * 4)
+        }
+    }
+
+    private func fillBand() throws(WebImageError) {
+        let rows = nextRow..<min(nextRow + Self.mostBandRows, height)
+        let area = area(of: rows)
+        // The first band has the fewest rows around it: above the others there are some, too.
+        let most = Int(area.width) * (Self.mostBandRows + 2 * Self.margin) * bytesPerPixel
+        let buffer: ScratchBuffer
+        if let band {
+            buffer = band
+        } else {
+            buffer = try ScratchBuffer(byteCount: most)
+        }
+        try convert(area, into: buffer.base, bytesPerRow: Int(area.width) * bytesPerPixel)
+        (band, bandRows, bandArea) = (buffer, rows, area)
+    }
+
+    /// Rows of the crop with what there is around them; begins where chroma does, since crops begin there.
+    private func area(of rows: Range<Int>) -> avifCropRect {
+        let (crop, image) = (file.crop, file.image.pointee)
+        let left = max(Int(crop.x) - Self.margin, 0)
+        let top = max(Int(crop.y) + rows.lowerBound - Self.margin, 0)
+        let right = min(Int(crop.x) + width + Self.margin, Int(image.width))
+        let bottom = min(Int(crop.y) + rows.upperBound + Self.margin, Int(image.height))
+        return avifCropRect(
+            x: UInt32(left),
+            y: UInt32(top),
+            width: UInt32(right - left),
+            height: UInt32(bottom - top)
+        )
+    }
+
+    private func convert(
+        _ area: avifCropRect,
+        into base: UnsafeMutableRawPointer,
+        bytesPerRow: Int
+    ) throws(WebImageError) {
+        guard let view = avifImageCreateEmpty() else { throw WebImageError(.outOfMemory, "no memory to decode AVIF") }
+        defer { avifImageDestroy(view) }
+        var rectangle = area
+        var result = avifImageSetViewRect(view, file.image, &rectangle)
+        if result == AVIF_RESULT_OK {
+            var rgb = avifRGBImage()
+            avifRGBImageSetDefaults(&rgb, view)
+            rgb.depth = layout == .rgbaFloat ? 16 : 8
+            rgb.format = layout == .rgb8 ? AVIF_RGB_FORMAT_BGRA : AVIF_RGB_FORMAT_RGBA
+            // Its vector code cuts bits off instead of rounding.
+            rgb.avoidLibYUV = file.properties.bitsPerComponent > 8 ? 1 : 0
+            rgb.chromaUpsampling = AVIF_CHROMA_UPSAMPLING_BEST_QUALITY
+            // Without alpha, that of floats is filled in.
+            rgb.ignoreAlpha = layout == .rgb8 ? 1 : 0
+            rgb.alphaPremultiplied = 0
+            rgb.pixels = base.assumingMemoryBound(to: UInt8.self)
+            rgb.rowBytes = UInt32(bytesPerRow)
+            result = avifImageYUVToRGB(view, &rgb)
+        }
+        guard result == AVIF_RESULT_OK else {
+            throw WebImageError(.badImageData, "AVIF: \(String(cString: avifResultToString(result)))")
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import CHEIF
+import FoundationEssentials
+import WebImage
+
+/// An opened HEIF file and its primary picture. For one thread; the bytes must stay where they are as long as it lives.
+final class HEIFFile {
+    private let context: OpaquePointer
+    let handle: OpaquePointer
+    let limits: ImageLimits
+    let properties: ImageProperties
+    let isPremultiplied: Bool
+    /// An ICC profile, unless the code points say more.
+    let colorProfile: Data?
+    let color: SourceColor
+
+    /// Reads the boxes.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
+    ///   ``WebImageError/Code/outOfMemory``.
+    init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+        _ = HEIFLibrary.isReady
+        // libheif checks nothing of this, and its codecs take what they are told.
+        try HEVCSize.check(bytes, limits)
+        guard let context = heif_context_alloc() else {
+            throw WebImageError(.outOfMemory, "no memory to decode HEIF")
+        }
+        do throws(WebImageError) {
+            let handle = try Self.open(bytes, context, limits)
+            self.handle = handle
+            color = Self.color(handle)
+            colorProfile = color.isHighDynamicRange ? nil : Self.profile(handle, limits)
+            isPremultiplied = heif_image_handle_is_premultiplied_alpha(handle) != 0
+            do throws(WebImageError) {
+                properties = try Self.properties(bytes, handle, color, colorProfile, limits)
+            } catch {
+                heif_image_handle_release(handle)
+                throw error
+            }
+        } catch {
+            heif_context_free(context)
+            throw error
+        }
+        self.context = context
+        self.limits = limits
+        // A grid says its size a second time, where only libheif looks: it must not be bigger than the boxes said.
+        let sides = [
+            properties.width, properties.height, Int(heif_image_handle_get_ispe_width(handle)),
+            Int(heif_image_handle_get_ispe_height(handle)),
+        ]
+        heif_context_set_maximum_image_size_limit(context, Int32(clamping: sides.max() ?? 1))
+    }
+
+    deinit {
+        heif_image_handle_release(handle)
+        heif_context_free(context)
+    }
+
+    private static func open(
+        _ bytes: UnsafeRawBufferPointer,
+        _ context: OpaquePointer,
+        _ limits: ImageLimits
+    ) throws(WebImageError) -> OpaquePointer {
+        // Of each picture by its boxes; smaller once it is known which one is decoded.
+        heif_context_set_maximum_image_size_limit(context, Int32(clamping: min(limits.maximumSideLength, 65_536)))
+        // As many pictures are decoded at a time as there are processors.
+        heif_context_set_max_decoding_threads(context, 0)
+        try HEIFLibrary.check(
+            heif_context_read_from_memory_without_copy(context, bytes.baseAddress, bytes.count, nil)
+        )
+        var handle: OpaquePointer?
+        try HEIFLibrary.check(heif_context_get_primary_image_handle(context, &handle))
+        guard let handle else { throw WebImageError(.badImageData, "HEIF: the file has no picture") }
+        return handle
+    }
+
+    private static func color(_ handle: OpaquePointer) -> SourceColor {
+        var profile: UnsafeMutablePointer<heif_color_profile_nclx>?
+        let result = heif_image_handle_get_nclx_color_profile(handle, &profile)
+        guard result.code == heif_error_Ok, let profile else {
+            return SourceColor(primaries: 2, transferCharacteristics: 2)
+        }
+        defer { heif_nclx_color_profile_free(profile) }
+        return SourceColor(
+            primaries: Int(profile.pointee.color_primaries.rawValue),
+            transferCharacteristics: Int(profile.pointee.transfer_characteristics.rawValue)
+        )
+    }
+
+    private static func profile(_ handle: OpaquePointer, _ limits: ImageLimits) -> Data? {
+        let count = heif_image_handle_get_raw_color_profile_size(handle)
+        guard count > 0, count <= limits.maximumColorProfileByteCount else { return nil }
+        var data = Data(count: count)
+        let result = data.withUnsafeMutableBytes { heif_image_handle_get_raw_color_profile(handle, $0.baseAddress) }
+        return result.code == heif_error_Ok ? data : nil
+    }
+
+    private static func properties(
+        _ bytes: UnsafeRawBufferPointer,
+        _ handle: OpaquePointer,
+        _ color: SourceColor,
+        _ profile: Data?,
+        _ limits: ImageLimits
+    ) throws(WebImageError) -> ImageProperties {
+        let format = ImageFormat(detecting: bytes)
+        let width = Int(heif_image_handle_get_width(handle))
+        let height = Int(heif_image_handle_get_height(handle))
+        try limits.check(width: width, height: height)
+        // The stored picture, of which a crop may leave little.
+        try limits.check(
+            width: Int(heif_image_handle_get_ispe_width(handle)),
+            height: Int(heif_image_handle_get_ispe_height(handle))
+        )
+        var properties = ImageProperties(format: format, width: width, height: height)
+        properties.hasAlpha = heif_image_handle_has_alpha_channel(handle) != 0
+        properties.bitsPerComponent = max(Int(heif_image_handle_get_luma_bits_per_pixel(handle)), 8)
+        properties.isHighDynamicRange = color.isHighDynamicRange
+        properties.colorProfile =
+            profile.map { ColorProfile.name(of: $0, limit: limits.maximumColorProfileByteCount) } ?? color.name
+        return properties
+    }
+}

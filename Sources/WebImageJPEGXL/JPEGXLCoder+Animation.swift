@@ -1,0 +1,98 @@
+public import FoundationEssentials
+public import WebImage
+
+extension JPEGXLCoder: AnimatedImageCoder {
+    /// Opens an animation: steps through the headers of its frames.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
+    public func animation(
+        of data: Data,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> any AnimatedImageProvider {
+        try JPEGXLAnimation(data, options: options)
+    }
+}
+
+/// The frames of a JPEG XL file.
+///
+/// Holds the encoded bytes and one decoder, which composes the frames. In order each is decoded once; a step back begins at the first
+/// frame again, of which libjxl decodes what the one asked for is made of.
+final class JPEGXLAnimation: AnimatedImageProvider {
+    private struct State {
+        var decoder: JPEGXLDecoder?
+        /// The frame that the decoder comes to next.
+        var next = 0
+    }
+
+    let animatedImageData: Data?
+    let frameCount: Int
+    let loopCount: Int
+    private let durations: [Double]
+    private let data: Data
+    private let properties: ImageProperties
+    private let plan: DecodePlan
+    private let options: ImageDecodeOptions
+    private let pixels: JPEGXLPixels
+    // Held while a frame is decoded.
+    private let state = Lock(State())
+
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
+    init(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) {
+        let header = try JPEGXLHeader(data, limits: options.limits, wantsFrames: !options.decodeFirstFrameOnly)
+        properties = header.properties
+        plan = try DecodePlan.make(for: properties, options: options)
+        pixels = JPEGXLPixels(header, options: options)
+        durations = properties.frameDurations
+        frameCount = properties.frameCount
+        loopCount = properties.loopCount
+        animatedImageData = data
+        self.data = data
+        self.options = options
+    }
+
+    func duration(at index: Int) -> Double { durations.indices.contains(index) ? durations[index] : 0 }
+
+    func releaseDecoder() {
+        // It goes outside the lock.
+        let former = state.withLock { state in
+            defer { state = State() }
+            return state.decoder
+        }
+        _ = former
+    }
+
+    func frame(at index: Int) throws(WebImageError) -> Image {
+        guard index >= 0, index < frameCount else {
+            throw WebImageError(.badImageData, "there is no frame \(index) in an animation of \(frameCount)")
+        }
+        let image = try state.withLock { (state) throws(WebImageError) in try decode(index, &state) }
+        var metadata = image.metadata
+        (metadata.frameCount, metadata.loopCount) = (1, 0)
+        return image.with(metadata: metadata)
+    }
+
+    private func decode(_ index: Int, _ state: inout State) throws(WebImageError) -> Image {
+        let decoder = try decoder(at: index, &state)
+        // Until the frame is there, nobody knows where the decoder is.
+        state = State()
+        let rows = JPEGXLRows(decoder, pixels: pixels, limits: options.limits)
+        let image = try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
+        state = State(decoder: decoder, next: index + 1)
+        return image
+    }
+
+    private func decoder(at index: Int, _ state: inout State) throws(WebImageError) -> JPEGXLDecoder {
+        guard let decoder = state.decoder else {
+            let decoder = try JPEGXLDecoder(data, pixels: pixels)
+            try decoder.readColors(options.limits)
+            decoder.skip(index)
+            return decoder
+        }
+        if index < state.next {
+            decoder.rewind(toFrame: index)
+        } else {
+            decoder.skip(index - state.next)
+        }
+        return decoder
+    }
+}

@@ -1,0 +1,75 @@
+import CJPEGXL
+import FoundationEssentials
+import WebImage
+
+/// A decoder of libjxl that reads one file from memory and stops at events. For one thread at a time.
+///
+/// The bytes are handed over anew for each step, since nothing promises that they stay where they are in between.
+final class JPEGXLEvents {
+    let decoder: OpaquePointer
+    private let data: Data
+    private let wanted: Int32
+    private var readCount = 0
+    /// A file can hold boxes without end, but not more events than this.
+    private var eventsLeft: Int
+
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    init(_ data: Data, _ events: UInt32) throws(WebImageError) {
+        guard let decoder = JxlDecoderCreate(nil) else {
+            throw WebImageError(.outOfMemory, "no memory to decode JPEG XL")
+        }
+        self.decoder = decoder
+        self.data = data
+        wanted = Int32(bitPattern: events)
+        eventsLeft = Self.mostEvents(data)
+        configure()
+    }
+
+    /// Cannot fail before decoding has begun.
+    private func configure() {
+        _ = JxlDecoderSubscribeEvents(decoder, wanted)
+        // The assembler turns pictures.
+        _ = JxlDecoderSetKeepOrientation(decoder, 1)
+    }
+
+    deinit { JxlDecoderDestroy(decoder) }
+
+    /// No event comes of less than a byte.
+    private static func mostEvents(_ data: Data) -> Int { data.count * 4 + 64 }
+
+    /// Goes on to the next event.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData`` for damaged data, and for data that ends too early.
+    func next() throws(WebImageError) -> JxlDecoderStatus {
+        eventsLeft -= 1
+        guard eventsLeft >= 0 else { throw WebImageError(.badImageData, "JPEG XL: the file does not come to an end") }
+        let status = data.withUnsafeBytes { bytes -> JxlDecoderStatus in
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[min(readCount, bytes.count)...])
+            let start = rest.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            guard JxlDecoderSetInput(decoder, start, rest.count) == JXL_DEC_SUCCESS else { return JXL_DEC_ERROR }
+            let status = JxlDecoderProcessInput(decoder)
+            readCount = bytes.count - JxlDecoderReleaseInput(decoder)
+            return status
+        }
+        switch status {
+        case JXL_DEC_ERROR: throw WebImageError(.badImageData, "JPEG XL: the file is damaged")
+        case JXL_DEC_NEED_MORE_INPUT: throw WebImageError(.badImageData, "JPEG XL: the data ends too early")
+        default: return status
+        }
+    }
+
+    /// Goes back to the beginning, and on to a frame without handing out those before it.
+    func rewind(toFrame index: Int) {
+        // JxlDecoderRewind of libjxl 0.7 leaves the decoder at its end.
+        JxlDecoderReset(decoder)
+        configure()
+        readCount = 0
+        skip(index)
+    }
+
+    /// Passes over frames; decodes of them only what later ones need.
+    func skip(_ count: Int) {
+        eventsLeft = Self.mostEvents(data)
+        if count > 0 { JxlDecoderSkipFrames(decoder, count) }
+    }
+}

@@ -1,0 +1,53 @@
+import CJPEGXL
+import FoundationEssentials
+import WebImage
+
+/// How the pixels of a file are asked for.
+struct JPEGXLPixels: Sendable {
+    let width: Int
+    let height: Int
+    let layout: ScanlineLayout
+    let isGray: Bool
+    let isPremultiplied: Bool
+    /// Whether libjxl is to make sRGB of XYB, because the file's own colours are those of a profile.
+    let asksForSRGB: Bool
+    let color: SourceColor?
+
+    init(_ header: JPEGXLHeader, options: ImageDecodeOptions) {
+        let properties = header.properties
+        width = properties.width
+        height = properties.height
+        isGray = header.isGray
+        isPremultiplied = header.isPremultiplied
+        asksForSRGB = !header.usesOriginalColors && header.color == nil
+        color = header.color
+        // Grey by code points comes as RGB, for which there is a profile; grey by a profile of grey stays as it is.
+        let isPlainGray = header.isGray && (header.color == nil || header.color?.isSRGB == true)
+        let needsWide = header.color?.needsWideRows(bitsPerComponent: properties.bitsPerComponent) == true
+        if needsWide || options.keepsWidePixels && properties.isWide {
+            layout = .rgbaFloat
+        } else if properties.hasAlpha {
+            layout = .rgba8
+        } else {
+            layout = isPlainGray ? .gray8 : .rgb8
+        }
+    }
+
+    /// The same as libjxl wants it, with rows that begin at multiples of `alignment` bytes.
+    func format(alignment: Int) -> JxlPixelFormat {
+        let channels: UInt32 =
+            switch layout {
+            case .gray8: 1
+            case .rgb8: 3
+            default: 4
+            }
+        return JxlPixelFormat(
+            num_channels: channels,
+            data_type: layout == .rgbaFloat ? JXL_TYPE_FLOAT : JXL_TYPE_UINT8,
+            endianness: JXL_NATIVE_ENDIAN,
+            align: alignment
+        )
+    }
+
+    var bytesPerRow: Int { width * layout.bytesPerPixel }
+}

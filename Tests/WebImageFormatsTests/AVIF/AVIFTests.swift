@@ -1,0 +1,123 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+@testable import WebImageAVIF
+
+@Suite struct AVIFTests {
+    private let files = FormatFixture(coder: AVIFCoder(), folder: "AVIF", ending: "avif")
+    private static let stills = Fixtures.names(in: "AVIF", ending: "pam").filter {
+        !$0.contains(".") || $0 == "gamma-2.2"
+    }
+    private static let exact = ["lossless", "one-pixel", "crop-turned", "turn-", "exif-6"]
+
+    @Test(arguments: stills)
+    func `Pixels of AVIF are those of the reference`(name: String) throws {
+        let found = try files.difference(files.decode(name), name)
+        if name == "crop" || Self.exact.contains(where: { name.hasPrefix($0) }) {
+            #expect(found.maximum == 0, "\(found)")
+        } else {
+            #expect(found.maximum <= 2 && found.mean <= 0.5, "\(found)")
+        }
+    }
+
+    @Test func `All fixtures of AVIF were found`() { #expect(Self.stills.count == 36) }
+
+    @Test func `Headers of AVIF tell alpha, bits, profile, crop and orientation`() throws {
+        #expect(try !files.properties("420").hasAlpha)
+        #expect(try files.properties("alpha").hasAlpha)
+        #expect(try files.properties("10bit-420").bitsPerComponent == 10)
+        #expect(try files.properties("12bit-422-limited").bitsPerComponent == 12)
+        #expect(try files.properties("icc-wide").colorProfile == "Test wide RGB")
+        #expect(try files.properties("display-p3").colorProfile == "Display P3")
+        #expect(try files.properties("420").colorProfile == nil)
+        let cropped = try files.properties("crop-turned")
+        #expect([cropped.width, cropped.height] == [26, 20])
+        #expect(cropped.orientation == .left)
+        #expect(try files.decode("crop-turned").pixelWidth == 20)
+        #expect(try files.properties("turn-1-0").orientation == .leftMirrored)
+        #expect(try files.properties("turn-2-1").orientation == .downMirrored)
+    }
+
+    @Test func `Headers of AVIF sequences tell frames, durations and loops`() throws {
+        let sequence = try files.properties("sequence")
+        #expect(sequence.frameCount == 7)
+        #expect(sequence.frameDurations == [0.07, 0.1, 0.9, 0.1, 0.04, 0.12, 1])
+        #expect(sequence.loopCount == 0)
+        #expect(try files.properties("sequence-alpha").hasAlpha)
+        let still = try files.properties("420")
+        #expect(still.frameCount == 1 && still.frameDurations.isEmpty && still.loopCount == 0)
+    }
+
+    @Test func `Frames of AVIF sequences are those of the reference in any order`() throws {
+        try files.checkFrames("sequence", count: 7, most: 2, mean: 0.5)
+        try files.checkFrames("sequence-alpha", count: 3, most: 2, mean: 0.5)
+    }
+
+    @Test func `Frames of AVIF sequences keep the decode options`() throws {
+        try files.checkAnimationOptions("sequence", count: 7)
+        let still = try files.animation("alpha")
+        #expect(still.frameCount == 1 && still.duration(at: 0) == 0)
+        #expect(try still.frame(at: 0).bitmap.components == files.decode("alpha").bitmap.components)
+    }
+
+    @Test func `Frames of AVIF sequences may be asked for from several threads`() async throws {
+        try await files.checkConcurrency("sequence", count: 7)
+    }
+
+    @Test func `Decode options of AVIF`() throws {
+        try files.checkOptions(opaque: "420", alpha: "alpha")
+        var options = ImageDecodeOptions()
+        options.limits.maximumColorProfileByteCount = 100
+        let ignored = try files.decode("icc-wide", options)
+        #expect(try ignored.bitmap.components != (files.decode("icc-wide")).bitmap.components)
+    }
+
+    @Test func `What libavif decodes into is within the limit too`() throws {
+        var options = ImageDecodeOptions()
+        options.thumbnailPixelSize = ImageSize(width: 4, height: 4)
+        // Half as many bytes of chroma as of luma; of 10 bits with alpha four planes of two bytes.
+        for (name, bytesPerTwoPixels) in [("420", 3), ("444", 6), ("alpha-10bit", 16)] {
+            let size = try files.properties(name)
+            options.limits.maximumDecodedByteCount = size.width * size.height * bytesPerTwoPixels / 2
+            #expect(try files.error(files.data(name), options) == nil)
+            options.limits.maximumDecodedByteCount -= 1
+            #expect(try files.error(files.data(name), options)?.limit?.name == "maximumDecodedByteCount")
+        }
+    }
+
+    @Test(arguments: ["tall-420", "tall-alpha"])
+    func `Rows made in bands are those made at once`(name: String) throws {
+        var options = ImageDecodeOptions()
+        options.thumbnailPixelSize = ImageSize(width: 29, height: 149)
+        options.preserveAspectRatio = false
+        let whole = try files.decode(name)
+        let resized = try Resampler.resize(whole.bitmap, width: 29, height: 149)
+        #expect(try files.decode(name, options).bitmap.components == resized.components)
+        // With alpha all rows are made at once, without in bands: their colours agree where nothing is transparent.
+        #expect(whole.pixelHeight == 150)
+    }
+
+    @Test(arguments: ["420", "alpha", "grid", "sequence", "icc-wide", "crop-turned"])
+    func `Truncated AVIF is an error`(name: String) throws { try files.truncate(name) }
+
+    @Test(arguments: ["420", "alpha", "grid", "sequence-alpha", "12bit-422-limited"])
+    func `Random damage of AVIF never traps`(name: String) throws { try files.corrupt(name, seeds: 0..<40) }
+
+    @Test func `AVIF is written with and without loss`() throws {
+        try files.checkEncoding(.avif, lossy: 1.5)
+        var options = ImageEncodeOptions()
+        #expect(AVIFCoder.quantizer(options) == 0)
+        options.compressionQuality = 0
+        #expect(AVIFCoder.quantizer(options) == 63)
+        options.isLossless = true
+        #expect(AVIFCoder.quantizer(options) == 0)
+    }
+
+    @Test func `Only AVIF is taken for AVIF`() throws {
+        #expect(try files.coder.canDecode(files.data("420")) && files.coder.canDecode(files.data("sequence")))
+        #expect(try !files.coder.canDecode(Data()) && !files.coder.canDecode(Fixtures.data("PNG/photo-rgb.png")))
+        #expect(files.error(Data())?.code == .badImageData)
+    }
+}
