@@ -88,7 +88,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["TestSupport", "CLinux", "webimage"],
+            dependencies: ["WebImage", "TestSupport", "CLinux", "webimage"],
             swiftSettings: swiftSettings
         ),
         .testTarget(
