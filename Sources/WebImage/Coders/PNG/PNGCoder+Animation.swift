@@ -36,7 +36,13 @@ extension PNGCoder: AnimatedImageCoder {
             options: options
         ) { (index) throws(WebImageError) in
             let frame = frames.isEmpty || frames[index].isDefaultImage ? nil : frames[index]
-            let rows = try PNGRowReader(data, header: header, frame: frame, limits: limits, isWide: header.needsWideRows)
+            let rows = try PNGRowReader(
+                data,
+                header: header,
+                frame: frame,
+                limits: limits,
+                isWide: header.needsWideRows
+            )
             return try rows.bitmap(of: properties, limits: limits)
         }
     }
