@@ -8,8 +8,11 @@ let swiftSettings: [SwiftSetting] = [
 
 /// The programs that Scripts/bench measures with, each a folder in Sources.
 let programs = [
-    "memory-cache-bench", "hit-ratio-bench", "disk-bench", "jpeg-bench", "download-bench", "pipeline-bench",
+    "memory-cache-bench", "hit-ratio-bench", "disk-bench", "jpeg-bench", "format-bench", "download-bench", "pipeline-bench",
 ]
+
+/// Programs that link every format.
+let linksFormats: Set = ["format-bench"]
 
 /// Programs in which malloc is a counting one.
 let countsMemory: Set = ["memory-cache-bench", "jpeg-bench"]
@@ -24,6 +27,7 @@ let package = Package(
             .executableTarget(
                 name: name,
                 dependencies: ["BenchSupport", .product(name: "WebImage", package: "WebImage")]
+                    + (linksFormats.contains(name) ? [.product(name: "WebImageFormats", package: "WebImage")] : [])
                     + (countsMemory.contains(name) ? ["CAllocationCounter"] : []),
                 path: "Sources/\(name)",
                 swiftSettings: swiftSettings

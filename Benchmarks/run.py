@@ -4,12 +4,13 @@
 import argparse
 import sys
 
-from bench import disk, downloads, jpeg, memory, pipeline, report, workshop
+from bench import disk, downloads, formats, jpeg, memory, pipeline, report, workshop
 
 GROUPS = {
     "memory": memory.rows,
     "disk": disk.rows,
     "jpeg": jpeg.rows,
+    "formats": formats.rows,
     "pipeline": pipeline.rows,
     "downloads": downloads.rows,
 }

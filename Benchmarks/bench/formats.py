@@ -1,0 +1,94 @@
+"""Every format's decode, frames of animations, and resizing, beside the C libraries and libvips."""
+
+from .model import Contract, Row
+from .workshop import SYSTEM_PYTHON, call, column
+
+# What decodes it in the C program, how long ours may take beside it, and the megapixels of the picture.
+FORMATS = {
+    "png": ("libpng", 1.0, 4), "webp": ("libwebp", 1.1, 4), "gif": ("giflib", 1.1, 1), "avif": ("libavif, one thread", 1.1, 4),
+    "heic": ("libheif", 1.1, 4), "jxl": ("libjxl", 1.1, 4), "tiff": ("libtiff", 1.1, 4), "svg": ("librsvg", 1.2, 1),
+}
+VIPS = "libvips, one thread"
+
+
+def rows(shop):
+    iterations = 2 if shop.quick else 4
+    folder = materials(shop)
+    for name, (library, limit, megapixels) in FORMATS.items():
+        peer, path = f"C: {library}", folder / f"picture.{name}"
+        results = shop.in_turns({
+            "ours": lambda path=path: shop.ours("format-bench", "decode", iterations, path),
+            "C": lambda path=path: shop.c("format-decode", "decode", iterations, path),
+        })
+        yield Row(f"decode-{name}", f"{name.upper()} of {megapixels} megapixels to pixels, CPU", "ms", column(results["ours"], "cpu"),
+                  peers={peer: column(results["C"], "cpu")}, contracts=[Contract("<=", limit, peer)], in_chart=False)
+    for name, library in (("gif", "giflib"), ("webp", "libwebpdemux")):
+        peer, path = f"C: {library}, in a loop", folder / f"animation.{name}"
+        results = shop.in_turns({
+            "ours": lambda path=path: shop.ours("format-bench", "frames", iterations, path),
+            "C": lambda path=path: shop.c("format-decode", "frames", iterations, path),
+        })
+        yield Row(f"frames-{name}", f"a frame of an animated {name.upper()}, 640 × 480, CPU", "ms", column(results["ours"], "cpu"),
+                  peers={peer: column(results["C"], "cpu")}, contracts=[Contract("<=", 1.2, peer)], in_chart=False)
+    yield from resizing(shop, folder)
+
+
+def resizing(shop, folder):
+    """A decoded 12-megapixel picture to a window's size; vips from memory it has decoded before."""
+    picture = shop.single_picture(12)
+    results = shop.in_turns({
+        "ours": lambda: shop.ours("format-bench", "resize", "1200x900", 4, picture),
+        "vips": lambda: vips_resize(shop, folder, picture),
+    })
+    yield Row("resize", "a decoded 12-megapixel picture to 1200 × 900, Lanczos-3, CPU", "ms", column(results["ours"], "cpu"),
+              peers={VIPS: column(results["vips"], "cpu")}, contracts=[Contract("<=", 1.0, VIPS)], in_chart=False)
+
+
+def vips_resize(shop, folder, picture):
+    decoded, environment = folder / "decoded.v", {"VIPS_CONCURRENCY": "1", "PATH": "/usr/bin:/bin"}
+    if not decoded.exists():
+        call(["vips", "copy", picture, decoded])
+    width = int(call(["vipsheader", "-f", "width", decoded]))
+    once = shop.measured(["vips", "copy", decoded, folder / "out.v"], env=environment)["cpu"]
+    resized = shop.measured(["vips", "resize", decoded, folder / "out.v", f"{1200 / width}", "--kernel", "lanczos3"],
+                            env=environment)["cpu"]
+    # Starting the program and reading the file are not what is compared; writing 36 megabytes more is in the copy.
+    return {"cpu": max(resized - min(once, resized * 0.3), 0) * 1000}
+
+
+def materials(shop):
+    place = shop.materials / "formats"
+    if place.exists():
+        return place
+    part = place.with_suffix(".part")
+    part.mkdir(parents=True, exist_ok=True)
+    source = shop.single_picture(4)
+    call([SYSTEM_PYTHON, "-c", MAKE, source, part])
+    lossless = part / "picture.png"
+    call(["avifenc", "--jobs", "1", "--speed", "8", "--min", "20", "--max", "30", lossless, part / "picture.avif"])
+    call(["heif-enc", "--quality", "60", lossless, "--output", part / "picture.heic"])
+    call(["cjxl", lossless, part / "picture.jxl", "--quality", "85", "--effort", "4"])
+    part.rename(place)
+    return place
+
+
+MAKE = """
+import random, sys
+from PIL import Image
+source, place = Image.open(sys.argv[1]).convert("RGB"), sys.argv[2]
+source.save(f"{place}/picture.png")
+source.save(f"{place}/picture.webp", quality=85)
+source.save(f"{place}/picture.tiff", compression="tiff_lzw")
+small = source.resize((1152, 864))
+small.quantize(256).save(f"{place}/picture.gif")
+frames = [small.rotate(3 * turn).resize((640, 480)) for turn in range(40)]
+frames[0].save(f"{place}/animation.webp", save_all=True, append_images=frames[1:], duration=40, loop=0, quality=80)
+flat = [frame.quantize(128) for frame in frames]
+flat[0].save(f"{place}/animation.gif", save_all=True, append_images=flat[1:], duration=40, loop=0)
+random.seed(1)
+shapes = "".join(f'<circle cx="{random.random() * 1152:.1f}" cy="{random.random() * 864:.1f}" r="{random.random() * 60:.1f}" '
+                 f'fill="rgb({random.randrange(256)},{random.randrange(256)},{random.randrange(256)})" opacity="0.7"/>'
+                 for _ in range(500))
+open(f"{place}/picture.svg", "w").write(
+    f'<svg xmlns="http://www.w3.org/2000/svg" width="1152" height="864"><rect width="100%" height="100%" fill="#eee"/>{shapes}</svg>')
+"""
