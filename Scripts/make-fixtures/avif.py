@@ -11,7 +11,7 @@ from picture import alpha, picture, write_anymap
 from profiles import wide_rgb
 from reference import oriented, run, to_srgb, write_png16
 
-OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/AVIF"
+OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageFormatsTests/Fixtures/AVIF"
 W, H = 36, 28
 LOSSLESS = ["-y", "444", "--cicp", "1/13/0", "--min", "0", "--max", "0", "--minalpha", "0", "--maxalpha", "0", "-r", "full"]
 

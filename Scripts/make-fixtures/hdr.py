@@ -109,7 +109,7 @@ def main():
     from picture import alpha, picture, write_anymap
     from reference import chunk, read_png16, run, write_png16
 
-    out = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/HDR"
+    out = Path(__file__).resolve().parents[2] / "Tests/WebImageFormatsTests/Fixtures/HDR"
     out.mkdir(parents=True, exist_ok=True)
     for old in out.iterdir():
         old.unlink()

@@ -13,7 +13,7 @@ from picture import alpha, picture, write_anymap
 from profiles import wide_rgb
 from reference import oriented, read_png16, run, to_srgb, write_png16
 
-OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/HEIF"
+OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageFormatsTests/Fixtures/HEIF"
 W, H = 40, 32
 
 

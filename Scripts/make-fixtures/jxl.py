@@ -12,7 +12,7 @@ from picture import alpha, picture, write_anymap
 from profiles import gray, wide_rgb
 from reference import oriented, run, to_srgb, write_png16
 
-OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/JPEGXL"
+OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageFormatsTests/Fixtures/JPEGXL"
 W, H = 36, 28
 
 
