@@ -15,7 +15,7 @@ extension AVIFCoder {
     /// From a quality of 0.9 on chroma is stored at full resolution, below at half.
     ///
     /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``,
-    ///   ``WebImageError/Code/limitExceeded`` for more than 65 536 pixels a side,
+    ///   ``WebImageError/Code/limitExceeded`` for more than 65 536 pixels a side, or when the file cannot be made small enough,
     ///   ``WebImageError/Code/unsupportedFormat`` for another format, or without an encoder.
     public func encode(
         _ image: Image,
@@ -30,19 +30,25 @@ extension AVIFCoder {
         guard side <= Self.longestSide else {
             throw .limitExceeded("longest side of AVIF", allowed: Self.longestSide, required: side)
         }
-        let picture = try Self.picture(of: rows, options: options)
+        return try options.withinFileSize(isLossless: options.isLossless) { (options) throws(WebImageError) in
+            try Self.encode(rows, options)
+        }
+    }
+
+    private static func encode(_ rows: EncodableRows, _ options: ImageEncodeOptions) throws(WebImageError) -> Data {
+        let picture = try picture(of: rows, options: options)
         defer { avifImageDestroy(picture) }
         guard let encoder = avifEncoderCreate() else { throw WebImageError(.outOfMemory, "no memory to encode AVIF") }
         defer { avifEncoderDestroy(encoder) }
-        let quantizer = Self.quantizer(options)
+        let quantizer = quantizer(options)
         encoder.pointee.maxThreads = 1
-        encoder.pointee.speed = Self.speed
+        encoder.pointee.speed = speed
         encoder.pointee.minQuantizer = max(quantizer - (options.isLossless ? 0 : 4), 0)
         encoder.pointee.maxQuantizer = min(quantizer + (options.isLossless ? 0 : 4), 63)
         (encoder.pointee.minQuantizerAlpha, encoder.pointee.maxQuantizerAlpha) = (0, 0)
         var output = avifRWData()
         defer { avifRWDataFree(&output) }
-        try Self.check(avifEncoderWrite(encoder, picture, &output))
+        try check(avifEncoderWrite(encoder, picture, &output))
         guard let bytes = output.data, output.size > 0 else {
             throw WebImageError(.encodingFailed, "AVIF: the encoder wrote nothing")
         }

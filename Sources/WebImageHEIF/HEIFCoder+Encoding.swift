@@ -14,6 +14,7 @@ extension HEIFCoder {
     /// From a quality of 0.9 on chroma is stored at full resolution, below at half.
     ///
     /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``,
+    ///   ``WebImageError/Code/limitExceeded`` when the file cannot be made small enough,
     ///   ``WebImageError/Code/unsupportedFormat`` for another format, or without an encoder.
     public func encode(
         _ image: Image,
@@ -24,11 +25,17 @@ extension HEIFCoder {
             throw WebImageError(.unsupportedFormat, "the HEIF coder does not write \(format)")
         }
         let rows = try EncodableRows(image, options: options)
+        return try options.withinFileSize(isLossless: options.isLossless) { (options) throws(WebImageError) in
+            try Self.encode(rows, options)
+        }
+    }
+
+    private static func encode(_ rows: EncodableRows, _ options: ImageEncodeOptions) throws(WebImageError) -> Data {
         guard let context = heif_context_alloc() else { throw WebImageError(.outOfMemory, "no memory to encode HEIF") }
         defer { heif_context_free(context) }
-        let encoder = try Self.encoder(context, options)
+        let encoder = try encoder(context, options)
         defer { heif_encoder_release(encoder) }
-        let picture = try Self.picture(of: rows)
+        let picture = try picture(of: rows)
         defer { heif_image_release(picture) }
         guard let settings = heif_encoding_options_alloc(), let profile = heif_nclx_color_profile_alloc() else {
             throw WebImageError(.outOfMemory, "no memory to encode HEIF")
@@ -51,7 +58,7 @@ extension HEIFCoder {
             heif_context_encode_image(context, picture, encoder, settings, nil),
             encoding: true
         )
-        return try Self.bytes(of: context)
+        return try bytes(of: context)
     }
 
     private static let sharpChromaQuality = 0.9

@@ -42,12 +42,13 @@ final class HEIFFile {
         }
         self.context = context
         self.limits = limits
-        // A grid says its size a second time, where only libheif looks: it must not be bigger than the boxes said.
+        // A grid says its size a second time, where only libheif looks: it must not be bigger than the boxes said. The limit is the
+        // first side that is refused.
         let sides = [
             properties.width, properties.height, Int(heif_image_handle_get_ispe_width(handle)),
             Int(heif_image_handle_get_ispe_height(handle)),
         ]
-        heif_context_set_maximum_image_size_limit(context, Int32(clamping: sides.max() ?? 1))
+        heif_context_set_maximum_image_size_limit(context, Int32(clamping: (sides.max() ?? 1) + 1))
     }
 
     deinit {
@@ -61,7 +62,10 @@ final class HEIFFile {
         _ limits: ImageLimits
     ) throws(WebImageError) -> OpaquePointer {
         // Of each picture by its boxes; smaller once it is known which one is decoded.
-        heif_context_set_maximum_image_size_limit(context, Int32(clamping: min(limits.maximumSideLength, 65_536)))
+        heif_context_set_maximum_image_size_limit(
+            context,
+            Int32(clamping: min(max(limits.maximumSideLength, 0), 65_536) + 1)
+        )
         // As many pictures are decoded at a time as there are processors.
         heif_context_set_max_decoding_threads(context, 0)
         try HEIFLibrary.check(

@@ -13,6 +13,7 @@ extension JPEGXLCoder {
     /// Quality follows cjxl: 1 is a distance of 0.1, 0.9 of 1 (no visible loss), 0 of 25.
     ///
     /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``,
+    ///   ``WebImageError/Code/limitExceeded`` when the file cannot be made small enough,
     ///   ``WebImageError/Code/unsupportedFormat`` for another format.
     public func encode(
         _ image: Image,
@@ -23,14 +24,20 @@ extension JPEGXLCoder {
             throw WebImageError(.unsupportedFormat, "the JPEG XL coder does not write \(format)")
         }
         let rows = try EncodableRows(image, options: options)
+        return try options.withinFileSize(isLossless: options.isLossless) { (options) throws(WebImageError) in
+            try Self.encode(rows, options)
+        }
+    }
+
+    private static func encode(_ rows: EncodableRows, _ options: ImageEncodeOptions) throws(WebImageError) -> Data {
         guard let encoder = JxlEncoderCreate(nil) else {
             throw WebImageError(.outOfMemory, "no memory to encode JPEG XL")
         }
         defer { JxlEncoderDestroy(encoder) }
-        try Self.describe(rows, to: encoder, isLossless: options.isLossless)
-        try Self.addPicture(rows, to: encoder, options: options)
+        try describe(rows, to: encoder, isLossless: options.isLossless)
+        try addPicture(rows, to: encoder, options: options)
         JxlEncoderCloseInput(encoder)
-        return try Self.output(of: encoder)
+        return try output(of: encoder)
     }
 
     /// cjxl's distance for a quality of 0...1.

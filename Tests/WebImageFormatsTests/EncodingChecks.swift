@@ -46,6 +46,26 @@ extension FormatFixture {
             }
         }
         try checkEncodeOptions(format)
+        try checkFileSize(format)
+    }
+
+    private func checkFileSize(_ format: ImageFormat) throws {
+        let image = try picture("photo-rgb")
+        var options = ImageEncodeOptions()
+        let best = try coder.encode(image, to: format, options: options).count
+        options.compressionQuality = 0.1
+        let poor = try coder.encode(image, to: format, options: options).count
+        options.maxFileSize = (best + poor) / 2
+        let limited = try coder.encode(image, to: format, options: options).count
+        #expect(limited <= options.maxFileSize && limited > poor, "\(poor) < \(limited) <= \(options.maxFileSize)")
+        options.maxFileSize = 10
+        for isLossless in [false, true] {
+            options.isLossless = isLossless
+            do throws(WebImageError) {
+                _ = try coder.encode(image, to: format, options: options)
+                Issue.record("ten bytes are no picture")
+            } catch { #expect(error.limit?.name == "maxFileSize" && error.limit?.allowed == 10) }
+        }
     }
 
     private func checkEncodeOptions(_ format: ImageFormat) throws {

@@ -112,6 +112,13 @@ import Testing
         #expect(copy.bitmap.components.map { $0[0] } == narrow.components.map { $0[0] })
         _ = try JPEGCoder().encode(image, to: .jpeg, options: ImageEncodeOptions())
         _ = try WebPCoder().encode(image, to: .webp, options: ImageEncodeOptions())
+        // Also those of animations.
+        let frames = try #require(ImageFrameSequence(frames: [ImageFrame(image: image, duration: 1)]))
+        var encodable = EncodableFrames(frames, options: ImageEncodeOptions())
+        #expect(try encodable.frame(at: 0).components.map { $0[0] } == narrow.components.map { $0[0] })
+        let gif = try GIFCoder().encode(image, to: .gif, options: ImageEncodeOptions())
+        let shown = try GIFCoder().decode(gif, options: ImageDecodeOptions())
+        #expect([shown.pixelWidth, shown.pixelHeight] == [image.pixelWidth, image.pixelHeight])
     }
 
     @Test func `Thumbnails of half floats are those of 8 bits as far as those go`() throws {

@@ -19,7 +19,8 @@ package struct EncodableFrames {
     /// - Throws: what the animation throws; ``WebImageError/Code/encodingFailed`` for a frame of another size than the first.
     package mutating func frame(at index: Int) throws(WebImageError) -> Bitmap {
         let image = try animation.frame(at: index)
-        let pixels = try image.bitmap.prepared(for: options, orientation: image.orientation).withAlpha()
+        let pixels = try image.bitmap.prepared(for: options, orientation: image.orientation)
+            .with8Bits(of: image.metadata).withAlpha()
         let first = size ?? (pixels.width, pixels.height)
         guard first == (pixels.width, pixels.height) else {
             throw WebImageError(

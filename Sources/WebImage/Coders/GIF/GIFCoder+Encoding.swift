@@ -22,7 +22,8 @@ extension GIFCoder: AnimatedImageEncoder {
         options: ImageEncodeOptions
     ) throws(WebImageError) -> Data {
         try Self.check(format)
-        let pixels = try image.bitmap.prepared(for: options, orientation: image.orientation).withAlpha()
+        let pixels = try image.bitmap.prepared(for: options, orientation: image.orientation)
+            .with8Bits(of: image.metadata).withAlpha()
         let frame = try Self.frame(of: pixels, options)
         let searches = options.maxFileSize > 0
         return try options.withinFileSize { (options) throws(WebImageError) in
