@@ -15,12 +15,13 @@ final class SVGDocument {
     /// - Throws: ``WebImageError/Code/badImageData``.
     init(_ data: Data) throws(WebImageError) {
         var message = [CChar](repeating: 0, count: 256)
-        let handle = data.withUnsafeBytes { webimage_svg_open($0.baseAddress, $0.count, &message, message.count) }
+        var size = webimage_svg_size()
+        let handle = data.withUnsafeBytes {
+            webimage_svg_open($0.baseAddress, $0.count, &size, &message, message.count)
+        }
         guard let handle else {
             throw WebImageError(.badImageData, "the SVG document is damaged: \(Self.text(message))")
         }
-        var size = webimage_svg_size()
-        webimage_svg_get_size(handle, &size)
         (width, height) = Self.intrinsicSize(size)
         self.handle = handle
         self.data = data

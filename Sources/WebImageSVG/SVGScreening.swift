@@ -3,13 +3,13 @@ import FoundationEssentials
 import WebImage
 
 /// Looks at a document before librsvg does, which would decode embedded pictures of any size, add up a million octaves of noise
-/// for every pixel, and end the process over a convolution of more than 400 factors.
+/// for every pixel, and end the process over a convolution of 400 factors or more.
 struct SVGScreening {
     /// How deep documents may be embedded in one another.
     static let deepest = 3
 
     /// The attributes that are looked at.
-    static let names = ["href", "numOctaves", "order"]
+    static let names = ["href", "numOctaves", "order", "kernelMatrix"]
 
     private let limits: ImageLimits
     private let level: Int
@@ -47,6 +47,7 @@ struct SVGScreening {
                     // Beyond 9 octaves nothing can be seen; a convolution of order 0 is left out.
                     case "numOctaves": try bound(value, most: 32, replacement: UInt8(ascii: "9"))
                     case "order": try bound(value, most: 20, replacement: UInt8(ascii: "0"))
+                    case "kernelMatrix": try boundMatrix(value)
                     default: break
                     }
                 }
@@ -70,6 +71,18 @@ struct SVGScreening {
     ) throws(WebImageError) {
         let numbers = String(decoding: value.text, as: UTF8.self).split { $0 == "," || $0.isWhitespace }
         if numbers.allSatisfy({ Double($0).map { $0 <= most } ?? false }) { return }
+        try replace(value, by: replacement)
+    }
+
+    /// librsvg reads 400 factors and panics when that is not what the order says; one factor for an order of more it
+    /// takes for a mistake.
+    private mutating func boundMatrix(_ value: SVGMarkup.Value) throws(WebImageError) {
+        // Each number but the first begins after one of these, or with it.
+        let starts = value.text.count { $0 <= 0x20 || ",+-./".utf8.contains($0) }
+        if starts >= 399 { try replace(value, by: UInt8(ascii: "0")) }
+    }
+
+    private mutating func replace(_ value: SVGMarkup.Value, by replacement: UInt8) throws(WebImageError) {
         guard let range = value.range else {
             throw WebImageError(.badImageData, "the SVG document is refused: a filter would take too long")
         }

@@ -1,8 +1,12 @@
-// librsvg and cairo for documents in memory.
+// librsvg and cairo for documents in memory. Nothing that librsvg does with a document ends the process.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /// A document that has been read. For one thread at a time.
 typedef struct webimage_svg webimage_svg;
@@ -16,14 +20,18 @@ typedef struct {
     double box_height;
 } webimage_svg_size;
 
-/// Reads a document. It has no base address, so nothing outside is ever read. On failure there is NULL and a message, cut to
+/// Reads a document, and its size. It has no base address, so nothing outside is ever read. On failure there is NULL and a message, cut to
 /// `message_length`.
-webimage_svg *webimage_svg_open(const void *bytes, size_t count, char *message, size_t message_length);
+webimage_svg *webimage_svg_open(
+    const void *bytes, size_t count, webimage_svg_size *size, char *message, size_t message_length);
 void webimage_svg_close(webimage_svg *document);
-void webimage_svg_get_size(webimage_svg *document, webimage_svg_size *size);
 
 /// Draws the document, whose own size is `width` by `height`, so that `drawn_width` by `drawn_height` of it cover
 /// `pixel_width` by `pixel_height` pixels, which are premultiplied BGRA and cleared before. False with a message when it fails.
 bool webimage_svg_draw(
     webimage_svg *document, double drawn_width, double drawn_height, double width, double height, void *pixels,
     int pixel_width, int pixel_height, int bytes_per_row, char *message, size_t message_length);
+
+#ifdef __cplusplus
+}
+#endif
