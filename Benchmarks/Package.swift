@@ -9,6 +9,7 @@ let swiftSettings: [SwiftSetting] = [
 /// The programs that Scripts/bench measures with, each a folder in Sources.
 let programs = [
     "memory-cache-bench", "hit-ratio-bench", "disk-bench", "jpeg-bench", "download-bench", "pipeline-bench",
+    "progressive-bench",
 ]
 
 /// Programs in which malloc is a counting one.

@@ -4,12 +4,13 @@
 import argparse
 import sys
 
-from bench import disk, downloads, jpeg, memory, pipeline, report, workshop
+from bench import disk, downloads, jpeg, memory, pipeline, progressive, report, workshop
 
 GROUPS = {
     "memory": memory.rows,
     "disk": disk.rows,
     "jpeg": jpeg.rows,
+    "progressive": progressive.rows,
     "pipeline": pipeline.rows,
     "downloads": downloads.rows,
 }

@@ -6,8 +6,10 @@ import Testing
 
 @Suite struct ProgressiveDamageTests {
     static let names = [
-        "JPEG/baseline-420.jpg", "JPEG/progressive.jpg", "JPEG/restart.jpg", "PNG/photo-rgb.png", "PNG/photo-interlaced.png",
-        "PNG/type3-8bit-trns.png", "WebP/lossy.webp", "WebP/lossless-alpha.webp", "WebP/lossy-alpha.webp", "WebP/animated.webp",
+        "JPEG/baseline-420.jpg", "JPEG/progressive.jpg", "JPEG/restart.jpg", "PNG/photo-rgb.png",
+        "PNG/photo-interlaced.png",
+        "PNG/type3-8bit-trns.png", "WebP/lossy.webp", "WebP/lossless-alpha.webp", "WebP/lossy-alpha.webp",
+        "WebP/animated.webp",
         "GIF/photo.gif", "GIF/photo-interlaced.gif", "GIF/animated.gif",
     ]
 
@@ -45,14 +47,17 @@ import Testing
             if round % 5 == 1 { options.thumbnailPixelSize = nil }
             let expected = ProgressiveOutcome(whole: damaged, coder, options)
             let pieces = ProgressiveFixtures.pieces(of: data.count, &random)
-            let outcome = ProgressiveOutcome(pieces: pieces, of: damaged, coder, options) { (decoder) throws(WebImageError) in
+            let outcome = ProgressiveOutcome(pieces: pieces, of: damaged, coder, options) {
+                (decoder) throws(WebImageError) in
                 _ = try decoder.image(maximumPreviewPixelCount: 500)
             }
             #expect(outcome.matches(expected), "round \(round): \(outcome) instead of \(expected)")
         }
     }
 
-    @Test(arguments: ["JPEG/baseline-420.jpg", "JPEG/progressive.jpg", "PNG/photo-rgb.png", "WebP/lossy.webp", "GIF/photo.gif"])
+    @Test(arguments: [
+        "JPEG/baseline-420.jpg", "JPEG/progressive.jpg", "PNG/photo-rgb.png", "WebP/lossy.webp", "GIF/photo.gif",
+    ])
     func `A limit that the header exceeds is an error before the body comes`(name: String) throws {
         let data = try Fixtures.data(name)
         let coder = ProgressiveFixtures.coder(name)

@@ -35,7 +35,8 @@ import Testing
         for round in 0..<20 {
             let pieces = ProgressiveFixtures.pieces(of: data.count, &random)
             let looks = round % 2 == 0
-            let outcome = ProgressiveOutcome(pieces: pieces, of: data, coder, .init()) { (decoder) throws(WebImageError) in
+            let outcome = ProgressiveOutcome(pieces: pieces, of: data, coder, .init()) {
+                (decoder) throws(WebImageError) in
                 if looks { _ = try decoder.image(maximumPreviewPixelCount: 1000) }
             }
             #expect(outcome.matches(expected), "\(pieces)")
@@ -54,7 +55,8 @@ import Testing
         var random = SeededGenerator(seed: UInt64(data.count))
         for _ in 0..<3 {
             let pieces = ProgressiveFixtures.pieces(of: data.count, &random)
-            let outcome = ProgressiveOutcome(pieces: pieces, of: data, coder, options) { (decoder) throws(WebImageError) in
+            let outcome = ProgressiveOutcome(pieces: pieces, of: data, coder, options) {
+                (decoder) throws(WebImageError) in
                 _ = try decoder.image(maximumPreviewPixelCount: 300)
             }
             #expect(outcome.matches(expected), "\(pieces)")
@@ -62,8 +64,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "JPEG/gray.jpg", "JPEG/progressive.jpg", "JPEG/orientation-6.jpg", "PNG/type3-8bit-trns.png", "PNG/type6-8bit-interlaced.png",
-        "PNG/type2-8bit.png", "WebP/lossy-odd.webp", "WebP/lossless-palette.webp", "WebP/one-pixel.webp", "GIF/interlaced-5.gif",
+        "JPEG/gray.jpg", "JPEG/progressive.jpg", "JPEG/orientation-6.jpg", "PNG/type3-8bit-trns.png",
+        "PNG/type6-8bit-interlaced.png",
+        "PNG/type2-8bit.png", "WebP/lossy-odd.webp", "WebP/lossless-palette.webp", "WebP/one-pixel.webp",
+        "GIF/interlaced-5.gif",
         "GIF/loop-netscape-forever.gif", "GIF/comment-and-text.gif",
     ])
     func `A file may come byte by byte`(name: String) throws {

@@ -67,7 +67,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("PNG/photo-rgb.png", 33), ("GIF/photo.gif", 13 + 768), ("WebP/lossy.webp", 30), ("WebP/lossy-alpha.webp", 30),
+        ("PNG/photo-rgb.png", 33), ("GIF/photo.gif", 13 + 768), ("WebP/lossy.webp", 30),
+        ("WebP/lossy-alpha.webp", 30),
         ("WebP/lossless.webp", 38), ("WebP/animated.webp", 30),
     ])
     func `The size is known from the first bytes`(name: String, count: Int) throws {
