@@ -114,7 +114,7 @@ final class ArrivingWebP: ArrivingPicture {
 
     /// The lossless decoder goes back by up to eight rows when the bytes end, and before the first one to the beginning.
     private static func step(_ frame: WebPContainer.Frame, byteCount: Int) -> Int {
-        frame.isLossless ? max(byteCount / max(frame.height, 1) * 32, 32 << 10) : 1
+        frame.isLossless ? max(byteCount / max(frame.height, 1) * 32, byteCount / 32, 4096) : 1
     }
 
     private func decoder(

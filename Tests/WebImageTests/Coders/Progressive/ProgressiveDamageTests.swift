@@ -74,7 +74,7 @@ import Testing
             }
             #expect(error?.limit?.name == limit)
             // Of no use any more.
-            #expect(throws: error) { try decoder.update(data, isFinished: true) }
+            #expect(throws: try #require(error)) { try decoder.update(data, isFinished: true) }
             #expect(try decoder.image(maximumPreviewPixelCount: 100) == nil)
         }
     }

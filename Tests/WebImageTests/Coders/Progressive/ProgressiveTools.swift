@@ -24,8 +24,8 @@ enum ProgressiveOutcome {
         of data: Data,
         _ coder: any ProgressiveImageCoder,
         _ options: ImageDecodeOptions,
-        change: (_ bytes: inout Data, _ former: Int) -> Void = { _, _ in },
-        previews: ((any ProgressiveImageDecoder) throws(WebImageError) -> Void)? = nil
+        previews: ((any ProgressiveImageDecoder) throws(WebImageError) -> Void)? = nil,
+        change: (_ bytes: inout Data, _ former: Int) -> Void = { _, _ in }
     ) {
         let decoder = coder.makeProgressiveDecoder(options: options)
         do throws(WebImageError) {
@@ -112,7 +112,7 @@ enum ProgressiveFixtures {
         Fixtures.names(in: "WebP", ending: "webp").map { "WebP/\($0).webp" }
         + ["webp-0", "webp-1", "webp-soft-4"].map { "Animation/\($0).webp" }
     static let gif =
-        Fixtures.names(in: "GIF", ending: "gif").filter { $0 != "no-frame" && $0 != "no-palette" }.map {
+        Fixtures.names(in: "GIF", ending: "gif").filter { !["no-frame", "no-palette", "empty-frame"].contains($0) }.map {
             "GIF/\($0).gif"
         }
         + ["random-0", "small-first-frame"].map { "Animation/\($0).gif" }
