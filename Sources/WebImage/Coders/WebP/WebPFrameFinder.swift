@@ -65,8 +65,3 @@ struct WebPFrameFinder {
         )
     }
 }
-
-extension ByteReader {
-    /// Four bytes, the last of which counts most.
-    func littleEndian32(_ offset: Int) -> UInt32? { bigEndian32(offset).map(\.byteSwapped) }
-}
