@@ -8,7 +8,8 @@ let swiftSettings: [SwiftSetting] = [
 
 /// The programs that Scripts/bench measures with, each a folder in Sources.
 let programs = [
-    "memory-cache-bench", "hit-ratio-bench", "disk-bench", "jpeg-bench", "format-bench", "download-bench", "pipeline-bench",
+    "memory-cache-bench", "hit-ratio-bench", "disk-bench", "jpeg-bench", "format-bench", "progressive-bench",
+    "download-bench", "pipeline-bench",
 ]
 
 /// Programs that link every format.

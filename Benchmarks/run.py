@@ -4,13 +4,14 @@
 import argparse
 import sys
 
-from bench import disk, downloads, formats, jpeg, memory, pipeline, report, workshop
+from bench import disk, downloads, formats, jpeg, memory, pipeline, progressive, report, workshop
 
 GROUPS = {
     "memory": memory.rows,
     "disk": disk.rows,
     "jpeg": jpeg.rows,
     "formats": formats.rows,
+    "progressive": progressive.rows,
     "pipeline": pipeline.rows,
     "downloads": downloads.rows,
 }

@@ -124,6 +124,23 @@ class Workshop:
             pathlib.Path(f"{place}.part").rename(place)
         return next(place.iterdir())
 
+    def picture(self, kind, megapixels):
+        """A picture of that size as jpeg, progressive-jpeg, png or webp."""
+        if kind == "jpeg":
+            return self.single_picture(megapixels)
+        place = self.materials / f"{kind}-{megapixels}-megapixels"
+        if not place.exists():
+            part = pathlib.Path(f"{place}.part")
+            if kind == "progressive-jpeg":
+                part.mkdir(exist_ok=True)
+                call([SYSTEM_PYTHON, "-c", "import sys; from PIL import Image; Image.open(sys.argv[1]).save("
+                      "sys.argv[2], progressive=True, quality=85)", self.single_picture(megapixels), part / "picture.jpg"])
+            else:
+                call([SYSTEM_PYTHON, PROJECT / "Scripts" / "make-pictures.py", part, "--formats", kind, "--count", 1,
+                      "--megapixels", f"{megapixels}-{megapixels}"])
+            part.rename(place)
+        return next(place.iterdir())
+
     def folder(self, name):
         """A new folder for results. None is deleted before the end: ext4 is slow to make files after it deleted many."""
         number = self.folders[name] = self.folders.get(name, 0) + 1

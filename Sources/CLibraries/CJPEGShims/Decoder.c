@@ -1,26 +1,17 @@
-#include "Errors.h"
+#include "Decoder.h"
 
 #include <jerror.h>
 #include <stdlib.h>
-
-struct webimage_jpeg_decoder {
-    struct jpeg_decompress_struct info;
-    struct error_trap trap;
-    struct jpeg_source_mgr source;
-    struct jpeg_progress_mgr progress;
-    unsigned maximum_scans;
-    /// Whether the decoder asked for bytes after the last one.
-    bool hit_end;
-};
 
 static struct webimage_jpeg_decoder *owner(j_decompress_ptr info) { return info->client_data; }
 
 static void source_nothing(j_decompress_ptr info) { (void)info; }
 
 /// The decoder reads ahead, so wanting more bytes is not yet a fault: it gets an end marker, and what it then finds
-/// missing is an error elsewhere.
+/// missing is an error elsewhere. While more may come it has to wait.
 static boolean source_fill(j_decompress_ptr info) {
     static const JOCTET end[2] = {0xFF, JPEG_EOI};
+    if (owner(info)->awaits_more) { return FALSE; }
     owner(info)->hit_end = true;
     info->src->next_input_byte = end;
     info->src->bytes_in_buffer = sizeof end;
@@ -30,7 +21,13 @@ static boolean source_fill(j_decompress_ptr info) {
 static void source_skip(j_decompress_ptr info, long count) {
     if (count <= 0) { return; }
     if ((size_t)count > info->src->bytes_in_buffer) {
-        source_fill(info);
+        if (owner(info)->awaits_more) {
+            owner(info)->to_skip += (size_t)count - info->src->bytes_in_buffer;
+            info->src->next_input_byte += info->src->bytes_in_buffer;
+            info->src->bytes_in_buffer = 0;
+        } else {
+            source_fill(info);
+        }
         return;
     }
     info->src->next_input_byte += count;
@@ -38,9 +35,10 @@ static void source_skip(j_decompress_ptr info, long count) {
 }
 
 /// Called over and over while the scans of a progressive picture are read.
-static void check_scans(j_common_ptr common) {
-    j_decompress_ptr info = (j_decompress_ptr)common;
-    struct webimage_jpeg_decoder *decoder = owner(info);
+static void check_scans(j_common_ptr common) { decoder_check_scans(owner((j_decompress_ptr)common)); }
+
+void decoder_check_scans(struct webimage_jpeg_decoder *decoder) {
+    j_decompress_ptr info = &decoder->info;
     if (info->input_scan_number > 0 && (unsigned)info->input_scan_number > decoder->maximum_scans) {
         error_trap_raise(&decoder->trap, webimage_jpeg_too_many_scans, "the picture has too many scans");
     }
@@ -58,7 +56,7 @@ static bool is_fully_refined(j_decompress_ptr info) {
 }
 
 /// A picture whose bytes ran out is complete only if nothing could still have followed but the end marker.
-static void check_completeness(struct webimage_jpeg_decoder *decoder) {
+void decoder_check_completeness(struct webimage_jpeg_decoder *decoder) {
     j_decompress_ptr info = &decoder->info;
     if (!decoder->hit_end) { return; }
     // Arithmetic decoding goes on with zeros after the end and cannot tell.
@@ -101,6 +99,17 @@ enum webimage_jpeg_status webimage_jpeg_decoder_start(
     j_decompress_ptr info = &decoder->info;
     if (setjmp(decoder->trap.target)) { return decoder->trap.status; }
     jpeg_read_header(info, TRUE);
+    decoder_configure(decoder, pixels, eighths, maximum_scans);
+    jpeg_start_decompress(info);
+    decoder_check_completeness(decoder);
+    *width = info->output_width;
+    *height = info->output_height;
+    return webimage_jpeg_ok;
+}
+
+void decoder_configure(
+    struct webimage_jpeg_decoder *decoder, enum webimage_jpeg_pixels pixels, unsigned eighths, unsigned maximum_scans) {
+    j_decompress_ptr info = &decoder->info;
     decoder->maximum_scans = maximum_scans;
     decoder->progress.progress_monitor = check_scans;
     info->progress = &decoder->progress;
@@ -113,11 +122,6 @@ enum webimage_jpeg_status webimage_jpeg_decoder_start(
     info->scale_num = eighths;
     info->scale_denom = 8;
     info->dct_method = JDCT_ISLOW;
-    jpeg_start_decompress(info);
-    check_completeness(decoder);
-    *width = info->output_width;
-    *height = info->output_height;
-    return webimage_jpeg_ok;
 }
 
 enum webimage_jpeg_status webimage_jpeg_decoder_read(
@@ -137,6 +141,6 @@ enum webimage_jpeg_status webimage_jpeg_decoder_read(
         base += got * bytes_per_row;
         count -= got;
     }
-    if (info->output_scanline == info->output_height) { check_completeness(decoder); }
+    if (info->output_scanline == info->output_height) { decoder_check_completeness(decoder); }
     return webimage_jpeg_ok;
 }

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/// Bytes that libpng asks for at a time while the rest of the file may still have to come.
+enum { READ_BYTES = 1024 };
+
 struct webimage_png_reader {
     png_structp png;
     png_infop info;
@@ -21,9 +24,16 @@ struct webimage_png_reader {
     /// What is read in place of the file's own picture.
     png_frame frame;
     bool is_frame;
+    /// The pass of an interlaced picture that is read row by row.
+    int pass;
+    /// Bytes of a row as it is stored.
+    size_t stored_row;
     /// Reads the pixels in libpng's place; NULL when the picture is one of those that only libpng reads.
     png_stream *stream;
     bool interlaced;
+    /// Whether more bytes may come, and whether libpng wanted some that have not.
+    bool awaits_more;
+    bool starved;
     bool out_of_memory;
     bool failed;
     char message[160];
@@ -48,7 +58,10 @@ static void read_bytes(png_structp png, png_bytep to, size_t count) {
         const char *error = png_frame_read(&reader->frame, reader->bytes, reader->count, to, count);
         if (error) png_error(png, error);
     } else {
-        if (count > reader->count - reader->offset) png_error(png, "the data ends too early");
+        if (count > reader->count - reader->offset) {
+            reader->starved = reader->awaits_more;
+            png_error(png, "the data ends too early");
+        }
         memcpy(to, reader->bytes + reader->offset, count);
         reader->offset += count;
     }
@@ -171,6 +184,7 @@ bool webimage_png_read_header(
         out->icc_length = length;
     }
     bool plain = !wide && is_plain(reader, gamma);
+    reader->stored_row = png_get_rowbytes(reader->png, reader->info);
     set_transformations(reader, gamma, wide, out);
     if (plain) {
         // libpng has just read the header of the first IDAT chunk, which is 8 bytes long.
@@ -220,6 +234,55 @@ bool webimage_png_read_rows(
     for (uint32_t row = 0; row < rows; row++) png_read_row(reader->png, (uint8_t *)base + row * stride, NULL);
     return true;
 }
+
+/// Whether libpng will find the bytes of another row: it cannot wait for them in the middle of one. What a row takes at most no
+/// format says; twice its bytes and a description of codes is more than any encoder needs. The last row is more than a row:
+/// after it come the checksums.
+static bool has_next_row(webimage_png_reader *reader) {
+    if (!reader->awaits_more) return true;
+    bool is_last = reader->next_row + 1 == reader->height
+        && (!reader->interlaced || reader->pass == PNG_INTERLACE_ADAM7_PASSES - 1);
+    return !is_last && reader->count - reader->offset >= 2 * reader->stored_row + 2 * READ_BYTES + 512;
+}
+
+static void read_available(webimage_png_reader *reader, uint8_t *base, size_t stride) {
+    int passes = reader->interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1;
+    while (reader->pass < passes && has_next_row(reader)) {
+        uint8_t *row = base + reader->next_row * stride;
+        // Of a pass of few pixels each is made a block, which the passes after it paint over.
+        png_read_row(reader->png, reader->interlaced ? NULL : row, reader->interlaced ? row : NULL);
+        if (++reader->next_row < reader->height) continue;
+        reader->next_row = 0;
+        reader->pass++;
+    }
+}
+
+bool webimage_png_read_available(
+    webimage_png_reader *reader, const void *bytes, size_t count, bool is_whole, void *base, size_t stride,
+    uint32_t *rows, bool *complete) {
+    if (reader->failed || setjmp(png_jmpbuf(reader->png))) return false;
+    reader->bytes = bytes;
+    reader->count = count;
+    reader->awaits_more = !is_whole;
+    png_set_compression_buffer_size(reader->png, READ_BYTES);
+    if (reader->stream) {
+        uint32_t got;
+        const char *error = png_stream_read_available(
+            reader->stream, bytes, count, is_whole, (uint8_t *)base + (size_t)reader->next_row * stride, stride,
+            reader->height - reader->next_row, &got);
+        reader->next_row += got;
+        if (error) png_error(reader->png, error);
+        *rows = reader->next_row;
+        *complete = png_stream_is_complete(reader->stream);
+        return true;
+    }
+    read_available(reader, base, stride);
+    *rows = reader->pass > 0 ? reader->height : reader->next_row;
+    *complete = reader->pass == (reader->interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1);
+    return true;
+}
+
+bool webimage_png_is_starved(const webimage_png_reader *reader) { return reader->starved; }
 
 const char *webimage_png_error(const webimage_png_reader *reader) { return reader->message; }
 

@@ -10,23 +10,41 @@
 
 /// Inflated bytes that are kept at a time, if a row is not longer.
 enum { BLOCK_BYTES = 1 << 16, PADDING = 16 };
+/// After the last row comes only the checksum. What comes instead is left, as other decoders do.
+enum { TAIL_BYTES = 64 };
 
 struct png_stream {
     struct inflate_state inflate;
+    /// The next byte of the file to become input.
     size_t offset;
     /// Where the chunks of a frame end; 0 for the picture itself.
     size_t frame_end;
+    /// Bytes of the chunk that have not become input yet, and the checksum of those that have.
+    size_t chunk_left;
+    uint32_t checksum;
+    bool in_chunk;
+    /// Where in the file the input ends.
+    size_t input_end;
     size_t row_bytes;
     size_t bytes_per_pixel;
+    /// Rows that are neither in the block nor were.
     uint32_t rows_left;
     /// The last row of the call before.
     uint8_t *above;
     uint8_t *block;
     size_t block_rows;
-    /// Rows in the block, and those handed out.
+    /// Bytes that the block is to hold and holds, its whole rows, and those handed out.
+    size_t wanted;
+    size_t held;
     size_t filled;
     size_t used;
+    /// Bytes after the last row that are still let pass.
+    size_t tail_left;
+    bool is_complete;
 };
+
+/// In place of an error: there is no more to read for now.
+static const char awaits_more[] = "the data ends too early";
 
 png_stream *png_stream_create(size_t offset, size_t row_bytes, size_t bytes_per_pixel, uint32_t rows) {
     png_stream *stream = calloc(1, sizeof *stream);
@@ -44,6 +62,7 @@ png_stream *png_stream_create(size_t offset, size_t row_bytes, size_t bytes_per_
     stream->row_bytes = row_bytes;
     stream->bytes_per_pixel = bytes_per_pixel;
     stream->rows_left = rows;
+    stream->tail_left = TAIL_BYTES;
     isal_inflate_init(&stream->inflate);
     stream->inflate.crc_flag = ISAL_ZLIB;
     return stream;
@@ -70,28 +89,66 @@ static const char *next_frame_chunk(png_stream *stream, const uint8_t *bytes, si
     if (!pixels) return "the pixels end too early";
     stream->inflate.next_in = (uint8_t *)pixels;
     stream->inflate.avail_in = (uint32_t)length;
+    stream->input_end = (size_t)(pixels - bytes) + length;
     return NULL;
 }
 
-/// Makes the next chunk of pixels the input, once its checksum is found right.
-static const char *next_chunk(png_stream *stream, const uint8_t *bytes, size_t count) {
-    if (stream->frame_end > 0) return next_frame_chunk(stream, bytes, count);
-    if (stream->offset > count || count - stream->offset < 12) return "the data ends too early";
+/// Ends the chunk that has become input in full, if its checksum is there.
+static const char *end_chunk(png_stream *stream, const uint8_t *bytes, size_t count) {
+    if (count - stream->offset < 4) return awaits_more;
+    if (stream->checksum != big_endian(bytes + stream->offset)) return "IDAT: CRC error";
+    stream->offset += 4;
+    stream->in_chunk = false;
+    return NULL;
+}
+
+static const char *begin_chunk(png_stream *stream, const uint8_t *bytes, size_t count, bool is_whole) {
+    if (stream->offset > count || count - stream->offset < 8) return awaits_more;
     const uint8_t *chunk = bytes + stream->offset;
     size_t length = big_endian(chunk);
     if (memcmp(chunk + 4, "IDAT", 4) != 0) return "the pixels end too early";
-    if (length > INT32_MAX || length > count - stream->offset - 12) return "the data ends too early";
-    if (crc32_gzip_refl(0, chunk + 4, length + 4) != big_endian(chunk + 8 + length)) return "IDAT: CRC error";
-    stream->inflate.next_in = (uint8_t *)chunk + 8;
-    stream->inflate.avail_in = (uint32_t)length;
-    stream->offset += length + 12;
+    if (length > INT32_MAX) return "a chunk is too long";
+    // Of a chunk that will never be whole nothing is looked at.
+    if (is_whole && length + 12 > count - stream->offset) return awaits_more;
+    stream->checksum = crc32_gzip_refl(0, chunk + 4, 4);
+    stream->chunk_left = length;
+    stream->in_chunk = true;
+    stream->offset += 8;
     return NULL;
 }
 
-/// Inflates until there is no more room for output, or the stream ends.
+/// Makes what there is of the current IDAT chunk the input, or of the next one. The checksum of a chunk is looked at as soon as
+/// all of it is there: before its bytes are used, unless it comes in pieces.
+static const char *next_input(png_stream *stream, const uint8_t *bytes, size_t count, bool is_whole) {
+    if (stream->frame_end > 0) return next_frame_chunk(stream, bytes, count);
+    for (;;) {
+        const char *error = stream->in_chunk ? NULL : begin_chunk(stream, bytes, count, is_whole);
+        if (error) return error;
+        size_t there = count - stream->offset;
+        size_t length = there < stream->chunk_left ? there : stream->chunk_left;
+        if (length == 0 && stream->chunk_left > 0) return awaits_more;
+        const uint8_t *input = bytes + stream->offset;
+        stream->checksum = crc32_gzip_refl(stream->checksum, input, length);
+        stream->offset += length;
+        stream->chunk_left -= length;
+        stream->input_end = stream->offset;
+        if (stream->chunk_left == 0) {
+            error = end_chunk(stream, bytes, count);
+            if (error && (error != awaits_more || length == 0)) return error;
+        }
+        if (length == 0) continue;
+        stream->inflate.next_in = (uint8_t *)input;
+        stream->inflate.avail_in = (uint32_t)length;
+        return NULL;
+    }
+}
+
+/// Inflates until there is no more room for output, or the stream ends, or the input.
 static const char *inflate_into(
-    png_stream *stream, const uint8_t *bytes, size_t count, uint8_t *target, size_t capacity, size_t *written) {
+    png_stream *stream, const uint8_t *bytes, size_t count, bool is_whole, uint8_t *target, size_t capacity,
+    size_t *written) {
     struct inflate_state *state = &stream->inflate;
+    const char *error = NULL;
     state->next_out = target;
     state->avail_out = (uint32_t)capacity;
     while (state->avail_out > 0 && state->block_state != ISAL_BLOCK_FINISH) {
@@ -103,50 +160,95 @@ static const char *inflate_into(
         if (state->block_state == ISAL_BLOCK_FINISH || state->avail_out == 0) break;
         if (state->avail_in > 0 && (state->avail_out != before || state->avail_in != input)) continue;
         if (state->avail_in > 0) return "the pixels are damaged";
-        const char *error = next_chunk(stream, bytes, count);
-        if (error) return error;
+        error = next_input(stream, bytes, count, is_whole);
+        if (error) break;
     }
     *written = capacity - state->avail_out;
+    return error;
+}
+
+/// Goes on filling the block, or begins to fill it anew when all of it was handed out.
+static const char *fill(png_stream *stream, const uint8_t *bytes, size_t count, bool is_whole) {
+    if (stream->held == stream->wanted) {
+        size_t rows = stream->rows_left < stream->block_rows ? stream->rows_left : stream->block_rows;
+        stream->wanted = rows * (stream->row_bytes + 1);
+        stream->held = stream->filled = stream->used = 0;
+        stream->rows_left -= (uint32_t)rows;
+    }
+    size_t written = 0;
+    const char *error = inflate_into(
+        stream, bytes, count, is_whole, stream->block + stream->held, stream->wanted - stream->held, &written);
+    if (error && error != awaits_more) return error;
+    stream->held += written;
+    stream->filled = stream->held / (stream->row_bytes + 1);
+    if (!error && stream->held < stream->wanted) return "the pixels end too early";
+    return error;
+}
+
+/// Reads what comes after the last row, up to the end of its chunk.
+static const char *finish(png_stream *stream, const uint8_t *bytes, size_t count, bool is_whole) {
+    if (stream->tail_left > 0) {
+        uint8_t rest[TAIL_BYTES];
+        size_t written = 0;
+        const char *error = inflate_into(stream, bytes, count, is_whole, rest, stream->tail_left, &written);
+        if (error && error != awaits_more) return error;
+        stream->tail_left = error ? stream->tail_left - written : 0;
+        if (error) return error;
+    }
+    while (stream->in_chunk) {
+        const char *error = stream->chunk_left > 0 ? next_input(stream, bytes, count, is_whole)
+                                                   : end_chunk(stream, bytes, count);
+        if (error) return error;
+    }
+    stream->is_complete = true;
     return NULL;
 }
 
-static const char *fill(png_stream *stream, const uint8_t *bytes, size_t count) {
-    size_t rows = stream->rows_left < stream->block_rows ? stream->rows_left : stream->block_rows;
-    size_t wanted = rows * (stream->row_bytes + 1), written = 0;
-    const char *error = inflate_into(stream, bytes, count, stream->block, wanted, &written);
-    if (error) return error;
-    if (written < wanted) return "the pixels end too early";
-    stream->filled = rows;
-    stream->used = 0;
-    stream->rows_left -= (uint32_t)rows;
-    if (stream->rows_left > 0) return NULL;
-    // After the last row comes only the checksum. What comes instead is left, as other decoders do.
-    uint8_t rest[64];
-    return inflate_into(stream, bytes, count, rest, sizeof rest, &written);
-}
-
-const char *png_stream_read(
-    png_stream *stream, const uint8_t *bytes, size_t count, uint8_t *base, size_t stride, uint32_t rows) {
+static const char *read_rows(
+    png_stream *stream, const uint8_t *bytes, size_t count, bool is_whole, uint8_t *base, size_t stride, uint32_t rows,
+    uint32_t *got) {
     size_t row_bytes = stream->row_bytes;
-    // The bytes may be at another place than at the call before.
-    if (stream->inflate.avail_in > 0) {
-        size_t left = stream->inflate.avail_in;
-        stream->inflate.next_in = (uint8_t *)bytes + stream->offset - 4 - left;
-    }
     const uint8_t *above = stream->above;
-    for (uint32_t row = 0; row < rows; row++) {
-        if (stream->used == stream->filled) {
-            const char *error = fill(stream, bytes, count);
-            if (error) return error;
-        }
+    const char *error = NULL;
+    uint32_t row = 0;
+    for (; row < rows && !error; row++) {
+        if (stream->used == stream->filled) error = fill(stream, bytes, count, is_whole);
+        if (stream->used == stream->filled || (error && error != awaits_more)) break;
+        error = NULL;
         const uint8_t *line = stream->block + stream->used * (row_bytes + 1);
         uint8_t *target = base + (size_t)row * stride;
         if (!png_unfilter(line[0], line + 1, above, target, row_bytes, stream->bytes_per_pixel)) {
-            return "a row has a filter that does not exist";
+            error = "a row has a filter that does not exist";
+            break;
         }
         stream->used++;
         above = target;
     }
-    if (rows > 0) memmove(stream->above, above, row_bytes);
-    return NULL;
+    if (row > 0) memmove(stream->above, above, row_bytes);
+    *got = row;
+    if (!error && stream->rows_left == 0 && stream->held == stream->wanted && stream->used == stream->filled) {
+        error = finish(stream, bytes, count, is_whole);
+    }
+    return error;
 }
+
+const char *png_stream_read_available(
+    png_stream *stream, const uint8_t *bytes, size_t count, bool is_whole, uint8_t *base, size_t stride, uint32_t rows,
+    uint32_t *got) {
+    *got = 0;
+    if (stream->is_complete) return NULL;
+    // The bytes may be at another place than at the call before.
+    if (stream->inflate.avail_in > 0) {
+        stream->inflate.next_in = (uint8_t *)bytes + stream->input_end - stream->inflate.avail_in;
+    }
+    const char *error = read_rows(stream, bytes, count, is_whole, base, stride, rows, got);
+    return error == awaits_more && !is_whole ? NULL : error;
+}
+
+const char *png_stream_read(
+    png_stream *stream, const uint8_t *bytes, size_t count, uint8_t *base, size_t stride, uint32_t rows) {
+    uint32_t got;
+    return png_stream_read_available(stream, bytes, count, true, base, stride, rows, &got);
+}
+
+bool png_stream_is_complete(const png_stream *stream) { return stream->is_complete; }

@@ -16,3 +16,12 @@ void png_stream_destroy(png_stream *stream);
 /// Reads the next rows; NULL when all is well, otherwise what is wrong.
 const char *png_stream_read(
     png_stream *stream, const uint8_t *bytes, size_t count, uint8_t *base, size_t stride, uint32_t rows);
+
+/// Reads as many of the next rows as the bytes so far hold, at most `rows`. With `is_whole` the bytes are all there will be, and
+/// that one is missing is an error.
+const char *png_stream_read_available(
+    png_stream *stream, const uint8_t *bytes, size_t count, bool is_whole, uint8_t *base, size_t stride, uint32_t rows,
+    uint32_t *got);
+
+/// Whether all rows were read, and the checksums after them were found right.
+bool png_stream_is_complete(const png_stream *stream);

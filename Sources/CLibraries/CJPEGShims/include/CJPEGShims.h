@@ -12,6 +12,8 @@ enum webimage_jpeg_status {
     /// More scans than allowed.
     webimage_jpeg_too_many_scans,
     webimage_jpeg_no_memory,
+    /// Not an error: more bytes are needed to go on.
+    webimage_jpeg_suspended,
 };
 
 enum webimage_jpeg_pixels {
@@ -40,6 +42,36 @@ enum webimage_jpeg_status webimage_jpeg_decoder_start(
 /// Decodes the next `count` rows. The last row succeeds only if nothing of the picture was missing.
 enum webimage_jpeg_status webimage_jpeg_decoder_read(
     struct webimage_jpeg_decoder *decoder, unsigned count, uint8_t *base, size_t bytes_per_row);
+
+// A picture that is still arriving is decoded by the same object, created with no bytes, and these functions in place of start
+// and read.
+
+/// Gives the decoder the bytes so far, which may be elsewhere in memory than before and must stay valid during the next calls. Those
+/// that were used are not looked at again.
+void webimage_jpeg_decoder_feed(
+    struct webimage_jpeg_decoder *decoder, const uint8_t *data, size_t byte_count, bool is_whole);
+
+/// Reads the header and starts. A picture that `has_scans` has more than one, each of which makes it better: its bytes are read by
+/// absorb and its rows by passes. Others are read row by row.
+enum webimage_jpeg_status webimage_jpeg_decoder_begin(
+    struct webimage_jpeg_decoder *decoder, enum webimage_jpeg_pixels pixels, unsigned eighths, unsigned maximum_scans,
+    unsigned *width, unsigned *height, bool *has_scans);
+
+/// Decodes the rows that there are bytes for; `base` is the first row of the picture. `row_count` becomes the number of rows that
+/// are done. OK when all are.
+enum webimage_jpeg_status webimage_jpeg_decoder_read_available(
+    struct webimage_jpeg_decoder *decoder, uint8_t *base, size_t bytes_per_row, unsigned *row_count);
+
+/// Reads what there is of the scans; `scan_count` becomes the number of those that are complete. OK when all are.
+enum webimage_jpeg_status webimage_jpeg_decoder_absorb(struct webimage_jpeg_decoder *decoder, unsigned *scan_count);
+
+/// Begins to hand out the picture as the scans up to `scan`, a complete one, make it. `smooths` draws over the edges of blocks of
+/// which little is known.
+enum webimage_jpeg_status webimage_jpeg_decoder_begin_pass(
+    struct webimage_jpeg_decoder *decoder, unsigned scan, bool smooths);
+enum webimage_jpeg_status webimage_jpeg_decoder_read_pass(
+    struct webimage_jpeg_decoder *decoder, unsigned count, uint8_t *base, size_t bytes_per_row);
+enum webimage_jpeg_status webimage_jpeg_decoder_end_pass(struct webimage_jpeg_decoder *decoder);
 
 struct webimage_jpeg_encoder;
 

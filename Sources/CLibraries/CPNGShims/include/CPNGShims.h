@@ -61,6 +61,17 @@ uint32_t webimage_png_checksum(const void *bytes, size_t count);
 bool webimage_png_read_rows(
     webimage_png_reader *reader, const void *bytes, size_t count, void *base, size_t stride, uint32_t rows);
 
+/// Reads as many rows of a picture into its place as the bytes so far hold. `base` is the first row of the whole picture, at every
+/// call, and `rows` becomes the number of rows that there are; of an interlaced picture they change until it is complete.
+/// `bytes` may be elsewhere in memory than before, and of those that were read only the number is looked at. With `is_whole`
+/// they are all there will be.
+bool webimage_png_read_available(
+    webimage_png_reader *reader, const void *bytes, size_t count, bool is_whole, void *base, size_t stride,
+    uint32_t *rows, bool *complete);
+
+/// Whether a call failed only because bytes were missing that may still come. The reader is of no more use.
+bool webimage_png_is_starved(const webimage_png_reader *reader);
+
 /// Why the last call failed.
 const char *webimage_png_error(const webimage_png_reader *reader);
 

@@ -230,3 +230,11 @@ void cpixels_filter_float_row(const float *row, const struct cpixels_row_filter 
 void cpixels_add_weighted(float *sums, const float *row, float weight, size_t count);
 /// Brings alpha back into 0...1.
 void cpixels_limit_alpha(float *pixels, size_t count);
+
+/// A row made `factor` (2 or more) times narrower, cheaply: the mean of two pixels of every `factor`. `channels` is 1, 3 or 4.
+/// With `adds` the mean of that and what is in `output`.
+void cpixels_reduce_row(
+    const uint8_t *row, size_t width, size_t channels, size_t factor, uint8_t *output, bool adds);
+
+/// The same by taking one pixel of four bytes of every `factor`: for straight alpha, whose colours have no mean.
+void cpixels_pick_pixels(const uint8_t *row, size_t width, size_t factor, uint8_t *output);

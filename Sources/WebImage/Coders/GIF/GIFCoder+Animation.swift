@@ -11,11 +11,26 @@ extension GIFCoder: AnimatedImageCoder {
         of data: Data,
         options: ImageDecodeOptions
     ) throws(WebImageError) -> any AnimatedImageProvider {
-        let limits = options.limits
+        let limit = options.decodeFirstFrameOnly ? 1 : options.limits.maximumFrameCount
         let structure = try data.withBytes { (bytes) throws(WebImageError) in
-            try GIFStructure(bytes, frameLimit: options.decodeFirstFrameOnly ? 1 : limits.maximumFrameCount)
+            try GIFStructure(bytes, frameLimit: limit)
         }
-        let (frames, file) = (structure.frames, Self.properties(structure))
+        return try Self.animation(
+            of: data,
+            frames: structure.frames,
+            properties: Self.properties(structure),
+            options: options
+        )
+    }
+
+    /// The frames given, of those of a file.
+    static func animation(
+        of data: Data,
+        frames: [GIFFrame],
+        properties file: ImageProperties,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> ComposedAnimation {
+        let limits = options.limits
         return try ComposedAnimation(
             data,
             frames: frames.map(AnimationFrame.init),

@@ -10,6 +10,8 @@ final class GIFRowReader: ScanlineSource {
     private let frame: GIFFrame
     /// The colour numbers, in the order of the file.
     private let indices: PixelStorage
+    /// The memory of the colour numbers.
+    let numbers: UnsafeMutableBufferPointer<UInt8>
     /// Red, green, blue and alpha of the 256 numbers; black for those the palette does not have.
     private var colors = [UInt32](repeating: UInt32(littleEndian: 0xFF00_0000), count: 256)
     private var nextRow = 0
@@ -19,11 +21,25 @@ final class GIFRowReader: ScanlineSource {
     /// - Parameter structure: the canvas that the rows are of; the frame's rectangle alone without one.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded`` when the frame is too big,
     ///   whatever the size of the canvas, ``WebImageError/Code/outOfMemory``.
-    init(
+    convenience init(
         _ bytes: UnsafeRawBufferPointer,
         canvasOf structure: GIFStructure? = nil,
-        frame stored: GIFFrame,
+        frame: GIFFrame,
         limits: ImageLimits
+    ) throws(WebImageError) {
+        try self.init(bytes, canvasOf: structure, frame: frame, limits: limits) { (indices) throws(WebImageError) in
+            var decompressor = try GIFDecompressor(bytes, at: frame.dataOffset)
+            try decompressor.decode(into: indices)
+        }
+    }
+
+    /// The same with colour numbers that `fill` writes, now or later.
+    init(
+        _ bytes: UnsafeRawBufferPointer,
+        canvasOf structure: GIFStructure?,
+        frame stored: GIFFrame,
+        limits: ImageLimits,
+        fill: (UnsafeMutableBufferPointer<UInt8>) throws(WebImageError) -> Void
     ) throws(WebImageError) {
         var frame = stored
         if structure == nil { (frame.left, frame.top) = (0, 0) }
@@ -38,22 +54,14 @@ final class GIFRowReader: ScanlineSource {
             colors[number] = UInt32(littleEndian: red | green << 8 | UInt32(bytes[offset + 2]) << 16 | 0xFF00_0000)
         }
         if let transparent = frame.transparentIndex { colors[transparent] = 0 }
-        indices = try Self.decode(bytes, frame, limits)
-    }
-
-    private static func decode(
-        _ bytes: UnsafeRawBufferPointer,
-        _ frame: GIFFrame,
-        _ limits: ImageLimits
-    ) throws(WebImageError) -> PixelStorage {
         try limits.check(width: frame.width, height: frame.height)
         let count = frame.width * frame.height
         try limits.check(decodedByteCount: count)
         let indices = try PixelStorage.allocate(byteCount: count)
-        var decompressor = try GIFDecompressor(bytes, at: frame.dataOffset)
         let output = indices.base.bindMemory(to: UInt8.self, capacity: count)
-        try decompressor.decode(into: UnsafeMutableBufferPointer(start: output, count: count))
-        return indices
+        numbers = UnsafeMutableBufferPointer(start: output, count: count)
+        self.indices = indices
+        try fill(numbers)
     }
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
@@ -64,7 +72,18 @@ final class GIFRowReader: ScanlineSource {
         nextRow += count
     }
 
-    private func write(row: Int, to target: UnsafeMutableRawPointer) {
+    /// Makes the first row the next to be read.
+    func rewind() { nextRow = 0 }
+
+    /// Whether all pixels of a row are known when `count` numbers are.
+    func isThere(row: Int, numberCount count: Int) -> Bool {
+        let line = row - frame.top
+        guard line >= 0, line < frame.height else { return true }
+        let stored = frame.isInterlaced ? Self.storedLine(of: line, height: frame.height) : line
+        return (stored + 1) * frame.width <= count
+    }
+
+    func write(row: Int, to target: UnsafeMutableRawPointer) {
         let line = row - frame.top
         guard layout == .rgba8 else { return writeOpaque(line: line, to: target) }
         let pixels = target.assumingMemoryBound(to: UInt8.self)

@@ -36,8 +36,17 @@ struct GIFStructure: Sendable {
     /// Whether the file has more frames than were read.
     private(set) var isCut = false
 
+    /// Frames whose pixels are there to the end.
+    private(set) var completeFrameCount = 0
+
     private var globalPalette: Range<Int>?
     private var control = Control()
+    private let frameLimit: Int
+    /// Where the next block begins; nil before the header was read, and after the end.
+    private var offset: Int?
+    private var isAtEnd = false
+    /// Where in the block the next sub-block begins; nil when it is not known to have any.
+    private var subBlock: Int?
 
     private struct Control {
         var transparentIndex: Int?
@@ -49,21 +58,42 @@ struct GIFStructure: Sendable {
     ///
     /// - Throws: ``WebImageError/Code/badImageData`` when there is no header or no frame.
     init(_ bytes: UnsafeRawBufferPointer, frameLimit: Int) throws(WebImageError) {
+        self.init(frameLimit: frameLimit)
+        try read(bytes, isWhole: true)
+    }
+
+    /// A file of which nothing is there yet.
+    init(frameLimit: Int) { self.frameLimit = max(frameLimit, 1) }
+
+    /// Goes on with what has come, block by block as they are whole.
+    ///
+    /// - Parameters:
+    ///   - bytes: all so far, from the first on.
+    ///   - isWhole: whether they are all there will be; what is there of a block then counts.
+    /// - Throws: as ``init(_:frameLimit:)``; that there is no frame, when no more can come.
+    mutating func read(_ bytes: UnsafeRawBufferPointer, isWhole: Bool) throws(WebImageError) {
         let reader = ByteReader(bytes)
-        guard ImageFormat(detecting: bytes) == .gif, let width = reader.littleEndian16(6),
+        if offset == nil, !isAtEnd {
+            guard try readHeader(reader, isWhole: isWhole) else { return }
+        }
+        readBlocks(reader, isWhole: isWhole)
+        guard !frames.isEmpty || !(isWhole || isAtEnd) else {
+            throw WebImageError(.badImageData, "the GIF file has no picture")
+        }
+    }
+
+    /// - Returns: false when not all of it is there.
+    private mutating func readHeader(_ reader: ByteReader, isWhole: Bool) throws(WebImageError) -> Bool {
+        guard isWhole || reader.count >= 13 else { return false }
+        guard ImageFormat(detecting: reader.bytes) == .gif, let width = reader.littleEndian16(6),
             let height = reader.littleEndian16(8), let flags = reader.byte(10)
         else { throw WebImageError(.badImageData, "not a GIF file") }
-        self.width = width
-        self.height = height
-        var offset = 13
-        if flags & 0x80 != 0 {
-            globalPalette = Self.palette(at: offset, flags: flags, in: reader)
-            offset += 3 << (Int(flags & 7) + 1)
-        }
-        readBlocks(reader, from: offset, frameLimit: max(frameLimit, 1))
-        guard let first = frames.first else { throw WebImageError(.badImageData, "the GIF file has no picture") }
-        if self.width == 0 { self.width = first.left + first.width }
-        if self.height == 0 { self.height = first.top + first.height }
+        let colors = flags & 0x80 != 0 ? 3 << (Int(flags & 7) + 1) : 0
+        guard isWhole || reader.count >= 13 + colors else { return false }
+        (self.width, self.height) = (width, height)
+        if colors > 0 { globalPalette = Self.palette(at: 13, flags: flags, in: reader) }
+        offset = 13 + colors
+        return true
     }
 
     private static func palette(at offset: Int, flags: UInt8, in reader: ByteReader) -> Range<Int>? {
@@ -71,32 +101,72 @@ struct GIFStructure: Sendable {
         return reader.slice(offset, count) == nil ? nil : offset..<offset + count
     }
 
-    private mutating func readBlocks(_ reader: ByteReader, from start: Int, frameLimit: Int) {
-        var offset: Int? = start
+    private mutating func readBlocks(_ reader: ByteReader, isWhole: Bool) {
         while let position = offset, let introducer = reader.byte(position) {
-            switch introducer {
-            case 0x21: offset = readExtension(reader, at: position)
-            case 0x2C:
-                guard frames.count < frameLimit else {
-                    isCut = true
-                    return
-                }
-                offset = readFrame(reader, at: position)
-            default: return
+            if subBlock == nil {
+                guard beginBlock(introducer, reader, at: position, isWhole: isWhole) else { return }
             }
+            guard skipSubBlocks(reader) || isWhole else { return }
+            endBlock(introducer, reader, at: position)
         }
+        if isWhole { end() }
     }
 
-    /// The offset behind a chain of sub-blocks; nil when the file ends before.
-    private static func skipSubBlocks(_ reader: ByteReader, at start: Int) -> Int? {
-        var offset = start
-        while let length = reader.byte(offset) {
-            offset += 1 + Int(length)
-            if length == 0 { return offset }
-        }
-        return nil
+    private mutating func end() {
+        offset = nil
+        isAtEnd = true
     }
 
+    /// Reads what a block begins with; false when that is not all there, or there is no block.
+    private mutating func beginBlock(
+        _ introducer: UInt8,
+        _ reader: ByteReader,
+        at position: Int,
+        isWhole: Bool
+    ) -> Bool {
+        switch introducer {
+        case 0x21:
+            guard reader.byte(position + 2) != nil else { break }
+            subBlock = position + 2
+            return true
+        case 0x2C:
+            guard frames.count < frameLimit else {
+                isCut = true
+                end()
+                return false
+            }
+            subBlock = readFrame(reader, at: position)
+            if subBlock != nil { return true }
+        default:
+            end()
+            return false
+        }
+        if isWhole { end() }
+        return false
+    }
+
+    /// Goes on to the end of a chain of sub-blocks; false when that is not there.
+    private mutating func skipSubBlocks(_ reader: ByteReader) -> Bool {
+        while let position = subBlock, let length = reader.byte(position) {
+            subBlock = position + 1 + Int(length)
+            if length == 0 { return true }
+        }
+        return false
+    }
+
+    /// Takes what an extension says, and goes on to the next block.
+    private mutating func endBlock(_ introducer: UInt8, _ reader: ByteReader, at position: Int) {
+        let isComplete = subBlock.map { $0 > 0 && reader.byte($0 - 1) == 0 } ?? false
+        if introducer == 0x21 {
+            readExtension(reader, at: position)
+        } else if isComplete {
+            completeFrameCount += 1
+        }
+        offset = subBlock
+        subBlock = nil
+    }
+
+    /// - Returns: where its sub-blocks begin; nil when not all of it is there.
     private mutating func readFrame(_ reader: ByteReader, at start: Int) -> Int? {
         guard let left = reader.littleEndian16(start + 1), let top = reader.littleEndian16(start + 3),
             let width = reader.littleEndian16(start + 5), let height = reader.littleEndian16(start + 7),
@@ -124,11 +194,14 @@ struct GIFStructure: Sendable {
             )
         )
         control = Control()
-        return Self.skipSubBlocks(reader, at: offset + 1)
+        // Where the file says 0.
+        if self.width == 0, frames.count == 1 { self.width = left + width }
+        if self.height == 0, frames.count == 1 { self.height = top + height }
+        return offset + 1
     }
 
-    private mutating func readExtension(_ reader: ByteReader, at start: Int) -> Int? {
-        guard let label = reader.byte(start + 1), let length = reader.byte(start + 2) else { return nil }
+    private mutating func readExtension(_ reader: ByteReader, at start: Int) {
+        guard let label = reader.byte(start + 1), let length = reader.byte(start + 2) else { return }
         switch label {
         case 0xF9 where length >= 4: readControl(reader, at: start + 3)
         // A text would be drawn with the control block before it; nobody draws it.
@@ -136,7 +209,6 @@ struct GIFStructure: Sendable {
         case 0xFF where length == 11: readApplication(reader, at: start + 3)
         default: break
         }
-        return Self.skipSubBlocks(reader, at: start + 2)
     }
 
     private mutating func readControl(_ reader: ByteReader, at offset: Int) {

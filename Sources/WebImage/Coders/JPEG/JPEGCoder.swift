@@ -45,7 +45,7 @@ public struct JPEGCoder: ImageCoder {
         }
     }
 
-    private static func properties(_ header: JPEGHeader, _ limits: ImageLimits) -> ImageProperties {
+    static func properties(_ header: JPEGHeader, _ limits: ImageLimits) -> ImageProperties {
         var properties = ImageProperties(format: .jpeg, width: header.frame.width, height: header.frame.height)
         properties.orientation = header.orientation
         properties.colorProfile = header.colorProfile.flatMap {
@@ -63,7 +63,7 @@ public struct JPEGCoder: ImageCoder {
 
     /// What the decoder shall produce: the final pixels if nothing else will be done to them, otherwise what is least work
     /// to go on with.
-    private static func layout(
+    static func layout(
         _ header: JPEGHeader,
         _ plan: DecodePlan,
         _ options: ImageDecodeOptions

@@ -12,6 +12,8 @@ struct JPEGHeader {
 
         /// Coded with coefficients of all scans kept in memory.
         var isProgressive: Bool { marker == 0xC2 || marker == 0xCA }
+        /// Coded with arithmetic, which cannot stop in the middle.
+        var isArithmetic: Bool { marker == 0xC9 || marker == 0xCA }
     }
 
     var frame: Frame
@@ -29,9 +31,9 @@ struct JPEGHeader {
 
     /// The same for bytes in memory.
     init(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
-        var walker = SegmentWalker(bytes)
-        try walker.walk()
-        self = try walker.header()
+        var walker = JPEGSegmentWalker()
+        try walker.walk(bytes)
+        self = try walker.header(bytes)
     }
 
     fileprivate init(frame: Frame) { self.frame = frame }
@@ -47,30 +49,45 @@ struct JPEGHeader {
     }
 }
 
-/// Goes from segment to segment and keeps what matters.
-private struct SegmentWalker {
-    private let bytes: UnsafeRawBufferPointer
+/// Goes from segment to segment and keeps what matters; of a file that is still arriving as far as there are whole ones, and on
+/// from there when more has come.
+struct JPEGSegmentWalker {
+    private var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     private var position = 2
-    private var frame: JPEGHeader.Frame?
+    private var isAtEnd = false
+    private(set) var frame: JPEGHeader.Frame?
     private var orientation: ImageOrientation?
     private var profile = ProfileParts()
     private var componentsInFirstScan: Int?
 
-    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    /// Whether what comes next is the first scan, or nothing that could be one.
+    var isDone: Bool { componentsInFirstScan != nil || isAtEnd }
 
-    mutating func walk() throws(WebImageError) {
+    /// - Parameter bytes: all so far, from the first on.
+    mutating func walk(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
         guard bytes.count >= 4, bytes[0] == 0xFF, bytes[1] == 0xD8 else {
             throw WebImageError(.badImageData, "the data is not a JPEG")
         }
-        while componentsInFirstScan == nil, let marker = nextMarker() {
+        self.bytes = bytes
+        defer { self.bytes = UnsafeRawBufferPointer(start: nil, count: 0) }
+        while !isDone, let marker = nextMarker() {
             // Markers without a length.
             if marker == 0x01 || (0xD0...0xD8).contains(marker) { continue }
-            guard marker != 0xD9, let segment = nextSegment() else { return }
+            guard marker != 0xD9 else {
+                isAtEnd = true
+                return
+            }
+            guard let segment = nextSegment() else {
+                // Its marker is read again when more has come.
+                position -= 2
+                return
+            }
             try take(marker, segment)
         }
     }
 
-    func header() throws(WebImageError) -> JPEGHeader {
+    /// What was found; `bytes` as for ``walk(_:)``.
+    func header(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) -> JPEGHeader {
         guard let frame, let componentsInFirstScan else {
             throw WebImageError(.badImageData, "the JPEG ends before its picture starts")
         }
@@ -86,7 +103,10 @@ private struct SegmentWalker {
         while position < bytes.count {
             while position < bytes.count, bytes[position] != 0xFF { position += 1 }
             while position < bytes.count, bytes[position] == 0xFF { position += 1 }
-            guard position < bytes.count else { return nil }
+            guard position < bytes.count else {
+                if bytes[position - 1] == 0xFF, position > 2 { position -= 1 }
+                return nil
+            }
             let marker = bytes[position]
             position += 1
             if marker != 0 { return marker }
@@ -97,6 +117,7 @@ private struct SegmentWalker {
     private mutating func nextSegment() -> Range<Int>? {
         guard position + 2 <= bytes.count else { return nil }
         let length = uint16(position)
+        isAtEnd = length < 2
         guard length >= 2, position + length <= bytes.count else { return nil }
         let segment = position + 2..<position + length
         position += length

@@ -70,7 +70,7 @@ final class JPEGScanlineSource: ScanlineSource {
         for row in 0..<count { cpixels_invert(rows + row * bytesPerRow, width * 4) }
     }
 
-    private static func error(
+    static func error(
         _ status: webimage_jpeg_status,
         _ decoder: OpaquePointer,
         maximumScanCount: Int

@@ -13,7 +13,7 @@ final class PNGRowReader: ScanlineSource {
     let profileName: String?
     let color: SourceColor?
 
-    private let data: Data
+    private var data: Data
     private let reader: OpaquePointer
     private let isInterlaced: Bool
     private var nextRow = 0
@@ -151,5 +151,44 @@ final class PNGRowReader: ScanlineSource {
         guard isRead else { throw Self.error(of: reader) }
         whole = storage
         return storage
+    }
+
+    /// What ``readAvailable(_:isWhole:into:)`` came to.
+    enum Progress {
+        /// Not all rows are there, or not what comes after them.
+        case waits
+        case isComplete
+        /// The picture must be read as a whole, by another reader.
+        case isStarved
+    }
+
+    /// Decodes the rows that there are bytes for into their places in a picture that is still arriving. Goes on where it stopped,
+    /// and is used without ``readRows(_:into:bytesPerRow:)``.
+    ///
+    /// - Parameters:
+    ///   - data: all bytes so far.
+    ///   - isWhole: whether they are all there will be.
+    func readAvailable(_ data: Data, isWhole: Bool, into picture: RawPicture) throws(WebImageError) -> Progress {
+        self.data = Data()
+        var rows: UInt32 = 0
+        var isComplete = false
+        let isRead = data.withUnsafeBytes { bytes in
+            webimage_png_read_available(
+                reader,
+                bytes.baseAddress,
+                bytes.count,
+                isWhole,
+                picture.base,
+                picture.bytesPerRow,
+                &rows,
+                &isComplete
+            )
+        }
+        guard isRead else {
+            if webimage_png_is_starved(reader) { return .isStarved }
+            throw Self.error(of: reader)
+        }
+        picture.rowCount = Int(rows)
+        return isComplete ? .isComplete : .waits
     }
 }

@@ -39,13 +39,16 @@ struct WebPContainer: Sendable {
 
     /// Reads the chunks, and the durations of at most as many frames as the limits allow.
     ///
-    /// - Parameter wantsFrames: read where each of those frames is, too.
+    /// - Parameters:
+    ///   - wantsFrames: read where each of those frames is, too.
+    ///   - isWhole: false for the beginning of a file that is still arriving; the first frame is then as long as it is there.
     /// - Throws: ``WebImageError/Code/badImageData`` when the file is damaged or ends too early,
     ///   ``WebImageError/Code/limitExceeded`` for a size that is refused.
     init(
         _ bytes: UnsafeRawBufferPointer,
         limits: ImageLimits,
-        wantsFrames: Bool = false
+        wantsFrames: Bool = false,
+        isWhole: Bool = true
     ) throws(WebImageError) {
         guard ImageFormat(detecting: bytes) == .webp, let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         else { throw WebImageError(.badImageData, "not a WebP file") }
@@ -55,7 +58,7 @@ struct WebPContainer: Sendable {
         }
         try limits.check(width: Int(features.width), height: Int(features.height))
         var input = WebPData(bytes: base, size: bytes.count)
-        guard let demuxer = WebPDemux(&input) else {
+        guard let demuxer = isWhole ? WebPDemux(&input) : WebPDemuxPartial(&input, nil) else {
             throw WebImageError(.badImageData, "WebP: the file is damaged or ends too early")
         }
         defer { WebPDemuxDelete(demuxer) }

@@ -101,7 +101,7 @@ final class WebPRowReader: ScanlineSource {
         guard status == VP8_STATUS_OK else { throw Self.error(status) }
     }
 
-    private static func error(_ status: VP8StatusCode) -> WebImageError {
+    static func error(_ status: VP8StatusCode) -> WebImageError {
         switch status {
         case VP8_STATUS_OUT_OF_MEMORY: WebImageError(.outOfMemory, "no memory to decode WebP")
         case VP8_STATUS_NOT_ENOUGH_DATA: WebImageError(.badImageData, "WebP: the data ends too early")

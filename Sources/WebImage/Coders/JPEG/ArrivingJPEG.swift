@@ -1,0 +1,117 @@
+import FoundationEssentials
+
+/// A JPEG while it arrives.
+final class ArrivingJPEG: ArrivingPicture {
+    private let options: ImageDecodeOptions
+    private var walker = JPEGSegmentWalker()
+    private(set) var properties: ImageProperties?
+    private var work: Work?
+
+    /// What there is from the first scan on.
+    private struct Work {
+        let plan: DecodePlan
+        let decoder: ArrivingJPEGDecoder
+        /// Nil until rows can be read; of a picture of several scans until the last one is there.
+        var picture: RawPicture?
+        var isDone = false
+    }
+
+    init(options: ImageDecodeOptions) { self.options = options }
+
+    func advance(_ data: Data, isFinished: Bool) throws(WebImageError) -> Bool {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            if work == nil {
+                guard isFinished || bytes.count >= 4 else { return true }
+                try walker.walk(bytes)
+                guard walker.isDone || isFinished else { return true }
+                work = try begin(try walker.header(bytes))
+            }
+            // Without work the picture must be whole.
+            guard var work else { return false }
+            if !work.isDone { try proceed(&work, bytes, isFinished: isFinished) }
+            self.work = work
+            return true
+        }
+    }
+
+    private func begin(_ header: JPEGHeader) throws(WebImageError) -> Work? {
+        let properties = JPEGCoder.properties(header, options.limits)
+        self.properties = properties
+        let plan = try DecodePlan.make(for: properties, options: options)
+        try options.limits.check(decodedByteCount: header.coefficientByteCount)
+        guard !header.frame.isArithmetic else { return nil }
+        let (layout, profile) = JPEGCoder.layout(header, plan, options)
+        let decoder = try ArrivingJPEGDecoder(
+            size: (header.frame.width, header.frame.height),
+            layout: layout,
+            colorProfile: profile,
+            eighths: JPEGCoder.eighths(for: plan, header.frame, options.scalingQuality),
+            maximumScanCount: JPEGCoder.scanLimit(header.frame, options.limits)
+        )
+        // Kept for previews, which the decoder of a whole picture can do without.
+        let kept = RawPicture.byteCount(width: decoder.width, height: decoder.height, layout: layout)
+        guard kept <= options.limits.maximumDecodedByteCount else { return nil }
+        return Work(plan: plan, decoder: decoder)
+    }
+
+    private func proceed(
+        _ work: inout Work,
+        _ bytes: UnsafeRawBufferPointer,
+        isFinished: Bool
+    ) throws(WebImageError) {
+        let decoder = work.decoder
+        decoder.feed(bytes, isWhole: isFinished)
+        guard try decoder.begin() else { return }
+        if decoder.hasScans {
+            work.isDone = try decoder.absorb()
+            if work.isDone {
+                let picture = try decoder.makePicture()
+                try decoder.readLastPass(into: picture)
+                work.picture = picture
+            }
+        } else {
+            if work.picture == nil { work.picture = try decoder.makePicture() }
+            guard let picture = work.picture else { return }
+            work.isDone = try decoder.readAvailable(into: picture)
+        }
+    }
+
+    func preview(maximumPixelCount: Int) throws(WebImageError) -> Image? {
+        guard let properties, let work else { return nil }
+        if let picture = work.picture {
+            guard picture.rowCount > 0 else { return nil }
+            return try preview(of: picture, properties, work.plan, maximumPixelCount)
+        }
+        guard let pass = try work.decoder.beginPass() else { return nil }
+        do throws(WebImageError) {
+            let image = try preview(of: pass, properties, work.plan, maximumPixelCount)
+            try pass.end()
+            return image
+        } catch {
+            try? pass.end()
+            throw error
+        }
+    }
+
+    private func preview(
+        of rows: any ArrivedRows,
+        _ properties: ImageProperties,
+        _ plan: DecodePlan,
+        _ maximumPixelCount: Int
+    ) throws(WebImageError) -> Image? {
+        try ImageAssembler.makePreview(
+            of: rows,
+            properties: properties,
+            plan: plan,
+            options: options,
+            maximumPixelCount: maximumPixelCount
+        )
+    }
+
+    func image() throws(WebImageError) -> Image {
+        guard let properties, let work, let picture = work.picture else {
+            throw WebImageError(.badImageData, "the JPEG ends before its picture starts")
+        }
+        return try picture.image(properties: properties, plan: work.plan, options: options)
+    }
+}

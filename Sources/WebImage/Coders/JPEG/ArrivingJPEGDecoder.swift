@@ -1,0 +1,178 @@
+import CJPEGShims
+import CPixels
+import FoundationEssentials
+
+/// libjpeg, stopping where the bytes end and going on there.
+final class ArrivingJPEGDecoder {
+    /// The size of the rows that come out.
+    let width: Int
+    let height: Int
+    let layout: ScanlineLayout
+    let colorProfile: Data?
+    let extent: (width: Double, height: Double)
+    /// Whether the picture comes in several scans; known after ``begin()``.
+    private(set) var hasScans = false
+    private let decoder: OpaquePointer
+    private let eighths: Int
+    private let maximumScanCount: Int
+    private var hasBegun = false
+    private var scanCount: UInt32 = 0
+
+    /// - Parameters: as of ``JPEGScanlineSource``.
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    init(
+        size: (width: Int, height: Int),
+        layout: ScanlineLayout,
+        colorProfile: Data?,
+        eighths: Int,
+        maximumScanCount: Int
+    ) throws(WebImageError) {
+        guard let decoder = webimage_jpeg_decoder_create(nil, 0) else {
+            throw WebImageError(.outOfMemory, "no memory for a JPEG decoder")
+        }
+        self.decoder = decoder
+        self.layout = layout
+        self.colorProfile = colorProfile
+        self.eighths = eighths
+        self.maximumScanCount = maximumScanCount
+        width = (size.width * eighths + 7) / 8
+        height = (size.height * eighths + 7) / 8
+        extent = (Double(size.width * eighths) / 8, Double(size.height * eighths) / 8)
+    }
+
+    deinit { webimage_jpeg_decoder_free(decoder) }
+
+    /// Memory for the rows.
+    func makePicture() throws(WebImageError) -> RawPicture {
+        try RawPicture(width: width, height: height, extent: extent, layout: layout, colorProfile: colorProfile)
+    }
+
+    /// Gives it all bytes so far; they must stay where they are during the calls that follow.
+    func feed(_ bytes: UnsafeRawBufferPointer, isWhole: Bool) {
+        let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        webimage_jpeg_decoder_feed(decoder, start, bytes.count, isWhole)
+    }
+
+    /// Whether a call came to its end; false when it waits for bytes.
+    private func isDone(_ status: webimage_jpeg_status) throws(WebImageError) -> Bool {
+        if status == webimage_jpeg_suspended { return false }
+        if let error = JPEGScanlineSource.error(status, decoder, maximumScanCount: maximumScanCount) { throw error }
+        return true
+    }
+
+    /// Reads the header; false when it is not all there.
+    func begin() throws(WebImageError) -> Bool {
+        if hasBegun { return true }
+        let pixels =
+            switch layout {
+            case .gray8: webimage_jpeg_gray
+            case .bgra8Premultiplied: webimage_jpeg_bgra
+            case .cmyk8: webimage_jpeg_cmyk
+            default: webimage_jpeg_rgb
+            }
+        var (width, height) = (UInt32(0), UInt32(0))
+        let scans = UInt32(clamping: max(maximumScanCount, 0))
+        let status = webimage_jpeg_decoder_begin(
+            decoder,
+            pixels,
+            UInt32(eighths),
+            scans,
+            &width,
+            &height,
+            &hasScans
+        )
+        guard try isDone(status) else { return false }
+        // Everything was planned and checked for the size in the header.
+        guard Int(width) == self.width, Int(height) == self.height else {
+            throw WebImageError(.badImageData, "the JPEG is damaged: it states two sizes")
+        }
+        hasBegun = true
+        return true
+    }
+
+    /// Decodes the rows that there are bytes for; true when all are there.
+    func readAvailable(into picture: RawPicture) throws(WebImageError) -> Bool {
+        let first = picture.rowCount
+        var count = UInt32(clamping: first)
+        let base = picture.address(of: 0)
+        let status = webimage_jpeg_decoder_read_available(decoder, base, picture.bytesPerRow, &count)
+        let isDone = try isDone(status)
+        picture.rowCount = Int(count)
+        invert(picture, rows: first..<Int(count))
+        return isDone
+    }
+
+    /// Reads what there is of the scans; true when all are there.
+    func absorb() throws(WebImageError) -> Bool {
+        try isDone(webimage_jpeg_decoder_absorb(decoder, &scanCount))
+    }
+
+    /// Hands out the picture as all scans make it.
+    func readLastPass(into picture: RawPicture) throws(WebImageError) {
+        try check(webimage_jpeg_decoder_begin_pass(decoder, scanCount, true))
+        let base = picture.address(of: 0)
+        try check(webimage_jpeg_decoder_read_pass(decoder, UInt32(height), base, picture.bytesPerRow))
+        picture.rowCount = height
+        invert(picture, rows: 0..<height)
+    }
+
+    private func check(_ status: webimage_jpeg_status) throws(WebImageError) {
+        guard try isDone(status) else { throw WebImageError(.badImageData, "the JPEG ends before the picture does") }
+    }
+
+    /// Since Photoshop all CMYK in JPEG is inverted, whether or not a marker says who wrote it.
+    private func invert(_ picture: RawPicture, rows: Range<Int>) {
+        guard layout == .cmyk8 else { return }
+        for row in rows { cpixels_invert(picture.address(of: row), width * 4) }
+    }
+
+    /// Begins to hand out the picture as the complete scans make it; nil when there is none.
+    func beginPass() throws(WebImageError) -> ArrivingJPEGPass? {
+        guard hasBegun, hasScans, scanCount > 0 else { return nil }
+        let rows = try ScratchBuffer(byteCount: ArrivingJPEGPass.blockRows * width * layout.bytesPerPixel)
+        // Edges of blocks are drawn over while there is hardly more than one value of each.
+        try check(webimage_jpeg_decoder_begin_pass(decoder, scanCount, scanCount == 1))
+        return ArrivingJPEGPass(self, rows)
+    }
+
+    fileprivate func readPass(_ count: Int, into rows: ScratchBuffer) throws(WebImageError) {
+        let stride = width * layout.bytesPerPixel
+        try check(webimage_jpeg_decoder_read_pass(decoder, UInt32(count), rows.bytes, stride))
+        if layout == .cmyk8 { cpixels_invert(rows.bytes, count * stride) }
+    }
+
+    fileprivate func endPass() throws(WebImageError) { try check(webimage_jpeg_decoder_end_pass(decoder)) }
+}
+
+/// The rows of a picture of several scans as some of them make it. No other call of the decoder is allowed until the end.
+final class ArrivingJPEGPass: ArrivedRows {
+    static let blockRows = 16
+    private let decoder: ArrivingJPEGDecoder
+    private let rows: ScratchBuffer
+    private var held = 0..<0
+
+    fileprivate init(_ decoder: ArrivingJPEGDecoder, _ rows: ScratchBuffer) {
+        self.decoder = decoder
+        self.rows = rows
+    }
+
+    var width: Int { decoder.width }
+    var height: Int { decoder.height }
+    var extent: (width: Double, height: Double) { decoder.extent }
+    var layout: ScanlineLayout { decoder.layout }
+    var colorProfile: Data? { decoder.colorProfile }
+
+    func row(_ row: Int) throws(WebImageError) -> UnsafePointer<UInt8>? {
+        while row >= held.upperBound {
+            let count = min(Self.blockRows, height - held.upperBound)
+            guard count > 0 else { return nil }
+            try decoder.readPass(count, into: rows)
+            held = held.upperBound..<held.upperBound + count
+        }
+        guard held.contains(row) else { return nil }
+        return UnsafePointer(rows.bytes + (row - held.lowerBound) * width * layout.bytesPerPixel)
+    }
+
+    /// Rows that are left are left out.
+    func end() throws(WebImageError) { try decoder.endPass() }
+}

@@ -1,0 +1,126 @@
+import FoundationEssentials
+
+/// A PNG while it arrives.
+final class ArrivingPNG: ArrivingPicture {
+    private let options: ImageDecodeOptions
+    private var finder = PNGPixelFinder()
+    private(set) var properties: ImageProperties?
+    private var work: Work?
+
+    /// What there is from the first pixels on.
+    private struct Work {
+        /// Nil while it is not sure.
+        var plan: DecodePlan?
+        let reader: PNGRowReader
+        let picture: RawPicture
+        var isDone = false
+    }
+
+    init(options: ImageDecodeOptions) { self.options = options }
+
+    func advance(_ data: Data, isFinished: Bool) throws(WebImageError) -> Bool {
+        if work == nil {
+            guard data.count >= PNGPixelFinder.headerByteCount || isFinished else { return true }
+            if properties == nil { properties = PNGCoder.properties(try header(of: data), data) }
+            let found = try data.withBytes { (bytes) throws(WebImageError) in finder.find(in: bytes) }
+            guard found || isFinished else { return true }
+            work = found && !finder.hasOtherFirstFrame ? try begin(data) : nil
+        }
+        guard var work else { return false }
+        if !work.isDone {
+            switch try work.reader.readAvailable(data, isWhole: isFinished, into: work.picture) {
+            case .waits: break
+            case .isComplete: work.isDone = true
+            case .isStarved: return false
+            }
+        }
+        if isFinished {
+            // What comes after the pixels may say something of them.
+            let header = try header(of: data)
+            guard header.poster == nil else { return false }
+            let properties = properties(header, data, work.reader)
+            work.plan = try DecodePlan.make(for: properties, options: options)
+            self.properties = properties
+        }
+        self.work = work
+        return true
+    }
+
+    private func header(of data: Data) throws(WebImageError) -> PNGHeader {
+        try PNGCoder.header(of: data, limits: options.limits)
+    }
+
+    private func properties(_ header: PNGHeader, _ data: Data, _ reader: PNGRowReader) -> ImageProperties {
+        var properties = PNGCoder.properties(header, data)
+        if header.color.coded == nil { properties.colorProfile = reader.profileName ?? properties.colorProfile }
+        return properties
+    }
+
+    private func begin(_ data: Data) throws(WebImageError) -> Work? {
+        let header = try header(of: data)
+        let stated = PNGCoder.properties(header, data)
+        properties = stated
+        // An orientation may come at the end, and with it other sides to fit into a box.
+        let isSettled = !options.isThumbnail && options.scaleDownLimitBytes == 0
+        let plan = try DecodePlan.early(for: stated, options: options, isSettled: isSettled)
+        // Rows of more than 8 bits are many bytes, and what becomes of them is not said by them alone.
+        guard !header.needsWideRows, !(options.keepsWidePixels && stated.isWide) else { return nil }
+        let reader = try PNGRowReader(data, header: header, limits: options.limits)
+        properties = properties(header, data, reader)
+        let kept = RawPicture.byteCount(width: reader.width, height: reader.height, layout: reader.layout)
+        guard kept <= options.limits.maximumDecodedByteCount else { return nil }
+        let picture = try RawPicture(
+            width: reader.width,
+            height: reader.height,
+            layout: reader.layout,
+            colorProfile: reader.colorProfile
+        )
+        return Work(plan: plan, reader: reader, picture: picture)
+    }
+
+    func preview(maximumPixelCount: Int) throws(WebImageError) -> Image? {
+        guard let properties, let work, let plan = work.plan, work.picture.rowCount > 0 else { return nil }
+        return try ImageAssembler.makePreview(
+            of: work.picture,
+            properties: properties,
+            plan: plan,
+            options: options,
+            maximumPixelCount: maximumPixelCount
+        )
+    }
+
+    func image() throws(WebImageError) -> Image {
+        guard let properties, let work, let plan = work.plan else {
+            throw WebImageError(.badImageData, "PNG: the data ends too early")
+        }
+        return try work.picture.image(properties: properties, plan: plan, options: options)
+    }
+}
+
+/// Finds where the pixels begin, stepping from chunk to chunk as they come.
+private struct PNGPixelFinder {
+    /// The signature and the chunk that must follow it.
+    static let headerByteCount = 33
+
+    private var offset = headerByteCount
+    private var isAnimated = false
+    private var hasFrameControl = false
+
+    /// Whether the animation does not begin with the picture that is found.
+    var hasOtherFirstFrame: Bool { isAnimated && !hasFrameControl }
+
+    /// Whether the pixels have been reached: the head of their first chunk is there.
+    mutating func find(in bytes: UnsafeRawBufferPointer) -> Bool {
+        let reader = ByteReader(bytes)
+        while let length = reader.bigEndian32(offset), let type = reader.bigEndian32(offset + 4) {
+            switch type {
+            case fourCC("IDAT"): return true
+            case fourCC("acTL"): isAnimated = true
+            case fourCC("fcTL"): hasFrameControl = true
+            default: break
+            }
+            offset += 12 + Int(length)
+        }
+        return false
+    }
+}

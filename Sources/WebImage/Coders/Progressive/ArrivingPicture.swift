@@ -1,0 +1,87 @@
+import FoundationEssentials
+
+/// One picture of a certain format while it arrives: what ``ArrivingPictureDecoder`` makes a progressive decoder of.
+protocol ArrivingPicture: AnyObject {
+    /// What the header says; nil until that much is there.
+    var properties: ImageProperties? { get }
+
+    /// Goes on with what has come.
+    ///
+    /// - Returns: false when the picture is one that must be whole to be decoded: no call follows.
+    /// - Throws: what decoding throws. With `isFinished`, also that bytes are missing.
+    func advance(_ data: Data, isFinished: Bool) throws(WebImageError) -> Bool
+
+    /// What there is to see.
+    func preview(maximumPixelCount: Int) throws(WebImageError) -> Image?
+
+    /// The picture, after a call of ``advance(_:isFinished:)`` that finished it.
+    func image() throws(WebImageError) -> Image
+}
+
+/// Decodes a picture while it arrives, or at its end if it is one that cannot be decoded in parts.
+final class ArrivingPictureDecoder: ProgressiveImageDecoder {
+    private struct State {
+        /// Nil when the picture has to be whole, after an error, and after the end.
+        var picture: (any ArrivingPicture)?
+        var properties: ImageProperties?
+        var byteCount = 0
+        var isFinished = false
+        var image: Image?
+        var error: WebImageError?
+    }
+
+    private let coder: any ImageCoder
+    private let options: ImageDecodeOptions
+    // Held while decoding: nobody else has anything to do here meanwhile.
+    private let state: Lock<State>
+
+    /// - Parameter coder: decodes the whole where that is needed.
+    init(_ picture: sending any ArrivingPicture, coder: any ImageCoder, options: ImageDecodeOptions) {
+        self.coder = coder
+        self.options = options
+        state = Lock(State(picture: picture))
+    }
+
+    var properties: ImageProperties? { state.withLock { $0.properties } }
+
+    func update(_ data: Data, isFinished: Bool) throws(WebImageError) {
+        try state.withLock { (state) throws(WebImageError) in
+            if let error = state.error { throw error }
+            guard !state.isFinished else { return }
+            do throws(WebImageError) {
+                guard data.count >= state.byteCount else {
+                    throw WebImageError(.badImageData, "of \(state.byteCount) bytes there are only \(data.count) left")
+                }
+                state.byteCount = data.count
+                try advance(&state, data, isFinished: isFinished)
+                state.isFinished = isFinished
+            } catch {
+                state.error = error
+                state.picture = nil
+                throw error
+            }
+        }
+    }
+
+    private func advance(_ state: inout State, _ data: Data, isFinished: Bool) throws(WebImageError) {
+        if let picture = state.picture {
+            defer { state.properties = picture.properties }
+            if try !picture.advance(data, isFinished: isFinished) { state.picture = nil }
+        }
+        guard isFinished, state.picture == nil else { return }
+        state.image = try coder.decode(data, options: options)
+        state.properties = (try? coder.properties(of: data, limits: options.limits)) ?? state.properties
+    }
+
+    func image(maximumPreviewPixelCount: Int) throws(WebImageError) -> Image? {
+        try state.withLock { (state) throws(WebImageError) in
+            if let image = state.image { return image }
+            guard state.isFinished else {
+                return try state.picture?.preview(maximumPixelCount: maximumPreviewPixelCount)
+            }
+            state.image = try state.picture?.image()
+            state.picture = nil
+            return state.image
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import CPixels
+import FoundationEssentials
+import Glibc
+
+/// The rows of a preview: a whole number of times fewer pixels than there will be, in sRGB, transparent where they are missing.
+///
+/// Made to be cheap beside the decoder: of each cell of pixels that becomes one it looks at four, and colours are converted after
+/// that.
+final class PreviewRows: ScanlineSource {
+    let width: Int
+    let height: Int
+    let extent: (width: Double, height: Double)
+    var layout: ScanlineLayout { .bgra8Premultiplied }
+    var colorProfile: Data? { nil }
+    /// Whether any row was there.
+    private(set) var isEmpty = true
+
+    private let rows: any ArrivedRows
+    private let factor: Int
+    private let transform: ColorTransform?
+    private let reduced: ScratchBuffer
+    private let packed: ScratchBuffer
+    private var nextRow = 0
+
+    /// - Parameters:
+    ///   - factor: pixels that become one along each side, at least 1.
+    ///   - limit: the most bytes of a profile that is looked at.
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    init(_ rows: any ArrivedRows, factor: Int, profileLimit limit: Int) throws(WebImageError) {
+        self.rows = rows
+        self.factor = factor
+        width = (rows.width + factor - 1) / factor
+        height = (rows.height + factor - 1) / factor
+        extent = (rows.extent.width / Double(factor), rows.extent.height / Double(factor))
+        transform = ColorTransform.shared(profile: rows.colorProfile, layout: rows.layout, limit: limit)
+        reduced = try ScratchBuffer(byteCount: width * 4)
+        packed = try ScratchBuffer(byteCount: width * 4)
+    }
+
+    func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
+        for row in 0..<count {
+            let target = (base + row * bytesPerRow).assumingMemoryBound(to: UInt8.self)
+            if let pixels = try pixels(ofRow: nextRow + row) {
+                convert(pixels, to: target)
+                isEmpty = false
+            } else {
+                memset(target, 0, width * 4)
+            }
+        }
+        nextRow += count
+    }
+
+    /// A row in the decoder's layout; nil when not all of what it is made of is there.
+    private func pixels(ofRow row: Int) throws(WebImageError) -> UnsafePointer<UInt8>? {
+        guard factor > 1 else { return try rows.row(row) }
+        let first = min(row * factor + factor / 4, rows.height - 1)
+        let second = min(row * factor + 3 * factor / 4, rows.height - 1)
+        if rows.layout == .rgba8 {
+            guard let pixels = try rows.row(second) else { return nil }
+            cpixels_pick_pixels(pixels, rows.width, factor, reduced.bytes)
+            return UnsafePointer(reduced.bytes)
+        }
+        for (index, line) in [first, second].enumerated() {
+            guard let pixels = try rows.row(line) else { return nil }
+            cpixels_reduce_row(pixels, rows.width, rows.layout.bytesPerPixel, factor, reduced.bytes, index > 0)
+        }
+        return UnsafePointer(reduced.bytes)
+    }
+
+    private func convert(_ input: UnsafePointer<UInt8>, to output: UnsafeMutablePointer<UInt8>) {
+        switch rows.layout {
+        case .rgba8:
+            memcpy(output, input, width * 4)
+            transform?.convert(output, to: output, count: width)
+            cpixels_premultiply_rgba_to_bgra(output, output, width)
+        case .gray8 where transform == nil: cpixels_gray_to_bgra(input, output, width)
+        case .rgb8 where transform == nil: cpixels_rgb_to_bgra(input, output, width)
+        case .gray8, .rgb8, .cmyk8:
+            if let transform {
+                transform.convert(input, to: packed.bytes, count: width)
+            } else {
+                cpixels_cmyk_to_rgb(input, packed.bytes, width)
+            }
+            cpixels_rgb_to_bgra(packed.bytes, output, width)
+        case .bgra8Premultiplied: memcpy(output, input, width * 4)
+        // No decoder of arriving pictures has them.
+        case .rgbaFloat: memset(output, 0, width * 4)
+        }
+    }
+}

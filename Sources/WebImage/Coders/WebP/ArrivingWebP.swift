@@ -1,0 +1,189 @@
+import FoundationEssentials
+
+/// A WebP picture, or the first frame of an animation, while it arrives.
+final class ArrivingWebP: ArrivingPicture {
+    private let options: ImageDecodeOptions
+    private var finder = WebPFrameFinder()
+    private(set) var properties: ImageProperties?
+    private var work: Work?
+
+    /// What there is from the picture's beginning on.
+    private struct Work {
+        var plan: DecodePlan
+        /// What the beginning of the file said.
+        let container: WebPContainer
+        let bytes: Range<Int>
+        /// What the decoder scales to.
+        let size: (width: Int, height: Int)
+        let picture: RawPicture
+        let decoder: ArrivingWebPDecoder
+        /// Bytes that make a call of the decoder worth it, and those it had.
+        let step: Int
+        var given = 0
+    }
+
+    init(options: ImageDecodeOptions) { self.options = options }
+
+    func advance(_ data: Data, isFinished: Bool) throws(WebImageError) -> Bool {
+        if work == nil {
+            guard data.count >= 12 || isFinished else { return true }
+            guard ImageFormat(detecting: data) == .webp else { throw WebImageError(.badImageData, "not a WebP file") }
+            try data.withBytes { (bytes) throws(WebImageError) in try find(in: bytes) }
+            guard finder.isFound || finder.isLost || isFinished else { return true }
+            work = finder.isFound ? try begin(data) : nil
+        }
+        guard var work else { return false }
+        try data.withBytes { (bytes) throws(WebImageError) in try decode(&work, bytes, isFinished: isFinished) }
+        self.work = work
+        return isFinished ? try finish(data) : true
+    }
+
+    private func find(in bytes: UnsafeRawBufferPointer) throws(WebImageError) {
+        finder.find(in: bytes)
+        guard properties == nil, let canvas = finder.canvas else { return }
+        var properties = ImageProperties(format: .webp, width: canvas.width, height: canvas.height)
+        properties.hasAlpha = canvas.hasAlpha
+        self.properties = properties
+        try options.limits.check(width: canvas.width, height: canvas.height)
+    }
+
+    /// - Returns: nil when the picture must be whole.
+    private func begin(_ data: Data) throws(WebImageError) -> Work? {
+        guard let container = try beginning(of: data), let end = finder.end,
+            finder.start == container.first.bytes.lowerBound
+        else { return nil }
+        let limits = options.limits
+        let properties = WebPCoder.properties(container, limits)
+        self.properties = properties
+        let hasEXIF = finder.canvas?.hasEXIF ?? false
+        let isLimited = options.scaleDownLimitBytes > 0 && finder.canvas?.isAnimated ?? false
+        let isSettled = !isLimited && !(hasEXIF && options.isThumbnail)
+        guard !isLimited, let plan = try DecodePlan.early(for: properties, options: options, isSettled: isSettled)
+        else {
+            return nil
+        }
+        let size = WebPCoder.decoderSize(for: plan, of: properties, quality: options.scalingQuality)
+        if hasEXIF, try !isSizeSettled(size, properties) { return nil }
+        try limits.check(decodedByteCount: container.decoderByteCount)
+        let isScaled = container.firstCoversCanvas
+        let width = isScaled ? size.width : container.width
+        let height = isScaled ? size.height : container.height
+        let layout: ScanlineLayout = container.hasAlpha ? .rgba8 : .rgb8
+        guard RawPicture.byteCount(width: width, height: height, layout: layout) <= limits.maximumDecodedByteCount
+        else {
+            return nil
+        }
+        let picture = try RawPicture(
+            width: width,
+            height: height,
+            layout: layout,
+            colorProfile: container.colorProfile
+        )
+        return Work(
+            plan: plan,
+            container: container,
+            bytes: container.first.bytes.lowerBound..<max(end, container.first.bytes.lowerBound),
+            size: size,
+            picture: picture,
+            decoder: try decoder(container.first, into: picture, isWhole: isScaled),
+            step: Self.step(container.first, byteCount: end - container.first.bytes.lowerBound)
+        )
+    }
+
+    private func beginning(of data: Data) throws(WebImageError) -> WebPContainer? {
+        do throws(WebImageError) {
+            return try data.withBytes { (bytes) throws(WebImageError) in
+                try WebPContainer(bytes, limits: options.limits, isWhole: false)
+            }
+        } catch {
+            guard error.code == .limitExceeded else { return nil }
+            throw error
+        }
+    }
+
+    /// Whether the decoder scales to the same size however the picture has to be turned.
+    private func isSizeSettled(
+        _ size: (width: Int, height: Int),
+        _ properties: ImageProperties
+    ) throws(WebImageError) -> Bool {
+        var turned = properties
+        turned.orientation = properties.orientation.swapsSides ? .up : .right
+        guard let plan = try DecodePlan.early(for: turned, options: options, isSettled: false) else { return false }
+        return WebPCoder.decoderSize(for: plan, of: turned, quality: options.scalingQuality) == size
+    }
+
+    /// The lossless decoder goes back by up to eight rows when the bytes end, and before the first one to the beginning.
+    private static func step(_ frame: WebPContainer.Frame, byteCount: Int) -> Int {
+        frame.isLossless ? max(byteCount / max(frame.height, 1) * 32, byteCount / 32, 4096) : 1
+    }
+
+    private func decoder(
+        _ frame: WebPContainer.Frame,
+        into picture: RawPicture,
+        isWhole: Bool
+    ) throws(WebImageError) -> ArrivingWebPDecoder {
+        var base = picture.address(of: 0)
+        var size = (width: picture.width, height: picture.height)
+        if !isWhole {
+            picture.clear()
+            // The demuxer has checked that the frame lies on the canvas.
+            base += frame.y * picture.bytesPerRow + frame.x * 4
+            size = (frame.width, frame.height)
+        }
+        return try ArrivingWebPDecoder(
+            base: base,
+            bytesPerRow: picture.bytesPerRow,
+            size: size,
+            hasAlpha: picture.layout == .rgba8,
+            isScaled: size != (frame.width, frame.height)
+        )
+    }
+
+    private func decode(
+        _ work: inout Work,
+        _ bytes: UnsafeRawBufferPointer,
+        isFinished: Bool
+    ) throws(WebImageError) {
+        let end = min(work.bytes.upperBound, bytes.count)
+        let isAll = isFinished || end == work.bytes.upperBound
+        guard !work.decoder.isDone, end - work.given >= (isAll ? 1 : work.step) else { return }
+        try work.decoder.update(UnsafeRawBufferPointer(rebasing: bytes[work.bytes.lowerBound..<end]))
+        work.given = end
+        let top = work.container.firstCoversCanvas ? 0 : work.container.first.y
+        work.picture.rowCount = work.decoder.isDone ? work.picture.height : top + work.decoder.rowCount
+    }
+
+    /// Compares what the whole file says with what was made of its beginning.
+    private func finish(_ data: Data) throws(WebImageError) -> Bool {
+        let container = try WebPCoder.container(of: data, limits: options.limits)
+        let properties = WebPCoder.properties(container, options.limits)
+        let plan = try DecodePlan.make(for: properties, options: options)
+        guard let work else { return false }
+        let size = WebPCoder.decoderSize(for: plan, of: properties, quality: options.scalingQuality)
+        var first = work.container.first
+        first.bytes = work.bytes
+        let isSame =
+            (container.width, container.height) == (work.container.width, work.container.height)
+            && container.first == first && container.colorProfile == work.container.colorProfile
+        guard work.decoder.isDone, isSame, size == work.size else { return false }
+        self.work?.plan = plan
+        self.properties = properties
+        return true
+    }
+
+    func preview(maximumPixelCount: Int) throws(WebImageError) -> Image? {
+        guard let properties, let work, work.decoder.isDone || work.decoder.rowCount > 0 else { return nil }
+        return try ImageAssembler.makePreview(
+            of: work.picture,
+            properties: properties,
+            plan: work.plan,
+            options: options,
+            maximumPixelCount: maximumPixelCount
+        )
+    }
+
+    func image() throws(WebImageError) -> Image {
+        guard let properties, let work else { throw WebImageError(.badImageData, "WebP: the file has no picture") }
+        return try work.picture.image(properties: properties, plan: work.plan, options: options)
+    }
+}
