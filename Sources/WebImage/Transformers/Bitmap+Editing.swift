@@ -1,4 +1,5 @@
 import CPixels
+import Glibc
 
 extension Bitmap {
     /// A rectangle of the pixels, in the same memory. The rectangle must lie within the bitmap.
@@ -13,17 +14,39 @@ extension Bitmap {
         )
     }
 
+    /// The same pixels in memory of their own, as little as they need.
+    func copy() throws(WebImageError) -> Bitmap {
+        let result = try Bitmap.allocate(width: width, height: height, pixelFormat: pixelFormat)
+        for row in 0..<height { memcpy(result.mutableRow(row), mutableRow(row), width * pixelFormat.bytesPerPixel) }
+        return result
+    }
+
     /// The pixels with an alpha component; the same bitmap if they have one.
     package func withAlpha() throws(WebImageError) -> Bitmap {
         guard pixelFormat == .rgb8 else { return self }
         let result = try Bitmap.allocate(width: width, height: height, pixelFormat: .bgra8Premultiplied)
-        for row in 0..<height {
-            cpixels_rgb_to_bgra(
-                mutableRow(row).assumingMemoryBound(to: UInt8.self),
-                result.mutableRow(row).assumingMemoryBound(to: UInt8.self),
-                width
-            )
-        }
+        for row in 0..<height { cpixels_rgb_to_bgra(bytes(row), result.bytes(row), width) }
         return result
+    }
+
+    /// The first byte of row `row`; see ``mutableRow(_:)``.
+    func bytes(_ row: Int) -> UnsafeMutablePointer<UInt8> { mutableRow(row).assumingMemoryBound(to: UInt8.self) }
+
+    /// The pixels in one of the two formats of 8 bits that effects are computed in; the one place that knows the others.
+    func inEightBits() throws(WebImageError) -> Bitmap {
+        switch pixelFormat {
+        case .rgb8, .bgra8Premultiplied: self
+        }
+    }
+
+    /// An empty bitmap for the result of an effect, once its size has proved to be within the limits.
+    static func allocate(
+        _ size: (width: Int, height: Int),
+        _ pixelFormat: PixelFormat,
+        within limits: ImageLimits
+    ) throws(WebImageError) -> Bitmap {
+        try limits.check(width: size.width, height: size.height)
+        try limits.check(decodedByteCount: size.width * size.height * pixelFormat.bytesPerPixel)
+        return try allocate(width: size.width, height: size.height, pixelFormat: pixelFormat)
     }
 }

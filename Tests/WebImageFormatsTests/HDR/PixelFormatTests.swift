@@ -96,7 +96,7 @@ import Testing
         let bitmap = try Bitmap.allocate(width: 1, height: 1, pixelFormat: .bgra8Premultiplied)
         bitmap.mutableRow(0).storeBytes(of: 0x8000_0000, as: UInt32.self)
         #expect(try bitmap.converted(to: .rgb8).components == [[127, 127, 127, 255]])
-        let red = ImageEncodeOptions.Color(red: 255, green: 0, blue: 0)
+        let red = ImageColor(red: 1, green: 0, blue: 0)
         #expect(try bitmap.converted(to: .rgb8, background: red).components == [[127, 0, 0, 255]])
     }
 

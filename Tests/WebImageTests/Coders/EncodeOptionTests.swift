@@ -71,7 +71,7 @@ import Testing
         // Half transparent red, clear, opaque green, a little red.
         let pixels: [[UInt8]] = [[0, 0, 128, 128], [0, 0, 0, 0], [0, 255, 0, 255], [0, 0, 100, 100]]
         let image = Image(bitmap: try .make(64, 16) { x, _ in pixels[x / 16] })
-        func colors(_ format: ImageFormat, _ background: ImageEncodeOptions.Color?) throws -> [[UInt8]] {
+        func colors(_ format: ImageFormat, _ background: ImageColor?) throws -> [[UInt8]] {
             let data = try encode(image, format) {
                 $0.backgroundColor = background
                 $0.isLossless = true
@@ -79,7 +79,7 @@ import Testing
             let copy = try manager.decode(data, options: ImageDecodeOptions())
             return (0..<4).map { copy.bitmap.premultipliedRGBA(x: $0 * 16 + 8, y: 8) }
         }
-        let blue = ImageEncodeOptions.Color(red: 0, green: 0, blue: 255)
+        let blue = ImageColor(red: 0, green: 0, blue: 1)
         for format in [ImageFormat.png, .webp] {
             for color in [nil, blue] {
                 #expect(

@@ -73,7 +73,7 @@ import Testing
         let clear = try solid([0, 0, 0, 0], 16, 16, .bgra8Premultiplied)
         let white = try decoded(encode(clear))
         #expect(white.samples.allSatisfy { $0 == 255 })
-        let colored = try decoded(encode(clear) { $0.backgroundColor = .init(red: 200, green: 100, blue: 50) })
+        let colored = try decoded(encode(clear) { $0.backgroundColor = ImageColor(red8: 200, green8: 100, blue8: 50) })
         for (channel, wanted) in [200, 100, 50].enumerated() {
             #expect(abs(Int(colored.samples[channel]) - wanted) <= 2)
         }

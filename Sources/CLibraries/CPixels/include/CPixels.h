@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "CPixelsEffects.h"
+
 /// Straight RGBA to premultiplied BGRA, exactly rounded: (c * a + 127) / 255. Both may be the same memory.
 void cpixels_premultiply_rgba_to_bgra(const uint8_t *rgba, uint8_t *bgra, size_t count);
 

@@ -93,7 +93,7 @@ extension GIFCoder: AnimatedImageEncoder {
             height: bitmap.height,
             pixelFormat: .bgra8Premultiplied
         )
-        let background = options.backgroundColor.map { [$0.red, $0.green, $0.blue] }
+        let background = options.backgroundColor.map { [$0.red8, $0.green8, $0.blue8] }
         var opaqueCount = 0
         for row in 0..<bitmap.height {
             opaqueCount += cpixels_threshold(

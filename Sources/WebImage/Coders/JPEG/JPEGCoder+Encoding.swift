@@ -87,7 +87,7 @@ extension JPEGCoder {
     private static func write(
         _ bitmap: Bitmap,
         to encoder: OpaquePointer,
-        background: ImageEncodeOptions.Color
+        background: ImageColor
     ) throws(WebImageError) {
         guard bitmap.pixelFormat.hasAlpha else {
             let rows = bitmap.mutableRow(0).assumingMemoryBound(to: UInt8.self)
@@ -108,9 +108,9 @@ extension JPEGCoder {
                     bitmap.mutableRow(row + index),
                     scratch.bytes + index * stride,
                     bitmap.width,
-                    background.red,
-                    background.green,
-                    background.blue
+                    background.red8,
+                    background.green8,
+                    background.blue8
                 )
             }
             try check(webimage_jpeg_encoder_write(encoder, UInt32(count), scratch.bytes, stride), encoder)

@@ -15,7 +15,7 @@ extension Bitmap {
     public func converted(
         to format: PixelFormat,
         toneMaps: Bool = false,
-        background: ImageEncodeOptions.Color = .white
+        background: ImageColor = .white
     ) throws(WebImageError) -> Bitmap {
         guard format != pixelFormat else { return self }
         switch (pixelFormat, format) {
@@ -30,7 +30,7 @@ extension Bitmap {
             let source = mutableRow(row).assumingMemoryBound(to: UInt8.self)
             let target = result.mutableRow(row).assumingMemoryBound(to: UInt8.self)
             if format == .rgb8 {
-                cpixels_bgra_onto_color(source, target, width, background.red, background.green, background.blue)
+                cpixels_bgra_onto_color(source, target, width, background.red8, background.green8, background.blue8)
             } else {
                 cpixels_rgb_to_bgra(source, target, width)
             }

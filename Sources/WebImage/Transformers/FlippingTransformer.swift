@@ -1,0 +1,50 @@
+extension Image {
+    /// The picture mirrored. Opaque pictures stay opaque.
+    ///
+    /// - Parameters:
+    ///   - horizontally: left becomes right.
+    ///   - vertically: top becomes bottom.
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    public func flipped(horizontally: Bool, vertically: Bool) throws(WebImageError) -> Image {
+        let turn: ImageOrientation =
+            switch (horizontally, vertically) {
+            case (false, false): .up
+            case (true, false): .upMirrored
+            case (false, true): .downMirrored
+            case (true, true): .down
+            }
+        return replacing(try uprightBitmap().upright(from: turn))
+    }
+}
+
+/// Mirrors an image; see ``Image/flipped(horizontally:vertically:)``.
+public struct FlippingTransformer: ImageTransformer {
+    /// Whether left becomes right.
+    public let horizontal: Bool
+    /// Whether top becomes bottom.
+    public let vertical: Bool
+    /// Whether metadata is copied to the result. True by default.
+    public var preservesImageMetadata = true
+
+    /// A transformer that mirrors.
+    ///
+    /// - Parameters:
+    ///   - horizontal: left becomes right.
+    ///   - vertical: top becomes bottom.
+    public init(horizontal: Bool, vertical: Bool) {
+        self.horizontal = horizontal
+        self.vertical = vertical
+    }
+
+    /// `SDImageFlippingTransformer(horizontal,vertical)` with 0 or 1 for each.
+    public var transformerKey: String {
+        "SDImageFlippingTransformer(\(horizontal ? 1 : 0),\(vertical ? 1 : 0))"
+    }
+
+    /// The mirrored image.
+    ///
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    public func transform(_ image: Image) throws(WebImageError) -> Image {
+        handingOut(try image.flipped(horizontally: horizontal, vertically: vertical))
+    }
+}

@@ -1,0 +1,53 @@
+import CPixels
+
+extension Image {
+    /// The picture with its colours sent through a matrix. Opaque pictures stay opaque if the matrix leaves opaque alpha as it is.
+    ///
+    /// - Throws: ``WebImageError/Code/transformFailed`` for a matrix with a number that is not finite,
+    ///   ``WebImageError/Code/outOfMemory``.
+    public func applying(_ matrix: ColorMatrix) throws(WebImageError) -> Image {
+        guard matrix.rows.allSatisfy({ $0.values.allSatisfy(\.isFinite) }) else {
+            throw .untransformable("a colour matrix has numbers that are not finite")
+        }
+        return replacing(try uprightBitmap().applying(matrix, within: effectLimits))
+    }
+}
+
+extension ColorMatrix {
+    /// Whether what is opaque stays opaque, whatever its colour.
+    fileprivate var keepsOpaque: Bool {
+        alpha.red >= 0 && alpha.green >= 0 && alpha.blue >= 0 && alpha.alpha + alpha.offset >= 1
+    }
+
+    fileprivate var levels: cpixels_color_matrix {
+        var matrix = cpixels_color_matrix()
+        withUnsafeMutableBytes(of: &matrix.rows) { bytes in
+            let numbers = bytes.bindMemory(to: Float.self)
+            for (index, row) in rows.enumerated() {
+                for (column, value) in row.values.enumerated() {
+                    numbers[index * 5 + column] = Float(column == 4 ? value * 255 : value)
+                }
+            }
+        }
+        return matrix
+    }
+}
+
+extension Bitmap {
+    fileprivate func applying(_ matrix: ColorMatrix, within limits: ImageLimits) throws(WebImageError) -> Bitmap {
+        var levels = matrix.levels
+        let staysOpaque = pixelFormat == .rgb8 && matrix.keepsOpaque
+        let result = try Bitmap.allocate((width, height), staysOpaque ? .rgb8 : .bgra8Premultiplied, within: limits)
+        for row in 0..<height {
+            let output = result.bytes(row)
+            switch pixelFormat {
+            case .rgb8 where staysOpaque: cpixels_color_matrix_rgb(&levels, bytes(row), output, width)
+            case .rgb8:
+                cpixels_rgb_to_bgra(bytes(row), output, width)
+                cpixels_color_matrix_bgra(&levels, output, output, width)
+            case .bgra8Premultiplied: cpixels_color_matrix_bgra(&levels, bytes(row), output, width)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,80 @@
+import Glibc
+
+extension Image {
+    /// The picture at exactly the given size, smaller or bigger, resampled by Lanczos-3.
+    ///
+    /// Opaque pictures stay opaque, unless ``ImageScaleMode/aspectFit`` leaves bars.
+    ///
+    /// - Parameters:
+    ///   - size: the size in points of the upright picture; pixels are points times ``scale``, rounded.
+    ///   - scaleMode: how the picture fills it.
+    /// - Throws: ``WebImageError/Code/transformFailed`` for a size with a side that is not above zero,
+    ///   ``WebImageError/Code/limitExceeded`` for one above the ``ImageLimits`` that the picture was decoded within.
+    public func resized(to size: ImageSize, scaleMode: ImageScaleMode) throws(WebImageError) -> Image {
+        guard size.isUsable else {
+            throw .untransformable("\(size.width)x\(size.height) is no size to resize to")
+        }
+        let limits = effectLimits
+        let most = Double(limits.maximumSideLength) + 1
+        let width = Int(min(max((size.width * scale).rounded(), 1), most))
+        let height = Int(min(max((size.height * scale).rounded(), 1), most))
+        try limits.check(width: width, height: height)
+        // Four bytes, since bars need alpha.
+        try limits.check(decodedByteCount: width * height * 4)
+        return replacing(try uprightBitmap().resized(to: (width, height), scaleMode))
+    }
+}
+
+extension Bitmap {
+    private typealias PixelSize = (width: Int, height: Int)
+
+    fileprivate func resized(to target: (width: Int, height: Int), _ mode: ImageScaleMode) throws(WebImageError) -> Bitmap {
+        let across = Double(target.width) / Double(width)
+        let down = Double(target.height) / Double(height)
+        switch mode {
+        case .fill:
+            return try Resampler.resize(self, width: target.width, height: target.height)
+        case .aspectFit:
+            let factor = min(across, down)
+            let fitting = Self.scaled((width, height), by: factor, atMost: target)
+            let inner = try Resampler.resize(self, width: fitting.width, height: fitting.height)
+            return fitting == target ? inner : try inner.centred(in: target)
+        case .aspectFill:
+            let factor = max(across, down)
+            let seen = Self.scaled(target, by: 1 / factor, atMost: (width, height))
+            guard seen != (width, height) else {
+                return try Resampler.resize(self, width: target.width, height: target.height)
+            }
+            let part = part(
+                x: (width - seen.width) / 2,
+                y: (height - seen.height) / 2,
+                width: seen.width,
+                height: seen.height
+            )
+            // Where nothing is scaled the part would keep the whole picture's memory.
+            return seen == target
+                ? try part.copy() : try Resampler.resize(part, width: target.width, height: target.height)
+        }
+    }
+
+    private static func scaled(_ size: PixelSize, by factor: Double, atMost most: PixelSize) -> PixelSize {
+        let width = min(max((Double(size.width) * factor).rounded(), 1), Double(most.width))
+        let height = min(max((Double(size.height) * factor).rounded(), 1), Double(most.height))
+        return (Int(width), Int(height))
+    }
+
+    /// The bitmap in the middle of a transparent one.
+    private func centred(in target: PixelSize) throws(WebImageError) -> Bitmap {
+        let source = try withAlpha()
+        let result = try Bitmap.allocate(width: target.width, height: target.height, pixelFormat: .bgra8Premultiplied)
+        let left = (target.width - width) / 2
+        let top = (target.height - height) / 2
+        for row in 0..<target.height {
+            let output = result.mutableRow(row)
+            memset(output, 0, result.bytesPerRow)
+            guard row >= top, row < top + height else { continue }
+            memcpy(output + left * 4, source.mutableRow(row - top), width * 4)
+        }
+        return result
+    }
+}

@@ -1,0 +1,36 @@
+extension Image {
+    /// The pixels as they are seen, for an effect to begin with.
+    func uprightBitmap() throws(WebImageError) -> Bitmap { try bitmap.inEightBits().upright(from: orientation) }
+
+    /// What the results of effects must keep to: the limits the picture was decoded within.
+    var effectLimits: ImageLimits { decodeOptions?.limits ?? ImageLimits() }
+
+    /// An image of pixels that an effect made of this one: one picture, whatever the file held.
+    func replacing(_ bitmap: Bitmap) -> Image {
+        var metadata = metadata
+        metadata.isTransformed = true
+        metadata.frameCount = 1
+        metadata.loopCount = 0
+        metadata.isVector = false
+        return Image(
+            bitmap: bitmap,
+            scale: scale,
+            metadata: metadata,
+            decodeOptions: decodeOptions,
+            extendedData: extendedData
+        )
+    }
+}
+
+extension WebImageError {
+    /// The error of an effect that is asked for something that makes no picture.
+    static func untransformable(_ message: String) -> WebImageError { WebImageError(.transformFailed, message) }
+}
+
+extension ImageTransformer {
+    /// The result of an effect as the transformer hands it out: without what belongs to the picture if it does not preserve that.
+    func handingOut(_ result: Image) -> Image {
+        guard !preservesImageMetadata else { return result }
+        return Image(bitmap: result.bitmap, scale: result.scale, orientation: result.orientation)
+    }
+}
