@@ -1,11 +1,12 @@
 import FoundationEssentials
 import WebImage
 
-/// `webimage get`: loads, scales, converts and writes pictures.
+/// `webimage get`: loads, changes, converts and writes pictures.
 enum GetCommand: Command {
     static let name = "get"
     static let usage = "[options] SOURCE…"
-    static let summary = "Loads each URL or file through the cache and writes it, scaled and converted as told."
+    static let summary =
+        "Loads each URL or file through the cache and writes it, changed in the order of the options, and converted."
     static let specs =
         OutputArguments.specs + ImageArguments.specs + CommonOptions.loadSpecs + [
             OptionSpec("--explain", "tell what happened to each picture and why, in a paragraph")

@@ -7,32 +7,37 @@ struct ImageArguments: Sendable {
     var scaling: ImageDecodeOptions.ScalingQuality = .high
     var transformers: [any ImageTransformer] = []
 
-    static let specs: [OptionSpec] = [
-        OptionSpec(
-            "--thumbnail",
-            short: "-t",
-            value: "WxH",
-            "decode to fit into W by H pixels, never bigger but for drawings (quick)"
-        ),
-        OptionSpec(
-            "--resize",
-            value: "WxH[:MODE]",
-            "scale to W by H pixels: fit (with bars, the default), fill, cover"
-        ),
-        OptionSpec("--scaling", value: "high|fast", "how thumbnails are scaled: Lanczos (default) or box"),
-    ]
+    static let specs: [OptionSpec] =
+        [
+            OptionSpec(
+                "--thumbnail",
+                short: "-t",
+                value: "WxH",
+                "scale to fit into W by H pixels, never bigger but for drawings; quickest when it comes first"
+            ),
+            OptionSpec("--scaling", value: "high|fast", "how such thumbnails are scaled: Lanczos (default) or box"),
+        ] + TransformArguments.specs
 
     init(_ arguments: ParsedArguments) throws {
         for (name, value) in arguments.options {
             switch name {
-            case "--thumbnail": thumbnail = try Self.size(value, of: name)
-            case "--resize": transformers.append(try Self.resize(value))
+            case "--thumbnail":
+                let box = try Self.size(value, of: name)
+                // What comes before everything else is done by the decoder.
+                if thumbnail == nil, transformers.isEmpty {
+                    thumbnail = box
+                } else {
+                    transformers.append(ThumbnailTransformer(box: box))
+                }
             case "--scaling":
                 guard let quality = ["high": ImageDecodeOptions.ScalingQuality.high, "fast": .fast][value] else {
                     throw UsageError("--scaling takes high or fast, not '\(value)'")
                 }
                 scaling = quality
-            default: break
+            default:
+                if let transformer = try TransformArguments.transformer(name, value) {
+                    transformers.append(transformer)
+                }
             }
         }
     }
@@ -44,6 +49,8 @@ struct ImageArguments: Sendable {
         var options = ImageDecodeOptions()
         options.scalingQuality = scaling
         context.decodeOptions = options
+        // Lengths are pixels, also of a picture whose name says that it has two to the point.
+        if !transformers.isEmpty { context.imageScaleFactor = 1 }
         if transformers.count == 1 {
             context.imageTransformer = .transformer(transformers[0])
         } else if !transformers.isEmpty {
@@ -59,15 +66,6 @@ struct ImageArguments: Sendable {
             (1...65_535).contains(height)
         else { throw UsageError("\(option) takes a size such as 300x200, not '\(text)'") }
         return ImageSize(width: width, height: height)
-    }
-
-    private static func resize(_ text: String) throws -> ResizingTransformer {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-        let modes: [String: ImageScaleMode] = ["fill": .fill, "fit": .aspectFit, "cover": .aspectFill]
-        guard parts.count <= 2, let mode = parts.count == 2 ? modes[parts[1]] : .aspectFit else {
-            throw UsageError("--resize takes WxH, WxH:fit, WxH:fill or WxH:cover, not '\(text)'")
-        }
-        return ResizingTransformer(size: try size(parts[0], of: "--resize"), scaleMode: mode)
     }
 }
 
@@ -152,15 +150,10 @@ struct OutputArguments: Sendable {
         format == .jpeg ? "jpg" : format == .webp ? "webp" : format == .png ? "png" : format.fileExtension ?? "img"
     }
 
-    private static func color(_ text: String) throws -> ImageEncodeOptions.Color {
-        let digits = text.hasPrefix("#") ? String(text.dropFirst()) : text
-        guard digits.utf8.count == 6, let value = UInt32(digits, radix: 16) else {
+    private static func color(_ text: String) throws -> ImageColor {
+        guard text.utf8.count <= 7, let color = ImageColor(hex: text) else {
             throw UsageError("--background takes a colour such as #FFFFFF, not '\(text)'")
         }
-        return ImageEncodeOptions.Color(
-            red: UInt8(value >> 16),
-            green: UInt8(value >> 8 & 255),
-            blue: UInt8(value & 255)
-        )
+        return color
     }
 }

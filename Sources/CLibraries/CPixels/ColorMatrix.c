@@ -8,7 +8,8 @@ INLINE float limited(float value) {
     return value < 255 ? value : 255;
 }
 
-INLINE uint8_t rounded(float value) { return (uint8_t)(int)(value + 0.5f); }
+/// To the nearest; halves go up, also those that single precision misses by a little (1.3 times 5).
+INLINE uint8_t rounded(float value) { return (uint8_t)(int)(value + 0.50005f); }
 
 INLINE float row(const float *factors, float red, float green, float blue, float alpha) {
     return limited(factors[0] * red + factors[1] * green + factors[2] * blue + factors[3] * alpha + factors[4]);

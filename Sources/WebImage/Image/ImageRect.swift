@@ -40,5 +40,7 @@ public struct ImageRect: Sendable, Hashable {
     }
 
     /// Whether all four numbers are finite and both sides greater than zero.
-    public var isUsable: Bool { x.isFinite && y.isFinite && width.isFinite && height.isFinite && width > 0 && height > 0 }
+    public var isUsable: Bool {
+        x.isFinite && y.isFinite && width.isFinite && height.isFinite && width > 0 && height > 0
+    }
 }

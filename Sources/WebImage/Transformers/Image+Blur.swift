@@ -23,7 +23,8 @@ extension Image {
 }
 
 extension Bitmap {
-    fileprivate func boxBlurred(reach: Int, within limits: ImageLimits) throws(WebImageError) -> Bitmap {
+    /// Each sample becomes the mean of a box around it, as often as `passes`, at least once, says.
+    func boxBlurred(reach: Int, passes: Int = 3, within limits: ImageLimits) throws(WebImageError) -> Bitmap {
         let result = try Bitmap.allocate((width, height), pixelFormat, within: limits)
         var box = cpixels_box(
             channels: Int32(pixelFormat.bytesPerPixel),
@@ -33,8 +34,15 @@ extension Bitmap {
         )
         let scratch = try ScratchBuffer(byteCount: cpixels_box_scratch(&box, true))
         cpixels_box_blur(&box, bytes(0), bytesPerRow, result.bytes(0), result.bytesPerRow, scratch.base)
-        for _ in 0..<2 {
-            cpixels_box_blur(&box, result.bytes(0), result.bytesPerRow, result.bytes(0), result.bytesPerRow, scratch.base)
+        for _ in 1..<passes {
+            cpixels_box_blur(
+                &box,
+                result.bytes(0),
+                result.bytesPerRow,
+                result.bytes(0),
+                result.bytesPerRow,
+                scratch.base
+            )
         }
         return result
     }

@@ -6,7 +6,9 @@ extension Image {
     /// - Throws: ``WebImageError/Code/transformFailed`` for an empty rectangle and for one wholly outside the picture.
     public func cropped(to rect: ImageRect) throws(WebImageError) -> Image {
         guard rect.isUsable else {
-            throw .untransformable("a rectangle of \(rect.width)x\(rect.height) at \(rect.x),\(rect.y) holds no picture")
+            throw .untransformable(
+                "a rectangle of \(rect.width)x\(rect.height) at \(rect.x),\(rect.y) holds no picture"
+            )
         }
         let upright = try uprightBitmap()
         guard let columns = Self.pixels(rect.x * scale, (rect.x + rect.width) * scale, of: upright.width),

@@ -28,7 +28,9 @@ extension Image {
 extension Bitmap {
     private typealias PixelSize = (width: Int, height: Int)
 
-    fileprivate func resized(to target: (width: Int, height: Int), _ mode: ImageScaleMode) throws(WebImageError) -> Bitmap {
+    fileprivate func resized(to target: (width: Int, height: Int), _ mode: ImageScaleMode) throws(WebImageError)
+        -> Bitmap
+    {
         let across = Double(target.width) / Double(width)
         let down = Double(target.height) / Double(height)
         switch mode {

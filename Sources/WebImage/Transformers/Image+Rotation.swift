@@ -39,7 +39,9 @@ extension Image {
 }
 
 extension Bitmap {
-    fileprivate func rotated(by angle: Double, fitSize: Bool, within limits: ImageLimits) throws(WebImageError) -> Bitmap {
+    fileprivate func rotated(by angle: Double, fitSize: Bool, within limits: ImageLimits) throws(WebImageError)
+        -> Bitmap
+    {
         let (cosine, sine) = (cos(angle), sin(angle))
         var canvas = (width: width, height: height)
         if fitSize {

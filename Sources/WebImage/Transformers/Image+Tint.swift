@@ -20,7 +20,10 @@ extension Bitmap {
         _ mode: ImageBlendMode,
         within limits: ImageLimits
     ) throws(WebImageError) -> Bitmap {
-        let fill = Fill(mode: Int32(mode.rawValue), color: [color.red, color.green, color.blue, color.alpha].map(Float.init))
+        let fill = Fill(
+            mode: Int32(mode.rawValue),
+            color: [color.red, color.green, color.blue, color.alpha].map(Float.init)
+        )
         switch pixelFormat {
         case .bgra8Premultiplied:
             let result = try Bitmap.allocate((width, height), .bgra8Premultiplied, within: limits)

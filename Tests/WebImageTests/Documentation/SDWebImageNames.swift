@@ -14,7 +14,7 @@ struct SDWebImageNames: Sendable, CustomTestStringConvertible {
 
     static let all = [
         types, closures, options, cacheOptions, downloaderOptions, contextKeys, errors, cacheConfig, downloaderConfig,
-        notifications, enumerations, functions, formerNames,
+        notifications, enumerations, functions, transformers, formerNames,
     ]
 
     static let types = SDWebImageNames(
@@ -146,6 +146,22 @@ struct SDWebImageNames: Sendable, CustomTestStringConvertible {
             "sd_imageFormat", "sd_isIncremental", "sd_isTransformed", "sd_isThumbnail", "sd_decodeOptions",
             "sd_isHighDynamicRange", "sd_extendedObject", "sd_isDecoded", "sd_memoryCost", "sd_imageData",
             "sd_imageDataAsFormat", "sd_imageWithGIFData",
+        ]
+    )
+
+    static let transformers = SDWebImageNames(
+        "transformers",
+        [
+            "SDImageTransformer", "SDImageBaseTransformer", "SDImagePipelineTransformer",
+            "SDImageRoundCornerTransformer", "SDImageResizingTransformer", "SDImageCroppingTransformer",
+            "SDImageFlippingTransformer", "SDImageRotationTransformer", "SDImageTintTransformer",
+            "SDImageBlurTransformer", "SDImageFilterTransformer", "SDRectCorner", "SDRectCornerTopLeft",
+            "SDRectCornerTopRight", "SDRectCornerBottomLeft", "SDRectCornerBottomRight", "SDRectCornerAllCorners",
+            "SDImageScaleMode", "SDImageScaleModeFill", "SDImageScaleModeAspectFit", "SDImageScaleModeAspectFill",
+            "preserveImageMetadata", "transformerKey", "transformedImageWithImage", "sd_resizedImageWithSize",
+            "sd_croppedImageWithRect", "sd_roundedCornerImageWithRadius", "sd_rotatedImageWithAngle",
+            "sd_flippedImageWithHorizontal", "sd_tintedImageWithColor", "sd_colorAtPoint", "sd_colorsWithRect",
+            "sd_blurredImageWithRadius", "sd_filteredImageWithFilter", "sd_hexString",
         ]
     )
 
