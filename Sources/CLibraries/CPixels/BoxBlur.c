@@ -20,7 +20,26 @@ INLINE word4 load_sums(const uint32_t *from) {
     return value;
 }
 
-INLINE void store_pixel(byte4 value, uint8_t *to, size_t bytes) { memcpy(to, &value, bytes); }
+/// Sums divided by an area and rounded, by a multiplication.
+struct divider {
+    uint32_t half;
+    uint32_t factor;
+    int shift;
+};
+
+/// Exact for sums of `area` bytes: the factor is too big by less than area / 2^shift, which times a sum, below 256 * area, stays
+/// below what makes a difference. Areas below 2^23 keep the factor within 32 bits.
+static struct divider divider_by(uint32_t area) {
+    const uint64_t square = 256 * (uint64_t)area * area;
+    int shift = 8;
+    while (((uint64_t)1 << shift) < square) { shift++; }
+    return (struct divider){area / 2, (uint32_t)((((uint64_t)1 << shift) + area - 1) / area), shift};
+}
+
+INLINE byte4 mean(word4 sum, struct divider divider) {
+    return __builtin_convertvector(
+        __builtin_convertvector(sum + divider.half, quad4) * divider.factor >> divider.shift, byte4);
+}
 
 MULTIVERSION
 static void add_weighted(uint32_t *restrict sums, const uint8_t *restrict row, uint32_t weight, size_t samples) {
@@ -42,36 +61,22 @@ static void exchange(
         sum += column(last) * (uint32_t)(reach - within);                                                               \
     } while (0)
 
-/// Sums divided by an area and rounded, by a multiplication.
-struct divider {
-    uint32_t half;
-    uint32_t factor;
-    int shift;
-};
-
-/// Exact for sums of `area` bytes: the factor is too big by less than area / 2^shift, which times a sum, below 256 * area, stays
-/// below what makes a difference. Areas below 2^23 keep the factor within 32 bits.
-static struct divider divider_by(uint32_t area) {
-    const uint64_t square = 256 * (uint64_t)area * area;
-    int shift = 8;
-    while (((uint64_t)1 << shift) < square) { shift++; }
-    return (struct divider){area / 2, (uint32_t)((((uint64_t)1 << shift) + area - 1) / area), shift};
-}
-
 INLINE void emit_row(
     const uint32_t *sums, size_t width, size_t reach, const size_t channels, struct divider divider, uint8_t *output) {
     const size_t last = width - 1;
     word4 sum;
 #define COLUMN(i) load_sums(sums + channels * (i))
     FIRST_BOX(sum, COLUMN);
-    for (size_t x = 0; x < width; x++) {
-        quad4 mean = __builtin_convertvector(sum + divider.half, quad4) * divider.factor >> divider.shift;
-        // Three bytes of the last pixel: the fourth is the next row's.
-        store_pixel(__builtin_convertvector(mean, byte4), output + channels * x, x < last ? 4 : channels);
+    for (size_t x = 0; x < last; x++) {
+        const byte4 bytes = mean(sum, divider);
+        memcpy(output + channels * x, &bytes, 4);
         const size_t right = x + 1 + reach < last ? x + 1 + reach : last;
         const size_t left = x > reach ? x - reach : 0;
         sum += COLUMN(right) - COLUMN(left);
     }
+    // Three bytes of the last pixel: the fourth is the next row's.
+    const byte4 bytes = mean(sum, divider);
+    memcpy(output + channels * last, &bytes, channels);
 #undef COLUMN
 }
 

@@ -121,10 +121,8 @@ static void sample_at_edge(const struct cpixels_sampling *s, struct shadow shado
 
 /// The pixels of a row for which first <= x + i * step <= last, as far as [*from, *to) goes.
 static void restrict_to(double x, double step, double first, double last, int64_t *from, int64_t *to) {
-    if (fabs(step) < 1e-12) {
-        if (x < first || x > last) { *to = *from; }
-        return;
-    }
+    if (first > last || (fabs(step) < 1e-12 && (x < first || x > last))) { *to = *from; }
+    if (fabs(step) < 1e-12 || *from == *to) { return; }
     const double a = (first - x) / step, b = (last - x) / step;
     const double low = ceil(a < b ? a : b), high = floor(a < b ? b : a);
     if (low > (double)*from) { *from = low < (double)*to ? (int64_t)low : *to; }
@@ -168,7 +166,7 @@ void cpixels_sample_row(const struct cpixels_sampling *s, double x, double y, ui
     const double more = s->channels == 3 ? 2 : 0, margin = 1.5 + 1e-3;
     restrict_to(x, s->step_x, margin, width - margin - more, &inner_from, &inner_to);
     restrict_to(y, s->step_y, margin, height - margin, &inner_from, &inner_to);
-    if (inner_from >= inner_to || width < 4 || height < 4) { inner_from = inner_to = to; }
+    if (inner_from >= inner_to) { inner_from = inner_to = to; }
     memset(bgra, 0, (size_t)from * 4);
     for (int64_t i = from; i < inner_from; i++) {
         sample_at_edge(s, shadow, x + (double)i * s->step_x, y + (double)i * s->step_y, bgra + 4 * i);

@@ -71,6 +71,18 @@ import Testing
         }
     }
 
+    @Test func `An opaque picture turns as the same picture with alpha does, however small`() throws {
+        for width in 1...8 {
+            for height in 1...8 {
+                let image = try Self.picture(width, height, .rgb8, seed: UInt64(width * 8 + height))
+                let withAlpha = Image(bitmap: try image.bitmap.withAlpha())
+                for angle in [0.05, 0.8, 2, -1.3] {
+                    #expect(isSame(try image.rotated(by: angle), try withAlpha.rotated(by: angle)))
+                }
+            }
+        }
+    }
+
     @Test func `A picture of one colour keeps it through every turn and blur`() throws {
         let bitmap = try Bitmap.allocate(width: 13, height: 11, pixelFormat: .rgb8)
         for y in 0..<11 {
