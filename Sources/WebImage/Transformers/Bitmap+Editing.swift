@@ -32,13 +32,6 @@ extension Bitmap {
     /// The first byte of row `row`; see ``mutableRow(_:)``.
     func bytes(_ row: Int) -> UnsafeMutablePointer<UInt8> { mutableRow(row).assumingMemoryBound(to: UInt8.self) }
 
-    /// The pixels in one of the two formats of 8 bits that effects are computed in; the one place that knows the others.
-    func inEightBits() throws(WebImageError) -> Bitmap {
-        switch pixelFormat {
-        case .rgb8, .bgra8Premultiplied: self
-        }
-    }
-
     /// An empty bitmap for the result of an effect, once its size has proved to be within the limits.
     static func allocate(
         _ size: (width: Int, height: Int),

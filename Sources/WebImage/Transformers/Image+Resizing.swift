@@ -19,8 +19,8 @@ extension Image {
         let width = Int(min(max((size.width * scale).rounded(), 1), most))
         let height = Int(min(max((size.height * scale).rounded(), 1), most))
         try limits.check(width: width, height: height)
-        // Four bytes, since bars need alpha.
-        try limits.check(decodedByteCount: width * height * 4)
+        // Four bytes at least, since bars need alpha.
+        try limits.check(decodedByteCount: width * height * max(bitmap.pixelFormat.bytesPerPixel, 4))
         return replacing(try uprightBitmap().resized(to: (width, height), scaleMode))
     }
 }
@@ -68,14 +68,15 @@ extension Bitmap {
     /// The bitmap in the middle of a transparent one.
     private func centred(in target: PixelSize) throws(WebImageError) -> Bitmap {
         let source = try withAlpha()
-        let result = try Bitmap.allocate(width: target.width, height: target.height, pixelFormat: .bgra8Premultiplied)
+        let result = try Bitmap.allocate(width: target.width, height: target.height, pixelFormat: source.pixelFormat)
+        let pixel = source.pixelFormat.bytesPerPixel
         let left = (target.width - width) / 2
         let top = (target.height - height) / 2
         for row in 0..<target.height {
             let output = result.mutableRow(row)
             memset(output, 0, result.bytesPerRow)
             guard row >= top, row < top + height else { continue }
-            memcpy(output + left * 4, source.mutableRow(row - top), width * 4)
+            memcpy(output + left * pixel, source.mutableRow(row - top), width * pixel)
         }
         return result
     }

@@ -96,15 +96,6 @@ final class GIFEncoder {
 }
 
 extension Bitmap {
-    /// Pixels of its own.
-    ///
-    /// - Throws: ``WebImageError/Code/outOfMemory``.
-    fileprivate func copy() throws(WebImageError) -> Bitmap {
-        let copy = try Bitmap.allocate(width: width, height: height, pixelFormat: pixelFormat)
-        for row in 0..<height { memcpy(copy.mutableRow(row), mutableRow(row), width * pixelFormat.bytesPerPixel) }
-        return copy
-    }
-
     /// Makes a rectangle transparent.
     fileprivate func clear(_ area: PixelArea) {
         let part = part(area)
