@@ -13,7 +13,7 @@ struct ImageArguments: Sendable {
                 "--thumbnail",
                 short: "-t",
                 value: "WxH",
-                "scale to fit into W by H pixels, never bigger but for drawings; quickest when it comes first"
+                "scale to fit into W by H pixels, never bigger but for drawings; quickest if first"
             ),
             OptionSpec("--scaling", value: "high|fast", "how such thumbnails are scaled: Lanczos (default) or box"),
         ] + TransformArguments.specs
@@ -132,7 +132,8 @@ struct OutputArguments: Sendable {
 
     /// Formats that are written, each by the names it goes by.
     private static let formats: [(names: [String], format: ImageFormat)] = [
-        (["jpeg", "jpg"], .jpeg), (["png"], .png), (["apng"], .png), (["webp"], .webp), (["gif"], .gif), (["tiff", "tif"], .tiff),
+        (["jpeg", "jpg"], .jpeg), (["png"], .png), (["apng"], .png), (["webp"], .webp), (["gif"], .gif),
+        (["tiff", "tif"], .tiff),
         (["avif"], .avif), (["heic"], .heic), (["jxl"], .jpegXL),
     ]
 
