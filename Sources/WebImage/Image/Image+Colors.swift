@@ -1,11 +1,12 @@
+import CPixels
+
 extension Image {
-    /// The colour of a pixel, its alpha taken out of the other components.
+    /// The colour of a pixel, its alpha taken out of the other components. Of half floats what goes beyond 0...1 is cut off.
     ///
     /// - Parameter point: the pixel, in pixels (not points) of ``bitmap`` from its top left corner; fractions are cut off.
-    /// - Returns: nil for a place outside the bitmap, and for pixels of more than 8 bits.
+    /// - Returns: nil for a place outside the bitmap.
     public func color(at point: ImagePoint) -> ImageColor? {
-        guard bitmap.pixelFormat != .rgbaHalfPremultiplied, let column = Self.index(point.x, below: bitmap.width),
-            let row = Self.index(point.y, below: bitmap.height)
+        guard let column = Self.index(point.x, below: bitmap.width), let row = Self.index(point.y, below: bitmap.height)
         else { return nil }
         var color: ImageColor?
         bitmap.forEachColor(columns: column..<column + 1, rows: row..<row + 1) { color = $0 }
@@ -18,11 +19,9 @@ extension Image {
     ///
     /// - Parameter rect: the pixels, in pixels (not points) of ``bitmap`` from its top left corner; fractions of its edges are cut
     ///   off.
-    /// - Returns: width times height colours, the first row first; nil for a rectangle that is empty or not wholly within the bitmap, and for
-    ///   pixels of more than 8 bits.
+    /// - Returns: width times height colours, the first row first; nil for a rectangle that is empty or not wholly within the bitmap.
     public func colors(in rect: ImageRect) -> [ImageColor]? {
-        guard bitmap.pixelFormat != .rgbaHalfPremultiplied, rect.isUsable,
-            let columns = Self.range(rect.x, rect.x + rect.width, within: bitmap.width),
+        guard rect.isUsable, let columns = Self.range(rect.x, rect.x + rect.width, within: bitmap.width),
             let rows = Self.range(rect.y, rect.y + rect.height, within: bitmap.height)
         else { return nil }
         var colors: [ImageColor] = []
@@ -45,30 +44,34 @@ extension Bitmap {
     /// Calls `body` with the colours of a block within the bitmap, row by row.
     fileprivate func forEachColor(columns: Range<Int>, rows: Range<Int>, _ body: (ImageColor) -> Void) {
         for row in rows {
-            let pixels = UnsafeRawPointer(mutableRow(row)).assumingMemoryBound(to: UInt8.self)
-            for column in columns {
-                switch pixelFormat {
-                case .rgb8:
-                    let pixel = pixels + 3 * column
-                    body(ImageColor(red8: pixel[0], green8: pixel[1], blue8: pixel[2]))
-                // Whoever asks has seen to it that pixels are not wide.
-                case .bgra8Premultiplied, .rgbaHalfPremultiplied:
-                    let pixel = pixels + 4 * column
-                    let alpha = Double(pixel[3])
-                    guard alpha > 0 else {
-                        body(.clear)
-                        continue
-                    }
-                    body(
-                        ImageColor(
-                            red: Double(pixel[2]) / alpha,
-                            green: Double(pixel[1]) / alpha,
-                            blue: Double(pixel[0]) / alpha,
-                            alpha: alpha / 255
-                        )
-                    )
-                }
-            }
+            for column in columns { body(color(row: row, column: column)) }
         }
+    }
+
+    private func color(row: Int, column: Int) -> ImageColor {
+        let pixel = mutableRow(row) + column * pixelFormat.bytesPerPixel
+        let bytes = UnsafePointer(pixel.assumingMemoryBound(to: UInt8.self))
+        switch pixelFormat {
+        case .rgb8:
+            return ImageColor(red8: bytes[0], green8: bytes[1], blue8: bytes[2])
+        case .bgra8Premultiplied:
+            return Self.straight([bytes[2], bytes[1], bytes[0], bytes[3]].map { Double($0) / 255 })
+        case .rgbaHalfPremultiplied:
+            var components = [Float](repeating: 0, count: 4)
+            cpixels_halves_to_floats(pixel.assumingMemoryBound(to: UInt16.self), &components, 4)
+            return Self.straight(components.map(Double.init))
+        }
+    }
+
+    /// A colour of premultiplied red, green, blue, alpha.
+    private static func straight(_ components: [Double]) -> ImageColor {
+        let alpha = components[3]
+        guard alpha > 0 else { return .clear }
+        return ImageColor(
+            red: components[0] / alpha,
+            green: components[1] / alpha,
+            blue: components[2] / alpha,
+            alpha: alpha
+        )
     }
 }

@@ -32,16 +32,6 @@ extension Bitmap {
     /// The first byte of row `row`; see ``mutableRow(_:)``.
     func bytes(_ row: Int) -> UnsafeMutablePointer<UInt8> { mutableRow(row).assumingMemoryBound(to: UInt8.self) }
 
-    /// The pixels in one of the two formats of 8 bits that effects are computed in; the one place that knows the others.
-    ///
-    /// - Parameter toneMaps: whether half floats are of high dynamic range.
-    func inEightBits(toneMaps: Bool) throws(WebImageError) -> Bitmap {
-        switch pixelFormat {
-        case .rgb8, .bgra8Premultiplied: self
-        case .rgbaHalfPremultiplied: try converted(to: .bgra8Premultiplied, toneMaps: toneMaps)
-        }
-    }
-
     /// An empty bitmap for the result of an effect, once its size has proved to be within the limits.
     static func allocate(
         _ size: (width: Int, height: Int),

@@ -11,7 +11,9 @@ extension Image {
     public func blurred(radius: Double) throws(WebImageError) -> Image {
         guard radius.isFinite else { throw .untransformable("\(radius) is no radius to blur by") }
         guard radius > Double(Float.ulpOfOne) else { return self }
-        return replacing(try uprightBitmap().boxBlurred(reach: Self.boxReach(radius * scale), within: effectLimits))
+        return replacing(
+            try uprightBitmapIn8Bits().boxBlurred(reach: Self.boxReach(radius * scale), within: effectLimits)
+        )
     }
 
     /// How far a box reaches to both sides of its middle, for a radius in pixels.

@@ -9,7 +9,7 @@ extension Image {
         guard matrix.rows.allSatisfy({ $0.values.allSatisfy(\.isFinite) }) else {
             throw .untransformable("a colour matrix has numbers that are not finite")
         }
-        return replacing(try uprightBitmap().applying(matrix, within: effectLimits))
+        return replacing(try uprightBitmapIn8Bits().applying(matrix, within: effectLimits))
     }
 }
 
@@ -40,14 +40,13 @@ extension Bitmap {
         let result = try Bitmap.allocate((width, height), staysOpaque ? .rgb8 : .bgra8Premultiplied, within: limits)
         for row in 0..<height {
             let output = result.bytes(row)
-            switch pixelFormat {
-            case .rgb8 where staysOpaque: cpixels_color_matrix_rgb(&levels, bytes(row), output, width)
-            case .rgb8:
+            if staysOpaque {
+                cpixels_color_matrix_rgb(&levels, bytes(row), output, width)
+            } else if pixelFormat.hasAlpha {
+                cpixels_color_matrix_bgra(&levels, bytes(row), output, width)
+            } else {
                 cpixels_rgb_to_bgra(bytes(row), output, width)
                 cpixels_color_matrix_bgra(&levels, output, output, width)
-            // Effects begin with 8 bits: these are never wide.
-            case .bgra8Premultiplied, .rgbaHalfPremultiplied:
-                cpixels_color_matrix_bgra(&levels, bytes(row), output, width)
             }
         }
         return result

@@ -10,7 +10,7 @@ extension Image {
                 "a rectangle of \(rect.width)x\(rect.height) at \(rect.x),\(rect.y) holds no picture"
             )
         }
-        let upright = try bitmap.upright(from: orientation)
+        let upright = try uprightBitmap()
         guard let columns = Self.pixels(rect.x * scale, (rect.x + rect.width) * scale, of: upright.width),
             let rows = Self.pixels(rect.y * scale, (rect.y + rect.height) * scale, of: upright.height)
         else {

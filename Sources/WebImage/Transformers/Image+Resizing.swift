@@ -19,9 +19,9 @@ extension Image {
         let width = Int(min(max((size.width * scale).rounded(), 1), most))
         let height = Int(min(max((size.height * scale).rounded(), 1), most))
         try limits.check(width: width, height: height)
-        // At least four bytes, since bars need alpha.
+        // Four bytes at least, since bars need alpha.
         try limits.check(decodedByteCount: width * height * max(bitmap.pixelFormat.bytesPerPixel, 4))
-        return replacing(try bitmap.upright(from: orientation).resized(to: (width, height), scaleMode))
+        return replacing(try uprightBitmap().resized(to: (width, height), scaleMode))
     }
 }
 
@@ -69,13 +69,13 @@ extension Bitmap {
     private func centred(in target: PixelSize) throws(WebImageError) -> Bitmap {
         let source = try withAlpha()
         let result = try Bitmap.allocate(width: target.width, height: target.height, pixelFormat: source.pixelFormat)
+        let pixel = source.pixelFormat.bytesPerPixel
         let left = (target.width - width) / 2
         let top = (target.height - height) / 2
         for row in 0..<target.height {
             let output = result.mutableRow(row)
             memset(output, 0, result.bytesPerRow)
             guard row >= top, row < top + height else { continue }
-            let pixel = source.pixelFormat.bytesPerPixel
             memcpy(output + left * pixel, source.mutableRow(row - top), width * pixel)
         }
         return result

@@ -25,7 +25,9 @@ extension Image {
             guard !fitSize, turned.width != upright.width else { return replacing(turned) }
             return replacing(try turned.recentred(in: (upright.width, upright.height), within: limits))
         }
-        return replacing(try upright.rotated(by: angle, fitSize: fitSize, within: limits))
+        return replacing(
+            try upright.with8Bits(of: metadata).rotated(by: angle, fitSize: fitSize, within: limits)
+        )
     }
 
     /// The number of quarter turns, 0...3, that an angle in -π...π is; nil if it is something else by as much as the 512th part of a
@@ -86,12 +88,13 @@ extension Bitmap {
         )
         guard seen != canvas else { return try part.copy() }
         let source = try part.withAlpha()
-        let result = try Bitmap.allocate(canvas, .bgra8Premultiplied, within: limits)
+        let result = try Bitmap.allocate(canvas, source.pixelFormat, within: limits)
+        let pixel = source.pixelFormat.bytesPerPixel
         let (left, top) = ((canvas.width - seen.width) / 2, (canvas.height - seen.height) / 2)
         for row in 0..<canvas.height {
             memset(result.mutableRow(row), 0, result.bytesPerRow)
             guard row >= top, row < top + seen.height else { continue }
-            memcpy(result.mutableRow(row) + left * 4, source.mutableRow(row - top), seen.width * 4)
+            memcpy(result.mutableRow(row) + left * pixel, source.mutableRow(row - top), seen.width * pixel)
         }
         return result
     }

@@ -24,11 +24,11 @@ extension Image {
         guard radius.isFinite, borderWidth.isFinite else {
             throw .untransformable("corners of radius \(radius) and a border of \(borderWidth) cannot be drawn")
         }
-        let upright = try uprightBitmap()
         let (radius, width) = (max(radius, 0) * scale, max(borderWidth, 0) * scale)
         if width == 0, radius == 0 || corners.isDisjoint(with: [.topLeft, .topRight, .bottomLeft, .bottomRight]) {
-            return replacing(upright)
+            return replacing(try uprightBitmap())
         }
+        let upright = try uprightBitmapIn8Bits()
         let drawing = RoundedCornerDrawing(source: upright, radius: radius, corners: corners, borderWidth: width)
         let line = width > 0 ? borderColor : nil
         return replacing(try drawing.draw(line, radius: max(radius - scale * scale / 2, 0), within: effectLimits))
@@ -70,11 +70,10 @@ private struct RoundedCornerDrawing {
         func copy(_ columns: Range<Int>) {
             guard !columns.isEmpty else { return }
             let target = output + 4 * columns.lowerBound
-            switch source.pixelFormat {
-            case .rgb8: cpixels_rgb_to_bgra(input + 3 * columns.lowerBound, target, columns.count)
-            // Effects begin with 8 bits: these are never wide.
-            case .bgra8Premultiplied, .rgbaHalfPremultiplied:
+            if source.pixelFormat.hasAlpha {
                 memcpy(target, input + 4 * columns.lowerBound, columns.count * 4)
+            } else {
+                cpixels_rgb_to_bgra(input + 3 * columns.lowerBound, target, columns.count)
             }
         }
         copy(touched)

@@ -10,7 +10,7 @@ extension Image {
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     public func tinted(with color: ImageColor, blendMode: ImageBlendMode = .sourceIn) throws(WebImageError) -> Image {
         guard color.alpha > Double(Float.ulpOfOne) else { return self }
-        return replacing(try uprightBitmap().filled(with: color, blendMode, within: effectLimits))
+        return replacing(try uprightBitmapIn8Bits().filled(with: color, blendMode, within: effectLimits))
     }
 }
 
@@ -24,25 +24,22 @@ extension Bitmap {
             mode: Int32(mode.rawValue),
             color: [color.red, color.green, color.blue, color.alpha].map(Float.init)
         )
-        switch pixelFormat {
-        // Effects begin with 8 bits: these are never wide.
-        case .bgra8Premultiplied, .rgbaHalfPremultiplied:
+        guard !pixelFormat.hasAlpha else {
             let result = try Bitmap.allocate((width, height), .bgra8Premultiplied, within: limits)
             for row in 0..<height { fill.blend(bytes(row), result.bytes(row), width) }
             return result
-        case .rgb8:
-            let ramp = fill.ofGrays()
-            if mode.mixesComponentsAlone, let ramp { return try mapped(by: ramp, within: limits) }
-            let result = try Bitmap.allocate((width, height), ramp == nil ? .bgra8Premultiplied : .rgb8, within: limits)
-            let scratch = try ScratchBuffer(byteCount: width * 4)
-            for row in 0..<height {
-                let line = ramp == nil ? result.bytes(row) : scratch.bytes
-                cpixels_rgb_to_bgra(bytes(row), line, width)
-                fill.blend(line, line, width)
-                if ramp != nil { cpixels_bgra_onto_color(line, result.bytes(row), width, 0, 0, 0) }
-            }
-            return result
         }
+        let ramp = fill.ofGrays()
+        if mode.mixesComponentsAlone, let ramp { return try mapped(by: ramp, within: limits) }
+        let result = try Bitmap.allocate((width, height), ramp == nil ? .bgra8Premultiplied : .rgb8, within: limits)
+        let scratch = try ScratchBuffer(byteCount: width * 4)
+        for row in 0..<height {
+            let line = ramp == nil ? result.bytes(row) : scratch.bytes
+            cpixels_rgb_to_bgra(bytes(row), line, width)
+            fill.blend(line, line, width)
+            if ramp != nil { cpixels_bgra_onto_color(line, result.bytes(row), width, 0, 0, 0) }
+        }
+        return result
     }
 
     private func mapped(by tables: Fill.Tables, within limits: ImageLimits) throws(WebImageError) -> Bitmap {

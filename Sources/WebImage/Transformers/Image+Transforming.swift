@@ -1,7 +1,10 @@
 extension Image {
-    /// The pixels as they are seen, in 8 bits, for an effect to begin with.
-    func uprightBitmap() throws(WebImageError) -> Bitmap {
-        try bitmap.inEightBits(toneMaps: metadata.isHighDynamicRange).upright(from: orientation)
+    /// The pixels as they are seen, for an effect that moves or scales them, in any format.
+    func uprightBitmap() throws(WebImageError) -> Bitmap { try bitmap.upright(from: orientation) }
+
+    /// The pixels as they are seen, for an effect that computes colours: in one of the two formats of 8 bits.
+    func uprightBitmapIn8Bits() throws(WebImageError) -> Bitmap {
+        try bitmap.with8Bits(of: metadata).upright(from: orientation)
     }
 
     /// What the results of effects must keep to: the limits the picture was decoded within.
@@ -14,7 +17,9 @@ extension Image {
         metadata.frameCount = 1
         metadata.loopCount = 0
         metadata.isVector = false
-        if bitmap.pixelFormat != .rgbaHalfPremultiplied { metadata.isHighDynamicRange = false }
+        if bitmap.pixelFormat != self.bitmap.pixelFormat, self.bitmap.pixelFormat == .rgbaHalfPremultiplied {
+            metadata.isHighDynamicRange = false
+        }
         return Image(
             bitmap: bitmap,
             scale: scale,

@@ -56,7 +56,7 @@ import Testing
     @Test func `Alpha is taken out of the other components`() throws {
         let image = try picture(.bgra8Premultiplied)
         let color = try #require(image.color(at: ImagePoint(x: 1, y: 0)))
-        #expect(color == ImageColor(red: 0.5, green: 0.25, blue: 20.0 / 120, alpha: 120.0 / 255))
+        #expect(color == ImageColor(red: 0.5, green: 0.25, blue: (20.0 / 255) / (120.0 / 255), alpha: 120.0 / 255))
         #expect(image.color(at: ImagePoint(x: 1, y: 1)) == .clear)
     }
 
@@ -85,5 +85,18 @@ import Testing
     @Test func `Colours of a part of a bigger bitmap are those of the part`() throws {
         let part = Image(bitmap: try picture(.rgb8).bitmap.part(x: 1, y: 1, width: 2, height: 1))
         #expect(part.colors(in: ImageRect(x: 0, y: 0, width: 2, height: 1))?.map(\.blue8) == [120, 140])
+    }
+
+    @Test func `Half floats have colours, too`() throws {
+        let image = try picture(.bgra8Premultiplied)
+        let wide = Image(bitmap: try image.bitmap.converted(to: .rgbaHalfPremultiplied))
+        for x in 0..<3 {
+            let (one, other) = (image.color(at: ImagePoint(x: x, y: 0)), wide.color(at: ImagePoint(x: x, y: 0)))
+            let (eight, half) = (try #require(one), try #require(other))
+            for component in [\ImageColor.red, \.green, \.blue, \.alpha] {
+                #expect(abs(eight[keyPath: component] - half[keyPath: component]) < 1e-3)
+            }
+        }
+        #expect(wide.color(at: ImagePoint(x: 1, y: 1)) == .clear && wide.color(at: ImagePoint(x: 3, y: 0)) == nil)
     }
 }

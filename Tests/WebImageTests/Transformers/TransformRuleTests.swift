@@ -133,6 +133,45 @@ import Testing
         }
     }
 
+    @Test func `Half floats stay what they are where pixels only move, and become 8 bits for other effects`() throws {
+        for picture in [try photo(), try clear()] {
+            let wide = Image(bitmap: try picture.bitmap.converted(to: .rgbaHalfPremultiplied))
+            // There and back is not always the same byte.
+            let source = Image(bitmap: try wide.bitmap.with8Bits(of: wide.metadata))
+            let moves: [(Image) throws -> Image] = [
+                { try $0.cropped(to: ImageRect(x: 3, y: 2, width: 9, height: 8)) },
+                { try $0.flipped(horizontally: true, vertically: false) }, { try $0.rotated(by: .pi / 2) },
+                { try $0.rotated(by: .pi / 2, fitSize: false) },
+            ]
+            for (index, move) in moves.enumerated() {
+                let result = try move(wide)
+                #expect(result.bitmap.pixelFormat == .rgbaHalfPremultiplied, "\(index)")
+                let narrow = Image(bitmap: try result.bitmap.converted(to: .bgra8Premultiplied))
+                let expected = try move(source)
+                #expect(narrow.premultipliedPixels == expected.premultipliedPixels, "\(index)")
+            }
+            let fitted = try wide.resized(to: ImageSize(width: 30, height: 30), scaleMode: .aspectFit)
+            #expect(fitted.bitmap.pixelFormat == .rgbaHalfPremultiplied)
+            for effect in [
+                { try $0.blurred(radius: 3) }, { try $0.applying(.sepia) }, { try $0.rotated(by: 0.5) },
+                { try $0.roundedCorner(radius: 7) }, { try $0.tinted(with: .black, blendMode: .overlay) },
+            ] as [(Image) throws -> Image] {
+                let result = try effect(wide)
+                let expected = try effect(source)
+                #expect(result.premultipliedPixels == expected.premultipliedPixels)
+            }
+        }
+    }
+
+    @Test func `What became 8 bits is no longer of high dynamic range`() throws {
+        var metadata = ImageMetadata()
+        metadata.isHighDynamicRange = true
+        let wide = Image(bitmap: try photo().bitmap.converted(to: .rgbaHalfPremultiplied), metadata: metadata)
+        #expect(try wide.flipped(horizontally: true, vertically: true).metadata.isHighDynamicRange)
+        let blurred = try wide.blurred(radius: 3)
+        #expect(!blurred.metadata.isHighDynamicRange && blurred.bitmap.pixelFormat == .rgb8)
+    }
+
     @Test func `A border of half the shorter side leaves nothing`() throws {
         for width in [15.0, 16, 400] {
             let result = try photo().roundedCorner(radius: 4, borderWidth: width, borderColor: .black)
