@@ -16,7 +16,10 @@ import WebImageFormats
         case ("decode", 3): try decode(iterations: Int(arguments[1]) ?? 1, path: arguments[2])
         case ("frames", 3): try play(loops: Int(arguments[1]) ?? 1, path: arguments[2])
         case ("resize", 4): try resize(to: arguments[1], iterations: Int(arguments[2]) ?? 1, path: arguments[3])
-        default: Measurement.stop("usage: format-bench decode ITERATIONS FILE | frames LOOPS FILE | resize WxH ITERATIONS FILE")
+        default:
+            Measurement.stop(
+                "usage: format-bench decode ITERATIONS FILE | frames LOOPS FILE | resize WxH ITERATIONS FILE"
+            )
         }
     }
 

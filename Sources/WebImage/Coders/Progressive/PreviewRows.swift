@@ -4,8 +4,8 @@ import Glibc
 
 /// The rows of a preview: a whole number of times fewer pixels than there will be, in sRGB, transparent where they are missing.
 ///
-/// Made to be cheap beside the decoder: of each cell of pixels that becomes one it looks at four, and colours are converted after
-/// that.
+/// Made to be cheap beside the decoder: of each cell of pixels that becomes one it looks at four at most, and colours are
+/// converted after that.
 final class PreviewRows: ScanlineSource {
     let width: Int
     let height: Int
@@ -60,7 +60,9 @@ final class PreviewRows: ScanlineSource {
             cpixels_pick_pixels(pixels, rows.width, factor, reduced.bytes)
             return UnsafePointer(reduced.bytes)
         }
-        for (index, line) in [first, second].enumerated() {
+        // Bringing rows back into the cache is what costs: of many one must do.
+        let lines = factor < 4 ? [first, second] : [second]
+        for (index, line) in lines.enumerated() {
             guard let pixels = try rows.row(line) else { return nil }
             cpixels_reduce_row(pixels, rows.width, rows.layout.bytesPerPixel, factor, reduced.bytes, index > 0)
         }
