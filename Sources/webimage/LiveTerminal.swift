@@ -69,12 +69,10 @@ enum LiveTerminal {
             state?.signal = number
             return state?.wake
         }
-        guard let wake else {
-            restore()
-            return false
-        }
         var byte: UInt8 = 0
-        return Glibc.write(wake, &byte, 1) == 1
+        if let wake, Glibc.write(wake, &byte, 1) == 1 { return true }
+        restore()
+        return false
     }
 
     /// The signal that the player was told of; 0 without one.

@@ -6,15 +6,14 @@ import WebImage
 enum ShowCommand: Command {
     static let name = "show"
     static let usage = "[options] SOURCE…"
-    static let summary = """
-        Draws each URL or file in the terminal, by sixel, kitty's or iTerm2's protocol or in character cells, whichever it has.
-        Animations play until a key is pressed; then comes the next picture. Into a file or a pipe go character cells
-        without colours, or with them if CLICOLOR_FORCE is 1.
-        """
+    static let summary = "Draws each URL or file in the terminal and plays animations until a key is pressed."
     static let specs =
         [
             OptionSpec("--size", value: "COLSxROWS", "fill so many character cells; else as big as it is, if it fits"),
-            OptionSpec("--symbols", "draw in character cells, even if the terminal can do better"),
+            OptionSpec(
+                "--symbols",
+                "draw in character cells, even if the terminal has sixel, kitty's or iTerm2's graphics"
+            ),
             OptionSpec("--loops", value: "N", "how often animations play; 0 is for ever; else what they say"),
             OptionSpec("--first-frame", "show the first frame of an animation alone"),
         ] + CommonOptions.loadSpecs.filter { $0.name != "--json" }

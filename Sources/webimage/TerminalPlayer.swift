@@ -10,7 +10,8 @@ struct TerminalPlayer {
     /// Returns at the end of the animation, or with a key. A signal that comes meanwhile ends the program.
     func play(_ image: Image, _ player: AnimatedImagePlayer) {
         var pipes: [Int32] = [-1, -1]
-        guard pipe(&pipes) == 0 else { return }
+        // Without a pipe a signal ends the program at once, which is as good but for a picture that is cut short.
+        if pipe(&pipes) != 0 { pipes = [-1, -1] }
         for end in pipes { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let readsKeys = LiveTerminal.hasKeys
         let rows = painter.layout(of: image.bitmap).rows
@@ -18,10 +19,10 @@ struct TerminalPlayer {
         if let loopCount { player.totalLoopCount = loopCount }
         let painter = painter
         player.animationFrameHandler = { _, frame in
-            // One that says nothing new needs no drawing, and a terminal that is gone gets none.
+            // A terminal that is gone gets nothing more.
             if isWell { isWell = Self.write(painter.frame(frame.bitmap)) }
         }
-        LiveTerminal.begin(wake: pipes[0] < 0 ? -1 : pipes[1], readsKeys: readsKeys)
+        LiveTerminal.begin(wake: pipes[1], readsKeys: readsKeys)
         player.startPlaying()
         var shown = -1
         while player.isPlaying, isWell {
@@ -35,7 +36,7 @@ struct TerminalPlayer {
         if isWell { _ = Self.write(TerminalPainter.leave(rows)) }
         LiveTerminal.restore()
         if signal != 0 { TemporaryFiles.end(by: signal) }
-        for end in pipes { close(end) }
+        for end in pipes where end >= 0 { close(end) }
     }
 
     /// How long nothing will happen. A frame that is still being decoded is asked for again soon.

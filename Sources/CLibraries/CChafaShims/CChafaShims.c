@@ -34,6 +34,7 @@ enum {
     CANVAS_FGBG = 5,
     CANVAS_INDEXED_8 = 6,
 };
+enum { DITHER_ORDERED = 1 };
 enum { PIXEL_BGRA8_PREMULTIPLIED = 1, PIXEL_RGB8 = 8 };
 enum {
     SYMBOLS_SPACE = 1 << 0,
@@ -61,6 +62,7 @@ void chafa_canvas_config_set_cell_geometry(ChafaCanvasConfig *config, int width,
 void chafa_canvas_config_set_canvas_mode(ChafaCanvasConfig *config, int mode);
 void chafa_canvas_config_set_pixel_mode(ChafaCanvasConfig *config, int mode);
 void chafa_canvas_config_set_symbol_map(ChafaCanvasConfig *config, const ChafaSymbolMap *map);
+void chafa_canvas_config_set_dither_mode(ChafaCanvasConfig *config, int mode);
 void chafa_canvas_config_set_optimizations(ChafaCanvasConfig *config, int optimizations);
 ChafaCanvas *chafa_canvas_new(const ChafaCanvasConfig *config);
 void chafa_canvas_unref(ChafaCanvas *canvas);
@@ -128,6 +130,9 @@ char *webimage_chafa_draw(
     chafa_canvas_config_set_pixel_mode(config, (int)chafa->mode);
     chafa_canvas_config_set_symbol_map(config, chafa->symbols);
     chafa_canvas_config_set_optimizations(config, OPTIMIZATION_REUSE_ATTRIBUTES | OPTIMIZATION_REPEAT_CELLS);
+    // Without colours, shades are made of dots; bounds would be all there is.
+    bool has_colors = chafa->canvas_mode != CANVAS_FGBG && chafa->canvas_mode != CANVAS_FGBG_BGFG;
+    if (!has_colors) chafa_canvas_config_set_dither_mode(config, DITHER_ORDERED);
     ChafaCanvas *canvas = chafa_canvas_new(config);
     chafa_canvas_config_unref(config);
     chafa_canvas_draw_all_pixels(
