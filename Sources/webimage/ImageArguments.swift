@@ -13,7 +13,7 @@ struct ImageArguments: Sendable {
                 "--thumbnail",
                 short: "-t",
                 value: "WxH",
-                "scale to fit into W by H pixels, never bigger but for drawings; quickest when it comes first"
+                "fit into W by H pixels, never bigger but for drawings; quickest when it comes first"
             ),
             OptionSpec("--scaling", value: "high|fast", "how such thumbnails are scaled: Lanczos (default) or box"),
         ] + TransformArguments.specs
