@@ -50,6 +50,7 @@ let package = Package(
         shims("CJPEGShims", linking: "jpeg"),
         shims("CPNGShims", linking: "png16", "isal"),
         shims("CTIFFShims", linking: "tiff"),
+        shims("CChafaShims", linking: "chafa", "glib-2.0"),
         shims("CSVGShims", linking: "rsvg-2", "cairo", "gobject-2.0", "glib-2.0"),
         .target(
             name: "WebImage",
@@ -70,7 +71,7 @@ let package = Package(
         format("WebImageFormats", on: "WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL"),
         .executableTarget(
             name: "webimage",
-            dependencies: ["WebImage", "WebImageFormats", "CLinux"],
+            dependencies: ["WebImage", "WebImageFormats", "CLinux", "CChafaShims"],
             swiftSettings: swiftSettings
         ),
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),

@@ -21,7 +21,7 @@ enum ExitStatus {
 enum Program {
     static let version = "0.1.0"
     static let commands: [any Command.Type] = [
-        GetCommand.self, IdentifyCommand.self, PrefetchCommand.self, CacheCommand.self,
+        GetCommand.self, IdentifyCommand.self, ShowCommand.self, PrefetchCommand.self, CacheCommand.self,
     ]
 
     static func run(_ words: [String]) async -> Int32 {

@@ -22,6 +22,7 @@ final class ProgressDisplay: @unchecked Sendable {
     private var bars: [Int: Bar] = [:]
     private var drawnLines = 0
     private var lastDraw: UInt64 = 0
+    private var isHeld = false
     private static let mostBars = 8
 
     init(total: Int, isEnabled: Bool) {
@@ -63,6 +64,20 @@ final class ProgressDisplay: @unchecked Sendable {
         }
     }
 
+    /// Takes the bars away until ``release()``: something else is drawn.
+    func hold() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                erase()
+                isHeld = true
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Bars may be drawn again.
+    func release() { queue.async { self.isHeld = false } }
+
     /// Takes the bars away.
     func close() async {
         await withCheckedContinuation { continuation in
@@ -80,6 +95,7 @@ final class ProgressDisplay: @unchecked Sendable {
     }
 
     private func draw(force: Bool) {
+        guard !isHeld else { return }
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         let now = UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000

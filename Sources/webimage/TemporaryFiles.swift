@@ -23,11 +23,21 @@ final class TemporaryFiles: @unchecked Sendable {
             let source = DispatchSource.makeSignalSource(signal: number, queue: shared.queue)
             source.setEventHandler {
                 for path in shared.paths { unlink(path) }
-                signal(number, SIG_DFL)
-                kill(getpid(), number)
+                // What plays in the terminal ends first, but does not keep the program for long.
+                guard LiveTerminal.interrupt(number) else { return end(by: number) }
+                shared.queue.asyncAfter(deadline: .now() + 1) {
+                    LiveTerminal.restore()
+                    end(by: number)
+                }
             }
             source.resume()
             shared.queue.sync { shared.sources.append(source) }
         }
+    }
+
+    /// Ends the program by a signal, as if nobody had caught it.
+    static func end(by number: Int32) {
+        signal(number, SIG_DFL)
+        kill(getpid(), number)
     }
 }

@@ -13,10 +13,15 @@ enum Terminal {
     /// ``outputFailure``. A closed pipe ends the program by its signal.
     static func print(_ text: String, to descriptor: Int32 = STDOUT_FILENO) {
         var text = text
-        let isWritten = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
-        guard !isWritten, descriptor == STDOUT_FILENO else { return }
+        text.withUTF8 { _ = print(UnsafeRawBufferPointer($0), to: descriptor) }
+    }
+
+    /// The same for bytes; false on failure.
+    static func print(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32 = STDOUT_FILENO) -> Bool {
+        if write(bytes, to: descriptor) { return true }
         let failure = errno
-        outputError.withLock { if $0 == 0 { $0 = failure } }
+        if descriptor == STDOUT_FILENO { outputError.withLock { if $0 == 0 { $0 = failure } } }
+        return false
     }
 
     /// Writes what nobody is hurt to miss.

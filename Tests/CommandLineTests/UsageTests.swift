@@ -33,7 +33,10 @@ import Testing
             (["cache", "remove"], "takes the sources"),
             (["cache", "stats", "x"], "takes no sources"),
             (["cache", "trim", "--max-size", "lots"], "number of bytes"),
-            (["identify"], "no source"),
+            (["identify"], "no source"), (["show"], "no source"), (["show", ""], "empty"),
+            (["show", "a", "--size", "0x5"], "--size takes"), (["show", "a", "--size", "80"], "--size takes"),
+            (["show", "a", "--size", "501x5"], "up to 500"), (["show", "a", "--loops", "x"], "from 0 to 65535"),
+            (["show", "a", "--json"], "no option --json"), (["show", "a", "--symbols=1"], "takes no value"),
         ] as [([String], String)]
     )
     func nonsense(words: [String], message: String) throws {
@@ -43,7 +46,7 @@ import Testing
         #expect(run.output.isEmpty)
     }
 
-    @Test(arguments: ["get", "identify", "prefetch", "cache"])
+    @Test(arguments: ["get", "identify", "show", "prefetch", "cache"])
     func `Every command has a help text`(command: String) throws {
         for words in [[command, "--help"], [command, "-h"], ["help", command]] {
             let run = try harness.run(words)

@@ -64,7 +64,8 @@ public struct ProgramRun: Sendable {
     /// The exit code in what `wait` gives, or 128 and the number of the signal.
     static func exitCode(_ raw: Int32) -> Int32 { raw & 0x7F == 0 ? (raw >> 8) & 0xFF : 128 + (raw & 0x7F) }
 
-    private static func variables(_ own: [String: String]) -> [String] {
+    /// The test's own environment with changes, as a program gets it.
+    static func variables(_ own: [String: String]) -> [String] {
         var variables: [String] = []
         var next = environ
         while let text = next.pointee {

@@ -22,6 +22,16 @@ int webimage_terminal_columns(int fd) {
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+bool webimage_terminal_size(int fd, int *columns, int *rows, int *width, int *height) {
+    struct winsize size;
+    if (ioctl(fd, TIOCGWINSZ, &size) != 0) return false;
+    *columns = size.ws_col;
+    *rows = size.ws_row;
+    *width = size.ws_xpixel;
+    *height = size.ws_ypixel;
+    return true;
+}
+
 void webimage_advise_huge_pages(void *base, size_t byte_count) { madvise(base, byte_count, MADV_HUGEPAGE); }
 
 size_t webimage_usable_size(void *block) { return malloc_usable_size(block); }

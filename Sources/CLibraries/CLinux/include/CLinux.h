@@ -20,6 +20,10 @@ bool webimage_is_main_thread(void);
 /// Columns of the terminal behind `fd`, 0 when there is none.
 int webimage_terminal_columns(int fd);
 
+/// Columns and rows of the terminal behind `fd`, and the pixels that those take together, 0 for what it does not say. False
+/// when there is none.
+bool webimage_terminal_size(int fd, int *columns, int *rows, int *width, int *height);
+
 /// Advises the kernel to back the block with huge pages.
 void webimage_advise_huge_pages(void *base, size_t byte_count);
 

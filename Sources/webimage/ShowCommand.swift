@@ -1,0 +1,139 @@
+import FoundationEssentials
+import Glibc
+import WebImage
+
+/// `webimage show`: pictures in the terminal.
+enum ShowCommand: Command {
+    static let name = "show"
+    static let usage = "[options] SOURCE…"
+    static let summary = "Draws each URL or file in the terminal and plays animations until a key is pressed."
+    static let specs =
+        [
+            OptionSpec("--size", value: "COLSxROWS", "fill so many character cells; else as big as it is, if it fits"),
+            OptionSpec(
+                "--symbols",
+                "draw in character cells, even if the terminal has sixel, kitty's or iTerm2's graphics"
+            ),
+            OptionSpec("--loops", value: "N", "how often animations play; 0 is for ever; else what they say"),
+            OptionSpec("--first-frame", "show the first frame of an animation alone"),
+        ] + CommonOptions.loadSpecs.filter { $0.name != "--json" }
+
+    static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+        let common = try CommonOptions(arguments)
+        guard !arguments.positional.isEmpty else { throw UsageError("no source is named") }
+        let sources = arguments.positional
+        let canvas = try PictureCanvas(arguments, namesPictures: sources.count > 1)
+        let (named, session) = try await blocking { (try sources.map { try Source($0) }, Session(common)) }
+        let display = ProgressDisplay(total: named.count, isEnabled: !common.isQuiet)
+        var failures = 0
+        var loads = named.enumerated().makeIterator()
+        var running: [Task<SourceOutcome, Never>] = []
+        func startNext() {
+            guard let (id, source) = loads.next() else { return }
+            let context = canvas.context(session.context(for: source))
+            running.append(
+                Task {
+                    let outcome = await Loading.load(
+                        source,
+                        id: id,
+                        session: session,
+                        context: context,
+                        display: display
+                    )
+                    if case .success = outcome.result {
+                        display.finish(id, failed: false)
+                    } else {
+                        display.finish(id, failed: true)
+                    }
+                    return outcome
+                }
+            )
+        }
+        for _ in 0..<common.maxConcurrent { startNext() }
+        // In the order given, while those that follow are loaded.
+        while !running.isEmpty {
+            let outcome = await running.removeFirst().value
+            startNext()
+            await display.hold()
+            switch outcome.result {
+            case .success(let result):
+                if try await !canvas.show(result.image, outcome.source) { failures += 1 }
+            case .failure(let error):
+                failures += 1
+                await Loading.report(error, outcome.source, json: false, display)
+            }
+            display.release()
+        }
+        await display.close()
+        await session.close()
+        return failures == 0 ? ExitStatus.success : ExitStatus.failure
+    }
+}
+
+/// Where and how `show` draws.
+private struct PictureCanvas: Sendable {
+    private let screen = TerminalScreen.standardOutput
+    private let size: [Int]?
+    private let usesSymbols: Bool
+    private let loopCount: Int?
+    private let namesPictures: Bool
+    private let firstFrameOnly: Bool
+    /// The pixels that there is room for.
+    private var box = ImageSize(width: 1, height: 1)
+
+    init(_ arguments: ParsedArguments, namesPictures: Bool) throws {
+        usesSymbols = arguments.has("--symbols")
+        loopCount = try arguments.integer("--loops", in: 0...65_535)
+        size = try arguments.value("--size").map(Self.size)
+        self.namesPictures = namesPictures
+        firstFrameOnly = arguments.has("--first-frame") || !screen.canPlay
+        let grid = try painter().grid
+        guard !grid.isTooBig else {
+            throw UsageError("--size: \(grid.columns)x\(grid.rows) cells are \(grid.width)x\(grid.height) pixels here")
+        }
+        box = ImageSize(width: grid.width, height: grid.height)
+    }
+
+    private static func size(_ text: String) throws -> [Int] {
+        let sides = text.lowercased().split(separator: "x", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+        guard sides.count == 2, sides.allSatisfy((1...500).contains) else {
+            throw UsageError("--size takes columns and rows up to 500 such as 80x24, not '\(text)'")
+        }
+        return sides
+    }
+
+    private func painter() throws -> TerminalPainter {
+        try TerminalPainter(
+            screen,
+            size: size.map { ($0[0], $0[1]) },
+            usesSymbols: usesSymbols,
+            namesPictures: namesPictures
+        )
+    }
+
+    /// The picture is decoded as small as it is drawn; that is not kept, but what it was made of is.
+    func context(_ context: WebImageContext) -> WebImageContext {
+        var context = context
+        context.thumbnailPixelSize = box
+        context.imageScaleFactor = 1
+        var options = ImageDecodeOptions()
+        options.decodeFirstFrameOnly = firstFrameOnly
+        context.decodeOptions = options
+        context.storeCacheType = ImageCacheType.none
+        return context
+    }
+
+    /// Draws, and plays to the end; false when that could not be written.
+    func show(_ image: Image, _ source: Source) async throws -> Bool {
+        let (canvas, name) = (self, namesPictures ? source.shortText + "\n" : "")
+        return try await blocking {
+            let painter = try canvas.painter()
+            Terminal.print(name)
+            if !canvas.firstFrameOnly, let player = AnimatedImagePlayer(image: image) {
+                TerminalPlayer(painter: painter, loopCount: canvas.loopCount).play(image, player)
+                return Terminal.outputFailure == 0
+            }
+            return painter.still(image.bitmap).withUnsafeBytes { Terminal.print($0) }
+        }
+    }
+}
