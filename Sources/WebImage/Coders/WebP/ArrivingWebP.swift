@@ -93,7 +93,7 @@ final class ArrivingWebP: ArrivingPicture {
     private func beginning(of data: Data) throws(WebImageError) -> WebPContainer? {
         do throws(WebImageError) {
             return try data.withBytes { (bytes) throws(WebImageError) in
-                try WebPContainer(bytes, limits: options.limits, isWhole: false)
+                try WebPContainer(bytes, limits: options.limits, isWhole: false, arriving: finder.frame(in: bytes))
             }
         } catch {
             guard error.code == .limitExceeded else { return nil }

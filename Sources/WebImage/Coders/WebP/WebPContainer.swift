@@ -42,13 +42,16 @@ struct WebPContainer: Sendable {
     /// - Parameters:
     ///   - wantsFrames: read where each of those frames is, too.
     ///   - isWhole: false for the beginning of a file that is still arriving; the first frame is then as long as it is there.
+    ///   - arriving: what to take for the first frame as long as the demuxer does not tell of it: in an animation it waits for all
+    ///     of a frame.
     /// - Throws: ``WebImageError/Code/badImageData`` when the file is damaged or ends too early,
     ///   ``WebImageError/Code/limitExceeded`` for a size that is refused.
     init(
         _ bytes: UnsafeRawBufferPointer,
         limits: ImageLimits,
         wantsFrames: Bool = false,
-        isWhole: Bool = true
+        isWhole: Bool = true,
+        arriving: Frame? = nil
     ) throws(WebImageError) {
         guard ImageFormat(detecting: bytes) == .webp, let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         else { throw WebImageError(.badImageData, "not a WebP file") }
@@ -68,6 +71,11 @@ struct WebPContainer: Sendable {
         frameCount = Int(WebPDemuxGetI(demuxer, WEBP_FF_FRAME_COUNT))
         if frameCount > 1 { loopCount = Int(WebPDemuxGetI(demuxer, WEBP_FF_LOOP_COUNT)) }
         var iterator = WebPIterator()
+        if frameCount == 0, let arriving {
+            (first, frameCount) = (arriving, 1)
+            readMetadata(demuxer, limits: limits)
+            return
+        }
         guard WebPDemuxGetFrame(demuxer, 1, &iterator) != 0 else {
             throw WebImageError(.badImageData, "WebP: the file has no picture")
         }

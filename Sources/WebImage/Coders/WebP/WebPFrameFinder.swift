@@ -1,3 +1,5 @@
+import CWebP
+
 /// Finds the first picture of a WebP file, stepping from chunk to chunk as they come.
 struct WebPFrameFinder {
     /// What the file says of all of it, if it does.
@@ -12,6 +14,8 @@ struct WebPFrameFinder {
     private(set) var canvas: Canvas?
     /// Where the picture begins, with its alpha if that is apart.
     private(set) var start: Int?
+    /// Where an animation says how its first frame lies on the canvas.
+    private var frameHead: Int?
     /// Where it ends, as its chunk states; nil before ``isFound``.
     private(set) var end: Int?
     /// Whether no picture will be found.
@@ -34,10 +38,11 @@ struct WebPFrameFinder {
                 readCanvas(payload)
             case fourCC("ANMF"):
                 // Behind the head of a frame come its chunks.
-                guard start == nil else {
+                guard start == nil, frameHead == nil else {
                     isLost = true
                     return
                 }
+                frameHead = offset + 8
                 offset += 24
                 continue
             case fourCC("ALPH"): start = start ?? offset
@@ -63,5 +68,33 @@ struct WebPFrameFinder {
             hasEXIF: flags & 0x08 != 0,
             isAnimated: flags & 0x02 != 0
         )
+    }
+
+    /// The first frame of an animation, once ``isFound``; nil of a still picture, and when what its head and its picture say does
+    /// not fit together.
+    func frame(in bytes: UnsafeRawBufferPointer) -> WebPContainer.Frame? {
+        guard let canvas, canvas.isAnimated, let frameHead, let start, let end,
+            let head = ByteReader(bytes).slice(frameHead, 16),
+            let picture = ByteReader(bytes).slice(start, min(end, bytes.count) - start)
+        else { return nil }
+        func number(_ at: Int) -> Int { Int(head[at]) | Int(head[at + 1]) << 8 | Int(head[at + 2]) << 16 }
+        var features = WebPBitstreamFeatures()
+        let first = picture.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        guard WebPGetFeatures(first, picture.count, &features) == VP8_STATUS_OK else { return nil }
+        let frame = WebPContainer.Frame(
+            x: 2 * number(0),
+            y: 2 * number(3),
+            width: 1 + number(6),
+            height: 1 + number(9),
+            hasAlpha: features.has_alpha != 0,
+            isLossless: features.format == 2,
+            duration: FrameDuration.corrected(Double(number(12)) / 1000),
+            disposesToBackground: head[15] & 1 != 0,
+            replaces: head[15] & 2 != 0,
+            bytes: start..<end
+        )
+        let fits = frame.x + frame.width <= canvas.width && frame.y + frame.height <= canvas.height
+        let isOfSize = Int(features.width) == frame.width && Int(features.height) == frame.height
+        return fits && isOfSize ? frame : nil
     }
 }
