@@ -53,15 +53,14 @@ final class PreviewRows: ScanlineSource {
     /// A row in the decoder's layout; nil when not all of what it is made of is there.
     private func pixels(ofRow row: Int) throws(WebImageError) -> UnsafePointer<UInt8>? {
         guard factor > 1 else { return try rows.row(row) }
-        let first = min(row * factor + factor / 4, rows.height - 1)
-        let second = min(row * factor + 3 * factor / 4, rows.height - 1)
+        // Bringing rows back into the cache is what costs: of many one must do.
+        let offsets = factor < 4 && rows.layout != .rgba8 ? [factor / 4, 3 * factor / 4] : [factor / 2]
+        let lines = offsets.map { min(row * factor + $0, rows.height - 1) }
         if rows.layout == .rgba8 {
-            guard let pixels = try rows.row(second) else { return nil }
+            guard let pixels = try rows.row(lines[0]) else { return nil }
             cpixels_pick_pixels(pixels, rows.width, factor, reduced.bytes)
             return UnsafePointer(reduced.bytes)
         }
-        // Bringing rows back into the cache is what costs: of many one must do.
-        let lines = factor < 4 ? [first, second] : [second]
         for (index, line) in lines.enumerated() {
             guard let pixels = try rows.row(line) else { return nil }
             cpixels_reduce_row(pixels, rows.width, rows.layout.bytesPerPixel, factor, reduced.bytes, index > 0)
