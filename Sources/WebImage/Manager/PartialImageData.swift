@@ -10,11 +10,12 @@ public final class PartialImageData: Sendable {
         var data: Data
         /// How many there will be; nil when that is not known.
         var expectedByteCount: Int64?
-        /// Counts the beginnings: bytes of another one are another picture.
+        /// Tells beginnings apart, of all loads: bytes of another one are another picture.
         var attempt: Int
     }
 
-    private let attempt = Lock(0)
+    private static let lastAttempt = Lock(0)
+    private let attempt = Lock(PartialImageData.nextAttempt())
     private let wanted: @Sendable () -> Bool
     private let receive: @Sendable (Snapshot) -> Void
 
@@ -28,11 +29,16 @@ public final class PartialImageData: Sendable {
 
     /// Says that the picture begins anew: what was left so far is not part of it.
     public func begin() {
-        let attempt = attempt.withLock { attempt in
-            attempt += 1
-            return attempt
-        }
+        let attempt = Self.nextAttempt()
+        self.attempt.withLock { $0 = attempt }
         receive(Snapshot(data: Data(), expectedByteCount: nil, attempt: attempt))
+    }
+
+    private static func nextAttempt() -> Int {
+        lastAttempt.withLock { last in
+            last += 1
+            return last
+        }
     }
 
     /// Leaves all bytes that are there so far. They must not change any more.

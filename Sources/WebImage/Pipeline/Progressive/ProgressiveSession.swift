@@ -25,6 +25,8 @@ final class ProgressiveSession: Sendable {
     private struct Work {
         var decoder: (any ProgressiveImageDecoder)?
         var attempt = 0
+        /// Bytes that the decoder was given.
+        var given = 0
         var budget = PreviewBudget()
         /// The bytes are no picture for it.
         var hasFailed = false
@@ -134,7 +136,7 @@ final class ProgressiveSession: Sendable {
     // MARK: Decoding
 
     private func partial(_ snapshot: PartialImageData.Snapshot) -> Image? {
-        begin(snapshot.attempt)
+        begin(snapshot.attempt, snapshot.data.count)
         guard !work.hasFailed, let decoder = decoder(for: snapshot.data) else { return nil }
         do throws(WebImageError) {
             work.budget.noteDecode(
@@ -158,7 +160,7 @@ final class ProgressiveSession: Sendable {
     }
 
     private func whole(_ data: Data, _ attempt: Int) -> Image? {
-        begin(attempt)
+        begin(attempt, data.count)
         defer { work.decoder = nil }
         guard !work.hasFailed, let decoder = work.decoder else { return nil }
         do throws(WebImageError) {
@@ -169,11 +171,13 @@ final class ProgressiveSession: Sendable {
         }
     }
 
-    /// Another beginning is another picture.
-    private func begin(_ attempt: Int) {
-        guard attempt != work.attempt else { return }
-        work = Work()
-        work.attempt = attempt
+    /// Another beginning is another picture; so are fewer bytes than there were, whatever the loader says.
+    private func begin(_ attempt: Int, _ byteCount: Int) {
+        if attempt != work.attempt || byteCount < work.given {
+            work = Work()
+            work.attempt = attempt
+        }
+        work.given = byteCount
     }
 
     private func decoder(for data: Data) -> (any ProgressiveImageDecoder)? {

@@ -140,6 +140,18 @@ private final class Stage: Sendable {
         #expect(late.ended == [nil], "what was decoded was of another beginning")
     }
 
+    @Test func `Fewer bytes than before are another picture, though nobody says so`() {
+        let stage = Stage()
+        stage.take("grow123456789")
+        stage.run()
+        stage.take("grow12")
+        stage.run()
+        #expect(stage.seen == [13, 6] && stage.coder.log.decoderCount == 2)
+        stage.finish("grow1")
+        stage.run()
+        #expect(stage.ended == [nil], "a decoder is never given less than it had")
+    }
+
     @Test func `A cancel ends everything`() {
         let stage = Stage()
         stage.take("grow1")
