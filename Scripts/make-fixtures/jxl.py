@@ -83,6 +83,23 @@ def main():
             pixels = np.asarray(Image.open(f"{directory}/in.jpg").convert("RGB"))
             write_anymap(OUT / f"orientation-{number}.pam", oriented(pixels, number))
         animations(directory)
+    arriving()
+
+
+def arriving():
+    """Pictures of several squares, to be seen while they arrive; expected are the pixels of one decode."""
+    y, x = np.mgrid[0:200, 0:300]
+    smooth = np.stack([(x * y) // 240 % 256, (x + 2 * y) // 3, 40 + (x // 9 + y // 7) % 16 * 9], axis=2).astype(np.uint8)
+    mask = np.where((x // 8 + y // 8) % 5 == 0, 90, 255).astype(np.uint8)
+    for name, pixels, options in [
+        ("lossy", smooth, ["-d", "2"]),
+        ("squares", smooth, ["-d", "0", "-g", "0", "-m", "1", "-R", "0"]),
+        ("squares-premultiplied", np.dstack([smooth, mask]), ["-d", "0", "-g", "0", "-m", "1", "-R", "0", "--premultiply=1"]),
+    ]:
+        with tempfile.TemporaryDirectory() as directory:
+            png = f"{directory}/in.png"
+            Image.fromarray(pixels).save(png)
+            run("cjxl", png, OUT / f"arriving-{name}.jxl", "-e", "3", "--num_threads=0", *options)
 
 
 class BasicInfo(ctypes.Structure):

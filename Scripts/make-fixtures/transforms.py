@@ -1,4 +1,4 @@
-"""What transformers make of two pictures, by other means: Pillow 13 (mirrors, quarter turns, crops), cairo 1.16 through pycairo 1.29
+"""What transformers make of two pictures, by other means: Pillow 13 (mirrors, quarter turns, crops, covers), cairo 1.16 through pycairo 1.29
 (blend modes; rounded corners, drawn at sixteen times the size), libvips 8.14 (rotation), and numpy 2.4 (the definitions of the box
 blur, of colour matrices and of rotation, written down again). Needs the program vips (libvips-tools)."""
 import math
@@ -53,6 +53,25 @@ def moves(name, pixels):
     # Around the centre, on the canvas as it was.
     save(f"{name}-turn-90-cut", np.asarray(image.convert("RGBA").rotate(90)))
     save(f"{name}-crop", np.asarray(image.crop((7, 5, 30, 22))))
+
+
+# Pillow: the middle of a picture, at another size
+
+
+def covers(name, pixels):
+    height, width = pixels.shape[:2]
+    for across, down in [(17, 29), (60, 20), (100, 90), (13, 13)]:
+        factor = max(across / width, down / height)
+        seen = across / factor, down / factor
+        x, y = (width - seen[0]) / 2, (height - seen[1]) / 2
+        box = (x, y, x + seen[0], y + seen[1])
+        # In floats: in bytes Pillow cuts off overshoots between its two passes.
+        planes = np.moveaxis(premultiplied(pixels).astype(np.float32), 2, 0)
+        planes = [np.asarray(Image.fromarray(plane).resize((across, down), Image.Resampling.LANCZOS, box)) for plane in planes]
+        result = np.floor(np.dstack(planes) + 0.5).clip(0, 255).astype(np.uint8)
+        if pixels.shape[2] == 4:
+            result[:, :, :3] = np.minimum(result[:, :, :3], result[:, :, 3:])
+        save(f"{name}-cover-{across}x{down}", straight(result))
 
 
 # numpy: three box passes
@@ -300,6 +319,7 @@ def main():
         save(name, pixels)
     for name, pixels in [("photo", photo), ("clear", clear)]:
         moves(name, pixels)
+        covers(name, pixels)
         bytes_ = premultiplied(pixels)
         for radius in (2, 3, 7.3, 50):
             save(f"{name}-blur-{radius}", straight(blur(bytes_, radius)))

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import WebImage
 
-/// Decodes and encodes JPEG XL, naked codestreams and containers, still and animated.
+/// Decodes and encodes JPEG XL, naked codestreams and containers, still and animated; decodes it while it arrives.
 ///
 /// Lossy and lossless, grey and RGB, any depth, alpha straight or premultiplied; colours by code points or by ICC profile. The
 /// codestream's orientation is applied; one in an EXIF block is not looked at, as the standard wants. Of an animation the first frame

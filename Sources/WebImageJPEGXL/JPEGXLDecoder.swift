@@ -1,5 +1,4 @@
 import CJPEGXL
-import CPixels
 import FoundationEssentials
 import WebImage
 
@@ -10,10 +9,20 @@ final class JPEGXLDecoder {
     /// The profile of the pixels as they come; known once a frame was decoded.
     private(set) var colorProfile: Data?
 
+    /// Whether an eighth of the size of the whole picture is there to be seen, and not only some parts of it.
+    private(set) var hasOverview = false
+
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     init(_ data: Data, pixels: JPEGXLPixels) throws(WebImageError) {
         events = try JPEGXLEvents(data, JXL_DEC_COLOR_ENCODING.rawValue | JXL_DEC_FULL_IMAGE.rawValue)
         self.pixels = pixels
+    }
+
+    /// Goes on with events that have come to what the colours are.
+    init(arriving events: JPEGXLEvents, pixels: JPEGXLPixels, limits: ImageLimits) {
+        self.events = events
+        self.pixels = pixels
+        settleColors(limits)
     }
 
     func rewind(toFrame index: Int) { events.rewind(toFrame: index) }
@@ -31,9 +40,28 @@ final class JPEGXLDecoder {
     ///
     /// - Throws: ``WebImageError/Code/badImageData``.
     func decode(into base: UnsafeMutableRawPointer, bytesPerRow: Int, limits: ImageLimits) throws(WebImageError) {
+        guard try advance(into: base, bytesPerRow: bytesPerRow, limits: limits) else {
+            throw WebImageError(.badImageData, "JPEG XL: the data ends too early")
+        }
+    }
+
+    /// Makes the picture as far as it is there visible in its memory.
+    ///
+    /// - Returns: whether there is anything to see.
+    func flush() -> Bool { JxlDecoderFlushImage(events.decoder) == JXL_DEC_SUCCESS }
+
+    /// Decodes of the next frame what is there, each time into the same memory.
+    ///
+    /// - Returns: whether the frame is complete.
+    /// - Throws: ``WebImageError/Code/badImageData``.
+    func advance(
+        into base: UnsafeMutableRawPointer,
+        bytesPerRow: Int,
+        limits: ImageLimits
+    ) throws(WebImageError) -> Bool {
         var format = pixels.format(alignment: bytesPerRow == pixels.bytesPerRow ? 0 : 4)
-        while true {
-            switch try events.next() {
+        while let event = try events.nextIfThere() {
+            switch event {
             case JXL_DEC_COLOR_ENCODING: settleColors(limits)
             case JXL_DEC_NEED_IMAGE_OUT_BUFFER:
                 let capacity = bytesPerRow * pixels.height
@@ -42,10 +70,14 @@ final class JPEGXLDecoder {
                     needed <= capacity,
                     JxlDecoderSetImageOutBuffer(events.decoder, &format, base, needed) == JXL_DEC_SUCCESS
                 else { throw WebImageError(.badImageData, "JPEG XL: a frame has not the size of the picture") }
-            case JXL_DEC_FULL_IMAGE: return straighten(base, bytesPerRow)
+            case JXL_DEC_FRAME_PROGRESSION: hasOverview = true
+            case JXL_DEC_FULL_IMAGE:
+                straighten(base, bytesPerRow)
+                return true
             default: throw Self.noPicture
             }
         }
+        return false
     }
 
     private static var noPicture: WebImageError { WebImageError(.badImageData, "JPEG XL: the file has no picture") }
@@ -63,15 +95,6 @@ final class JPEGXLDecoder {
 
     private func straighten(_ base: UnsafeMutableRawPointer, _ bytesPerRow: Int) {
         guard pixels.isPremultiplied else { return }
-        for row in 0..<pixels.height {
-            let line = base + row * bytesPerRow
-            if pixels.layout == .rgbaFloat {
-                cpixels_unpremultiply_floats(line.assumingMemoryBound(to: Float.self), pixels.width)
-            } else {
-                // The order of the colours does not matter to it.
-                let bytes = line.assumingMemoryBound(to: UInt8.self)
-                cpixels_unpremultiply_bgra_to_bgra(bytes, bytes, pixels.width)
-            }
-        }
+        for row in 0..<pixels.height { pixels.straighten(base + row * bytesPerRow) }
     }
 }

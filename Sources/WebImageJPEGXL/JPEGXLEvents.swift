@@ -7,9 +7,11 @@ import WebImage
 /// The bytes are handed over anew for each step, since nothing promises that they stay where they are in between.
 final class JPEGXLEvents {
     let decoder: OpaquePointer
-    private let data: Data
+    private var data: Data
     private let wanted: Int32
     private var readCount = 0
+    /// The most bytes there have been.
+    private var readableCount: Int
     /// A file can hold boxes without end, but not more events than this.
     private var eventsLeft: Int
 
@@ -20,8 +22,9 @@ final class JPEGXLEvents {
         }
         self.decoder = decoder
         self.data = data
+        readableCount = data.count
         wanted = Int32(bitPattern: events)
-        eventsLeft = Self.mostEvents(data)
+        eventsLeft = Self.mostEvents(data.count)
         configure()
     }
 
@@ -35,12 +38,29 @@ final class JPEGXLEvents {
     deinit { JxlDecoderDestroy(decoder) }
 
     /// No event comes of less than a byte.
-    private static func mostEvents(_ data: Data) -> Int { data.count * 4 + 64 }
+    private static func mostEvents(_ byteCount: Int) -> Int { byteCount * 4 + 64 }
+
+    /// Takes the bytes that there are by now: at least as many as before, and the same so far. They are kept until the next call.
+    func offer(_ data: Data) {
+        eventsLeft += max(data.count - readableCount, 0) * 4
+        readableCount = max(data.count, readableCount)
+        self.data = data
+    }
 
     /// Goes on to the next event.
     ///
     /// - Throws: ``WebImageError/Code/badImageData`` for damaged data, and for data that ends too early.
     func next() throws(WebImageError) -> JxlDecoderStatus {
+        guard let status = try nextIfThere() else {
+            throw WebImageError(.badImageData, "JPEG XL: the data ends too early")
+        }
+        return status
+    }
+
+    /// Goes on to the next event; nil when its bytes are not there.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData`` for damaged data.
+    func nextIfThere() throws(WebImageError) -> JxlDecoderStatus? {
         eventsLeft -= 1
         guard eventsLeft >= 0 else { throw WebImageError(.badImageData, "JPEG XL: the file does not come to an end") }
         let status = data.withUnsafeBytes { bytes -> JxlDecoderStatus in
@@ -53,7 +73,7 @@ final class JPEGXLEvents {
         }
         switch status {
         case JXL_DEC_ERROR: throw WebImageError(.badImageData, "JPEG XL: the file is damaged")
-        case JXL_DEC_NEED_MORE_INPUT: throw WebImageError(.badImageData, "JPEG XL: the data ends too early")
+        case JXL_DEC_NEED_MORE_INPUT: return nil
         default: return status
         }
     }
@@ -69,7 +89,7 @@ final class JPEGXLEvents {
 
     /// Passes over frames; decodes of them only what later ones need.
     func skip(_ count: Int) {
-        eventsLeft = Self.mostEvents(data)
+        eventsLeft = Self.mostEvents(readableCount)
         if count > 0 { JxlDecoderSkipFrames(decoder, count) }
     }
 }

@@ -12,6 +12,13 @@ struct JPEGXLHeader: Sendable {
     /// By code points or figures; nil when a profile says it.
     private(set) var color: SourceColor?
 
+    private var animation: JxlAnimationHeader?
+    /// Whether there may be several frames.
+    var isAnimated: Bool { animation != nil }
+
+    /// Nothing is known yet: for ``read(_:_:_:)``.
+    init() {}
+
     /// Reads the header.
     ///
     /// - Parameter wantsFrames: whether to step through the headers of an animation's frames, at most as many as the limits allow.
@@ -21,21 +28,33 @@ struct JPEGXLHeader: Sendable {
             data,
             JXL_DEC_BASIC_INFO.rawValue | JXL_DEC_COLOR_ENCODING.rawValue | JXL_DEC_FRAME.rawValue
         )
-        guard try decoder.next() == JXL_DEC_BASIC_INFO else {
-            throw WebImageError(.badImageData, "JPEG XL: the file has no header")
+        while try !read(decoder.next(), decoder, limits) {}
+        if wantsFrames, let animation { try readFrames(decoder, animation, limits) }
+    }
+
+    /// Reads what an event brings.
+    ///
+    /// - Returns: whether that was all but the frames of an animation.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
+    mutating func read(
+        _ event: JxlDecoderStatus,
+        _ decoder: JPEGXLEvents,
+        _ limits: ImageLimits
+    ) throws(WebImageError) -> Bool {
+        switch event {
+        case JXL_DEC_BASIC_INFO:
+            var info = JxlBasicInfo()
+            guard JxlDecoderGetBasicInfo(decoder.decoder, &info) == JXL_DEC_SUCCESS else {
+                throw WebImageError(.badImageData, "JPEG XL: the header is damaged")
+            }
+            try limits.check(width: Int(info.xsize), height: Int(info.ysize))
+            try read(info, limits)
+            return false
+        case JXL_DEC_COLOR_ENCODING where properties.width > 0:
+            readColor(decoder.decoder, limits)
+            return true
+        default: throw WebImageError(.badImageData, "JPEG XL: the file has no header")
         }
-        var info = JxlBasicInfo()
-        guard JxlDecoderGetBasicInfo(decoder.decoder, &info) == JXL_DEC_SUCCESS else {
-            throw WebImageError(.badImageData, "JPEG XL: the header is damaged")
-        }
-        try limits.check(width: Int(info.xsize), height: Int(info.ysize))
-        try read(info, limits)
-        guard try decoder.next() == JXL_DEC_COLOR_ENCODING else {
-            throw WebImageError(.badImageData, "JPEG XL: the file does not say what its colours are")
-        }
-        readColor(decoder.decoder, limits)
-        guard info.have_animation != 0, wantsFrames else { return }
-        try readFrames(decoder, info.animation, limits)
     }
 
     private mutating func read(_ info: JxlBasicInfo, _ limits: ImageLimits) throws(WebImageError) {
@@ -47,6 +66,7 @@ struct JPEGXLHeader: Sendable {
         isGray = info.num_color_channels == 1
         isPremultiplied = info.alpha_bits > 0 && info.alpha_premultiplied != 0
         usesOriginalColors = info.uses_original_profile != 0
+        if info.have_animation != 0 { animation = info.animation }
         let colorChannels = usesOriginalColors ? Int(info.num_color_channels) : 0
         let channels = colorChannels + Int(info.num_extra_channels)
         let (bytes, overflow) = (properties.width * properties.height).multipliedReportingOverflow(by: 4 * channels)

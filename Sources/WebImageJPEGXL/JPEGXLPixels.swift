@@ -1,4 +1,5 @@
 import CJPEGXL
+import CPixels
 import FoundationEssentials
 import WebImage
 
@@ -50,4 +51,15 @@ struct JPEGXLPixels: Sendable {
     }
 
     var bytesPerRow: Int { width * layout.bytesPerPixel }
+
+    /// Takes alpha out of the colours of a row that libjxl has premultiplied.
+    func straighten(_ row: UnsafeMutableRawPointer) {
+        if layout == .rgbaFloat {
+            cpixels_unpremultiply_floats(row.assumingMemoryBound(to: Float.self), width)
+        } else {
+            // The order of the colours does not matter to it.
+            let bytes = row.assumingMemoryBound(to: UInt8.self)
+            cpixels_unpremultiply_bgra_to_bgra(bytes, bytes, width)
+        }
+    }
 }

@@ -5,7 +5,8 @@ import WebImage
 enum IdentifyCommand: Command {
     static let name = "identify"
     static let usage = "[options] SOURCE…"
-    static let summary = "Tells format, size, frames, orientation, alpha, colour profile and bytes of each URL or file."
+    static let summary =
+        "Tells format, size, frames, orientation, alpha, colours, bytes and ThumbHash of each URL or file."
     static let specs = CommonOptions.loadSpecs
 
     private struct Line: Encodable {
@@ -19,13 +20,15 @@ enum IdentifyCommand: Command {
         var loopCount: Int
         var orientation: Int
         var alpha: Bool
+        var bitsPerComponent: Int
+        var highDynamicRange: Bool
         var colorProfile: String?
         var bytes: Int
         var thumbHash: String?
 
         enum CodingKeys: CodingKey {
             case source, format, width, height, frames, pages, durations, loopCount, orientation, alpha
-            case colorProfile, bytes, thumbHash
+            case bitsPerComponent, highDynamicRange, colorProfile, bytes, thumbHash
         }
 
         /// Every key is always there; what is not known is null.
@@ -41,6 +44,8 @@ enum IdentifyCommand: Command {
             try container.encode(loopCount, forKey: .loopCount)
             try container.encode(orientation, forKey: .orientation)
             try container.encode(alpha, forKey: .alpha)
+            try container.encode(bitsPerComponent, forKey: .bitsPerComponent)
+            try container.encode(highDynamicRange, forKey: .highDynamicRange)
             try container.encode(colorProfile, forKey: .colorProfile)
             try container.encode(bytes, forKey: .bytes)
             try container.encode(thumbHash, forKey: .thumbHash)
@@ -94,6 +99,8 @@ enum IdentifyCommand: Command {
             loopCount: properties.loopCount,
             orientation: properties.orientation.rawValue,
             alpha: properties.hasAlpha,
+            bitsPerComponent: properties.bitsPerComponent,
+            highDynamicRange: properties.isHighDynamicRange,
             colorProfile: properties.colorProfile,
             bytes: data.count,
             thumbHash: hash
@@ -111,8 +118,11 @@ enum IdentifyCommand: Command {
         if line.pages > 1 { parts.append("\(line.pages) pages") }
         if line.orientation != 1 { parts.append("orientation \(line.orientation)") }
         if line.alpha { parts.append("alpha") }
+        if line.bitsPerComponent != 8 { parts.append("\(line.bitsPerComponent) bits") }
+        if line.highDynamicRange { parts.append("high dynamic range") }
         if let profile = line.colorProfile { parts.append("profile '\(Terminal.plain(profile))'") }
         parts.append(ByteCount.describe(Int64(line.bytes)))
+        if let hash = line.thumbHash { parts.append("ThumbHash \(hash)") }
         return parts.joined(separator: ", ") + "\n"
     }
 }

@@ -81,7 +81,7 @@ struct OutputArguments: Sendable {
         OptionSpec("--output", short: "-o", value: "FILE|DIR", "where to write; - for standard output"),
         OptionSpec("--format", short: "-f", value: "NAME", "\(formatNames); else by the output's extension"),
         OptionSpec("--quality", short: "-q", value: "0-100", "of lossy formats; 85 by default"),
-        OptionSpec("--lossless", "encode WebP without loss"),
+        OptionSpec("--lossless", "encode WebP, AVIF, HEIC and JPEG XL without loss"),
         OptionSpec(
             "--max-file-size",
             value: "BYTES",

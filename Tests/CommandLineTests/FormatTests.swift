@@ -29,6 +29,17 @@ import WebImage
         #expect(told.output.hasPrefix("\(path): \(expected.text), "), "\(told.output)")
     }
 
+    @Test func `Bits of a component and high dynamic range are told`() throws {
+        let deep = try harness.run("identify", Fixtures.path("AVIF/10bit-420.avif"))
+        #expect(deep.output.contains(", 10 bits, ") && !deep.output.contains("dynamic"))
+        let wide = try harness.run("identify", Fixtures.path("HDR/pq-bt2020.avif"))
+        #expect(wide.output.contains(" bits, high dynamic range, "), "\(wide.output)")
+        let json = try harness.run("identify", "--json", Fixtures.path("HDR/pq-bt2020.avif")).output
+        #expect(json.contains("\"bitsPerComponent\":1") && json.contains("\"highDynamicRange\":true"))
+        let plain = try harness.run("identify", "--json", Fixtures.path("JPEG/gray.jpg")).output
+        #expect(plain.contains("\"bitsPerComponent\":8") && plain.contains("\"highDynamicRange\":false"))
+    }
+
     @Test func `The pages of a TIFF are told`() throws {
         #expect(try harness.run("identify", Fixtures.path("TIFF/pages-3.tiff")).output.contains(", 3 pages, "))
         let run = try harness.run("identify", "--json", Fixtures.path("TIFF/pages-3.tiff"))

@@ -42,21 +42,28 @@ extension Bitmap {
             let inner = try Resampler.resize(self, width: fitting.width, height: fitting.height)
             return fitting == target ? inner : try inner.centred(in: target)
         case .aspectFill:
-            let factor = max(across, down)
-            let seen = Self.scaled(target, by: 1 / factor, atMost: (width, height))
-            guard seen != (width, height) else {
-                return try Resampler.resize(self, width: target.width, height: target.height)
-            }
-            let part = part(
-                x: (width - seen.width) / 2,
-                y: (height - seen.height) / 2,
-                width: seen.width,
-                height: seen.height
-            )
-            // Where nothing is scaled the part would keep the whole picture's memory.
-            return seen == target
-                ? try part.copy() : try Resampler.resize(part, width: target.width, height: target.height)
+            return try filling(target, scaledBy: max(across, down))
         }
+    }
+
+    /// The middle of the picture, as much as fills the target.
+    private func filling(_ target: PixelSize, scaledBy factor: Double) throws(WebImageError) -> Bitmap {
+        guard factor != 1 else {
+            // Pixels stay as they are. The copy does not keep the whole picture's memory.
+            guard target != (width, height) else { return self }
+            let (x, y) = ((width - target.width) / 2, (height - target.height) / 2)
+            return try part(x: x, y: y, width: target.width, height: target.height).copy()
+        }
+        let seenWidth = min(Double(target.width) / factor, Double(width))
+        let seenHeight = min(Double(target.height) / factor, Double(height))
+        let x = (Double(width) - seenWidth) / 2
+        let y = (Double(height) - seenHeight) / 2
+        return try Resampler.resize(
+            self,
+            area: (x, y, seenWidth, seenHeight),
+            width: target.width,
+            height: target.height
+        )
     }
 
     private static func scaled(_ size: PixelSize, by factor: Double, atMost most: PixelSize) -> PixelSize {

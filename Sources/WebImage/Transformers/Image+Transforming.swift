@@ -10,6 +10,14 @@ extension Image {
     /// What the results of effects must keep to: the limits the picture was decoded within.
     var effectLimits: ImageLimits { decodeOptions?.limits ?? ImageLimits() }
 
+    /// Of the options only the limits, which later effects must keep to as well; nil if those are the usual ones.
+    var limitsAlone: ImageDecodeOptions? {
+        guard let limits = decodeOptions?.limits, limits != ImageLimits() else { return nil }
+        var options = ImageDecodeOptions()
+        options.limits = limits
+        return options
+    }
+
     /// An image of pixels that an effect made of this one: one picture, whatever the file held.
     func replacing(_ bitmap: Bitmap) -> Image {
         var metadata = metadata
@@ -39,6 +47,11 @@ extension ImageTransformer {
     /// The result of an effect as the transformer hands it out: without what belongs to the picture if it does not preserve that.
     func handingOut(_ result: Image) -> Image {
         guard !preservesImageMetadata else { return result }
-        return Image(bitmap: result.bitmap, scale: result.scale, orientation: result.orientation)
+        return Image(
+            bitmap: result.bitmap,
+            scale: result.scale,
+            orientation: result.orientation,
+            decodeOptions: result.limitsAlone
+        )
     }
 }

@@ -18,17 +18,28 @@ extension ImageTransformer {
     public var preservesImageMetadata: Bool { true }
 }
 
-extension Image {
-    /// The image with what belongs to the picture that it was made of; extended data only if it has none of its own.
-    func inheriting(from source: Image) -> Image {
-        Image(
-            bitmap: bitmap,
-            scale: scale,
-            orientation: orientation,
-            metadata: source.metadata,
-            decodeOptions: source.decodeOptions,
-            extendedData: extendedData ?? source.extendedData,
-            memoryCost: memoryCost
+extension ImageTransformer {
+    /// The result of ``transform(_:)`` as it is kept: with what belongs to the picture it was made of if the transformer preserves
+    /// that, extended data only if the result has none of its own.
+    ///
+    /// - Throws: what the transformer throws.
+    func apply(to source: Image) throws(WebImageError) -> Image {
+        let result = try transform(source)
+        var metadata = preservesImageMetadata ? source.metadata : ImageMetadata()
+        metadata.isTransformed = true
+        // What was made is one picture, whatever the file held.
+        metadata.frameCount = 1
+        metadata.loopCount = 0
+        metadata.isVector = false
+        if result.bitmap.pixelFormat != .rgbaHalfPremultiplied { metadata.isHighDynamicRange = false }
+        return Image(
+            bitmap: result.bitmap,
+            scale: result.scale,
+            orientation: result.orientation,
+            metadata: metadata,
+            decodeOptions: preservesImageMetadata ? source.decodeOptions : source.limitsAlone,
+            extendedData: result.extendedData ?? (preservesImageMetadata ? source.extendedData : nil),
+            memoryCost: result.memoryCost
         )
     }
 }

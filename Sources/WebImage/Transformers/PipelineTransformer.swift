@@ -17,10 +17,7 @@ public struct PipelineTransformer: ImageTransformer {
     /// Applies all; an error of one ends the chain.
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         var image = image
-        for transformer in transformers {
-            let result = try transformer.transform(image)
-            image = transformer.preservesImageMetadata ? result.inheriting(from: image) : result
-        }
+        for transformer in transformers { image = try transformer.apply(to: image) }
         return image
     }
 

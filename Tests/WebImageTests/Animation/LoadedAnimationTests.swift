@@ -155,6 +155,19 @@ import Testing
         )
     }
 
+    @Test func `A shorter chain in memory does not lead past the option`() async throws {
+        let harness = Harness(Self.names[0])
+        let (first, second) = (FakeTransformer("first"), FakeTransformer("second"))
+        let moving = try await harness.result(.transformAnimatedImage) {
+            $0.imageTransformer = .transformer(first)
+        }
+        #expect(moving.image.metadata.isTransformed)
+        let plain = try await harness.result {
+            $0.imageTransformer = .transformer(PipelineTransformer([first, second]))
+        }
+        #expect(!plain.image.metadata.isTransformed && plain.image.animation != nil && second.count == 0)
+    }
+
     @Test func `A chain transforms each frame by all of its parts`() async throws {
         let harness = Harness("Animation/pillow.gif")
         let resize = ResizingTransformer(size: ImageSize(width: 12, height: 9), scaleMode: .fill)

@@ -38,6 +38,28 @@ import Testing
         }
     }
 
+    @Test(arguments: ["photo", "clear"], [(17, 29), (60, 20), (100, 90), (13, 13)])
+    func `Cover shows the very middle, undistorted, wherever its edges lie`(source: String, size: (Int, Int)) throws {
+        let (width, height) = size
+        let transformer = ResizingTransformer(
+            size: ImageSize(width: Double(width), height: Double(height)),
+            scaleMode: .aspectFill
+        )
+        let found = try difference(transformer, source, "cover-\(width)x\(height)")
+        #expect(found.maximum <= 2 && found.mean < 0.1, "\(found)")
+    }
+
+    @Test func `Where nothing is scaled, cover keeps pixels as they are`() throws {
+        let image = try Self.image("photo")
+        let result = try image.resized(to: ImageSize(width: 33, height: 30), scaleMode: .aspectFill)
+        let cut = try image.cropped(to: ImageRect(x: 3, y: 0, width: 33, height: 30))
+        #expect(result.bitmap.pixels == cut.bitmap.pixels)
+        let half = Image(bitmap: try image.bitmap.converted(to: .rgbaHalfPremultiplied))
+        let wide = try half.resized(to: ImageSize(width: 60, height: 20), scaleMode: .aspectFill).bitmap
+        let narrow = try image.resized(to: ImageSize(width: 60, height: 20), scaleMode: .aspectFill).bitmap
+        #expect(try wide.converted(to: .bgra8Premultiplied).pixels.count == narrow.pixels.count)
+    }
+
     @Test(arguments: ["photo", "clear"], [2, 3, 7.3, 50])
     func `A blur is exactly three passes of a box`(source: String, radius: Double) throws {
         let name = radius == 7.3 ? "7.3" : "\(Int(radius))"

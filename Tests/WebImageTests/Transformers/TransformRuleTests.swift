@@ -217,9 +217,11 @@ import Testing
         let all = Self.transformers
         for transformer in all {
             #expect(transformer.preservesImageMetadata)
-            let result = try transformer.transform(image)
-            #expect(result.format == .webp && result.extendedData == Data([1]) && result.metadata.isTransformed)
-            #expect(!result.metadata.isAnimated && result.metadata.loopCount == 0 && !result.metadata.isVector)
+            for chained in [transformer, PipelineTransformer([transformer])] as [any ImageTransformer] {
+                let result = try chained.transform(image)
+                #expect(result.format == .webp && result.extendedData == Data([1]) && result.metadata.isTransformed)
+                #expect(!result.metadata.isAnimated && result.metadata.loopCount == 0 && !result.metadata.isVector)
+            }
         }
         for transformer in Self.transformersWithoutMetadata {
             for chained in [transformer, PipelineTransformer([transformer])] as [any ImageTransformer] {
@@ -228,6 +230,30 @@ import Testing
             }
         }
         #expect(!PipelineTransformer(all).preservesImageMetadata)
+    }
+
+    @Test func `What an effect brings into the range of sRGB does not say that it goes beyond`() throws {
+        var metadata = ImageMetadata()
+        metadata.isHighDynamicRange = true
+        let image = Image(bitmap: try photo().bitmap.converted(to: .rgbaHalfPremultiplied), metadata: metadata)
+        let chain = PipelineTransformer([FlippingTransformer(horizontal: true, vertical: false)])
+        #expect(try chain.transform(image).metadata.isHighDynamicRange, "pixels that only move stay what they are")
+        let blurred = try PipelineTransformer([BlurTransformer(radius: 3)]).transform(image)
+        #expect(blurred.bitmap.pixelFormat != .rgbaHalfPremultiplied && !blurred.metadata.isHighDynamicRange)
+    }
+
+    @Test func `A step that keeps nothing of the picture keeps its limits`() throws {
+        var options = ImageDecodeOptions()
+        options.limits.maximumPixelCount = 10_000
+        options.scaleFactor = 2
+        let image = Image(bitmap: try photo().bitmap, decodeOptions: options)
+        var blur = BlurTransformer(radius: 2)
+        blur.preservesImageMetadata = false
+        let chain = PipelineTransformer([
+            blur, ResizingTransformer(size: ImageSize(width: 1000, height: 1000), scaleMode: .fill),
+        ])
+        #expect(code { try chain.transform(image) } == .limitExceeded)
+        #expect(try blur.transform(image).decodeOptions?.scaleFactor == 1)
     }
 
     @Test func `An error of one ends the chain`() throws {

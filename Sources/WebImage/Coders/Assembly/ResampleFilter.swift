@@ -20,10 +20,13 @@ final class ResampleFilter: Sendable {
     /// The weights as four parts of 256 for each output pixel; nil unless the filter is `fast` with four of them at most.
     let shares: [UInt16]?
 
-    /// - Parameter extent: how many of the source pixels the picture covers; a decoder that scales rounds up, and the
-    ///   last pixel is then only partly picture. All of them when nil.
+    /// - Parameters:
+    ///   - origin: where among the source pixels the result begins. Those outside it count where a filter reaches them.
+    ///   - extent: how many of the source pixels the picture covers; a decoder that scales rounds up, and the last pixel is then
+    ///     only partly picture. All of them when nil.
     init(
         from inputCount: Int,
+        origin: Double = 0,
         extent: Double? = nil,
         to outputCount: Int,
         quality: ImageDecodeOptions.ScalingQuality
@@ -32,7 +35,7 @@ final class ResampleFilter: Sendable {
         self.outputCount = outputCount
         let scale = (extent ?? Double(inputCount)) / Double(outputCount)
         let widening = max(scale, 1)
-        let support = quality == .high ? 3 * widening : 0.5 * widening + 0.5
+        let support = Self.support(scale: scale, quality: quality)
         let mostTaps = min(Int((2 * support).rounded(.up)) + 1, inputCount)
         let taps = (mostTaps + 3) & ~3
         var first: [Int32] = []
@@ -43,7 +46,7 @@ final class ResampleFilter: Sendable {
             weights.initialize(repeating: 0)
             count = weights.count
             for output in 0..<outputCount {
-                let center = (Double(output) + 0.5) * scale
+                let center = origin + (Double(output) + 0.5) * scale
                 let low = max(Int(center - support + 0.5), 0)
                 let high = max(min(Int(center + support + 0.5), inputCount, low + mostTaps), low + 1)
                 first.append(Int32(low))
@@ -56,6 +59,11 @@ final class ResampleFilter: Sendable {
         self.first = first
         self.end = end
         shares = quality == .fast && taps == 4 ? Self.shares(of: weights) : nil
+    }
+
+    /// How many source pixels on each side of a centre a filter reaches.
+    static func support(scale: Double, quality: ImageDecodeOptions.ScalingQuality) -> Double {
+        quality == .high ? 3 * max(scale, 1) : 0.5 * max(scale, 1) + 0.5
     }
 
     /// Four weights at a time as parts of 256; the biggest takes what rounding leaves, so that white stays white.
@@ -137,6 +145,7 @@ final class ResampleFilter: Sendable {
 extension ResampleFilter {
     private struct Key: Hashable {
         let from: Int
+        let origin: Double
         let extent: Double
         let to: Int
         let quality: ImageDecodeOptions.ScalingQuality
@@ -148,11 +157,12 @@ extension ResampleFilter {
     /// A filter, from those used last if possible.
     static func shared(
         from inputCount: Int,
+        origin: Double = 0,
         extent: Double,
         to outputCount: Int,
         quality: ImageDecodeOptions.ScalingQuality
     ) -> ResampleFilter {
-        let key = Key(from: inputCount, extent: extent, to: outputCount, quality: quality)
+        let key = Key(from: inputCount, origin: origin, extent: extent, to: outputCount, quality: quality)
         let known = recent.withLock { list -> ResampleFilter? in
             guard let index = list.lastIndex(where: { $0.key == key }) else { return nil }
             let entry = list.remove(at: index)
@@ -160,7 +170,13 @@ extension ResampleFilter {
             return entry.filter
         }
         if let known { return known }
-        let filter = ResampleFilter(from: inputCount, extent: extent, to: outputCount, quality: quality)
+        let filter = ResampleFilter(
+            from: inputCount,
+            origin: origin,
+            extent: extent,
+            to: outputCount,
+            quality: quality
+        )
         guard filter.weights.count <= 1 << 16 else { return filter }
         let dropped = recent.withLock { list -> ResampleFilter? in
             list.append((key, filter))

@@ -13,15 +13,60 @@ extension Resampler {
         quality: ImageDecodeOptions.ScalingQuality = .high
     ) throws(WebImageError) -> Bitmap {
         guard width != bitmap.width || height != bitmap.height else { return bitmap }
+        let all = (x: 0.0, y: 0.0, width: Double(bitmap.width), height: Double(bitmap.height))
+        return try resize(bitmap, area: all, width: width, height: height, quality: quality)
+    }
+
+    /// A part of a bitmap in another size; its sides may lie within pixels.
+    ///
+    /// - Throws: as ``resize(_:width:height:quality:)``.
+    static func resize(
+        _ bitmap: Bitmap,
+        area: (x: Double, y: Double, width: Double, height: Double),
+        width: Int,
+        height: Int,
+        quality: ImageDecodeOptions.ScalingQuality = .high
+    ) throws(WebImageError) -> Bitmap {
         let result = try Bitmap.allocate(width: width, height: height, pixelFormat: bitmap.pixelFormat)
+        let columns = reach(area.x, area.width, to: width, of: bitmap.width, quality)
+        let rows = reach(area.y, area.height, to: height, of: bitmap.height, quality)
+        let part = bitmap.part(x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
+        let origin = (x: area.x - Double(columns.lowerBound), y: area.y - Double(rows.lowerBound))
+        let extent = (width: area.width, height: area.height)
         if bitmap.pixelFormat == .rgbaHalfPremultiplied {
-            try resizeHalves(bitmap, into: result, quality: quality)
-            return result
+            try resizeHalves(part, origin, extent, into: result, quality: quality)
+        } else {
+            try resizeBytes(part, origin, extent, into: result, quality: quality)
         }
+        return result
+    }
+
+    /// The pixels of a line that part of it is made of.
+    private static func reach(
+        _ start: Double,
+        _ length: Double,
+        to count: Int,
+        of whole: Int,
+        _ quality: ImageDecodeOptions.ScalingQuality
+    ) -> Range<Int> {
+        let support = ResampleFilter.support(scale: length / Double(count), quality: quality) + 1
+        let low = max(Int((start - support).rounded(.down)), 0)
+        return low..<min(Int((start + length + support).rounded(.up)), whole)
+    }
+
+    private static func resizeBytes(
+        _ bitmap: Bitmap,
+        _ origin: (x: Double, y: Double),
+        _ extent: (width: Double, height: Double),
+        into result: Bitmap,
+        quality: ImageDecodeOptions.ScalingQuality
+    ) throws(WebImageError) {
         let bytesPerPixel = bitmap.pixelFormat.bytesPerPixel
         let resampler = Resampler(
             from: (bitmap.width, bitmap.height),
-            to: (width, height),
+            origin: origin,
+            extent: extent,
+            to: (result.width, result.height),
             channels: bytesPerPixel,
             isPremultiplied: bitmap.pixelFormat.hasAlpha,
             quality: quality
@@ -34,19 +79,22 @@ extension Resampler {
             }
             input += count
         } emit: { (row) throws(WebImageError) in
-            memcpy(result.mutableRow(output), row, width * bytesPerPixel)
+            memcpy(result.mutableRow(output), row, result.width * bytesPerPixel)
             output += 1
         }
-        return result
     }
 
     private static func resizeHalves(
         _ bitmap: Bitmap,
+        _ origin: (x: Double, y: Double),
+        _ extent: (width: Double, height: Double),
         into result: Bitmap,
         quality: ImageDecodeOptions.ScalingQuality
     ) throws(WebImageError) {
         let resampler = FloatResampler(
             from: (bitmap.width, bitmap.height),
+            origin: origin,
+            extent: extent,
             to: (result.width, result.height),
             quality: quality
         )

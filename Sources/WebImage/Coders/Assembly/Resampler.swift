@@ -24,6 +24,7 @@ package struct Resampler {
     ///   - isPremultiplied: whether the first three channels must stay at or below the fourth.
     init(
         from input: (width: Int, height: Int),
+        origin: (x: Double, y: Double) = (0, 0),
         extent: (width: Double, height: Double)? = nil,
         to output: (width: Int, height: Int),
         channels: Int,
@@ -31,8 +32,20 @@ package struct Resampler {
         quality: ImageDecodeOptions.ScalingQuality
     ) {
         let extent = extent ?? (Double(input.width), Double(input.height))
-        rows = .shared(from: input.height, extent: extent.height, to: output.height, quality: quality)
-        columns = .shared(from: input.width, extent: extent.width, to: output.width, quality: quality)
+        rows = .shared(
+            from: input.height,
+            origin: origin.y,
+            extent: extent.height,
+            to: output.height,
+            quality: quality
+        )
+        columns = .shared(
+            from: input.width,
+            origin: origin.x,
+            extent: extent.width,
+            to: output.width,
+            quality: quality
+        )
         self.channels = channels
         self.isPremultiplied = isPremultiplied
     }

@@ -1,7 +1,7 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// The rows of a picture that is still arriving, as far as they are there.
-protocol ArrivedRows: AnyObject {
+package protocol ArrivedRows: AnyObject {
     /// Width in pixels, as the decoder hands it out.
     var width: Int { get }
     /// Number of rows of the whole picture.

@@ -1,7 +1,7 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// One picture of a certain format while it arrives: what ``ArrivingPictureDecoder`` makes a progressive decoder of.
-protocol ArrivingPicture: AnyObject {
+package protocol ArrivingPicture: AnyObject {
     /// What the header says; nil until that much is there.
     var properties: ImageProperties? { get }
 
@@ -19,7 +19,7 @@ protocol ArrivingPicture: AnyObject {
 }
 
 /// Decodes a picture while it arrives, or at its end if it is one that cannot be decoded in parts.
-final class ArrivingPictureDecoder: ProgressiveImageDecoder {
+package final class ArrivingPictureDecoder: ProgressiveImageDecoder {
     private struct State {
         /// Nil when the picture has to be whole, after an error, and after the end.
         var picture: (any ArrivingPicture)?
@@ -36,15 +36,15 @@ final class ArrivingPictureDecoder: ProgressiveImageDecoder {
     private let state: Lock<State>
 
     /// - Parameter coder: decodes the whole where that is needed.
-    init(_ picture: sending any ArrivingPicture, coder: any ImageCoder, options: ImageDecodeOptions) {
+    package init(_ picture: sending any ArrivingPicture, coder: any ImageCoder, options: ImageDecodeOptions) {
         self.coder = coder
         self.options = options
         state = Lock(State(picture: picture))
     }
 
-    var properties: ImageProperties? { state.withLock { $0.properties } }
+    package var properties: ImageProperties? { state.withLock { $0.properties } }
 
-    func update(_ data: Data, isFinished: Bool) throws(WebImageError) {
+    package func update(_ data: Data, isFinished: Bool) throws(WebImageError) {
         try state.withLock { (state) throws(WebImageError) in
             if let error = state.error { throw error }
             guard !state.isFinished else { return }
@@ -73,7 +73,7 @@ final class ArrivingPictureDecoder: ProgressiveImageDecoder {
         state.properties = (try? coder.properties(of: data, limits: options.limits)) ?? state.properties
     }
 
-    func image(maximumPreviewPixelCount: Int) throws(WebImageError) -> Image? {
+    package func image(maximumPreviewPixelCount: Int) throws(WebImageError) -> Image? {
         try state.withLock { (state) throws(WebImageError) in
             if let image = state.image { return image }
             guard state.isFinished else {

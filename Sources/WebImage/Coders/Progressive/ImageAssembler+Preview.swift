@@ -8,7 +8,7 @@ extension ImageAssembler {
     ///   - maximumPixelCount: about the most pixels of the preview.
     /// - Returns: nil when no row is there.
     /// - Throws: ``WebImageError/Code/outOfMemory``, and what the rows throw.
-    static func makePreview(
+    package static func makePreview(
         of rows: any ArrivedRows,
         properties: ImageProperties,
         plan: DecodePlan,
@@ -60,7 +60,7 @@ extension DecodePlan {
     ///
     /// - Parameter isSettled: whether nothing that may still come changes the size.
     /// - Throws: what ``make(for:options:)`` throws whatever comes.
-    static func early(
+    package static func early(
         for properties: ImageProperties,
         options: ImageDecodeOptions,
         isSettled: Bool

@@ -1,21 +1,21 @@
-import FoundationEssentials
+package import FoundationEssentials
 import Glibc
 
 /// Rows in the layout of a decoder, kept until all of them have come: what a preview is made of, and in the end the picture.
-final class RawPicture: ArrivedRows {
-    let width: Int
-    let height: Int
-    let extent: (width: Double, height: Double)
-    let layout: ScanlineLayout
-    let colorProfile: Data?
+package final class RawPicture: ArrivedRows {
+    package let width: Int
+    package let height: Int
+    package let extent: (width: Double, height: Double)
+    package let layout: ScanlineLayout
+    package let colorProfile: Data?
     /// Bytes from one row to the next: those of a bitmap.
-    let bytesPerRow: Int
+    package let bytesPerRow: Int
     /// Rows that are there, from the top.
-    var rowCount = 0
+    package var rowCount = 0
     private let storage: PixelStorage
 
     /// Bytes that the rows of a picture take.
-    static func byteCount(width: Int, height: Int, layout: ScanlineLayout) -> Int {
+    package static func byteCount(width: Int, height: Int, layout: ScanlineLayout) -> Int {
         bytesPerRow(width: width, layout: layout) * height
     }
 
@@ -24,7 +24,7 @@ final class RawPicture: ArrivedRows {
     }
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    init(
+    package init(
         width: Int,
         height: Int,
         extent: (width: Double, height: Double)? = nil,
@@ -40,20 +40,20 @@ final class RawPicture: ArrivedRows {
         storage = try .allocate(byteCount: bytesPerRow * height)
     }
 
-    var base: UnsafeMutableRawPointer { storage.base }
+    package var base: UnsafeMutableRawPointer { storage.base }
 
-    func address(of row: Int) -> UnsafeMutablePointer<UInt8> {
+    package func address(of row: Int) -> UnsafeMutablePointer<UInt8> {
         (storage.base + row * bytesPerRow).assumingMemoryBound(to: UInt8.self)
     }
 
     func clear() { memset(storage.base, 0, storage.byteCount) }
 
-    func row(_ row: Int) -> UnsafePointer<UInt8>? { row < rowCount ? UnsafePointer(address(of: row)) : nil }
+    package func row(_ row: Int) -> UnsafePointer<UInt8>? { row < rowCount ? UnsafePointer(address(of: row)) : nil }
 
     /// The finished picture. When nothing has to be done to the rows it has their memory, which must not be written any more.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    func image(
+    package func image(
         properties: ImageProperties,
         plan: DecodePlan,
         options: ImageDecodeOptions

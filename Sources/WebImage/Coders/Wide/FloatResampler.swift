@@ -10,13 +10,26 @@ struct FloatResampler {
 
     init(
         from input: (width: Int, height: Int),
+        origin: (x: Double, y: Double) = (0, 0),
         extent: (width: Double, height: Double)? = nil,
         to output: (width: Int, height: Int),
         quality: ImageDecodeOptions.ScalingQuality
     ) {
         let extent = extent ?? (Double(input.width), Double(input.height))
-        rows = .shared(from: input.height, extent: extent.height, to: output.height, quality: quality)
-        columns = .shared(from: input.width, extent: extent.width, to: output.width, quality: quality)
+        rows = .shared(
+            from: input.height,
+            origin: origin.y,
+            extent: extent.height,
+            to: output.height,
+            quality: quality
+        )
+        columns = .shared(
+            from: input.width,
+            origin: origin.x,
+            extent: extent.width,
+            to: output.width,
+            quality: quality
+        )
     }
 
     /// Reads all rows one by one and hands each finished row to `emit`, which may change it, from the top down.

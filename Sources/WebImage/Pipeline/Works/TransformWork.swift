@@ -68,12 +68,18 @@ struct TransformWork: Work {
         }
     }
 
+    /// Whether the gate admits what an image was made of, which a load with other options may have left in memory.
+    private func admits(transformed image: Image) -> Bool {
+        gate.admits(image) && (gate.transformsVectors || image.format != .svg)
+    }
+
     private func key(of chain: [any ImageTransformer]) -> String {
         CacheKeys.transformed(memory?.baseKey ?? "", by: PipelineTransformer(chain).transformerKey)
     }
 
     private func memoryImage(of chain: [any ImageTransformer]) -> Image? {
-        guard let memory, let image = memory.cache.memoryImage(forKey: key(of: chain)), image.serves(decode.options)
+        guard let memory, let image = memory.cache.memoryImage(forKey: key(of: chain)), image.serves(decode.options),
+            admits(transformed: image)
         else { return nil }
         return decode.options.decodeFirstFrameOnly ? image.still : image
     }
@@ -83,21 +89,14 @@ extension PipelineImage {
     /// The transformed image; its bytes are no longer those of the original. What belongs to the picture goes along if the
     /// transformer says so, but for what it gave itself.
     func transformed(by transformer: any ImageTransformer) throws(WebImageError) -> PipelineImage {
-        let result = try transformer.transform(image.withoutAnimation)
-        let preserves = transformer.preservesImageMetadata
-        var metadata = preserves ? image.metadata : ImageMetadata()
-        metadata.isTransformed = true
+        let result = try transformer.apply(to: image.withoutAnimation)
+        var metadata = result.metadata
         metadata.isFirstFrame = image.metadata.isFirstFrame
         metadata.isIncremental = image.metadata.isIncremental
         metadata.scaleDownLimitBytes = image.metadata.scaleDownLimitBytes
         metadata.sourceHash = image.metadata.sourceHash
-        // What was made is one picture, whatever the file held.
-        metadata.frameCount = 1
-        metadata.loopCount = 0
-        metadata.isVector = false
         var copy = self
-        let first = (preserves ? result.inheriting(from: image) : result).with(metadata: metadata)
-        copy.image = first.moving(as: image.animation, by: transformer)
+        copy.image = result.with(metadata: metadata).moving(as: image.animation, by: transformer)
         copy.data = nil
         return copy
     }

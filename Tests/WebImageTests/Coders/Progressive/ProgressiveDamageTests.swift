@@ -46,7 +46,7 @@ import Testing
             if round % 5 == 0 { options.thumbnailPixelSize = ImageSize(width: 11, height: 11) }
             if round % 5 == 1 { options.thumbnailPixelSize = nil }
             let expected = ProgressiveOutcome(whole: damaged, coder, options)
-            let pieces = ProgressiveFixtures.pieces(of: data.count, &random)
+            let pieces = ProgressiveOutcome.pieces(of: data.count, &random)
             let outcome = ProgressiveOutcome(pieces: pieces, of: damaged, coder, options) {
                 (decoder) throws(WebImageError) in
                 _ = try decoder.image(maximumPreviewPixelCount: 500)

@@ -33,7 +33,7 @@ import Testing
         #expect(expected.code == nil)
         var random = SeededGenerator(seed: UInt64(data.count))
         for round in 0..<20 {
-            let pieces = ProgressiveFixtures.pieces(of: data.count, &random)
+            let pieces = ProgressiveOutcome.pieces(of: data.count, &random)
             let looks = round % 2 == 0
             let outcome = ProgressiveOutcome(pieces: pieces, of: data, coder, .init()) {
                 (decoder) throws(WebImageError) in
@@ -54,7 +54,7 @@ import Testing
         let expected = ProgressiveOutcome(whole: data, coder, options)
         var random = SeededGenerator(seed: UInt64(data.count))
         for _ in 0..<3 {
-            let pieces = ProgressiveFixtures.pieces(of: data.count, &random)
+            let pieces = ProgressiveOutcome.pieces(of: data.count, &random)
             let outcome = ProgressiveOutcome(pieces: pieces, of: data, coder, options) {
                 (decoder) throws(WebImageError) in
                 _ = try decoder.image(maximumPreviewPixelCount: 300)

@@ -1,8 +1,8 @@
-@testable import WebImage
+package import WebImage
 
 extension Bitmap {
     /// All pixels as premultiplied BGRA, row after row, for comparing.
-    var pixels: [UInt8] {
+    package var pixels: [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(width * height * 4)
         withUnsafeBytes { bytes in
@@ -21,7 +21,7 @@ extension Bitmap {
     }
 
     /// A bitmap of premultiplied BGRA.
-    static func make(_ width: Int, _ height: Int, _ pixel: (_ x: Int, _ y: Int) -> [UInt8]) throws -> Bitmap {
+    package static func make(_ width: Int, _ height: Int, _ pixel: (_ x: Int, _ y: Int) -> [UInt8]) throws -> Bitmap {
         let bitmap = try Bitmap.allocate(width: width, height: height, pixelFormat: .bgra8Premultiplied)
         for y in 0..<height {
             for x in 0..<width {

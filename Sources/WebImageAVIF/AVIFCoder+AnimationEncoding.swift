@@ -1,0 +1,52 @@
+public import FoundationEssentials
+public import WebImage
+
+extension AVIFCoder: AnimatedImageEncoder {
+    /// AVIF, if libavif has an encoder.
+    public func canEncodeAnimation(to format: ImageFormat) -> Bool { canEncode(to: format) }
+
+    /// Encodes an animation as a sequence, lossy by ``ImageEncodeOptions/compressionQuality`` or without loss, with alpha, a key
+    /// frame at least every 30 frames.
+    ///
+    /// Durations are stored in thousandths of a second; what is rounded off a frame is made up for by the next, so that each begins
+    /// within a thousandth of when it should. None is longer than 49 days.
+    public func encode(
+        _ animation: any AnimatedImageProvider,
+        to format: ImageFormat,
+        options: ImageEncodeOptions
+    ) throws(WebImageError) -> Data {
+        guard animation.frameCount > 1, !options.encodeFirstFrameOnly else {
+            return try encode(try animation.frame(at: 0), to: format, options: options)
+        }
+        guard canEncodeAnimation(to: format) else {
+            throw WebImageError(.unsupportedFormat, "the AVIF coder does not write \(format)")
+        }
+        return try options.withinFileSize(isLossless: options.isLossless) { (options) throws(WebImageError) in
+            let frames = EncodableFrames(animation, options: options)
+            do throws(WebImageError) {
+                return try Self.write(frames)
+            } catch {
+                // libaom cannot hold what some frames of noise become as differences without loss.
+                guard error.code == .encodingFailed else { throw error }
+                return try Self.write(frames, keyFramesAlone: true)
+            }
+        }
+    }
+
+    private static func write(_ frames: EncodableFrames, keyFramesAlone: Bool = false) throws(WebImageError) -> Data {
+        var frames = frames
+        var ticks = FrameTicks(perSecond: AVIFWriter.ticksPerSecond, fewest: 11, most: Int(UInt32.max))
+        let writer = try AVIFWriter(frames.options, keyFrameInterval: keyFramesAlone ? 1 : keyFrameInterval)
+        for index in 0..<frames.count {
+            let rows = EncodableRows(try frames.frame(at: index))
+            if index == 0 { try check(rows) }
+            try writer.add(rows, duration: ticks.ticks(for: frames.animation.duration(at: index)))
+        }
+        let file = try writer.finish()
+        // A file that says nothing plays for ever.
+        return frames.loopCount == 0 ? file : try AVIFLoops.set(frames.loopCount, in: file)
+    }
+
+    /// Who plays backwards or seeks decodes from a key frame on.
+    private static var keyFrameInterval: Int32 { 30 }
+}

@@ -1,0 +1,109 @@
+import CAVIF
+import FoundationEssentials
+import WebImage
+
+/// Writes one file with libavif, frame by frame. For one thread at a time.
+final class AVIFWriter {
+    private let encoder: UnsafeMutablePointer<avifEncoder>
+    private let options: ImageEncodeOptions
+
+    /// Durations of frames are counted in thousandths of a second.
+    static let ticksPerSecond = 1000
+
+    /// - Parameter keyFrameInterval: the most frames from one that stands alone to the next, of a sequence; nil for a still picture.
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    init(_ options: ImageEncodeOptions, keyFrameInterval: Int32? = nil) throws(WebImageError) {
+        guard let encoder = avifEncoderCreate() else { throw WebImageError(.outOfMemory, "no memory to encode AVIF") }
+        let quantizer = AVIFCoder.quantizer(options)
+        encoder.pointee.maxThreads = 1
+        encoder.pointee.speed = keyFrameInterval == nil ? Self.speed : Self.sequenceSpeed
+        encoder.pointee.timescale = UInt64(Self.ticksPerSecond)
+        encoder.pointee.keyframeInterval = keyFrameInterval ?? 0
+        encoder.pointee.minQuantizer = max(quantizer - (options.isLossless ? 0 : 4), 0)
+        encoder.pointee.maxQuantizer = min(quantizer + (options.isLossless ? 0 : 4), 63)
+        (encoder.pointee.minQuantizerAlpha, encoder.pointee.maxQuantizerAlpha) = (0, 0)
+        self.encoder = encoder
+        self.options = options
+    }
+
+    deinit { avifEncoderDestroy(encoder) }
+
+    /// Of 0 (slow) ... 10.
+    private static let speed: Int32 = 7
+    /// From 7 on libaom encodes for real time, in which its version 3.6 crashes on small frames.
+    private static let sequenceSpeed: Int32 = 6
+
+    /// Encodes a frame.
+    ///
+    /// - Parameter duration: in ticks; nil for a still picture.
+    /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``.
+    func add(_ rows: EncodableRows, duration: Int? = nil) throws(WebImageError) {
+        let picture = try Self.picture(of: rows, options: options)
+        defer { avifImageDestroy(picture) }
+        let flags = duration == nil ? AVIF_ADD_IMAGE_FLAG_SINGLE : AVIF_ADD_IMAGE_FLAG_NONE
+        let ticks = UInt64(duration ?? 1)
+        try Self.check(avifEncoderAddImage(encoder, picture, ticks, avifAddImageFlags(flags.rawValue)))
+    }
+
+    /// The file.
+    func finish() throws(WebImageError) -> Data {
+        var output = avifRWData()
+        defer { avifRWDataFree(&output) }
+        try Self.check(avifEncoderFinish(encoder, &output))
+        guard let bytes = output.data, output.size > 0 else {
+            throw WebImageError(.encodingFailed, "AVIF: the encoder wrote nothing")
+        }
+        return Data(bytes: bytes, count: output.size)
+    }
+
+    /// - Returns: a picture for the caller to destroy.
+    private static func picture(
+        of rows: EncodableRows,
+        options: ImageEncodeOptions
+    ) throws(WebImageError) -> UnsafeMutablePointer<avifImage> {
+        let isSharp = AVIFCoder.isSharp(options)
+        let created = avifImageCreate(
+            UInt32(rows.width),
+            UInt32(rows.height),
+            8,
+            isSharp ? AVIF_PIXEL_FORMAT_YUV444 : AVIF_PIXEL_FORMAT_YUV420
+        )
+        guard let picture = created else { throw WebImageError(.outOfMemory, "no memory to encode AVIF") }
+        picture.pointee.yuvRange = AVIF_RANGE_FULL
+        // BT.709 primaries, sRGB's curve, and BT.601's matrix, or RGB as it is.
+        picture.pointee.colorPrimaries = 1
+        picture.pointee.transferCharacteristics = 13
+        picture.pointee.matrixCoefficients = options.isLossless ? 0 : 6
+        do throws(WebImageError) {
+            let bytesPerRow = rows.width * (rows.hasAlpha ? 4 : 3)
+            let pixels = try ScratchBuffer(byteCount: bytesPerRow * rows.height)
+            var row = 0
+            try rows.forEachBlock { (base, stride, count) throws(WebImageError) in
+                for index in 0..<count {
+                    let target = pixels.base + (row + index) * bytesPerRow
+                    target.copyMemory(from: base + index * stride, byteCount: bytesPerRow)
+                }
+                row += count
+            }
+            var rgb = avifRGBImage()
+            avifRGBImageSetDefaults(&rgb, picture)
+            rgb.format = rows.hasAlpha ? AVIF_RGB_FORMAT_RGBA : AVIF_RGB_FORMAT_RGB
+            rgb.pixels = pixels.bytes
+            rgb.rowBytes = UInt32(bytesPerRow)
+            try check(avifImageRGBToYUV(picture, &rgb))
+            return picture
+        } catch {
+            avifImageDestroy(picture)
+            throw error
+        }
+    }
+
+    private static func check(_ result: avifResult) throws(WebImageError) {
+        guard result != AVIF_RESULT_OK else { return }
+        let isMemory = result == AVIF_RESULT_OUT_OF_MEMORY
+        throw WebImageError(
+            isMemory ? .outOfMemory : .encodingFailed,
+            "AVIF: \(String(cString: avifResultToString(result)))"
+        )
+    }
+}

@@ -1,0 +1,62 @@
+import FoundationEssentials
+import Glibc
+import WebImage
+
+extension RawPicture {
+    /// Rows from the top in which no part is missing.
+    ///
+    /// Of a picture that is stored in squares, libjxl shows those that are there, and all others in one colour: that of the last
+    /// square, which comes last. It does not tell which they are. A square that really has that colour is taken for missing, which
+    /// does no more than to show its rows later.
+    var arrivedRowCount: Int {
+        let side = Self.smallestSquare
+        let missing = [UInt8](UnsafeBufferPointer(start: pixel(width - 1, height - 1), count: layout.bytesPerPixel))
+        for top in stride(from: 0, to: height, by: side) {
+            for left in stride(from: 0, to: width, by: side)
+            where isOfColor(missing, left..<min(left + side, width), top..<min(top + side, height)) {
+                return top
+            }
+        }
+        return height
+    }
+
+    /// The standard has squares of this many pixels a side, and of two, four and eight times as many.
+    private static var smallestSquare: Int { 128 }
+
+    private func pixel(_ column: Int, _ row: Int) -> UnsafeMutablePointer<UInt8> {
+        address(of: row) + column * layout.bytesPerPixel
+    }
+
+    private func isOfColor(_ color: [UInt8], _ columns: Range<Int>, _ rows: Range<Int>) -> Bool {
+        rows.allSatisfy { row in
+            columns.allSatisfy { memcmp(pixel($0, row), color, color.count) == 0 }
+        }
+    }
+}
+
+/// Rows with alpha taken out of their colours, as previews are made of; the decoder still needs them as they are.
+final class StraightRows: ArrivedRows {
+    private let picture: RawPicture
+    private let pixels: JPEGXLPixels
+    private let line: ScratchBuffer
+
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    init(_ picture: RawPicture, _ pixels: JPEGXLPixels) throws(WebImageError) {
+        self.picture = picture
+        self.pixels = pixels
+        line = try ScratchBuffer(byteCount: pixels.bytesPerRow)
+    }
+
+    var width: Int { picture.width }
+    var height: Int { picture.height }
+    var extent: (width: Double, height: Double) { picture.extent }
+    var layout: ScanlineLayout { picture.layout }
+    var colorProfile: Data? { picture.colorProfile }
+
+    func row(_ row: Int) -> UnsafePointer<UInt8>? {
+        guard let source = picture.row(row) else { return nil }
+        line.base.copyMemory(from: source, byteCount: pixels.bytesPerRow)
+        pixels.straighten(line.base)
+        return UnsafePointer(line.bytes)
+    }
+}

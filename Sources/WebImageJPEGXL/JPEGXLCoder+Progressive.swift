@@ -1,0 +1,16 @@
+public import FoundationEssentials
+public import WebImage
+
+extension JPEGXLCoder: ProgressiveImageCoder {
+    /// Whether the data starts as a codestream or a container of JPEG XL.
+    public func canDecodeIncrementally(_ data: Data) -> Bool { canDecode(data) }
+
+    /// Begins a picture of which nothing is there yet.
+    ///
+    /// A lossy picture is seen as a whole, coarse at first, from about a sixth of its bytes on; a lossless one as a whole if it was
+    /// written for that, and else from the top down. Of an animation the first frame is seen. Pictures whose colours need more
+    /// than 8 bits are not seen before they are whole. libjxl draws the whole picture for each preview.
+    public func makeProgressiveDecoder(options: ImageDecodeOptions) -> any ProgressiveImageDecoder {
+        ArrivingPictureDecoder(ArrivingJPEGXL(options: options), coder: self, options: options)
+    }
+}

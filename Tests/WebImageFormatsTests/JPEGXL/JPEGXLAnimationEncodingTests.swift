@@ -1,0 +1,38 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+@testable import WebImageJPEGXL
+
+/// What is written is read back by our decoder, which is tested against djxl.
+@Suite struct JPEGXLAnimationEncodingTests {
+    private let files = FormatFixture(coder: JPEGXLCoder(), folder: "JPEGXL", ending: "jxl")
+
+    @Test(arguments: ["webp/webp-0", "gif/random-0", "webp/webp-soft-4"])
+    func `Every frame comes back without loss, and its time and the loops with it`(name: String) throws {
+        try files.checkAnimationRoundTrip(name)
+    }
+
+    @Test func `Options of animated JPEG XL`() throws { try files.checkAnimationEncoding(.jpegXL, lossy: 6) }
+
+    @Test func `Frames of JPEG XL that change little are little`() throws {
+        var options = ImageEncodeOptions()
+        options.isLossless = true
+        let noise = try Bitmap.make(64, 64) { x, y in
+            [UInt8(truncatingIfNeeded: (x &* 7919 &+ y &* 104_729) >> 3), 0, 0, 255]
+        }
+        let dotted = try Bitmap.make(64, 64) { x, y in
+            x == 5 && y == 6
+                ? [9, 9, 9, 255] : [UInt8(truncatingIfNeeded: (x &* 7919 &+ y &* 104_729) >> 3), 0, 0, 255]
+        }
+        let frames = (0..<10).map { ImageFrame(image: Image(bitmap: $0 % 2 == 0 ? noise : dotted), duration: 0.1) }
+        let one = try JPEGXLCoder().encode(Image(bitmap: noise), to: .jpegXL, options: options)
+        let all = try JPEGXLCoder().encode(
+            try #require(ImageFrameSequence(frames: frames)),
+            to: .jpegXL,
+            options: options
+        )
+        #expect(all.count < one.count + 10 * 100, "\(all.count) beside \(one.count)")
+    }
+}
