@@ -131,7 +131,7 @@ def premultiplied(frame):
 verified = []
 
 
-def save(name, data, rules=None, tolerance=0):
+def save(name, data, rules=None, tolerance=0, writes=True):
     width, height = struct.unpack(">II", data[16:24])
     programs = [clean(by_pillow(data)), clean(by_ffmpeg(data, width, height))]
     if rules is None:
@@ -143,15 +143,17 @@ def save(name, data, rules=None, tolerance=0):
         differences = [np.abs(premultiplied(p[index]) - premultiplied(frame)).max() for p in programs if len(p) == len(rules)]
         assert min(differences) <= tolerance, f"{name}: frame {index} is seen otherwise by all programs: {differences}"
     verified.append(np.vstack(rules))
+    if not writes:
+        return
     (OUT / f"apng-{name}.png").write_bytes(data)
     write_anymap(OUT / f"apng-{name}.pam", np.vstack(rules))
 
 
-def make(name, frames, size=(20, 14), tolerance=0, **options):
+def make(name, frames, size=(20, 14), tolerance=0, writes=True, **options):
     color, depth = options.get("color", 6), options.get("depth", 8)
     clear = next((content for kind, content in options.get("before", ()) if kind == b"tRNS"), ())
     shown = [(to_rgba(f[0], color, depth, options.get("palette"), clear), *f[1:]) for f in frames]
-    save(name, write_apng(size, frames, **options), by_rules(size, shown), tolerance)
+    save(name, write_apng(size, frames, **options), by_rules(size, shown), tolerance, writes)
 
 
 def blocks(random, height, width, channels, top, size=3):
@@ -175,7 +177,7 @@ def random_frames(seed, count=7, width=20, height=14, color=6, depth=8, palette_
             samples[..., -1] = 255
         if depth == 16:
             samples = samples * 257
-        # Programs differ in what the first frame leaves when it is to be taken away again.
+        # Programs differ in what the first frame leaves when it is to be taken away again; see `first-restored`.
         choice = [d for d in disposals if index > 0 or d != 2]
         frames.append((samples, left, top, int(random.choice(choice)), int(random.choice(blends)),
                        int(random.integers(2, 50)), 100))
@@ -208,6 +210,17 @@ def made_here():
     texts = [(b"tEXt", b"Comment\0between"), (b"tIME", bytes(7))]
     make("split", random_frames(31, disposals=(0, 1)))
     make("split", random_frames(31, disposals=(0, 1)), split=3, between=texts)
+    # Without alpha in the file, what is erased is transparent all the same, as in browsers. Programs have no pixels for that, so
+    # they are asked for the same frames with alpha.
+    frames = random_frames(32, color=2, disposals=(0, 1), blends=(0,))
+    opaque = [(np.dstack([f[0], np.full(f[0].shape[:2], 255)]), *f[1:]) for f in frames]
+    make("rgb-erased", opaque, writes=False)
+    make("rgb-erased", frames, color=2)
+    # Before the first frame there was nothing, so nothing is what comes back. A denominator of 0 is one of 100.
+    frames = random_frames(33, disposals=(0, 1))
+    frames = [(*f[:3], 2 if index == 0 else f[3], 1 if index == 1 else f[4], 7 + index, 0 if index % 2 else 1000 // 25)
+              for index, f in enumerate(frames)]
+    make("first-restored", frames)
     long = np.random.default_rng(8).integers(0, 256, (40, 60, 4))
     long[..., 3] = 255
     make("noise", [(long, 0, 0, 0, 0, 1, 10), (255 * (long[:20, :25] > 99), 15, 9, 0, 0, 1, 0)], (60, 40), split=2)

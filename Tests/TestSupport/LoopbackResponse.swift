@@ -49,6 +49,15 @@ public struct LoopbackResponse: Sendable {
         }
     }
 
+    /// A body of `chunks` without a length; before each of them, and before the end, the test must let one through the gate.
+    public static func chunkedDrip(_ chunks: [[UInt8]], gate: Gate) -> LoopbackResponse {
+        script { _, connection in
+            connection.sendHead(200, [("Transfer-Encoding", "chunked")])
+            for chunk in chunks { guard gate.wait(), connection.sendChunk(chunk) else { return false } }
+            return gate.wait() && connection.send("0\r\n\r\n")
+        }
+    }
+
     /// A body of `chunks`; before each of them the test must let one through the gate.
     public static func drip(_ chunks: [[UInt8]], gate: Gate) -> LoopbackResponse {
         script { _, connection in

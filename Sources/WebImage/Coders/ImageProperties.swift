@@ -34,6 +34,11 @@ public struct ImageProperties: Sendable, Hashable {
         self.height = height
     }
 
+    /// The size as the picture is shown, the orientation applied.
+    package var uprightSize: (width: Int, height: Int) {
+        orientation.swapsSides ? (height, width) : (width, height)
+    }
+
     /// Whether the file holds more than 8 bits of each component can.
     package var isWide: Bool { bitsPerComponent > 8 || isHighDynamicRange }
 }

@@ -16,7 +16,9 @@ public protocol ProgressiveImageCoder: ImageCoder {
 ///
 /// Used by one thread at a time, never one of Swift's cooperative pool. After an error it is of no more use.
 public protocol ProgressiveImageDecoder: AnyObject, Sendable {
-    /// What the header says; nil until that much is there.
+    /// What is known of the file: not nil as soon as the size is, whether or not there will be previews. What comes later may
+    /// add to it: an orientation, a colour profile, frames. After an update that finished it is what
+    /// ``ImageCoder/properties(of:limits:)`` says.
     var properties: ImageProperties? { get }
 
     /// Goes on with what has come. Cost: in proportion to the bytes that are new.

@@ -71,6 +71,8 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     private var response: HTTPResponse?
     private var expected: Int64?
     private var lastReportedFraction = 0.0
+    /// Bytes that there were when they were last left for previews.
+    private var lastLeftByteCount = 0
 
     init(id: UInt64, key: Key, hooks: DownloadTransferHooks, attempt: Int = 1, core: DownloaderCore) {
         self.id = id
@@ -156,6 +158,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         guard let number else { return }
         self.request = request
         body = BodyBuffer(limit: config.maximumResponseByteCount)
+        lastLeftByteCount = 0
         if number == 1 { core.note(request, of: id) }
         let running = plan.transport.start(transferRequest, sink: self)
         let isOver = life.withLock { life -> Bool in
@@ -212,21 +215,30 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     func didReceive(_ bytes: UnsafeRawBufferPointer) -> WebImageError? {
         do throws(WebImageError) { try body.append(bytes) } catch { return error }
         let progress = LoadProgress(receivedByteCount: Int64(body.count), expectedByteCount: expected)
+        let interval = min(max(plan?.config.value.minimumProgressInterval ?? 0, 0), 1)
         if let expected, progress.receivedByteCount < expected {
-            let interval = min(max(plan?.config.value.minimumProgressInterval ?? 0, 0), 1)
             guard progress.fraction - lastReportedFraction >= interval else { return nil }
         }
         lastReportedFraction = progress.fraction
         core.report(progress, of: id)
-        leavePartialData()
+        leavePartialData(interval)
         return nil
     }
 
     /// Leaves what has come with the callers who want previews. What is to be decrypted is no picture yet.
-    private func leavePartialData() {
-        guard plan?.hooks.decryptor == nil, expected.map({ Int64(body.count) < $0 }) ?? true else { return }
+    ///
+    /// - Parameter interval: the least growth of a body of unknown length, as a part of what there was; that of others has been
+    ///   looked at.
+    private func leavePartialData(_ interval: Double) {
+        guard plan?.hooks.decryptor == nil else { return }
+        if let expected {
+            guard Int64(body.count) < expected else { return }
+        } else {
+            guard Double(body.count - lastLeftByteCount) >= interval * Double(lastLeftByteCount) else { return }
+        }
         let previewers = core.previewers(of: id)
         guard !previewers.isEmpty, let data = body.snapshot() else { return }
+        lastLeftByteCount = data.count
         for place in previewers { place.update(data, expectedByteCount: expected) }
     }
 

@@ -48,8 +48,10 @@ public struct WebImageDownloaderConfig: Sendable, Hashable {
     /// default; 0 is no limit.
     public var minimumBytesPerSecond = 100
 
-    /// The least growth, as a part of the whole (0...1), between two reports of progress. 0, the default, reports every
-    /// arrival. Downloads of unknown size report every arrival.
+    /// The least growth, as a part of the whole (0...1), between two reports of progress, and between two steps of decoding for
+    /// previews (``WebImageOptions/progressiveLoad``). 0, the default, reports every arrival. Downloads of unknown size, such as
+    /// chunked ones, report every arrival; for previews what has come then stands for the whole: there is a step when the body
+    /// has grown by that part of what it was at the last one.
     public var minimumProgressInterval: Double = 0
 
     /// What the server's challenges (Basic, Digest) are answered with; wins over ``username`` and ``password``. Never sent to

@@ -11,7 +11,8 @@ public struct WebImageOptions: OptionSet, Sendable, Hashable {
     public static let lowPriority = WebImageOptions(rawValue: 1 << 1)
     /// Deliver previews while the picture is downloaded: results that are not ``WebImageResult/isFinal``, whose images say
     /// ``ImageMetadata/isIncremental``. Made by coders that are a ``ProgressiveImageCoder``, at most one at a time, and only as
-    /// many as cost no more than about a quarter of the decode. They are stored nowhere; a refresh has none.
+    /// many as cost no more than about a quarter of the decode. They are stored nowhere; a refresh has none. An observer of the
+    /// load is told the picture's size as soon as it is known (``WebImageLoadEvent/Kind/headerRead(width:height:_:)``).
     public static let progressiveLoad = WebImageOptions(rawValue: 1 << 2)
     /// Deliver what is cached, then ask the server whether there is something newer, and deliver that, too.
     public static let refreshCached = WebImageOptions(rawValue: 1 << 3)

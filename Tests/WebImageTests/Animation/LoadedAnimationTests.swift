@@ -28,7 +28,9 @@ import Testing
         }
     }
 
-    private static let names = ["Animation/pillow.gif", "WebP/animated.webp"]
+    private static let names = [
+        "Animation/pillow.gif", "WebP/animated.webp", "Animation/apng-noise.png", "Animation/webp-lossy-alpha-3.webp",
+    ]
 
     private func pixels(_ image: Image) -> [[UInt8]] {
         (0..<image.pixelHeight).flatMap { y in

@@ -3,7 +3,8 @@ import FoundationEssentials
 @testable import WebImage
 
 /// A coder that decodes while bytes arrive: pictures are any bytes that begin with "grow", and previews are as many pixels wide as
-/// there are bytes. What contains "bad" is no picture, what contains "once" only when it is decoded at once.
+/// there are bytes. What contains "bad" is no picture, what contains "once" only when it is decoded at once, and what contains
+/// "turn" lies on its side. Headers say 4 by 2 pixels.
 final class GrowingCoder: ProgressiveImageCoder {
     struct Log {
         var updates: [(byteCount: Int, isFinished: Bool)] = []
@@ -58,7 +59,11 @@ final class GrowingCoder: ProgressiveImageCoder {
 
         init(coder: GrowingCoder) { self.coder = coder }
 
-        var properties: ImageProperties? { ImageProperties(format: .png, width: 4, height: 2) }
+        var properties: ImageProperties? {
+            var properties = ImageProperties(format: .png, width: 4, height: 2)
+            if state.withLock({ $0.data }).range(of: Data("turn".utf8)) != nil { properties.orientation = .right }
+            return properties
+        }
 
         func update(_ data: Data, isFinished: Bool) throws(WebImageError) {
             coder.entries.withLock { $0.updates.append((data.count, isFinished)) }

@@ -89,8 +89,8 @@ struct GIFStructure: Sendable {
             let height = reader.littleEndian16(8), let flags = reader.byte(10)
         else { throw WebImageError(.badImageData, "not a GIF file") }
         let colors = flags & 0x80 != 0 ? 3 << (Int(flags & 7) + 1) : 0
-        guard isWhole || reader.count >= 13 + colors else { return false }
         (self.width, self.height) = (width, height)
+        guard isWhole || reader.count >= 13 + colors else { return false }
         if colors > 0 { globalPalette = Self.palette(at: 13, flags: flags, in: reader) }
         offset = 13 + colors
         return true

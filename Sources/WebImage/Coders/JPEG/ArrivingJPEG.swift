@@ -23,6 +23,7 @@ final class ArrivingJPEG: ArrivingPicture {
             if work == nil {
                 guard isFinished || bytes.count >= 4 else { return true }
                 try walker.walk(bytes)
+                try readSize(bytes)
                 guard walker.isDone || isFinished else { return true }
                 work = try begin(try walker.header(bytes))
             }
@@ -32,6 +33,13 @@ final class ArrivingJPEG: ArrivingPicture {
             self.work = work
             return true
         }
+    }
+
+    /// Tells what is known with the frame header: profiles, thumbnails and comments of any length may follow it.
+    private func readSize(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
+        guard properties == nil, let header = walker.beginning(bytes) else { return }
+        try options.limits.check(width: header.frame.width, height: header.frame.height)
+        properties = JPEGCoder.properties(header, options.limits)
     }
 
     private func begin(_ header: JPEGHeader) throws(WebImageError) -> Work? {

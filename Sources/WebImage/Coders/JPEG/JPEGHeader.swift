@@ -88,12 +88,18 @@ struct JPEGSegmentWalker {
 
     /// What was found; `bytes` as for ``walk(_:)``.
     func header(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) -> JPEGHeader {
-        guard let frame, let componentsInFirstScan else {
+        guard let componentsInFirstScan, var header = beginning(bytes) else {
             throw WebImageError(.badImageData, "the JPEG ends before its picture starts")
         }
+        header.componentsInFirstScan = componentsInFirstScan
+        return header
+    }
+
+    /// What was found so far, once the size was; a colour profile may still come. `bytes` as for ``walk(_:)``.
+    func beginning(_ bytes: UnsafeRawBufferPointer) -> JPEGHeader? {
+        guard let frame else { return nil }
         var header = JPEGHeader(frame: frame)
         header.orientation = orientation ?? .up
-        header.componentsInFirstScan = componentsInFirstScan
         header.colorProfile = profile.joined(bytes)
         return header
     }

@@ -24,7 +24,10 @@ final class ArrivingPNG: ArrivingPicture {
             if properties == nil { properties = PNGCoder.properties(try header(of: data), data) }
             let found = try data.withBytes { (bytes) throws(WebImageError) in finder.find(in: bytes) }
             guard found || isFinished else { return true }
-            work = found && !finder.hasOtherFirstFrame ? try begin(data) : nil
+            let canBegin = found && !finder.hasOtherFirstFrame
+            // What stands before the pixels is known of a picture without previews, too.
+            if found, !canBegin { properties = PNGCoder.properties(try header(of: data), data) }
+            work = canBegin ? try begin(data) : nil
         }
         guard var work else { return false }
         if !work.isDone {

@@ -2,7 +2,7 @@ package import FoundationEssentials
 
 /// One picture of a certain format while it arrives: what ``ArrivingPictureDecoder`` makes a progressive decoder of.
 package protocol ArrivingPicture: AnyObject {
-    /// What the header says; nil until that much is there.
+    /// What is known of the file, from when the size is.
     var properties: ImageProperties? { get }
 
     /// Goes on with what has come.

@@ -47,6 +47,13 @@ public struct WebImageLoadEvent: Sendable {
         case firstByte(HTTPResponse)
         /// Bytes arrived.
         case progress(LoadProgress)
+        /// The size of the picture is known, mostly while its bytes still arrive; with ``WebImageOptions/progressiveLoad``, for
+        /// pictures of formats without previews, too. `width` and `height` are those of the upright picture in the file, whatever
+        /// size is asked for; the properties are what was known at that moment: a colour profile or frames may still have come.
+        ///
+        /// Once for every picture that a loader delivers: again only if the download begins anew, or if the file turns out to be
+        /// turned by what stands behind its pixels. What is refused or damaged may have none.
+        case headerRead(width: Int, height: Int, ImageProperties)
         /// The download failed and will be tried again after so many seconds, or when there is room after that.
         case retried(WebImageError, after: Double)
         /// The loader has delivered.

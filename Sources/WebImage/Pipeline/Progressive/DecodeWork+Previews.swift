@@ -15,8 +15,16 @@ extension DecodeWork {
                 options: work.options,
                 priority: job.priority,
                 queue: job.pipeline.decodeQueue,
-                clock: job.pipeline.clock
-            ) { job.preview($0) }
+                clock: job.pipeline.clock,
+                header: { properties in
+                    // Who comes to observe later is still told, since only then anybody was.
+                    guard job.pipeline.isObserved, let properties = properties() else { return false }
+                    let (width, height) = properties.uprightSize
+                    job.note(.headerRead(width: width, height: height, properties))
+                    return true
+                },
+                preview: { job.preview($0) }
+            )
             let attempt = Lock(0)
             membership = job.pipeline.partialBodies.join(load.loadKey) { snapshot in
                 attempt.withLock { $0 = snapshot.attempt }

@@ -1,7 +1,7 @@
 /// Decides when a preview is made, so that all of them together cost no more than a part of the decode itself. Pure.
 ///
 /// The first one is made as soon as there is something to see. Whether there is time for another one is judged by what the last
-/// one took, and by how long the whole decode will take at the pace so far.
+/// one took, and by how long the whole decode will take at the pace so far; of a body of unknown length, by how long it took so far.
 struct PreviewBudget: Sendable {
     /// The most that previews may cost, as a part of the decode.
     static let share = 0.25
@@ -23,10 +23,14 @@ struct PreviewBudget: Sendable {
 
     /// Whether there is time for a preview.
     ///
-    /// - Parameter fraction: how much of the bytes is there, 0...1; 0 when that is not known.
-    func allowsPreview(fraction: Double) -> Bool {
+    /// - Parameters:
+    ///   - byteCount: bytes that are there.
+    ///   - expected: bytes that there will be; nil when that is not known, and then those that are there count as all.
+    func allowsPreview(byteCount: Int, of expected: Int64?) -> Bool {
         guard let last else { return true }
-        let whole = fraction > 0 ? decoding / min(fraction, 1) : decoding
+        let there = Double(max(byteCount, 0))
+        let all = max(Double(expected ?? 0), there)
+        let whole = there > 0 ? decoding * all / there : decoding
         return previewing + last <= Self.share * whole
     }
 }

@@ -4,6 +4,8 @@ import FoundationEssentials
 /// meanwhile.
 final class ProgressiveSession: Sendable {
     typealias Completion = @Sendable (Image?) -> Void
+    /// Told what is known of the picture before it is there; gets it by calling its argument, if it is of use. Whether it was.
+    typealias HeaderReceiver = @Sendable (_ properties: () -> ImageProperties?) -> Bool
 
     /// About the most pixels of a preview.
     static let previewPixelCount = 1 << 20
@@ -28,6 +30,8 @@ final class ProgressiveSession: Sendable {
         /// Bytes that the decoder was given.
         var given = 0
         var budget = PreviewBudget()
+        /// The size, upright, that was told.
+        var told: (width: Int, height: Int)?
         /// The bytes are no picture for it.
         var hasFailed = false
     }
@@ -36,25 +40,32 @@ final class ProgressiveSession: Sendable {
     private let options: ImageDecodeOptions
     private let queue: WorkQueue
     private let clock: ClockSource
+    private let header: HeaderReceiver
     private let preview: @Sendable (Image) -> Void
     private let state: Lock<State>
     // Only the step that runs touches it, and one step follows the other by way of the lock of `state`.
     private nonisolated(unsafe) var work = Work()
 
-    /// - Parameter preview: called with each preview on a decode thread; never after the completion of ``finish(_:attempt:then:)``
-    ///   was called.
+    /// Both closures are called on decode threads, one after the other, and not after the completion of
+    /// ``finish(_:attempt:then:)``.
+    ///
+    /// - Parameters:
+    ///   - header: asked in each step until it was of use, and then when the size as the picture is shown turns out to be another.
+    ///   - preview: called with each preview.
     init(
         coder: any ProgressiveImageCoder,
         options: ImageDecodeOptions,
         priority: LoadPriority,
         queue: WorkQueue,
         clock: ClockSource,
+        header: @escaping HeaderReceiver = { _ in false },
         preview: @escaping @Sendable (Image) -> Void
     ) {
         self.coder = coder
         self.options = options
         self.queue = queue
         self.clock = clock
+        self.header = header
         self.preview = preview
         state = Lock(State(priority: priority))
     }
@@ -142,9 +153,10 @@ final class ProgressiveSession: Sendable {
             work.budget.noteDecode(
                 try timed { () throws(WebImageError) in try decoder.update(snapshot.data, isFinished: false) }.seconds
             )
-            let expected = Double(snapshot.expectedByteCount ?? 0)
-            let fraction = expected > 0 ? Double(snapshot.data.count) / expected : 0
-            guard work.budget.allowsPreview(fraction: fraction) else { return nil }
+            tell { decoder.properties }
+            guard work.budget.allowsPreview(byteCount: snapshot.data.count, of: snapshot.expectedByteCount) else {
+                return nil
+            }
             let (image, seconds) = try timed { () throws(WebImageError) in
                 try decoder.image(maximumPreviewPixelCount: Self.previewPixelCount)
             }
@@ -162,13 +174,32 @@ final class ProgressiveSession: Sendable {
     private func whole(_ data: Data, _ attempt: Int) -> Image? {
         begin(attempt, data.count)
         defer { work.decoder = nil }
-        guard !work.hasFailed, let decoder = work.decoder else { return nil }
+        guard !work.hasFailed, let decoder = work.decoder else {
+            // All has come at once, or in a format that is no use in parts.
+            tell { try? coder.properties(of: data, limits: options.limits) }
+            return nil
+        }
         do throws(WebImageError) {
             try decoder.update(data, isFinished: true)
+            tell { decoder.properties }
             return try decoder.image(maximumPreviewPixelCount: Self.previewPixelCount)
         } catch {
             return nil
         }
+    }
+
+    /// Tells what is known of the picture, unless its size was told before.
+    private func tell(_ properties: () -> ImageProperties?) {
+        var size: (width: Int, height: Int)?
+        let former = work.told
+        let wasOfUse = header {
+            guard let properties = properties() else { return nil }
+            let found = properties.uprightSize
+            if let former, former == found { return nil }
+            size = found
+            return properties
+        }
+        if wasOfUse { work.told = size }
     }
 
     /// Another beginning is another picture; so are fewer bytes than there were, whatever the loader says.

@@ -9,7 +9,8 @@ import Testing
         "JPEG/baseline-420.jpg", "JPEG/progressive.jpg", "JPEG/restart.jpg", "PNG/photo-rgb.png",
         "PNG/photo-interlaced.png",
         "PNG/type3-8bit-trns.png", "WebP/lossy.webp", "WebP/lossless-alpha.webp", "WebP/lossy-alpha.webp",
-        "WebP/animated.webp",
+        "WebP/animated.webp", "Animation/webp-lossy-1.webp", "Animation/webp-lossy-alpha-2.webp", "PNG/animated.png",
+        "PNG/animated-default-image.png", "Animation/apng-rgba-1.png",
         "GIF/photo.gif", "GIF/photo-interlaced.gif", "GIF/animated.gif",
     ]
 
@@ -45,13 +46,32 @@ import Testing
             }
             if round % 5 == 0 { options.thumbnailPixelSize = ImageSize(width: 11, height: 11) }
             if round % 5 == 1 { options.thumbnailPixelSize = nil }
+            var sizes: [(width: Int, height: Int, properties: ImageProperties?)] = []
             let expected = ProgressiveOutcome(whole: damaged, coder, options)
             let pieces = ProgressiveOutcome.pieces(of: data.count, &random)
             let outcome = ProgressiveOutcome(pieces: pieces, of: damaged, coder, options) {
                 (decoder) throws(WebImageError) in
-                _ = try decoder.image(maximumPreviewPixelCount: 500)
+                guard let preview = try decoder.image(maximumPreviewPixelCount: 500) else { return }
+                sizes.append((preview.pixelWidth, preview.pixelHeight, decoder.properties))
             }
             #expect(outcome.matches(expected), "round \(round): \(outcome) instead of \(expected)")
+            for size in sizes { #expect(Self.isPreview(size, options), "round \(round): \(size)") }
+        }
+    }
+
+    /// Whether a preview has the size that the header and the options ask for, or is a whole number of times smaller, for about
+    /// 500 pixels.
+    private static func isPreview(
+        _ size: (width: Int, height: Int, properties: ImageProperties?),
+        _ options: ImageDecodeOptions
+    ) -> Bool {
+        guard let properties = size.properties, let plan = try? DecodePlan.make(for: properties, options: options),
+            size.width * size.height <= 2 * 500
+        else { return false }
+        let swaps = plan.orientation.swapsSides
+        let (width, height) = swaps ? (plan.height, plan.width) : (plan.width, plan.height)
+        return (1...max(width, height)).contains { factor in
+            (width + factor - 1) / factor == size.width && (height + factor - 1) / factor == size.height
         }
     }
 

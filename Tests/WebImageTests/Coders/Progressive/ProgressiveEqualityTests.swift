@@ -17,6 +17,11 @@ import Testing
             options.preserveAspectRatio = false
         case "byte limit": options.scaleDownLimitBytes = 3000
         case "bgra": options.pixelFormat = .bgra8Premultiplied
+        case "half": options.pixelFormat = .rgbaHalfPremultiplied
+        case "wide": options.decodeToHDR = true
+        case "wide thumbnail":
+            options.decodeToHDR = true
+            options.thumbnailPixelSize = ImageSize(width: 11, height: 11)
         case "first frame":
             options.decodeFirstFrameOnly = true
             options.scaleFactor = 2
@@ -25,7 +30,7 @@ import Testing
         return options
     }
 
-    @Test(arguments: ProgressiveFixtures.all)
+    @Test(arguments: ProgressiveFixtures.allKinds)
     func `However a file is cut, the picture at the end is that of one decode`(name: String) throws {
         let data = try Fixtures.data(name)
         let coder = ProgressiveFixtures.coder(name)
@@ -44,8 +49,8 @@ import Testing
     }
 
     @Test(
-        arguments: ProgressiveFixtures.all,
-        ["thumbnail", "fast", "stretch", "byte limit", "bgra", "first frame"]
+        arguments: ProgressiveFixtures.allKinds,
+        ["thumbnail", "fast", "stretch", "byte limit", "bgra", "half", "wide", "wide thumbnail", "first frame"]
     )
     func `Every option holds as it does for one decode`(name: String, kind: String) throws {
         let data = try Fixtures.data(name)

@@ -207,7 +207,10 @@ import Testing
         #expect((frame.pixelWidth, frame.pixelHeight) == (preview.pixelWidth, preview.pixelHeight))
     }
 
-    @Test(arguments: ["WebP/animated.webp", "WebP/animated-offset.webp", "PNG/animated.png"])
+    @Test(arguments: [
+        "WebP/animated.webp", "WebP/animated-offset.webp", "Animation/webp-lossy-1.webp",
+        "Animation/webp-lossy-alpha-3.webp", "PNG/animated.png",
+    ])
     func `Of other animations the first frame is seen`(name: String) throws {
         let final = try final(name)
         let preview = try #require(try previews(name, every: 100).last)

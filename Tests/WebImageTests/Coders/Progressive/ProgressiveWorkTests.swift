@@ -66,8 +66,52 @@ import Testing
         #expect(image.isSame(as: try JPEGCoder().decode(file, options: .init())))
     }
 
+    @Test(arguments: ["JPEG/photo.jpg", "JPEG/orientation-6.jpg", "JPEG/arithmetic.jpg", "JPEG/progressive.jpg"])
+    func `The size of a JPEG is known with its frame header, whatever follows before the first scan`(
+        name: String
+    ) throws {
+        let data = try Fixtures.data(name)
+        let header = try #require(
+            [0xC0, 0xC2, 0xC9].compactMap { data.firstRange(of: Data([0xFF, $0, 0])) }.map(\.lowerBound).min()
+        )
+        let end = header + 2 + Int(data[header + 2]) << 8 + Int(data[header + 3])
+        var filling = Data()
+        for kind in [0xE3, 0xFE, 0xE5, 0xFE, 0xE1] as [UInt8] {
+            filling += Data([0xFF, kind, 0xFF, 0xFF]) + Data(repeating: 7, count: 0xFFFD)
+        }
+        let file = data.prefix(end) + filling + data.dropFirst(end)
+        let decoder = JPEGCoder().makeProgressiveDecoder(options: .init())
+        try decoder.update(Data(file.prefix(end - 1)), isFinished: false)
+        #expect(decoder.properties == nil)
+        try decoder.update(Data(file.prefix(end)), isFinished: false)
+        let expected = try JPEGCoder().properties(of: data, limits: .init())
+        #expect(decoder.properties == expected)
+        try decoder.update(Data(file.prefix(end + filling.count - 9)), isFinished: false)
+        #expect(decoder.properties == expected)
+        #expect(try decoder.image(maximumPreviewPixelCount: 10) == nil)
+        try decoder.update(file, isFinished: true)
+        let image = try #require(try decoder.image(maximumPreviewPixelCount: 10))
+        #expect(image.isSame(as: try JPEGCoder().decode(data, options: .init())))
+    }
+
+    @Test func `A colour profile behind the frame header is told when it is there`() throws {
+        let data = try Fixtures.data("JPEG/icc-wide.jpg")
+        let profile = try #require(data.firstRange(of: Data([0xFF, 0xE2]))).lowerBound
+        let length = 2 + Int(data[profile + 2]) << 8 + Int(data[profile + 3])
+        let scan = try #require(data.ranges(of: Data([0xFF, 0xDA, 0])).last).lowerBound
+        let moved =
+            data[..<profile] + data[(profile + length)..<scan] + data[profile..<profile + length] + data[scan...]
+        let decoder = JPEGCoder().makeProgressiveDecoder(options: .init())
+        try decoder.update(Data(moved.prefix(scan - length)), isFinished: false)
+        #expect(decoder.properties?.width == 61 && decoder.properties?.colorProfile == nil)
+        try decoder.update(Data(moved.prefix(scan + 20)), isFinished: false)
+        #expect(decoder.properties?.colorProfile == "Test wide RGB")
+    }
+
     @Test(arguments: [
-        ("PNG/photo-rgb.png", 33), ("GIF/photo.gif", 13 + 768), ("WebP/lossy.webp", 30),
+        ("PNG/photo-rgb.png", 33), ("PNG/animated-default-image.png", 33), ("GIF/photo.gif", 13),
+        ("WebP/lossy.webp", 30),
+        ("Animation/webp-lossy-alpha-2.webp", 30), ("JPEG/photo.jpg", 600), ("JPEG/arithmetic.jpg", 600),
         ("WebP/lossy-alpha.webp", 30),
         ("WebP/lossless.webp", 38), ("WebP/animated.webp", 30),
     ])

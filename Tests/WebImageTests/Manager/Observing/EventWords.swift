@@ -17,6 +17,7 @@ extension WebImageLoadEvent.Kind {
         case .requestSent(let attempt): "sent \(attempt)"
         case .firstByte(let response): "response \(response.statusCode)"
         case .progress(let progress): "progress \(progress.receivedByteCount)"
+        case .headerRead(let width, let height, _): "header \(width)x\(height)"
         case .retried(let error, let seconds): "retried \(error.code.rawValue) \(seconds)"
         case .downloaded(let count, _): "downloaded \(count)"
         case .notModified: "not modified"

@@ -45,6 +45,36 @@ import Testing
         #expect(server.requestCount() == 1)
     }
 
+    @Test func `A body without a length is seen while it comes`() async throws {
+        let server = try LoopbackServer { [gate] _ in .chunkedDrip(Self.pieces, gate: gate) }
+        var widths: [Int] = []
+        gate.release(1)
+        let events = manager().events(with: server.url("/a"), options: .progressiveLoad, context: context())
+        for try await event in events {
+            guard case .result(let result) = event else { continue }
+            widths.append(result.image.pixelWidth)
+            gate.release(1)
+        }
+        #expect(widths == [4, 8, 12, 14, 14], "that it was all is known only at its end")
+    }
+
+    @Test func `The interval holds for a body without a length, measured by what has come`() async throws {
+        let pieces = ["grow"].map { [UInt8]($0.utf8) } + (0..<26).map { [UInt8(ascii: "a") + $0] }
+        let server = try LoopbackServer { [gate] _ in .chunkedDrip(pieces, gate: gate) }
+        let manager = manager { $0.minimumProgressInterval = 0.5 }
+        var widths: [Int] = []
+        let events = manager.events(with: server.url("/a"), options: .progressiveLoad, context: context())
+        for try await event in events {
+            switch event {
+            case .progress: gate.release(1)
+            case .result(let result): widths.append(result.image.pixelWidth)
+            }
+        }
+        // At 4 bytes, 6, 9, 14 and 21; a preview is left out when the next one overtakes it.
+        #expect(widths.last == 30 && Set(widths.dropLast()).isSubset(of: [4, 6, 9, 14, 21]))
+        #expect(widths == widths.sorted())
+    }
+
     @Test func `No more often than the downloader's interval`() async throws {
         let server = try LoopbackServer { [gate] _ in .drip(Self.pieces, gate: gate) }
         let manager = manager { $0.minimumProgressInterval = 0.5 }

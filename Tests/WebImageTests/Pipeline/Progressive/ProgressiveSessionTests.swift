@@ -11,21 +11,29 @@ private final class Stage: Sendable {
     let clock = ManualClock()
     let previews = Lock<[Int]>([])
     let ends = Lock<[Int?]>([])
+    /// The widths that were told, and whether anybody wants to know.
+    let headers = Lock<[Int]>([])
+    let isObserved = Lock(true)
     let session: ProgressiveSession
 
     init(previewSeconds: Double = 0) {
         let clock = clock
         coder = GrowingCoder { clock.advance(previewSeconds) }
         let previews = previews
+        let (headers, isObserved) = (headers, isObserved)
         session = ProgressiveSession(
             coder: coder,
             options: ImageDecodeOptions(),
             priority: .normal,
             queue: queue,
-            clock: clock.source
-        ) { image in
-            previews.withLock { $0.append(image.pixelWidth) }
-        }
+            clock: clock.source,
+            header: { properties in
+                guard isObserved.withLock({ $0 }), let properties = properties() else { return false }
+                headers.withLock { $0.append(properties.uprightSize.width) }
+                return true
+            },
+            preview: { image in previews.withLock { $0.append(image.pixelWidth) } }
+        )
     }
 
     func take(_ text: String, attempt: Int = 0, expected: Int64? = nil) {
@@ -52,6 +60,7 @@ private final class Stage: Sendable {
     }
 
     var seen: [Int] { previews.withLock { $0 } }
+    var told: [Int] { headers.withLock { $0 } }
     var ended: [Int?] { ends.withLock { $0 } }
 }
 
@@ -170,12 +179,63 @@ private final class Stage: Sendable {
         }
         #expect(stage.seen == [5], "decoding takes no time here, so one is all there is time for")
         #expect(stage.coder.log.updates.count == 95, "decoding goes on without")
+        let unknown = Stage(previewSeconds: 1)
+        for length in 5..<100 {
+            unknown.take("grow" + String(repeating: "x", count: length - 4))
+            unknown.run()
+        }
+        #expect(unknown.seen == [5], "nor do they cost more where nobody knows how much will come")
         let cheap = Stage()
         for length in 5..<100 {
             cheap.take("grow" + String(repeating: "x", count: length - 4), expected: 100)
             cheap.run()
         }
         #expect(cheap.seen.count == 95)
+    }
+
+    @Test func `The header is told once, and again when the picture turns out to be turned`() {
+        let stage = Stage()
+        stage.take("gr")
+        stage.run()
+        #expect(stage.told.isEmpty)
+        for text in ["grow1", "grow12", "grow123turn", "grow123turn4"] {
+            stage.take(text)
+            stage.run()
+        }
+        #expect(stage.told == [4, 2])
+        stage.finish("grow123turn45")
+        stage.run()
+        #expect(stage.told == [4, 2] && stage.ended == [13])
+    }
+
+    @Test func `Until somebody wants to know, the header is not looked at, and then told`() {
+        let stage = Stage()
+        stage.isObserved.withLock { $0 = false }
+        stage.take("grow1")
+        stage.run()
+        stage.isObserved.withLock { $0 = true }
+        #expect(stage.told.isEmpty)
+        stage.take("grow12")
+        stage.run()
+        stage.take("grow123")
+        stage.run()
+        #expect(stage.told == [4])
+        stage.take("grow1", attempt: 1)
+        stage.run()
+        #expect(stage.told == [4, 4], "another beginning is another picture")
+    }
+
+    @Test func `The header of what was not decoded in parts is told before the end`() {
+        let stage = Stage()
+        stage.finish("grow123")
+        stage.run()
+        #expect(stage.told == [4] && stage.ended == [nil])
+        let failed = Stage()
+        failed.take("growbad")
+        failed.run()
+        failed.finish("growbad1")
+        failed.run()
+        #expect(failed.told == [4] && failed.ended == [nil])
     }
 
     @Test func `Steps have the load's priority`() {
