@@ -50,7 +50,7 @@ import Testing
         name: String
     ) throws {
         // Soft edges are not for GIF.
-        guard format != .gif || !name.contains("soft") else { return }
+        guard format != .gif || !(name.contains("soft") || name.contains("lossy-alpha")) else { return }
         let original = try source(name)
         let copy = try reopen(try encode(original, format), format)
         #expect(copy.frameCount == original.frameCount && copy.loopCount == original.loopCount)
