@@ -13,7 +13,7 @@ let programs = [
 ]
 
 /// Programs that link every format.
-let linksFormats: Set = ["format-bench"]
+let linksFormats: Set = ["format-bench", "progressive-bench"]
 
 /// Programs in which malloc is a counting one.
 let countsMemory: Set = ["memory-cache-bench", "jpeg-bench"]

@@ -1,7 +1,8 @@
 // format-decode decode ITERATIONS FILE
 //     decodes a file that often from memory to 8-bit RGB or RGBA; CPU time per picture
 // format-decode frames LOOPS FILE
-//     plays a GIF or an animated WebP that often, every frame on its canvas; CPU time per frame
+//     plays a GIF, an animated WebP, an AVIF sequence or an animated JPEG XL that often, every frame on its canvas; frames per second
+//     of CPU time
 //
 // Each format by its C library, as its examples do it.
 #include "bench.h"
@@ -143,6 +144,46 @@ static void decode_jxl(Blob file) {
     JxlDecoderDestroy(decoder);
 }
 
+static int play_avif(Blob file) {
+    avifDecoder *decoder = avifDecoderCreate();
+    decoder->maxThreads = 1;
+    decoder->codecChoice = AVIF_CODEC_CHOICE_DAV1D;
+    if (avifDecoderSetIOMemory(decoder, file.bytes, file.count) != AVIF_RESULT_OK || avifDecoderParse(decoder) != AVIF_RESULT_OK)
+        die("AVIF: damaged");
+    int frames = 0;
+    while (avifDecoderNextImage(decoder) == AVIF_RESULT_OK) {
+        avifRGBImage rgb;
+        avifRGBImageSetDefaults(&rgb, decoder->image);
+        rgb.format = AVIF_RGB_FORMAT_BGRA;
+        rgb.depth = 8;
+        rgb.rowBytes = decoder->image->width * 4;
+        rgb.pixels = pixels((size_t)rgb.rowBytes * decoder->image->height);
+        if (avifImageYUVToRGB(decoder->image, &rgb) != AVIF_RESULT_OK) die("AVIF: colours");
+        frames++;
+    }
+    if (frames != decoder->imageCount) die("AVIF: frames are missing");
+    avifDecoderDestroy(decoder);
+    return frames;
+}
+
+static int play_jxl(Blob file) {
+    JxlDecoder *decoder = JxlDecoderCreate(NULL);
+    JxlPixelFormat format = {4, JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
+    size_t size;
+    int frames = 0;
+    JxlDecoderSubscribeEvents(decoder, JXL_DEC_FULL_IMAGE);
+    JxlDecoderSetInput(decoder, file.bytes, file.count);
+    JxlDecoderCloseInput(decoder);
+    for (JxlDecoderStatus status; (status = JxlDecoderProcessInput(decoder)) != JXL_DEC_SUCCESS;) {
+        if (status == JXL_DEC_FULL_IMAGE) frames++;
+        else if (status != JXL_DEC_NEED_IMAGE_OUT_BUFFER || JxlDecoderImageOutBufferSize(decoder, &format, &size) != JXL_DEC_SUCCESS
+                 || JxlDecoderSetImageOutBuffer(decoder, &format, pixels(size), size) != JXL_DEC_SUCCESS)
+            die("JPEG XL: damaged");
+    }
+    JxlDecoderDestroy(decoder);
+    return frames;
+}
+
 typedef struct {
     Blob file;
     size_t offset;
@@ -199,18 +240,26 @@ static const struct {
     {".jxl", decode_jxl}, {".tiff", decode_tiff}, {".svg", draw_svg},
 };
 
+static const struct {
+    const char *suffix;
+    int (*play)(Blob);
+} animations[] = {{".gif", play_gif}, {".webp", play_webp}, {".avif", play_avif}, {".jxl", play_jxl}};
+
 int main(int count, char **arguments) {
     if (count != 4) die("usage: format-decode decode ITERATIONS FILE | frames LOOPS FILE");
     int turns = atoi(arguments[2]);
     const char *suffix = strrchr(arguments[3], '.');
     Blob file = read_file(arguments[3]);
     if (strcmp(arguments[1], "frames") == 0) {
-        int (*play)(Blob) = strcmp(suffix, ".gif") == 0 ? play_gif : play_webp;
-        int frames = play(file);
-        double cpu = cpu_seconds();
-        for (int turn = 0; turn < turns; turn++) play(file);
-        report("cpu", (cpu_seconds() - cpu) * 1000 / turns / frames, "ms");
-        return 0;
+        for (size_t i = 0; i < sizeof animations / sizeof *animations; i++) {
+            if (strcmp(suffix, animations[i].suffix) != 0) continue;
+            int frames = animations[i].play(file);
+            double cpu = cpu_seconds();
+            for (int turn = 0; turn < turns; turn++) animations[i].play(file);
+            report("frames", turns * frames / (cpu_seconds() - cpu), "frames/s");
+            return 0;
+        }
+        die("%s: no animation of this program", arguments[3]);
     }
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strcmp(suffix, formats[i].suffix) != 0) continue;

@@ -1,4 +1,6 @@
-"""Decoding pictures while they arrive, previews included, beside decoding them at once."""
+"""Decoding pictures while they arrive, previews included, beside decoding them at once.
+
+A preview of a progressive JPEG or of a JPEG XL draws the whole picture: of these the library makes one where it makes three of others."""
 
 from .model import Contract, Row
 from .workshop import column
@@ -8,7 +10,10 @@ KINDS = {
     "jpeg": ("JPEG", 3),
     "progressive-jpeg": ("progressive JPEG", 1),
     "png": ("PNG", 3),
+    "interlaced-png": ("interlaced PNG", 3),
     "webp": ("WebP", 3),
+    "gif": ("GIF", 3),
+    "jxl": ("JPEG XL", 1),
 }
 
 

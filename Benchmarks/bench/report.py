@@ -103,7 +103,10 @@ def conditions(shop):
 
 
 def machine():
-    packages = ["libjpeg62-turbo", "libcurl4", "libvips-tools", "libgdk-pixbuf-2.0-0", "libyuv0", "nginx"]
+    packages = [
+        "libjpeg62-turbo", "libcurl4", "libvips42", "libgdk-pixbuf-2.0-0", "libyuv0", "nginx", "libpng16-16", "libwebp7", "libgif7",
+        "libavif15", "libdav1d6", "libheif1", "libde265-0", "libjxl0.7", "libtiff6", "librsvg2-2",
+    ]
     versions = {}
     for package in packages:
         done = subprocess.run(["dpkg-query", "--show", "--showformat=${Version}", package], capture_output=True, text=True)

@@ -14,6 +14,11 @@ import time
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 BENCHMARKS = PROJECT / "Benchmarks"
 SYSTEM_PYTHON = "/usr/bin/python3"
+# How Pillow writes what make-pictures.py does not.
+REWRITTEN = {
+    "progressive-jpeg": "picture.save(sys.argv[2], 'JPEG', progressive=True, quality=85)",
+    "gif": "picture.quantize(256).save(sys.argv[2], 'GIF', interlace=0)",
+}
 PILLOW_SIMD = "pillow-simd==12.1.1.post0"
 
 
@@ -125,16 +130,22 @@ class Workshop:
         return next(place.iterdir())
 
     def picture(self, kind, megapixels):
-        """A picture of that size as jpeg, progressive-jpeg, png or webp."""
+        """A picture of that size as jpeg, progressive-jpeg, png, interlaced-png, webp, gif or jxl."""
         if kind == "jpeg":
             return self.single_picture(megapixels)
         place = self.materials / f"{kind}-{megapixels}-megapixels"
         if not place.exists():
             part = pathlib.Path(f"{place}.part")
-            if kind == "progressive-jpeg":
+            if kind in REWRITTEN:
                 part.mkdir(exist_ok=True)
-                call([SYSTEM_PYTHON, "-c", "import sys; from PIL import Image; Image.open(sys.argv[1]).save("
-                      "sys.argv[2], progressive=True, quality=85)", self.single_picture(megapixels), part / "picture.jpg"])
+                call([SYSTEM_PYTHON, "-c", "import sys; from PIL import Image; picture = Image.open(sys.argv[1]); " + REWRITTEN[kind],
+                      self.single_picture(megapixels), part / "picture"])
+            elif kind == "jxl":
+                part.mkdir(exist_ok=True)
+                call(["cjxl", self.picture("png", megapixels), part / "picture", "--quality", "85", "--effort", "4"])
+            elif kind == "interlaced-png":
+                part.mkdir(exist_ok=True)
+                call(["convert", self.single_picture(megapixels), "-interlace", "PNG", f"PNG24:{part / 'picture'}"])
             else:
                 call([SYSTEM_PYTHON, PROJECT / "Scripts" / "make-pictures.py", part, "--formats", kind, "--count", 1,
                       "--megapixels", f"{megapixels}-{megapixels}"])

@@ -6,7 +6,7 @@ import WebImageFormats
 /// What decoding each format costs; the arguments and the answers of the C program format-decode.
 ///
 /// `format-bench decode ITERATIONS FILE`: decodes a file that often from memory; processor time per picture.
-/// `format-bench frames LOOPS FILE`: plays an animation that often, every frame; processor time per frame.
+/// `format-bench frames LOOPS FILE`: plays an animation that often, every frame; frames per second of processor time.
 /// `format-bench resize WIDTHxHEIGHT ITERATIONS FILE`: resizes a decoded picture that often; processor time of one.
 @main struct FormatBench {
     static func main() throws {
@@ -41,7 +41,7 @@ import WebImageFormats
         let start = Measurement.processorTime()
         for _ in 0..<loops { try once() }
         let count = Double(loops * animation.frameCount)
-        Measurement.report("cpu", (Measurement.processorTime() - start) * 1000 / count, "ms")
+        Measurement.report("frames", count / (Measurement.processorTime() - start), "frames/s")
     }
 
     static func resize(to size: String, iterations: Int, path: String) throws {

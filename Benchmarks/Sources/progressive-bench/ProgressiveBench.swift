@@ -1,6 +1,7 @@
 import BenchSupport
 import FoundationEssentials
 import WebImage
+import WebImageFormats
 
 /// What decoding a picture while it arrives costs, beside decoding it at once.
 ///
@@ -16,8 +17,9 @@ import WebImage
             Measurement.stop("usage: progressive-bench ITERATIONS PREVIEWS FILE")
         }
         let data = try InputFile.bytes(arguments[2])
-        let coders: [any ProgressiveImageCoder] = [JPEGCoder(), PNGCoder(), WebPCoder(), GIFCoder()]
-        guard let coder = coders.first(where: { $0.canDecodeIncrementally(data) }) else {
+        WebImageFormats.registerAll()
+        let coder = ImageCodersManager.shared
+        guard coder.canDecodeIncrementally(data) else {
             Measurement.stop("\(arguments[2]): no coder decodes it while it arrives")
         }
         var whole = 0.0
