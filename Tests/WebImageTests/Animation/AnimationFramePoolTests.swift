@@ -37,7 +37,7 @@ import Testing
         #expect(pools.count == 2 && second != nil && first == nil)
         second?.startPlaying()
         decode()
-        #expect(animation.requests == [0])
+        #expect(animation.requests == [0, 1, 2])
         second = nil
         decode()
         #expect(pools.count == 1 && animation.releaseCount == 1, "the decoder lets go of its canvas")

@@ -43,7 +43,7 @@ import Testing
         for step in 1..<20 {
             for player in 0..<6 { _ = try drawn.animation.frame(at: player * 20 + step) }
         }
-        #expect(drawn.decoded.count == 6 * 19)
+        #expect(drawn.decoded.count <= 6 * 19, "fewer where one comes to where another has left a mark")
     }
 
     @Test(arguments: [100, 1000]) func `Backwards it takes a few decodes for each frame, whatever their number`(
@@ -63,7 +63,7 @@ import Testing
             _ = try drawn.animation.frame(at: 499 - step)
             _ = try drawn.animation.frame(at: (749 - step) % 500)
         }
-        #expect(drawn.decoded.count < 30 * 1000, "\(drawn.decoded.count) decodes")
+        #expect(drawn.decoded.count < 8 * 1000, "\(drawn.decoded.count) decodes")
     }
 
     @Test func `A loop of which only a part is kept elsewhere goes on from a mark`() throws {
@@ -160,8 +160,8 @@ import Testing
             if restores { frames[30].disposal = .previous }
             let drawn = try DrawnAnimation(count: 60, size: size, frames: frames, options: options)
             var most = 0
-            for _ in 0..<60 {
-                _ = try drawn.animation.frame(at: Int.random(in: 0..<60, using: &generator))
+            for index in (0..<60).reversed() {
+                _ = try drawn.animation.frame(at: index % 2 == 0 ? index : Int.random(in: 0..<60, using: &generator))
                 most = max(most, drawn.animation.keptCanvasCount)
             }
             return most

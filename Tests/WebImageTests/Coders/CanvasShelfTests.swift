@@ -5,47 +5,59 @@ import Testing
 @Suite struct CanvasShelfTests {
     @Test func `The nearest canvas is found, not behind the frame nor before where drawing can begin`() {
         var shelf = CanvasShelf<Int>(capacity: 8)
+        func take(_ index: Int) -> Int? { shelf.take(index) }
+        func look(_ index: Int) -> Int? { shelf.look(index) }
         #expect(shelf.nearest(to: 5, from: 0) == nil)
         shelf.park(10, at: 1)
-        shelf.leave(30, at: 3, to: 9)
+        shelf.leave(30, at: 3)
         shelf.park(60, at: 6)
         #expect(shelf.nearest(to: 5, from: 0).map { $0 == (3, true) } == true)
         #expect(shelf.nearest(to: 6, from: 0).map { $0 == (6, false) } == true)
         #expect(shelf.nearest(to: 2, from: 0).map { $0 == (1, false) } == true)
         #expect(shelf.nearest(to: 2, from: 2) == nil && shelf.nearest(to: 0, from: 0) == nil)
-        #expect(shelf.mark(3) == 30 && shelf.count == 3)
-        #expect(shelf.take(3) == 30 && shelf.take(3) == nil && shelf.count == 2)
+        #expect(look(3) == 30 && shelf.count == 3)
+        #expect(take(3) == 30 && take(3) == nil && shelf.count == 2)
     }
 
     @Test func `Of parked canvases those stay that were parked last, and marks are left alone`() {
         var shelf = CanvasShelf<Int>(capacity: 4)
-        shelf.leave(1, at: 100, to: 200)
-        shelf.leave(1, at: 101, to: 200)
+        func take(_ index: Int) -> Int? { shelf.take(index) }
+        shelf.leave(1, at: 100)
+        shelf.leave(1, at: 101)
         for index in 0..<10 { shelf.park(index, at: index) }
         #expect(shelf.count == 4)
-        #expect(shelf.take(8) == 8 && shelf.take(9) == 9 && shelf.take(7) == nil)
-        #expect(shelf.take(100) == 1 && shelf.take(101) == 1)
+        #expect(take(8) == 8 && take(9) == 9 && take(7) == nil)
+        #expect(take(100) == 1 && take(101) == 1)
     }
 
-    @Test func `Marks behind a frame give way before others`() {
+    @Test func `Of marks those go first that are the least work to draw again`() {
         var shelf = CanvasShelf<Int>(capacity: 6)
-        for index in [10, 50, 90] { shelf.leave(index, at: index, to: 100) }
-        shelf.leave(20, at: 20, to: 40)
-        #expect(shelf.mark(10) == 10 && shelf.mark(20) == 20 && shelf.mark(50) == nil && shelf.mark(90) == 90)
-        shelf.leave(30, at: 30, to: 40)
-        #expect(shelf.mark(90) == nil && shelf.count == 3)
-        shelf.leave(35, at: 35, to: 40)
-        #expect(
-            shelf.count == 3 && shelf.mark(10) == nil && shelf.mark(35) == 35,
-            "else the one that was not used for longest"
-        )
+        for index in [10, 90, 50] { shelf.leave(index, at: index) }
+        shelf.leave(55, at: 55)
+        #expect(shelf.count == 3 && shelf.look(55) == nil, "it was only five frames from the one before")
+        shelf.leave(30, at: 30)
+        #expect(shelf.look(10) == nil && shelf.look(30) == 30 && shelf.look(50) == 50 && shelf.look(90) == 90)
+    }
+
+    @Test func `Marks that have long been on nobody's way go before others`() {
+        var shelf = CanvasShelf<Int>(capacity: 6)
+        for index in [10, 50, 90] { shelf.leave(index, at: index) }
+        var marks = shelf.beginWay(from: 50, to: 55)
+        #expect(marks.isEmpty, "all are in use, and worth more")
+        marks = shelf.beginWay(from: 50, to: 80)
+        #expect(marks == [62, 71] || marks.count > 0 && marks.allSatisfy { $0 > 50 && $0 < 80 })
+        for _ in 0..<40 { marks = shelf.beginWay(from: 50, to: 55) }
+        #expect(marks.count == 1, "one place is free")
+        for mark in marks { shelf.leave(mark, at: mark) }
+        #expect(shelf.count == 3 && shelf.look(90) == nil && shelf.look(10) == 10)
     }
 
     @Test func `Nothing is kept where there is no room`() {
         var shelf = CanvasShelf<Int>(capacity: 0)
         shelf.park(1, at: 1)
-        shelf.leave(2, at: 2, to: 3)
-        #expect(shelf.count == 0 && shelf.wayMarks(from: 0, to: 100).isEmpty)
+        shelf.leave(2, at: 2)
+        let way = shelf.beginWay(from: 0, to: 100)
+        #expect(shelf.count == 0 && way.isEmpty)
         #expect(CanvasShelf<Int>.capacity(canvasByteCount: 100, byteCount: 99) == 0)
         #expect(CanvasShelf<Int>.capacity(canvasByteCount: 100, byteCount: 399) == 3)
         #expect(CanvasShelf<Int>.capacity(canvasByteCount: 1, byteCount: 1 << 30) == 16, "never many")

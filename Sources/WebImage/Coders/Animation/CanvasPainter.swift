@@ -9,6 +9,8 @@ struct CanvasPainter {
     private var shelf: CanvasShelf<AnimationCanvas>
     /// Where it goes from elsewhere, and where it is still to leave marks on the way.
     private var way: (target: Int, marks: [Int])?
+    /// Whether the last step was one back.
+    private var wentBack = false
 
     /// - Parameter byteCount: the most bytes of canvases on the shelf.
     init(_ script: CompositionScript, byteCount: Int) {
@@ -34,26 +36,37 @@ struct CanvasPainter {
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     mutating func head(for index: Int) throws(WebImageError) {
-        if way?.target != index { way = nil }
+        guard way?.target != index || current == nil else { return }
+        way = nil
         let beginning = script.beginning(for: index)
-        let here = current.flatMap { $0 >= beginning && $0 <= index ? $0 : nil }
         let onShelf = shelf.nearest(to: index, from: beginning)
-        if let here, onShelf.map({ $0.index <= here }) ?? true { return }
-        // Who goes back by one frame to where nobody waited goes backwards, and does not come here again.
-        let goesBack = current == index + 1 && onShelf?.isMark ?? true
+        if let current, current >= beginning, current <= index, onShelf.map({ $0.index <= current }) ?? true {
+            return goOn(from: current, to: index)
+        }
+        // Who goes back frame by frame to where nobody waited does not come here again.
+        let isBack = current == index + 1
+        let goesBack = isBack && wentBack && onShelf?.isMark ?? true
+        wentBack = isBack
+        // Before another one is put there, which may drive it out.
+        let isTaken = onShelf.map { $0.index == index || !$0.isMark && $0.index == index - 1 } ?? false
+        let kept = onShelf.flatMap { isTaken ? shelf.take($0.index) : shelf.look($0.index) }
         let spare = leave(parks: !goesBack)
-        guard let onShelf else {
-            canvas = spare
-            return plan(from: beginning, to: index)
-        }
-        if onShelf.isMark, onShelf.index < index, let mark = shelf.mark(onShelf.index) {
-            canvas = try mark.copy(into: spare)
-            current = onShelf.index
-            plan(from: onShelf.index, to: index)
-        } else {
-            canvas = shelf.take(onShelf.index)
-            current = canvas == nil ? nil : onShelf.index
-        }
+        canvas = if let kept { isTaken ? kept : try kept.copy(into: spare) } else { spare }
+        current = kept == nil ? nil : onShelf?.index
+        beginWay(from: current ?? beginning, to: index)
+    }
+
+    /// Goes forward. A leap leaves a copy: someone else may have got there frame by frame.
+    private mutating func goOn(from place: Int, to index: Int) {
+        wentBack = false
+        beginWay(from: place, to: index)
+        guard index - place > 1, shelf.capacity > 0, let copy = try? canvas?.copy() else { return }
+        shelf.park(copy, at: place)
+    }
+
+    /// Whoever goes to a frame may go back from there. One frame further nothing can be left.
+    private mutating func beginWay(from place: Int, to index: Int) {
+        way = (index, index - place > 1 || current == nil ? shelf.beginWay(from: place, to: index) : [])
     }
 
     /// Draws one more frame on the way to one for which ``head(for:)`` was called.
@@ -116,15 +129,11 @@ struct CanvasPainter {
         return try AnimationCanvas(width: script.width, height: script.height)
     }
 
-    private mutating func plan(from start: Int, to index: Int) {
-        way = (index, shelf.wayMarks(from: start, to: index))
-    }
-
     private mutating func leaveMark() {
         guard let (target, marks) = way, let current, marks.first == current else { return }
         way = (target, Array(marks.dropFirst()))
         // It saves time only, so it does not matter if there is no memory for it.
         guard let copy = try? canvas?.copy() else { return }
-        shelf.leave(copy, at: current, to: target)
+        shelf.leave(copy, at: current)
     }
 }

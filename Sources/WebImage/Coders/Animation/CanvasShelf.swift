@@ -3,7 +3,8 @@
 ///
 /// Some are *parked*: the canvas was there and has been taken elsewhere. It is taken back when the frame after it is wanted, by a
 /// second player that is elsewhere in the animation, or by a variant of it. Those that were not wanted for longest go first. Others
-/// are *marks*, copies left on the way to a frame, because who goes backwards wants those before it next. Each kind has half of the
+/// are *marks*, copies left on the way to a frame, because who goes backwards wants those before it next. When there are too many,
+/// those go first that have long been on nobody's way, then those that are the least work to draw again. Each kind has half of the
 /// places, so that neither drives the other out.
 struct CanvasShelf<Canvas> {
     private struct Item {
@@ -16,6 +17,8 @@ struct CanvasShelf<Canvas> {
     private var parked: [Int: Item] = [:]
     private var marks: [Int: Item] = [:]
     private var useCount: UInt64 = 0
+    /// Ways that were begun. For marks the time of the last use is told in these.
+    private var wayCount: UInt64 = 0
 
     init(capacity: Int) { self.capacity = max(capacity, 0) }
 
@@ -43,45 +46,62 @@ struct CanvasShelf<Canvas> {
         (parked.removeValue(forKey: index) ?? marks.removeValue(forKey: index))?.canvas
     }
 
-    /// Looks at a mark, which stays.
-    mutating func mark(_ index: Int) -> Canvas? {
-        useCount += 1
-        marks[index]?.lastUse = useCount
-        return marks[index]?.canvas
-    }
+    /// Looks at a canvas, which stays.
+    func look(_ index: Int) -> Canvas? { (parked[index] ?? marks[index])?.canvas }
 
     /// Puts a canvas away. Its pixels must not be changed as long as it is here.
     mutating func park(_ canvas: Canvas, at index: Int) {
         guard capacity > 0 else { return }
         useCount += 1
         parked[index] = Item(canvas: canvas, lastUse: useCount)
-        while parked.count > parkingCapacity, let oldest = Self.oldest(of: parked) { parked[oldest] = nil }
-    }
-
-    /// The frames at which marks are to be left on the way from one to a later one, in order.
-    ///
-    /// Marks before the way are kept, those behind its end give way. Where none gives way, one may still be left, in the place of the
-    /// one that was not used for longest.
-    func wayMarks(from start: Int, to target: Int) -> [Int] {
-        guard markCapacity > 0 else { return [] }
-        let needed = marks.keys.count { $0 <= start }
-        return Self.positions(from: start, to: target, count: max(markCapacity - needed, 1))
-    }
-
-    /// Leaves a mark on the way to a frame.
-    mutating func leave(_ canvas: Canvas, at index: Int, to target: Int) {
-        guard markCapacity > 0 else { return }
-        useCount += 1
-        marks[index] = Item(canvas: canvas, lastUse: useCount)
-        while marks.count > markCapacity {
-            let behind = marks.filter { $0.key > target }
-            let others = marks.filter { $0.key != index }
-            guard let oldest = Self.oldest(of: behind.isEmpty ? others : behind) else { return }
-            marks[oldest] = nil
+        while parked.count > parkingCapacity, let oldest = parked.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+            parked[oldest.key] = nil
         }
     }
 
-    private static func oldest(of items: [Int: Item]) -> Int? { items.min { $0.value.lastUse < $1.value.lastUse }?.key }
+    /// Begins a way from one frame to a later one.
+    ///
+    /// - Returns: the frames at which marks are to be left, in order.
+    mutating func beginWay(from start: Int, to target: Int) -> [Int] {
+        guard markCapacity > 0 else { return [] }
+        wayCount += 1
+        for index in marks.keys where index <= start { marks[index]?.lastUse = wayCount }
+        let free = markCapacity - marks.values.count { !isStale($0) }
+        guard free <= 0 else { return Self.positions(from: start, to: target, count: free) }
+        // Where all marks are in use, a few may still be worth more than the least of them.
+        let gaps = gaps()
+        let least = gaps.values.min() ?? 0
+        var last = start
+        return Self.positions(from: start, to: target, count: min(markCapacity, 2)).filter { index in
+            defer { last = index }
+            return index - last > least
+        }
+    }
+
+    /// Leaves a mark on a way.
+    mutating func leave(_ canvas: Canvas, at index: Int) {
+        guard markCapacity > 0 else { return }
+        marks[index] = Item(canvas: canvas, lastUse: wayCount)
+        while marks.count > markCapacity {
+            let oldest = marks.min { $0.value.lastUse < $1.value.lastUse }
+            let least = gaps().min { ($0.value, $0.key) < ($1.value, $1.key) }
+            guard let dropped = oldest.flatMap({ isStale($0.value) ? $0.key : nil }) ?? least?.key else { return }
+            marks[dropped] = nil
+        }
+    }
+
+    private func isStale(_ mark: Item) -> Bool { mark.lastUse + 32 < wayCount }
+
+    /// For each mark the frames that have to be drawn from the one before it, were it not there.
+    private func gaps() -> [Int: Int] {
+        var last = -1
+        var gaps: [Int: Int] = [:]
+        for index in marks.keys.sorted() {
+            gaps[index] = index - last
+            last = index
+        }
+        return gaps
+    }
 
     /// Where to leave `count` marks between two frames, so that going back from the second one to the first, frame by frame and each
     /// time from the nearest mark, takes the fewest steps. The marks that have been passed are free for smaller ways.
