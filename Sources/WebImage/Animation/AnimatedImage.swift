@@ -3,7 +3,9 @@ public import FoundationEssentials
 /// A picture that moves: its first frame as an ``Image``, and the others when they are asked for.
 ///
 /// Memory: the encoded bytes, the first frame, and one canvas; all frames only between ``preloadAllFrames()`` and
-/// ``unloadAllFrames()``. Frames are decoded by the thread that asks, so never ask on a thread of Swift's cooperative pool.
+/// ``unloadAllFrames()``. When frames are not asked for in order, up to 32 MiB of canvases of other moments, which make the next step
+/// back or aside short, until ``releaseDecoder()``. Frames are decoded by the thread that asks, so never ask on a thread of Swift's
+/// cooperative pool.
 public final class AnimatedImage: AnimatedImageProvider {
     /// The first frame.
     public let image: Image
@@ -91,17 +93,24 @@ public final class AnimatedImage: AnimatedImageProvider {
     public func preloadAllFrames() throws(WebImageError) {
         guard !isAllFramesLoaded else { return }
         let limits = image.decodeOptions?.limits ?? ImageLimits()
-        let (byteCount, overflow) = image.pixelByteCount.multipliedReportingOverflow(by: frameCount)
-        try limits.check(decodedByteCount: overflow ? .max : byteCount)
         var loaded: [Image] = []
+        var byteCount = 0
         for index in 0..<frameCount {
+            // The first frame may be smaller than the others, being opaque: what is known best is the one before.
+            let expected = (loaded.last ?? image).pixelByteCount
+            let (rest, overflow) = expected.multipliedReportingOverflow(by: frameCount - index)
+            let (total, overflows) = byteCount.addingReportingOverflow(rest)
+            try limits.check(decodedByteCount: overflow || overflows ? .max : total)
             do throws(WebImageError) {
-                loaded.append(try provider.frame(at: index))
+                let frame = try provider.frame(at: index)
+                byteCount += frame.pixelByteCount
+                loaded.append(frame)
             } catch {
                 guard error.code == .badImageData, let last = loaded.last else { throw error }
                 loaded.append(last)
             }
         }
+        try limits.check(decodedByteCount: byteCount)
         frames.withLock { $0 = loaded }
     }
 
@@ -116,14 +125,34 @@ public final class AnimatedImage: AnimatedImageProvider {
         provider.releaseDecoder()
     }
 
-    /// Lets go of what the decoder keeps between frames; frames that were loaded stay.
+    /// Lets go of what the decoder keeps between frames; frames that were loaded stay. While a player plays, what its next frame is drawn
+    /// on stays as well.
     public func releaseDecoder() { provider.releaseDecoder() }
 
-    /// Bytes of the pixels that are in memory, and of the encoded animation.
+    /// Bytes of the pixels that are in memory, those of the frames once they are loaded and of the first one until then, and of the
+    /// encoded animation.
     public var memoryCost: Int {
-        let pixels = image.pixelByteCount * (frames.withLock { $0 } == nil ? 1 : frameCount)
+        var pixels = image.pixelByteCount
+        if let loaded = frames.withLock({ $0 }) {
+            // A frame that stands for a damaged one is there once.
+            pixels = loaded.indices.reduce(0) { sum, index in
+                index > 0 && loaded[index] === loaded[index - 1] ? sum : sum + loaded[index].pixelByteCount
+            }
+        }
         return pixels + (animatedImageData?.count ?? 0)
     }
+}
+
+extension AnimatedImage: GradualAnimation {
+    package var decoder: any AnimatedImageProvider { provider.frameDecoder }
+
+    package func frame(at index: Int, while goesOn: () -> Bool) throws(WebImageError) -> Image? {
+        if let loaded = frames.withLock({ $0 }), loaded.indices.contains(index) { return loaded[index] }
+        return try provider.partOfFrame(at: index, while: goesOn)
+    }
+
+    package func beginPlaying() { (provider as? any GradualAnimation)?.beginPlaying() }
+    package func endPlaying() { (provider as? any GradualAnimation)?.endPlaying() }
 }
 
 /// One picture as an animation that does not move.

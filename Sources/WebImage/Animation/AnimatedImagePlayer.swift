@@ -35,20 +35,23 @@ public final class AnimatedImagePlayer {
         get { playback.mode }
         set { playback.mode = newValue }
     }
-    /// Most bytes of frames in memory, for all players of the animation together; at least one frame is kept whatever this says.
+    /// Most bytes of frames in memory, for all players of the animation together: the largest number of those that play, or of all
+    /// when none plays. Whatever it says, each player that plays holds the frame that is shown and the next one.
     /// 0, the default, is a fifth of the memory that the process may use, or three fifths of what is free if that is less. With 1
-    /// nothing is kept; `Int.max` keeps all frames.
-    public var maxBufferSize = 0 { didSet { frameLimit = nil } }
+    /// no frame is kept for later; `Int.max` keeps all frames.
+    public var maxBufferSize = 0 { didSet { byteLimit = nil } }
     /// Called with each frame when it is to be shown.
     public var animationFrameHandler: ((_ index: Int, _ frame: Image) -> Void)?
     /// Called with the number of loops played, when frame 0 becomes the next one.
     public var animationLoopHandler: ((_ loopCount: Int) -> Void)?
     /// Whether it plays.
     public private(set) var isPlaying = false
+    /// Whether the frame of ``beginSeeking(toFrameAt:loopCount:)`` is still to be shown.
+    public private(set) var isSeeking = false
     /// What tells the time; nil when ``update(at:)`` is called instead.
     public var displayLink: (any AnimationDisplayLink)? {
-        willSet { if isPlaying { displayLink?.stop() } }
-        didSet { if isPlaying { startDisplayLink() } }
+        willSet { stopDisplayLink() }
+        didSet { updateDisplayLink() }
     }
 
     private var playback: AnimationPlayback
@@ -57,8 +60,9 @@ public final class AnimatedImagePlayer {
     private let id: UInt64
     private let memory: SystemMemory
     private var lastReading: Double?
-    /// Frames that the budget allows; nil when it has to be computed.
-    private var frameLimit: Int?
+    private var isLinkRunning = false
+    /// What ``maxBufferSize`` comes to; nil when it has to be found out.
+    private var byteLimit: Int?
 
     /// A player of an animation; nil if that has only one frame.
     public convenience init?(provider: any AnimatedImageProvider) {
@@ -95,30 +99,37 @@ public final class AnimatedImagePlayer {
         playback.start()
         // The first frame of an image has been decoded.
         requestFrames(first: currentFrame == nil ? (provider as? AnimatedImage)?.image : nil)
-        startDisplayLink()
+        updateDisplayLink()
     }
 
-    /// Stays where it is.
+    /// Stays where it is. Frames stay in memory as far as ``maxBufferSize`` lets them, and as no other player of the animation needs the
+    /// room; none is decoded ahead.
     public func pausePlaying() {
         guard isPlaying else { return }
         isPlaying = false
-        displayLink?.stop()
+        if isSeeking { requestFrames() } else { pool.withdraw(id) }
+        updateDisplayLink()
     }
 
-    /// Ends, and goes back to the beginning without calling a handler. Frames stay in memory.
+    /// Ends, and goes back to the beginning without calling a handler. Frames stay in memory as they do in a pause.
     public func stopPlaying() {
+        endSeeking()
         pausePlaying()
         playback.reset()
         currentFrame = nil
         lastReading = nil
     }
 
-    /// Shows a frame now. Nothing happens if it does not exist.
+    /// Shows a frame now, and decodes it on this thread if it is not in memory. Nothing happens if it does not exist.
+    ///
+    /// Cost: in an animation whose frames are drawn over each other, a jump decodes all frames since the nearest one that hides what
+    /// was before it, or since one that is still known from a jump before. That may be all of them, and it waits for a frame
+    /// that is being decoded for another player as well. A user interface calls ``beginSeeking(toFrameAt:loopCount:)``.
     ///
     /// - Parameters:
     ///   - index: of the frame.
     ///   - loopCount: loops that count as played.
-    /// - Throws: what the provider throws for the frame. Cost: decodes it on this thread, if it is not in memory.
+    /// - Throws: what the provider throws for the frame.
     public func seek(toFrameAt index: Int, loopCount: Int) throws(WebImageError) {
         guard (0..<playback.frameCount).contains(index) else { return }
         let frame: Image
@@ -127,12 +138,44 @@ public final class AnimatedImagePlayer {
         } else {
             frame = try provider.frame(at: index)
         }
-        guard playback.seek(to: index, loopCount: loopCount) else { return }
-        show(frame, index)
-        requestFrames()
+        showSought(frame, index, loopCount)
     }
 
-    /// Drops the frames that are in memory, for all players of the animation.
+    /// Goes to a frame, and shows it as soon as it is there: now if it is in memory, otherwise by the first ``update(at:)`` after it has
+    /// been decoded on the library's threads. Nothing happens if it does not exist.
+    ///
+    /// This never waits, so it can follow a slider: what has not been decoded for one call is given up with the next. It works for a
+    /// player that does not play as well; its display link runs until the frame is shown, or, without one, ``update(at:)`` has to be
+    /// called as long as ``isSeeking``. For a frame that cannot be decoded the one before it stays.
+    ///
+    /// - Parameters:
+    ///   - index: of the frame. It is ``currentFrameIndex`` at once.
+    ///   - loopCount: loops that count as played.
+    public func beginSeeking(toFrameAt index: Int, loopCount: Int) {
+        guard (0..<playback.frameCount).contains(index) else { return }
+        if case .there(let frame) = pool.use(index) { return showSought(frame, index, loopCount) }
+        guard playback.seek(to: index, loopCount: loopCount, isShown: false) else { return }
+        isSeeking = true
+        requestFrames()
+        updateDisplayLink()
+    }
+
+    private func showSought(_ frame: Image, _ index: Int, _ loopCount: Int) {
+        guard playback.seek(to: index, loopCount: loopCount) else { return }
+        endSeeking()
+        show(frame, index)
+        if isPlaying { requestFrames() }
+    }
+
+    private func endSeeking() {
+        guard isSeeking else { return }
+        isSeeking = false
+        if !isPlaying { pool.withdraw(id) }
+        updateDisplayLink()
+    }
+
+    /// Drops the frames that are in memory, for all players of the animation, but for the next ones of those that play, which can
+    /// only be had again by drawing what comes before them. Those that could not be decoded are tried again.
     public func clearFrameBuffer() { pool.removeAll() }
 
     // MARK: Time
@@ -140,13 +183,14 @@ public final class AnimatedImagePlayer {
     /// Goes on to a reading of the clock, in seconds since any moment. The first one after a start counts as the start, and one that
     /// lies before the last counts for nothing.
     public func update(at seconds: Double) {
-        guard isPlaying, seconds.isFinite else { return }
+        guard isPlaying, seconds.isFinite else { return showAwaited() }
         let elapsed = seconds - (lastReading ?? seconds)
         lastReading = seconds
         advance(by: elapsed)
     }
 
-    /// Seconds until the next frame can be due; 0 when one is awaited. For whoever sleeps between frames.
+    /// Seconds until the next frame can be due; 0 when one is awaited, as after ``beginSeeking(toFrameAt:loopCount:)``. For whoever sleeps
+    /// between frames.
     public var timeUntilNextFrame: Double { playback.remaining { provider.duration(at: $0) } }
 
     private func advance(by elapsed: Double) {
@@ -159,7 +203,9 @@ public final class AnimatedImagePlayer {
             // A handler may have stopped it.
             guard isPlaying else { return }
             switch action {
-            case .show(let index): if case .there(let frame) = pool.use(index) { show(frame, index) }
+            case .show(let index):
+                isSeeking = false
+                if case .there(let frame) = pool.use(index) { show(frame, index) }
             case .loop(let count): animationLoopHandler?(count)
             case .stop: stopPlaying()
             }
@@ -172,8 +218,27 @@ public final class AnimatedImagePlayer {
         animationFrameHandler?(index, frame)
     }
 
-    private func startDisplayLink() {
-        displayLink?.start { [weak self] seconds in self?.update(at: seconds) }
+    /// Shows the frame that was sought while nothing plays, if it has come.
+    private func showAwaited() {
+        guard !isPlaying, isSeeking, pool.contains(playback.index) else { return }
+        let index = playback.index
+        playback.noteShown()
+        let found = pool.use(index)
+        endSeeking()
+        if case .there(let frame) = found { show(frame, index) }
+    }
+
+    private func updateDisplayLink() {
+        guard isPlaying || isSeeking else { return stopDisplayLink() }
+        guard !isLinkRunning, let displayLink else { return }
+        isLinkRunning = true
+        displayLink.start { [weak self] seconds in self?.update(at: seconds) }
+    }
+
+    private func stopDisplayLink() {
+        guard isLinkRunning else { return }
+        isLinkRunning = false
+        displayLink?.stop()
     }
 
     // MARK: Memory
@@ -182,32 +247,14 @@ public final class AnimatedImagePlayer {
     private static let readAhead = 4
 
     private func requestFrames(first: Image? = nil) {
-        let limit = frameLimit ?? makeFrameLimit()
-        pool.wish(id, for: playback.upcoming(min(limit, Self.readAhead)), capacity: limit, first: first)
-    }
-
-    private func makeFrameLimit() -> Int {
-        let known = currentFrame ?? (provider as? AnimatedImage)?.image
-        let limit = AnimationBudget.frameCount(maxBufferSize, frameByteCount: known?.pixelByteCount, memory: memory)
-        // Until a frame is known the size is a guess.
-        if known != nil { frameLimit = limit }
-        return limit
-    }
-}
-
-/// How many frames may be in memory.
-enum AnimationBudget {
-    /// - Parameters:
-    ///   - limit: bytes; 0 to go by the memory that there is.
-    ///   - frameByteCount: bytes of one frame; nil before one is known, and then few are allowed.
-    static func frameCount(_ limit: Int, frameByteCount: Int?, memory: SystemMemory) -> Int {
-        guard let frameByteCount, frameByteCount > 0 else { return 1 }
-        return max((limit > 0 ? limit : automatic(memory)) / frameByteCount, 1)
-    }
-
-    private static func automatic(_ memory: SystemMemory) -> Int {
-        let shares = [memory.usableBytes.map { $0 / 5 }, memory.availableBytes.map { $0 / 5 * 3 }]
-        // 64 MiB where nothing is known.
-        return shares.compactMap(\.self).min() ?? 64 << 20
+        let limit = byteLimit ?? AnimationBudget.byteCount(maxBufferSize, memory: memory)
+        byteLimit = limit
+        pool.wish(
+            id,
+            for: isPlaying ? playback.upcoming(Self.readAhead) : [playback.index],
+            isWaiting: playback.isPending,
+            byteLimit: limit,
+            first: first
+        )
     }
 }

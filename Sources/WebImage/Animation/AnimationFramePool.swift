@@ -2,17 +2,18 @@
 final class AnimationFramePool: Sendable {
     private struct State {
         var buffer = AnimationFrameBuffer<Image>()
-        var isFetching = false
         var decodedCount = 0
+        /// What the lane was told.
+        var isPlaying = false
     }
 
     let provider: any AnimatedImageProvider
-    private let queue: WorkQueue
+    let lane: AnimationLane
     private let state = Lock(State())
 
-    init(_ provider: any AnimatedImageProvider, queue: WorkQueue = CodingQueue.shared) {
+    init(_ provider: any AnimatedImageProvider, lane: AnimationLane) {
         self.provider = provider
-        self.queue = queue
+        self.lane = lane
     }
 
     /// Frames that are in memory.
@@ -25,51 +26,80 @@ final class AnimationFramePool: Sendable {
     /// A frame that is there.
     func use(_ index: Int) -> AnimationFrameBuffer<Image>.Lookup { state.withLock { $0.buffer.use(index) } }
 
-    /// Says what a player needs next; what is not there is decoded, on the threads for decoding.
+    /// Says what a player that plays needs next; what is not there is decoded, on the threads for frames.
     ///
-    /// - Parameter first: the frame 0, if the player has it already.
-    func wish(_ player: UInt64, for indices: [Int], capacity: Int, first: Image? = nil) {
-        let (dropped, starts) = state.withLock { state -> ([Image], Bool) in
-            var dropped = state.buffer.wish(player, for: indices, capacity: capacity)
-            if let first, !state.buffer.contains(0) { dropped += state.buffer.insert(first, at: 0) }
-            guard !state.isFetching, state.buffer.next() != nil else { return (dropped, false) }
-            state.isFetching = true
-            return (dropped, true)
+    /// - Parameters:
+    ///   - isWaiting: the first one should be seen already.
+    ///   - byteLimit: the most bytes of frames that the player allows.
+    ///   - first: the frame 0, if the player has it already.
+    func wish(_ player: UInt64, for indices: [Int], isWaiting: Bool, byteLimit: Int, first: Image? = nil) {
+        change { buffer in
+            var dropped = buffer.wish(player, for: indices, isWaiting: isWaiting, byteLimit: byteLimit)
+            if let first, !buffer.contains(0) {
+                dropped += buffer.insert(first, at: 0, byteCount: first.pixelByteCount)
+            }
+            return dropped
         }
-        withExtendedLifetime(dropped) {}
-        if starts { fetch() }
     }
+
+    /// A player does not play now: nothing is decoded for it, and what is there for it may give way.
+    func withdraw(_ player: UInt64) { change { $0.withdraw(player) } }
 
     /// A player has gone.
-    func forget(_ player: UInt64) {
-        let dropped = state.withLock { $0.buffer.forget(player) }
-        withExtendedLifetime(dropped) {}
-    }
+    func forget(_ player: UInt64) { change { $0.forget(player) } }
 
-    /// Drops all frames, and what the decoder keeps between them.
+    /// Drops all frames but the next ones of those who play, and what the decoder keeps beside them.
     func removeAll() {
-        let dropped = state.withLock { $0.buffer.removeAll() }
-        withExtendedLifetime(dropped) {}
-        // Not here: the decoder may be busy, and nobody must wait for it.
-        queue.submit { [provider] in provider.releaseDecoder() }
+        change { $0.removeAll() }
+        lane.releaseDecoder()
     }
 
-    // One job a frame, so that loads get their turn in between.
-    private func fetch() {
-        queue.submit(priority: .high) { [self] in
-            let index = state.withLock { state -> Int? in
-                let next = state.buffer.next()
-                if next == nil { state.isFetching = false }
-                return next
-            }
-            guard let index else { return }
-            let frame = try? provider.frame(at: index)
-            let dropped = state.withLock { state -> [Image] in
-                state.decodedCount += 1
-                return state.buffer.insert(frame, at: index)
-            }
-            withExtendedLifetime(dropped) {}
-            fetch()
+    private func change(_ body: (inout AnimationFrameBuffer<Image>) -> [Image]) {
+        let (dropped, next, playing) = state.withLock { state -> ([Image], LoadPriority?, Bool?) in
+            let dropped = body(&state.buffer)
+            let isPlaying = state.buffer.isPlaying
+            defer { state.isPlaying = isPlaying }
+            return (dropped, state.buffer.next()?.priority, state.isPlaying == isPlaying ? nil : isPlaying)
         }
+        withExtendedLifetime(dropped) {}
+        if let playing { lane.setPlaying(playing) }
+        if let next { lane.request(self, next) }
+    }
+
+    /// Parts of a frame in one turn: what is given up is given up soon, and others get their turn.
+    private static let partsPerTurn = 8
+
+    /// Decodes the next frame that is needed, or a part of it, on this thread. Called by the lane.
+    ///
+    /// - Returns: how urgent the next turn is; nil when there is nothing left to do.
+    func decodeNext() -> LoadPriority? {
+        guard let index = state.withLock({ $0.buffer.next()?.index }) else { return nil }
+        var parts = 1
+        let result: Result<Image?, WebImageError>
+        do throws(WebImageError) {
+            result = .success(
+                try provider.partOfFrame(at: index) {
+                    parts += 1
+                    return parts <= Self.partsPerTurn && state.withLock { $0.buffer.lacks(index) }
+                }
+            )
+        } catch {
+            result = .failure(error)
+        }
+        let (dropped, next) = state.withLock { state -> ([Image], LoadPriority?) in
+            var dropped: [Image] = []
+            switch result {
+            case .success(nil): break
+            case .success(let frame?):
+                state.decodedCount += 1
+                dropped = state.buffer.insert(frame, at: index, byteCount: frame.pixelByteCount)
+            case .failure:
+                state.decodedCount += 1
+                dropped = state.buffer.insert(nil, at: index, byteCount: 0)
+            }
+            return (dropped, state.buffer.next()?.priority)
+        }
+        withExtendedLifetime(dropped) {}
+        return next
     }
 }

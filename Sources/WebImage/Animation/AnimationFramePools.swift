@@ -1,4 +1,5 @@
-/// The pools of the animations that have players: one for each provider, as long as it has any.
+/// The pools of the animations that have players: one for each provider, as long as it has any. Those whose frames come from one decoder
+/// share a lane.
 final class AnimationFramePools: Sendable {
     static let shared = AnimationFramePools(memoryPressure: .shared)
 
@@ -7,8 +8,14 @@ final class AnimationFramePools: Sendable {
         var players = 0
     }
 
+    private struct Lane {
+        let lane: AnimationLane
+        var pools = 0
+    }
+
     private struct State {
         var entries: [ObjectIdentifier: Entry] = [:]
+        var lanes: [ObjectIdentifier: Lane] = [:]
         var nextPlayer: UInt64 = 0
         var observation: MemoryPressureMonitor.Registration?
     }
@@ -17,7 +24,7 @@ final class AnimationFramePools: Sendable {
     private let queue: WorkQueue
     private let state = Lock(State())
 
-    init(memoryPressure: MemoryPressureMonitor? = nil, queue: WorkQueue = CodingQueue.shared) {
+    init(memoryPressure: MemoryPressureMonitor? = nil, queue: WorkQueue = CodingQueue.frames) {
         self.memoryPressure = memoryPressure
         self.queue = queue
     }
@@ -28,9 +35,10 @@ final class AnimationFramePools: Sendable {
     /// The pool of a provider, and a number for the player. To be ended with ``leave(_:player:)``.
     func join(_ provider: any AnimatedImageProvider) -> (pool: AnimationFramePool, player: UInt64) {
         defer { observeMemoryPressure() }
+        let decoder = provider.frameDecoder
         return state.withLock { state in
             let key = ObjectIdentifier(provider)
-            var entry = state.entries[key] ?? Entry(pool: AnimationFramePool(provider, queue: queue))
+            var entry = state.entries[key] ?? makeEntry(provider, decoder, &state)
             entry.players += 1
             state.entries[key] = entry
             state.nextPlayer += 1
@@ -38,25 +46,54 @@ final class AnimationFramePools: Sendable {
         }
     }
 
-    /// A player has gone; with the last one go the pool and its frames.
+    private func makeEntry(
+        _ provider: any AnimatedImageProvider,
+        _ decoder: any AnimatedImageProvider,
+        _ state: inout State
+    ) -> Entry {
+        let key = ObjectIdentifier(decoder)
+        var lane = state.lanes[key] ?? Lane(lane: AnimationLane(decoder, queue: queue))
+        lane.pools += 1
+        state.lanes[key] = lane
+        return Entry(pool: AnimationFramePool(provider, lane: lane.lane))
+    }
+
+    /// A player has gone; with the last one go the pool and its frames, and with the last pool of a decoder what that keeps.
     func leave(_ pool: AnimationFramePool, player: UInt64) {
         pool.forget(player)
         // Listening to memory pressure takes a thread, so that ends with the last pool, outside the lock.
-        let (last, observation) = state.withLock {
-            state -> (AnimationFramePool?, MemoryPressureMonitor.Registration?) in
+        let (isUnused, observation) = state.withLock { state -> (Bool, MemoryPressureMonitor.Registration?) in
             let key = ObjectIdentifier(pool.provider)
-            guard var entry = state.entries[key], entry.pool === pool else { return (nil, nil) }
+            guard var entry = state.entries[key], entry.pool === pool else { return (false, nil) }
             entry.players -= 1
-            state.entries[key] = entry.players > 0 ? entry : nil
-            guard state.entries.isEmpty else { return (entry.players > 0 ? nil : pool, nil) }
+            guard entry.players == 0 else {
+                state.entries[key] = entry
+                return (false, nil)
+            }
+            state.entries[key] = nil
+            let isUnused = Self.leave(pool.lane, &state)
+            guard state.entries.isEmpty else { return (isUnused, nil) }
             defer { state.observation = nil }
-            return (pool, state.observation)
+            return (isUnused, state.observation)
         }
-        last?.removeAll()
+        if isUnused {
+            // By then someone may play it again.
+            pool.lane.releaseDecoder { [self] in
+                state.withLock { $0.lanes[ObjectIdentifier(pool.lane.decoder)] == nil }
+            }
+        }
         withExtendedLifetime(observation) {}
     }
 
-    /// Drops all frames of all pools; those that are shown stay with who shows them.
+    private static func leave(_ lane: AnimationLane, _ state: inout State) -> Bool {
+        let key = ObjectIdentifier(lane.decoder)
+        guard var entry = state.lanes[key] else { return false }
+        entry.pools -= 1
+        state.lanes[key] = entry.pools > 0 ? entry : nil
+        return entry.pools == 0
+    }
+
+    /// Drops all frames of all pools but those that are shown next; those that are shown stay with who shows them.
     func removeAllFrames() {
         let pools = state.withLock { $0.entries.values.map(\.pool) }
         for pool in pools { pool.removeAll() }

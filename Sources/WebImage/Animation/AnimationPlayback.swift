@@ -46,13 +46,18 @@ struct AnimationPlayback: Sendable {
         (isPending, goesBack) = (true, false)
     }
 
-    /// Goes to a frame, which is shown by whoever asks for this. One that does not exist is ignored; false then.
-    mutating func seek(to target: Int, loopCount: Int) -> Bool {
+    /// Goes to a frame. One that does not exist is ignored; false then.
+    ///
+    /// - Parameter isShown: whoever asks for this shows it; otherwise it is shown as soon as it is there.
+    mutating func seek(to target: Int, loopCount: Int, isShown: Bool = true) -> Bool {
         guard (0..<frameCount).contains(target) else { return false }
         (index, self.loopCount) = (target, max(loopCount, 0))
-        isPending = false
+        isPending = !isShown
         return true
     }
+
+    /// The frame at ``index`` has been shown.
+    mutating func noteShown() { isPending = false }
 
     /// The clock has gone on by so many seconds.
     ///
@@ -78,7 +83,7 @@ struct AnimationPlayback: Sendable {
         (index, goesBack) = (following, back)
         isPending = true
         if following == 0 {
-            loopCount += 1
+            if loopCount < .max { loopCount += 1 }
             actions.append(.loop(loopCount))
             if totalLoopCount > 0, loopCount >= totalLoopCount { actions.append(.stop) }
         }

@@ -23,7 +23,8 @@ public protocol AnimatedImageProvider: AnyObject, Sendable {
     func duration(at index: Int) -> Double
 
     /// Lets go of what is kept to make the next frame quickly, such as the canvas; it is made again when it is needed. For times
-    /// when nothing plays, or when memory is short. By default nothing.
+    /// when nothing plays, or when memory is short. Players do not call it while they play, except for providers of this library, which
+    /// keep the canvas then. By default nothing.
     func releaseDecoder()
 }
 

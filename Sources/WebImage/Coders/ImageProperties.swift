@@ -39,8 +39,9 @@ public struct ImageProperties: Sendable, Hashable {
         orientation.swapsSides ? (height, width) : (width, height)
     }
 
-    /// Whether the file holds more than 8 bits of each component can.
-    package var isWide: Bool { bitsPerComponent > 8 || isHighDynamicRange }
+    /// Whether the file holds more than 8 bits of each component can, and they can be had: frames of animated PNG are drawn on a canvas
+    /// of 8 bits.
+    package var isWide: Bool { (bitsPerComponent > 8 || isHighDynamicRange) && !(format == .png && frameCount > 1) }
 }
 
 extension ImageProperties {

@@ -164,6 +164,82 @@ private final class Stage {
         #expect(throws: WebImageError.self) { try damaged.player?.seek(toFrameAt: 3, loopCount: 0) }
     }
 
+    @Test func `A seek that is begun shows the frame when it is there, and decodes nothing on this thread`() throws {
+        let stage = Stage(count: 9)
+        let player = try #require(stage.player)
+        player.startPlaying()
+        stage.play(3)
+        let shown = stage.shown
+        player.beginSeeking(toFrameAt: 8, loopCount: 2)
+        #expect(player.isSeeking && player.currentFrameIndex == 8 && player.currentLoopCount == 2)
+        stage.tick(0, decodes: false)
+        #expect(!stage.animation.requests.contains(8) && stage.shown == shown && player.timeUntilNextFrame == 0)
+        stage.tick(0)
+        #expect(stage.shown == shown + [8] && !player.isSeeking)
+        player.beginSeeking(toFrameAt: 1, loopCount: 0)
+        #expect(stage.shown == shown + [8, 1] && !player.isSeeking, "what is in memory is shown at once")
+        player.beginSeeking(toFrameAt: 9, loopCount: 0)
+        player.beginSeeking(toFrameAt: -1, loopCount: 0)
+        #expect(!player.isSeeking && player.currentFrameIndex == 1)
+    }
+
+    @Test func `A player that does not play follows a slider, and decodes only what it was moved to last`() throws {
+        let stage = Stage(count: 100)
+        let player = try #require(stage.player)
+        for index in stride(from: 10, through: 90, by: 10) { player.beginSeeking(toFrameAt: index, loopCount: 0) }
+        stage.tick()
+        #expect(stage.shown == [90] && stage.animation.requests == [90] && !player.isSeeking && !player.isPlaying)
+        for _ in 0..<5 { stage.tick() }
+        #expect(stage.shown == [90] && stage.animation.requests == [90], "it does not play on")
+        player.beginSeeking(toFrameAt: 50, loopCount: 0)
+        player.stopPlaying()
+        for _ in 0..<3 { stage.tick() }
+        #expect(stage.shown == [90] && player.currentFrameIndex == 0 && !player.isSeeking)
+        let damaged = Stage(bad: [3])
+        damaged.player?.beginSeeking(toFrameAt: 3, loopCount: 0)
+        for _ in 0..<3 { damaged.tick() }
+        #expect(damaged.shown.isEmpty && damaged.player?.isSeeking == false)
+    }
+
+    @Test func `A seek that is begun goes on through a start and a pause`() throws {
+        let stage = Stage(count: 9)
+        let player = try #require(stage.player)
+        player.beginSeeking(toFrameAt: 5, loopCount: 0)
+        player.startPlaying()
+        player.pausePlaying()
+        stage.tick()
+        #expect(stage.shown == [5] && !player.isSeeking)
+        player.beginSeeking(toFrameAt: 7, loopCount: 0)
+        player.startPlaying()
+        stage.play(4)
+        #expect(stage.shown.prefix(3) == [5, 7, 8] && !player.isSeeking)
+    }
+
+    @Test func `The display link runs until a frame that is sought has been shown`() throws {
+        final class Link: AnimationDisplayLink {
+            var tick: ((Double) -> Void)?
+            var starts = 0
+            func start(_ tick: @escaping (Double) -> Void) { (self.tick, starts) = (tick, starts + 1) }
+            func stop() { tick = nil }
+        }
+        let stage = Stage(count: 9)
+        let link = Link()
+        let player = try #require(stage.player)
+        player.displayLink = link
+        player.beginSeeking(toFrameAt: 5, loopCount: 0)
+        player.beginSeeking(toFrameAt: 6, loopCount: 0)
+        #expect(link.starts == 1 && link.tick != nil)
+        stage.decode()
+        link.tick?(1)
+        #expect(stage.shown == [6] && link.tick == nil)
+        player.beginSeeking(toFrameAt: 2, loopCount: 0)
+        player.startPlaying()
+        #expect(link.starts == 2)
+        stage.decode()
+        link.tick?(2)
+        #expect(stage.shown == [6, 2] && link.tick != nil, "it plays")
+    }
+
     @Test func `A handler may stop, pause or seek`() throws {
         let stage = Stage()
         let player = try #require(stage.player)

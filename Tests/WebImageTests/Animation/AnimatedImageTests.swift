@@ -57,6 +57,50 @@ private final class CountingProvider: AnimatedImageProvider {
         #expect(provider.requests.count == 5)
     }
 
+    @Test func `When frames have more bytes than the first picture, those count`() throws {
+        // The first frame hides all and is opaque, so that it is decoded as RGB; what is erased after it shows through.
+        var frames = DrawnAnimation.kept(4)
+        frames[0] = AnimationFrame(width: 8, height: 4, duration: 0.1, disposal: .background, isOpaque: true)
+        var options = ImageDecodeOptions()
+        func picture(limit: Int) throws -> AnimatedImage {
+            options.limits.maximumDecodedByteCount = limit
+            let drawn = try DrawnAnimation(count: 4, frames: frames, options: options)
+            let first = Image(
+                bitmap: try .allocate(width: 8, height: 4, pixelFormat: .rgb8),
+                scale: 1,
+                metadata: ImageMetadata(),
+                decodeOptions: options
+            )
+            return AnimatedImage(provider: drawn.animation, first: first)
+        }
+        let image = try picture(limit: 4 * 8 * 4 * 4)
+        #expect(image.memoryCost == 8 * 4 * 3)
+        try image.preloadAllFrames()
+        #expect(image.memoryCost == 4 * 8 * 4 * 4)
+        let error = #expect(throws: WebImageError.self) { try picture(limit: 4 * 8 * 4 * 4 - 1).preloadAllFrames() }
+        #expect(error?.code == .limitExceeded)
+    }
+
+    @Test func `A buffer for so many bytes holds as many frames as those have`() throws {
+        let queue = WorkQueue(stepped: "frames")
+        let pools = AnimationFramePools(queue: queue)
+        var frames = DrawnAnimation.kept(20)
+        frames[0] = AnimationFrame(width: 8, height: 4, duration: 0.1, disposal: .background, isOpaque: true)
+        let drawn = try DrawnAnimation(count: 20, frames: frames)
+        let first = Image(bitmap: try .allocate(width: 8, height: 4, pixelFormat: .rgb8))
+        let image = AnimatedImage(provider: drawn.animation, first: first)
+        let player = try #require(AnimatedImagePlayer(provider: image, pools: pools))
+        player.maxBufferSize = 12 * 8 * 4
+        let (pool, id) = pools.join(image)
+        defer { pools.leave(pool, player: id) }
+        player.startPlaying()
+        for step in 0..<30 {
+            while let job = queue.takeNext() { job() }
+            player.update(at: Double(step) * 0.1)
+            #expect(pool.count <= 3)
+        }
+    }
+
     @Test func `When all are preloaded, a frame that is damaged shows the one before it`() throws {
         let image = try AnimatedImage(provider: CountingProvider(count: 3, bad: [1]))
         try image.preloadAllFrames()

@@ -37,7 +37,7 @@ import Testing
         #expect(pools.count == 2 && second != nil && first == nil)
         second?.startPlaying()
         decode()
-        #expect(animation.requests == [0])
+        #expect(animation.requests == [0, 1, 2])
         second = nil
         decode()
         #expect(pools.count == 1 && animation.releaseCount == 1, "the decoder lets go of its canvas")
@@ -77,34 +77,113 @@ import Testing
         #expect(animation.requests.count <= 57)
     }
 
-    @Test func `Clearing drops all frames, and playing decodes them again`() throws {
+    @Test func `Clearing drops all frames of a player that does not play, and playing decodes them again`() throws {
         let pools = AnimationFramePools(queue: queue)
         let animation = NumberedAnimation(count: 3)
         let player = try #require(AnimatedImagePlayer(provider: animation, pools: pools))
         player.maxBufferSize = .max
         player.startPlaying()
         decode()
-        let count = animation.requests.count
+        #expect(animation.requests.count == 3)
+        player.stopPlaying()
         player.clearFrameBuffer()
+        player.startPlaying()
         player.update(at: 1)
         #expect(player.currentFrame == nil)
         decode()
         player.update(at: 1.1)
-        #expect(player.currentFrame != nil && animation.requests.count == 2 * count)
+        #expect(player.currentFrame != nil && animation.requests.count == 6)
     }
 
-    @Test func `Memory pressure drops the frames of all animations`() throws {
+    @Test func `Clearing while it plays leaves the next frames, and what the next one is made of`() throws {
         let pools = AnimationFramePools(queue: queue)
-        let animations = [NumberedAnimation(count: 3), NumberedAnimation(count: 3)]
+        let animation = NumberedAnimation(count: 20)
+        let player = try #require(AnimatedImagePlayer(provider: animation, pools: pools))
+        player.maxBufferSize = .max
+        player.startPlaying()
+        for step in 0..<10 {
+            decode()
+            player.update(at: Double(step) * 0.1)
+        }
+        player.clearFrameBuffer()
+        for step in 10..<16 {
+            decode()
+            player.update(at: Double(step) * 0.1)
+        }
+        #expect(animation.requests == Array(0..<animation.requests.count), "none was decoded twice, nor left out")
+        #expect(animation.releaseCount == 0)
+    }
+
+    @Test func `Memory pressure drops the frames of all animations, but for the next ones of those that play`() throws {
+        let pools = AnimationFramePools(queue: queue)
+        let animations = [NumberedAnimation(count: 9), NumberedAnimation(count: 9)]
         let players = animations.compactMap { AnimatedImagePlayer(provider: $0, pools: pools) }
-        for player in players { player.startPlaying() }
+        for player in players {
+            player.maxBufferSize = .max
+            player.startPlaying()
+        }
+        for step in 0..<5 {
+            decode()
+            for player in players { player.update(at: Double(step) * 0.1) }
+        }
         decode()
+        players[1].pausePlaying()
         let joined = animations.map { pools.join($0) }
-        #expect(joined.allSatisfy { $0.pool.count > 0 })
+        #expect(joined.allSatisfy { $0.pool.count > 4 })
         pools.removeAllFrames()
-        #expect(joined.allSatisfy { $0.pool.count == 0 })
+        decode()
+        #expect(joined[0].pool.count == 4 && joined[1].pool.count == 0)
+        #expect(animations.map(\.releaseCount) == [0, 1])
         for (pool, player) in joined { pools.leave(pool, player: player) }
-        withExtendedLifetime(players) {}
+    }
+
+    @Test func `A paused player holds none but what the limit allows`() throws {
+        let pools = AnimationFramePools(queue: queue)
+        let animation = NumberedAnimation(count: 40)
+        let players = (0..<5).compactMap { _ in AnimatedImagePlayer(provider: animation, pools: pools) }
+        let (pool, id) = pools.join(animation)
+        defer { pools.leave(pool, player: id) }
+        for (place, player) in players.enumerated() {
+            player.maxBufferSize = 2 * NumberedAnimation.frameByteCount
+            try player.seek(toFrameAt: place * 8, loopCount: 0)
+            player.startPlaying()
+        }
+        for step in 0..<10 {
+            while let job = queue.takeNext() {
+                job()
+                #expect(pool.count <= 5, "the next frame of each")
+            }
+            for player in players { player.update(at: Double(step) * 0.1) }
+        }
+        for player in players { player.pausePlaying() }
+        #expect(pool.count <= 2)
+        let count = animation.requests.count
+        decode()
+        #expect(animation.requests.count == count, "nothing is decoded for them")
+    }
+
+    @Test func `A pool that goes takes nothing from a new one of the same animation`() throws {
+        let pools = AnimationFramePools(queue: queue)
+        let animation = NumberedAnimation(count: 9)
+        var former = AnimatedImagePlayer(provider: animation, pools: pools)
+        former?.startPlaying()
+        decode()
+        former = nil
+        let player = try #require(AnimatedImagePlayer(provider: animation, pools: pools))
+        player.startPlaying()
+        decode()
+        #expect(animation.releaseCount == 0)
+        withExtendedLifetime(former) {}
+    }
+
+    @Test func `What was wished for before the player went is not decoded`() throws {
+        let pools = AnimationFramePools(queue: queue)
+        let animation = NumberedAnimation(count: 9)
+        var player = AnimatedImagePlayer(provider: animation, pools: pools)
+        player?.startPlaying()
+        player = nil
+        decode()
+        #expect(animation.requests.isEmpty && player == nil && animation.releaseCount == 1)
     }
 
     @Test func `Without a size the budget goes by the memory there is`() throws {
@@ -116,18 +195,13 @@ import Testing
             try text.write(toFile: directory.path + "/proc/meminfo", atomically: false, encoding: .utf8)
         }
         try meminfo(1_000_000, 900_000)
-        #expect(AnimationBudget.frameCount(0, frameByteCount: 1_024_000, memory: system) == 200, "a fifth of all")
+        #expect(AnimationBudget.byteCount(0, memory: system) == 204_800_000, "a fifth of all")
         try meminfo(1_000_000, 100_000)
-        #expect(
-            AnimationBudget.frameCount(0, frameByteCount: 1_024_000, memory: system) == 60,
-            "three fifths of what is free"
-        )
+        #expect(AnimationBudget.byteCount(0, memory: system) == 61_440_000, "three fifths of what is free")
         let unknown = SystemMemory(root: directory.path + "/nothing")
-        #expect(AnimationBudget.frameCount(0, frameByteCount: 1 << 20, memory: unknown) == 64)
-        #expect(AnimationBudget.frameCount(1, frameByteCount: 1 << 20, memory: system) == 1)
-        #expect(AnimationBudget.frameCount(.max, frameByteCount: 1, memory: system) == .max)
-        #expect(AnimationBudget.frameCount(100, frameByteCount: nil, memory: system) == 1)
-        #expect(AnimationBudget.frameCount(100, frameByteCount: 0, memory: system) == 1)
+        #expect(AnimationBudget.byteCount(0, memory: unknown) == 64 << 20)
+        #expect(AnimationBudget.byteCount(1, memory: system) == 1)
+        #expect(AnimationBudget.byteCount(.max, memory: system) == .max)
     }
 
     @Test func `On real threads every frame of a file is shown, in order`() async throws {

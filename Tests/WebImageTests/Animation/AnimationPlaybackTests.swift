@@ -223,4 +223,12 @@ private struct Play {
             }
         }
     }
+
+    @Test func `The number of loops does not overflow`() {
+        var playback = AnimationPlayback(frameCount: 3, totalLoopCount: 0)
+        let isThere = playback.seek(to: 2, loopCount: .max)
+        #expect(isThere)
+        let actions = playback.tick(1, duration: { _ in 0.1 }, isThere: { _ in true })
+        #expect(actions == [.loop(.max)] && playback.loopCount == .max)
+    }
 }

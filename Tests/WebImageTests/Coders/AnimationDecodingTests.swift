@@ -129,6 +129,35 @@ import Testing
         }
     }
 
+    @Test(arguments: names, [ImageDecodeOptions.ScalingQuality.high, .fast])
+    func `The first frame of a thumbnail is what a decode gives`(
+        name: String,
+        quality: ImageDecodeOptions.ScalingQuality
+    ) async throws {
+        var options = ImageDecodeOptions()
+        options.thumbnailPixelSize = ImageSize(width: 11, height: 11)
+        options.scalingQuality = quality
+        let data = try Fixtures.data("Animation/\(name)")
+        let first = try coder.animation(of: data, options: options).frame(at: 0)
+        let still = try coder.decode(data, options: options)
+        #expect((first.pixelWidth, first.pixelHeight) == (still.pixelWidth, still.pixelHeight))
+        #expect(first.bitmap.pixels == still.bitmap.pixels)
+    }
+
+    @Test func `Frames of animated PNG of 16 bits have 8, and the limits know it`() throws {
+        for decodesToHDR in [false, true] {
+            var options = ImageDecodeOptions()
+            options.decodeToHDR = decodesToHDR
+            let data = try Fixtures.data("Animation/apng-rgba16.png")
+            let properties = try coder.properties(of: data, limits: options.limits)
+            #expect(properties.bitsPerComponent == 16)
+            options.limits.maximumDecodedByteCount = properties.width * properties.height * 4
+            let still = try coder.decode(data, options: options)
+            let frame = try coder.animation(of: data, options: options).frame(at: 1)
+            #expect(still.bitmap.pixelFormat == .bgra8Premultiplied && frame.bitmap.pixelFormat == .bgra8Premultiplied)
+        }
+    }
+
     @Test func `Limits are checked when it is opened`() throws {
         func code(_ change: @escaping (inout ImageLimits) -> Void) -> String? {
             let error = #expect(throws: WebImageError.self) { try open("pillow.gif") { change(&$0.limits) } }

@@ -109,11 +109,20 @@ import Testing
     func `The decoder scales down by itself as far as the quality allows`(quality: ImageDecodeOptions.ScalingQuality) {
         var properties = ImageProperties(format: .webp, width: 1000, height: 600)
         properties.hasAlpha = false
-        func size(_ width: Int, _ height: Int) -> [Int] {
+        var options = ImageDecodeOptions()
+        options.scalingQuality = quality
+        func size(_ width: Int, _ height: Int, isAnimated: Bool = false) -> [Int] {
             let plan = DecodePlan(width: width, height: height, orientation: .up, isThumbnail: true)
-            let size = WebPCoder.decoderSize(for: plan, of: properties, quality: quality)
+            let size = WebPCoder.decoderSize(for: plan, of: properties, isAnimated: isAnimated, options: options)
             return [size.width, size.height]
         }
+        // Unless the picture is one of several that must look alike, and the others can be had.
+        #expect(size(100, 60, isAnimated: true) == [1000, 600])
+        options.decodeFirstFrameOnly = true
+        #expect(size(100, 60, isAnimated: true) != [1000, 600])
+        options.decodeFirstFrameOnly = false
+        options.limits.maximumDecodedByteCount = 1000 * 600 * 4 - 1
+        #expect(size(100, 60, isAnimated: true) != [1000, 600])
         #expect(size(100, 60) == (quality == .high ? [200, 120] : [100, 60]))
         #expect(size(600, 360) == (quality == .high ? [1000, 600] : [600, 360]))
         #expect(size(1000, 600) == [1000, 600])

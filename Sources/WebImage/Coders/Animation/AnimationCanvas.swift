@@ -3,7 +3,7 @@ import Glibc
 
 /// The pixels that frames are drawn on: premultiplied BGRA, transparent at first.
 struct AnimationCanvas {
-    private let bitmap: Bitmap
+    private var bitmap: Bitmap
     /// What the rectangle of the frame that was drawn last held before, and where it lies.
     private var saved: (pixels: Bitmap, area: Area)?
 
@@ -19,6 +19,21 @@ struct AnimationCanvas {
     init(width: Int, height: Int) throws(WebImageError) {
         bitmap = try .allocate(width: width, height: height, pixelFormat: .bgra8Premultiplied)
         clear()
+    }
+
+    /// The same pixels in other memory: that of `spare`, a canvas of the same size that nobody uses any more, or new.
+    ///
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    func copy(into spare: AnimationCanvas? = nil) throws(WebImageError) -> AnimationCanvas {
+        var copy = self
+        if let spare {
+            copy.bitmap = spare.bitmap
+        } else {
+            copy.bitmap = try .allocate(width: bitmap.width, height: bitmap.height, pixelFormat: bitmap.pixelFormat)
+        }
+        // What was saved is never written again.
+        memcpy(copy.bitmap.mutableRow(0), bitmap.mutableRow(0), bitmap.bytesPerRow * bitmap.height)
+        return copy
     }
 
     /// Makes everything transparent.

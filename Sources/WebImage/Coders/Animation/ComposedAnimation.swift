@@ -2,17 +2,15 @@ package import FoundationEssentials
 
 /// The frames of a format that stores parts of pictures: decodes the parts and draws them on one canvas.
 ///
-/// Holds the encoded bytes and one canvas, however many frames there are. Frames are made one after the other; who asks for
-/// another at the same time waits.
-package final class ComposedAnimation: AnimatedImageProvider {
+/// Holds the encoded bytes and one canvas, however many frames there are. When frames are not asked for one after the other, it keeps
+/// some canvases of other moments too, of at most 32 MiB together. Frames are made one after the other; who asks for another at the
+/// same time waits.
+package final class ComposedAnimation: GradualAnimation {
     /// Decodes the pixels of one frame's rectangle, as they are stored.
     package typealias Decode = @Sendable (_ index: Int) throws(WebImageError) -> Bitmap
 
-    private struct State {
-        var canvas: AnimationCanvas?
-        /// The frame that is seen on the canvas.
-        var current: Int?
-    }
+    /// The most bytes of canvases beside the one that is drawn on.
+    static let shelfByteCount = 32 << 20
 
     package let animatedImageData: Data?
     package let loopCount: Int
@@ -22,7 +20,9 @@ package final class ComposedAnimation: AnimatedImageProvider {
     private let options: ImageDecodeOptions
     private let decode: Decode
     // Held while a frame is made: the next one is drawn on what it leaves.
-    private let state = Lock(State())
+    private let painter: Lock<CanvasPainter>
+    /// How many play it. Nobody waits for this lock.
+    private let playerCount = Lock(0)
 
     /// - Parameters:
     ///   - frames: all that the file has; with ``ImageDecodeOptions/decodeFirstFrameOnly`` the rest is left out.
@@ -38,9 +38,12 @@ package final class ComposedAnimation: AnimatedImageProvider {
     ) throws(WebImageError) {
         var properties = properties
         if options.decodeFirstFrameOnly { (properties.frameCount, properties.loopCount) = (1, 0) }
+        // Whatever the file holds, the canvas has 8 bits.
+        (properties.bitsPerComponent, properties.isHighDynamicRange) = (8, false)
         plan = try DecodePlan.make(for: properties, options: options)
         // The canvas has the size of the file, whatever size is asked for.
-        try options.limits.check(decodedByteCount: properties.width * properties.height * 4)
+        let canvasByteCount = properties.width * properties.height * 4
+        try options.limits.check(decodedByteCount: canvasByteCount)
         animatedImageData = data
         loopCount = properties.loopCount
         script = CompositionScript(
@@ -48,6 +51,8 @@ package final class ComposedAnimation: AnimatedImageProvider {
             height: properties.height,
             frames: options.decodeFirstFrameOnly ? Array(frames.prefix(1)) : frames
         )
+        let room = options.limits.maximumDecodedByteCount - canvasByteCount
+        painter = Lock(CanvasPainter(script, byteCount: min(Self.shelfByteCount, room)))
         self.properties = properties
         self.options = options
         self.decode = decode
@@ -55,17 +60,27 @@ package final class ComposedAnimation: AnimatedImageProvider {
 
     package var frameCount: Int { script.frames.count }
 
-    package func releaseDecoder() { state.withLock { $0 = State() } }
+    /// Canvases that are kept beside the current one.
+    var keptCanvasCount: Int { painter.withLock { $0.shelfCount } }
 
     package func duration(at index: Int) -> Double {
         script.frames.indices.contains(index) ? script.frames[index].duration : 0
     }
 
     package func frame(at index: Int) throws(WebImageError) -> Image {
+        while true {
+            if let image = try frame(at: index, while: { true }) { return image }
+        }
+    }
+
+    package func frame(at index: Int, while goesOn: () -> Bool) throws(WebImageError) -> Image? {
         guard script.frames.indices.contains(index) else {
             throw WebImageError(.badImageData, "there is no frame \(index) in an animation of \(frameCount)")
         }
-        let pixels = try state.withLock { (state) throws(WebImageError) in try picture(of: index, &state) }
+        let pixels = try painter.withLock { (painter) throws(WebImageError) in
+            try picture(of: index, by: &painter, while: goesOn)
+        }
+        guard let pixels else { return nil }
         let isWide = options.pixelFormat == .rgbaHalfPremultiplied
         return Image(
             bitmap: isWide ? try pixels.converted(to: .rgbaHalfPremultiplied) : pixels,
@@ -75,39 +90,34 @@ package final class ComposedAnimation: AnimatedImageProvider {
         )
     }
 
-    private func picture(of index: Int, _ state: inout State) throws(WebImageError) -> Bitmap {
-        var canvas: AnimationCanvas
-        if let existing = state.canvas {
-            canvas = existing
-        } else {
-            canvas = try AnimationCanvas(width: script.width, height: script.height)
+    private func picture(
+        of index: Int,
+        by painter: inout CanvasPainter,
+        while goesOn: () -> Bool
+    ) throws(WebImageError) -> Bitmap? {
+        try painter.head(for: index)
+        while try !painter.step(to: index, decode: decode) {
+            guard goesOn() else { return nil }
         }
-        let steps = script.steps(to: index, from: state.current)
-        // Until all is drawn it shows nothing of use.
-        state = State(canvas: canvas, current: nil)
-        for step in steps { try perform(step, on: &canvas) }
-        let upright = try canvas.picture(
+        return try painter.picture(
+            of: index,
             width: plan.width,
             height: plan.height,
             isOpaque: script.isOpaque && options.pixelFormat != .bgra8Premultiplied,
             quality: options.scalingQuality
-        )
+        )?
         .upright(from: plan.orientation)
-        state = State(canvas: canvas, current: index)
-        return upright
     }
 
-    private func perform(_ step: CompositionScript.Step, on canvas: inout AnimationCanvas) throws(WebImageError) {
-        switch step {
-        case .clear: canvas.clear()
-        case .draw(let index, let saves):
-            let frame = script.frames[index]
-            // Nothing is stored of an empty one.
-            guard frame.width > 0, frame.height > 0 else { return }
-            try canvas.draw(try decode(index), frame, saves: saves)
-        case .erase(let index): canvas.erase(script.frames[index])
-        case .restore: canvas.restore()
-        }
+    // MARK: Playing
+
+    package var decoder: any AnimatedImageProvider { self }
+    package func beginPlaying() { playerCount.withLock { $0 += 1 } }
+    package func endPlaying() { playerCount.withLock { $0 -= 1 } }
+
+    package func releaseDecoder() {
+        let isPlaying = playerCount.withLock { $0 > 0 }
+        painter.withLock { $0.release(keepsCurrent: isPlaying) }
     }
 
     /// Each frame is a picture of its own.

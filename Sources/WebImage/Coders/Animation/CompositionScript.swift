@@ -20,6 +20,8 @@ struct CompositionScript: Sendable {
     let frames: [AnimationFrame]
     /// Whether the canvas is transparent before a frame is drawn.
     private let startsClear: [Bool]
+    /// For each frame, the latest one from which drawing can begin.
+    private let beginnings: [Int]
 
     init(width: Int, height: Int, frames: [AnimationFrame]) {
         self.width = width
@@ -40,7 +42,23 @@ struct CompositionScript: Sendable {
             }
         }
         self.startsClear = startsClear
+        var beginnings: [Int] = []
+        beginnings.reserveCapacity(frames.count)
+        for index in frames.indices {
+            let begins = startsClear[index] || frames[index].hidesAll(width: width, height: height)
+            beginnings.append(begins ? index : beginnings[index - 1])
+        }
+        self.beginnings = beginnings
     }
+
+    /// The latest frame from which drawing can begin to get to an existing one.
+    func beginning(for index: Int) -> Int { beginnings[index] }
+
+    /// Whether another frame is drawn on what is seen with this one.
+    func isNeededLater(_ index: Int) -> Bool { index + 1 < frames.count && beginnings[index + 1] <= index }
+
+    /// Whether frames bring back what they have hidden, which takes as much as a canvas again.
+    var restores: Bool { frames.contains { $0.disposal == .previous } }
 
     /// Whether no pixel of any frame as it is seen can be transparent.
     var isOpaque: Bool {
@@ -59,7 +77,7 @@ struct CompositionScript: Sendable {
     func steps(to index: Int, from current: Int?) -> [Step] {
         guard frames.indices.contains(index), current != index else { return [] }
         var steps: [Step] = []
-        let beginning = beginning(for: index)
+        let beginning = beginnings[index]
         var last: Int
         if let current, current >= beginning, current < index {
             last = current
@@ -79,20 +97,13 @@ struct CompositionScript: Sendable {
         return steps
     }
 
-    /// The latest frame from which drawing can begin.
-    private func beginning(for index: Int) -> Int {
-        var candidate = index
-        while candidate > 0, !canBegin(at: candidate) { candidate -= 1 }
-        return candidate
-    }
-
-    private func canBegin(at candidate: Int) -> Bool {
-        if startsClear[candidate] { return true }
-        let frame = frames[candidate]
-        // What a frame hides must be there if it is to come back.
-        guard frame.disposal != .previous else { return false }
-        return (frame.replaces || frame.isOpaque) && frame.covers(width: width, height: height)
-    }
-
     private func draw(_ index: Int) -> Step { .draw(index, saves: frames[index].disposal == .previous) }
+}
+
+extension AnimationFrame {
+    /// Whether nothing of what was there before shows through it, nor comes back after it.
+    fileprivate func hidesAll(width: Int, height: Int) -> Bool {
+        // What a frame hides must be there if it is to come back.
+        disposal != .previous && (replaces || isOpaque) && covers(width: width, height: height)
+    }
 }

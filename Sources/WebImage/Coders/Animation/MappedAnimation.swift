@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// An animation whose frames are made of those of another, each when it is asked for.
-final class MappedAnimation: AnimatedImageProvider {
+final class MappedAnimation: GradualAnimation {
     private let base: any AnimatedImageProvider
     private let body: @Sendable (Image) throws(WebImageError) -> Image
 
@@ -18,6 +18,16 @@ final class MappedAnimation: AnimatedImageProvider {
     func duration(at index: Int) -> Double { base.duration(at: index) }
     func frame(at index: Int) throws(WebImageError) -> Image { try body(try base.frame(at: index)) }
     func releaseDecoder() { base.releaseDecoder() }
+
+    var decoder: any AnimatedImageProvider { base.frameDecoder }
+
+    func frame(at index: Int, while goesOn: () -> Bool) throws(WebImageError) -> Image? {
+        guard let frame = try base.partOfFrame(at: index, while: goesOn) else { return nil }
+        return try body(frame)
+    }
+
+    func beginPlaying() { (base as? any GradualAnimation)?.beginPlaying() }
+    func endPlaying() { (base as? any GradualAnimation)?.endPlaying() }
 }
 
 extension AnimatedImage {

@@ -62,7 +62,7 @@ final class ArrivingWebP: ArrivingPicture {
         else {
             return nil
         }
-        let size = WebPCoder.decoderSize(for: plan, of: properties, quality: options.scalingQuality)
+        let size = decoderSize(for: plan, of: properties)
         if hasEXIF, try !isSizeSettled(size, properties) { return nil }
         try limits.check(decodedByteCount: container.decoderByteCount)
         let isScaled = container.firstCoversCanvas
@@ -109,7 +109,12 @@ final class ArrivingWebP: ArrivingPicture {
         var turned = properties
         turned.orientation = properties.orientation.swapsSides ? .up : .right
         guard let plan = try DecodePlan.early(for: turned, options: options, isSettled: false) else { return false }
-        return WebPCoder.decoderSize(for: plan, of: turned, quality: options.scalingQuality) == size
+        return decoderSize(for: plan, of: turned) == size
+    }
+
+    private func decoderSize(for plan: DecodePlan, of properties: ImageProperties) -> (width: Int, height: Int) {
+        let isAnimated = finder.canvas?.isAnimated ?? false
+        return WebPCoder.decoderSize(for: plan, of: properties, isAnimated: isAnimated, options: options)
     }
 
     /// The lossless decoder goes back by up to eight rows when the bytes end, and before the first one to the beginning.
@@ -159,7 +164,12 @@ final class ArrivingWebP: ArrivingPicture {
         let properties = WebPCoder.properties(container, options.limits)
         let plan = try DecodePlan.make(for: properties, options: options)
         guard let work else { return false }
-        let size = WebPCoder.decoderSize(for: plan, of: properties, quality: options.scalingQuality)
+        let size = WebPCoder.decoderSize(
+            for: plan,
+            of: properties,
+            isAnimated: container.frameCount > 1,
+            options: options
+        )
         var first = work.container.first
         first.bytes = work.bytes
         let isSame =

@@ -32,7 +32,7 @@ public struct WebPCoder: ImageCoder {
         let properties = Self.properties(container, options.limits)
         let plan = try DecodePlan.make(for: properties, options: options)
         try options.limits.check(decodedByteCount: container.decoderByteCount)
-        let size = Self.decoderSize(for: plan, of: properties, quality: options.scalingQuality)
+        let size = Self.decoderSize(for: plan, of: properties, isAnimated: container.frameCount > 1, options: options)
         let rows = WebPRowReader(
             data,
             container: container,
@@ -44,13 +44,18 @@ public struct WebPCoder: ImageCoder {
     }
 
     /// The size the decoder scales to. Its averaging is all that `.fast` wants; `.high` leaves twice the size, at which
-    /// the averaging costs no sharpness, to the filter after it.
+    /// the averaging costs no sharpness, to the filter after it. The first frame of an animation is not scaled by the decoder: it must
+    /// look as it does when its turn comes again, and frames are scaled together with the canvas they lie on.
     static func decoderSize(
         for plan: DecodePlan,
         of properties: ImageProperties,
-        quality: ImageDecodeOptions.ScalingQuality
+        isAnimated: Bool,
+        options: ImageDecodeOptions
     ) -> (width: Int, height: Int) {
-        let factor = quality == .fast ? 1 : 2
+        let canvasByteCount = properties.width * properties.height * 4
+        let hasCanvas = isAnimated && canvasByteCount <= options.limits.maximumDecodedByteCount
+        if hasCanvas, !options.decodeFirstFrameOnly { return (properties.width, properties.height) }
+        let factor = options.scalingQuality == .fast ? 1 : 2
         let scales = plan.width * factor < properties.width && plan.height * factor < properties.height
         return scales ? (plan.width * factor, plan.height * factor) : (properties.width, properties.height)
     }
