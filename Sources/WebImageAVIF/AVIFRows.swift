@@ -51,6 +51,8 @@ final class AVIFRows: ScanlineSource {
         }
         if layout == .rgba8, nextRow == 0, count == height, !isCropped {
             try convert(file.crop, into: base, bytesPerRow: bytesPerRow)
+            let bytes = base.assumingMemoryBound(to: UInt8.self)
+            ARGBToABGR(bytes, Int32(bytesPerRow), bytes, Int32(bytesPerRow), Int32(width), Int32(height))
             nextRow = height
             return
         }
@@ -77,7 +79,9 @@ final class AVIFRows: ScanlineSource {
         case .rgbaFloat:
             let shorts = pixels.assumingMemoryBound(to: UInt16.self)
             cpixels_shorts_to_floats(shorts, row.assumingMemoryBound(to: Float.self), width * 4, 65_535)
-        default: row.copyMemory(from: pixels, byteCount: width * 4)
+        default:
+            let bytes = pixels.assumingMemoryBound(to: UInt8.self)
+            ARGBToABGR(bytes, 0, row.assumingMemoryBound(to: UInt8.self), 0, Int32(width), 1)
         }
     }
 
@@ -124,7 +128,8 @@ final class AVIFRows: ScanlineSource {
             var rgb = avifRGBImage()
             avifRGBImageSetDefaults(&rgb, view)
             rgb.depth = layout == .rgbaFloat ? 16 : 8
-            rgb.format = layout == .rgb8 ? AVIF_RGB_FORMAT_BGRA : AVIF_RGB_FORMAT_RGBA
+            // The order for which it has vector code.
+            rgb.format = layout == .rgbaFloat ? AVIF_RGB_FORMAT_RGBA : AVIF_RGB_FORMAT_BGRA
             // Its vector code cuts bits off instead of rounding.
             rgb.avoidLibYUV = file.properties.bitsPerComponent > 8 ? 1 : 0
             rgb.chromaUpsampling = AVIF_CHROMA_UPSAMPLING_BEST_QUALITY
