@@ -1,6 +1,8 @@
 """TIFF fixtures; those named `same-…` all show the pixels of `same.pam`. Samples of every size, alpha, planes, orientation: written here, so that the expected pixels come from the
 samples; compressions, tiles, byte orders: made of those by tiffcp (libtiff-tools 4.5) and by Pillow 13.0, which knows the
-pixels. YCbCr and L*a*b* are held against ImageMagick 6.9 and LittleCMS (through Pillow)."""
+pixels. YCbCr and L*a*b* are held against ImageMagick 6.9 and LittleCMS (through Pillow). LogLuv is written by libtiff itself. What has more than 8 bits
+has half floats beside it, `….half`, as hdr.py writes them."""
+import ctypes
 import io
 import struct
 import subprocess
@@ -10,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageCms, TiffImagePlugin
 
+from hdr import extended, srgb_eotf, srgb_oetf, to_levels
 from picture import alpha, picture, write_anymap
 from profiles import cmyk as cmyk_profile, wide_rgb
 
@@ -73,6 +76,14 @@ def tiff(samples, bits, photometric, extra=None, planar=False, kind=1, order="<"
     return bytes(body)
 
 
+def halves(name, numbers, cover=None):
+    """Half floats, premultiplied, of straight sRGB numbers (grey or RGB)."""
+    colors = np.dstack([numbers] * 3) if numbers.ndim == 2 or numbers.shape[2] == 1 else numbers
+    cover = np.ones(colors.shape[:2]) if cover is None else cover
+    data = np.dstack([colors * cover[..., None], cover]).clip(-65504, 65504).astype("<f2")
+    (OUT / f"{name}.half").write_bytes(data.tobytes())
+
+
 def to8(samples, bits):
     top = (1 << bits) - 1
     return ((samples.astype(object) * 255 + top // 2) // top).astype(np.uint8)
@@ -107,12 +118,16 @@ def samples_of_every_size():
         data = save(f"gray-{bits}bit", tiff(gray, bits, 1), shown)
         if bits in (1, 8, 16):
             save(f"gray-{bits}bit-white-is-zero", tiff(gray, bits, 0), 255 - shown)
+        if bits == 16:
+            halves("gray-16bit-white-is-zero", 1 - gray / 65535)
         if bits in (1, 4, 8):
             found = np.asarray(Image.open(io.BytesIO(data)).convert("L"))
             assert np.abs(found.astype(int) - shown).max() <= 1, bits
     for bits in (4, 8, 12, 16, 32):
         rgb = random(bits, 3)
         data = save(f"rgb-{bits}bit", tiff(rgb, bits, 2, order=">" if bits == 16 else "<"), to8(rgb, bits))
+        if bits in (12, 16, 32):
+            halves(f"rgb-{bits}bit", rgb / ((1 << bits) - 1))
     save("rgb-16bit-big", tiff(rgb16 := random(16, 3), 16, 2, big=True), to8(rgb16, 16))
     for bits in (8, 16):
         signed = random(bits, 1)
@@ -122,8 +137,14 @@ def samples_of_every_size():
         real = RANDOM.uniform(-0.2, 1.2, (HEIGHT, WIDTH, 3))
         real = real.astype({16: np.float16, 32: np.float32, 64: np.float64}[bits])
         real[0, 0] = [np.nan, np.inf, -np.inf]
-        level = np.nan_to_num(real.astype(np.float64), nan=0, posinf=9, neginf=-9).clip(0, 1) * 255
-        save(f"rgb-float{bits}", tiff(real, bits, 2, kind=3, order=">" if bits == 32 else "<"), np.floor(level + 0.5).astype(np.uint8))
+        number = np.nan_to_num(real.astype(np.float64), nan=0, posinf=65504, neginf=-65504)
+        # What is brighter than white is tone-mapped.
+        data = tiff(real, bits, 2, kind=3, order=">" if bits == 32 else "<")
+        save(f"rgb-float{bits}", data, to_levels(np.sign(number) * srgb_eotf(np.abs(number)), True))
+        halves(f"rgb-float{bits}", number)
+    dark = np.random.default_rng(18).uniform(-0.1, 1.05, (HEIGHT, WIDTH, 3)).astype(np.float32)
+    save("rgb-float32-within", tiff(dark, 32, 2, kind=3), np.floor(dark.astype(np.float64).clip(0, 1) * 255 + 0.5).astype(np.uint8))
+    halves("rgb-float32-within", dark)
     for bits in (1, 2, 4, 8):
         palette = RANDOM.integers(0, 65536, (1 << bits, 3))
         numbers = random(bits, 1)
@@ -139,6 +160,8 @@ def alphas():
         shown = to8(straight, bits)
         save(f"rgba-{bits}bit", tiff(straight, bits, 2, extra=[2]), shown)
         save(f"rgba-{bits}bit-planes", tiff(straight, bits, 2, extra=[2], planar=True), shown)
+        if bits == 16:
+            halves("rgba-16bit-planes", straight[..., :3] / 65535, straight[..., 3] / 65535)
         save(f"graya-{bits}bit", tiff(straight[..., :2], bits, 1, extra=[2]), np.dstack([shown[..., :1]] * 3 + [shown[..., 1]]))
     save("rgba-untold", tiff(straight := random(8, 4), 8, 2), straight.astype(np.uint8))
     save("rgbx", tiff(straight, 8, 2, extra=[0]), straight[..., :3].astype(np.uint8))
@@ -152,6 +175,8 @@ def alphas():
     save("rgba-premultiplied-planes", tiff(stored, 8, 2, extra=[1], planar=True), straight.astype(np.uint8))
     wide = np.dstack([(straight[..., :3] * 257 * soft[..., None] * 2 + 255) // 510, soft * 257])
     save("rgba-premultiplied-16bit", tiff(wide, 16, 2, extra=[1]), straight.astype(np.uint8))
+    cover = wide[..., 3] / 65535
+    halves("rgba-premultiplied-16bit", np.where(cover[..., None] > 0, wide[..., :3] / 65535 / np.maximum(cover, 1e-9)[..., None], 0), cover)
 
 
 def compressions():
@@ -196,6 +221,8 @@ def colors():
     inks = random(8, 4)
     save("cmyk", tiff(inks, 8, 5), shown_cmyk(inks))
     save("cmyk-16bit-planes", tiff(wide := random(16, 4), 16, 5, planar=True), shown_cmyk(to8(wide, 16)))
+    inks16 = wide / 65535
+    halves("cmyk-16bit-planes", (1 - inks16[..., :3]) * (1 - inks16[..., 3:]))
     target = ImageCms.createProfile("sRGB")
     photo = picture(28, 20)
 
@@ -220,6 +247,20 @@ def colors():
     save("cielab", buffer.getvalue(), np.asarray(back))
 
 
+def lab16():
+    """L*a*b* under D50, by its definition: L* over all 16 bits, a* and b* in 256ths, signed."""
+    photo = srgb_eotf(picture(28, 20) / 255.0 * 0.8 + 0.1)
+    to_xyz = np.array([[0.4360747, 0.3850649, 0.1430804], [0.2225045, 0.7168786, 0.0606169], [0.0139322, 0.0971045, 0.7141733]])
+    white, edge = to_xyz.sum(axis=1), 6 / 29
+    ratio = photo @ to_xyz.T / white
+    f = np.where(ratio > edge**3, np.cbrt(ratio), ratio / (3 * edge**2) + 4 / 29)
+    lab = np.dstack([116 * f[..., 1] - 16, 500 * (f[..., 0] - f[..., 1]), 200 * (f[..., 1] - f[..., 2])])
+    stored = np.dstack([(lab[..., 0] * 655.35).round(), (lab[..., 1:] * 256).round()]).astype(np.int64)
+    shown = srgb_oetf(photo)
+    save("cielab-16bit", tiff(stored, 16, 8), (shown * 255).round().astype(np.uint8))
+    halves("cielab-16bit", shown)
+
+
 def subsampled():
     """YCbCr that is not in JPEG: blocks of as many Y as share a Cb and a Cr, by the factors of JFIF."""
     y, x = np.mgrid[0:32, 0:48] / 48
@@ -238,6 +279,39 @@ def subsampled():
             full[..., 0] + 1.402 * full[..., 2], full[..., 0] - 0.344136 * full[..., 1] - 0.714136 * full[..., 2],
             full[..., 0] + 1.772 * full[..., 1]])
         save(f"ycbcr-{across}x{down}", data, shown.round().clip(0, 255).astype(np.uint8))
+
+
+def logluv():
+    """Light, 0 to 6 times white, as libtiff packs it; what it unpacks again is what counts."""
+    library = ctypes.CDLL("libtiff.so.6")
+    library.TIFFOpen.restype = ctypes.c_void_p
+    handle = ctypes.c_void_p
+
+    def opened(path, mode):
+        return handle(library.TIFFOpen(str(path).encode(), mode))
+
+    y, x = np.mgrid[0:12, 0:20] / 20
+    light = np.dstack([6 * x**2 + 0.05, 3 * x * y + 0.05, np.abs(4 * (x - y)) + 0.05]).astype(np.float32)
+    to_xyz = np.linalg.inv(np.array([[2.690, -1.276, -0.414], [-1.022, 1.978, 0.044], [0.061, -0.224, 1.163]]))
+    for name, photometric, samples in (("logluv", 32845, light @ to_xyz.T), ("logl", 32844, light[..., :1])):
+        samples = np.ascontiguousarray(samples, dtype=np.float32)
+        path = OUT / f"{name}.tiff"
+        file = opened(path, b"wl")
+        for tag, value in ((256, 20), (257, 12), (277, samples.shape[2]), (262, photometric), (284, 1), (259, 34676), (65560, 0), (278, 4)):
+            assert library.TIFFSetField(file, ctypes.c_uint32(tag), ctypes.c_int(value)), tag
+        for row in range(12):
+            assert library.TIFFWriteScanline(file, samples[row].ctypes.data_as(handle), ctypes.c_uint32(row), ctypes.c_uint16(0)) == 1
+        library.TIFFClose(file)
+        file = opened(path, b"r")
+        library.TIFFSetField(file, ctypes.c_uint32(65560), ctypes.c_int(0))
+        read = np.zeros_like(samples)
+        for row in range(12):
+            assert library.TIFFReadScanline(file, read[row].ctypes.data_as(handle), ctypes.c_uint32(row), ctypes.c_uint16(0)) == 1
+        library.TIFFClose(file)
+        back = read.astype(np.float64) @ np.linalg.inv(to_xyz).T if name == "logluv" else np.dstack([read.astype(np.float64)] * 3)
+        assert np.abs(back - (light if name == "logluv" else light[..., :1])).max() < 0.2
+        write_anymap(OUT / f"{name}.pam", to_levels(back, True))
+        halves(name, extended(back))
 
 
 def others():
@@ -277,3 +351,5 @@ if __name__ == "__main__":
     colors()
     subsampled()
     others()
+    logluv()
+    lab16()

@@ -6,6 +6,8 @@ import WebImage
 final class AVIFFile {
     private let decoder: UnsafeMutablePointer<avifDecoder>
     private let limits: ImageLimits
+    /// The most bytes of planes that a picture or a frame takes by its own header.
+    private let codedByteCount: Int
     let properties: ImageProperties
     /// The part of the stored picture that is to be seen.
     let crop: avifCropRect
@@ -21,6 +23,7 @@ final class AVIFFile {
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
     ///   ``WebImageError/Code/outOfMemory``.
     init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+        codedByteCount = try Self.codedByteCount(bytes, limits)
         guard let decoder = avifDecoderCreate() else {
             throw WebImageError(.outOfMemory, "no memory to decode AVIF")
         }
@@ -44,6 +47,24 @@ final class AVIFFile {
 
     deinit { avifDecoderDestroy(decoder) }
 
+    /// libavif believes the boxes, and makes smaller what turns out to be bigger.
+    private static func codedByteCount(
+        _ bytes: UnsafeRawBufferPointer,
+        _ limits: ImageLimits
+    ) throws(WebImageError) -> Int {
+        let pictures = try ISOPictures(ByteReader(bytes), types: [fourCC("av01")])
+        var most = 0
+        for sample in pictures.samples {
+            try pictures.withBytes(of: sample) { (bytes) throws(WebImageError) in
+                for picture in AV1Sequence.pictures(in: bytes) {
+                    try limits.check(width: picture.width, height: picture.height)
+                    most = max(most, picture.planeByteCount)
+                }
+            }
+        }
+        return most
+    }
+
     /// Bytes of the planes that libavif decodes into.
     private var planeByteCount: Int {
         let picture = image.pointee
@@ -63,7 +84,7 @@ final class AVIFFile {
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
     ///   ``WebImageError/Code/outOfMemory``.
     func decode(_ index: Int) throws(WebImageError) {
-        try limits.check(decodedByteCount: planeByteCount)
+        try limits.check(decodedByteCount: max(planeByteCount, codedByteCount))
         let result = avifDecoderNthImage(decoder, UInt32(clamping: index))
         guard result == AVIF_RESULT_OK else { throw Self.error(result, decoder) }
         // What was planned for is what the boxes said.

@@ -11,7 +11,8 @@ extension HEIFCoder {
     /// Encodes a still picture of 8 bits, by ``ImageEncodeOptions/compressionQuality`` or without loss; alpha is kept, and the
     /// orientation is applied to the pixels. Of an animation the image's own pixels are written.
     ///
-    /// From a quality of 0.9 on chroma is stored at full resolution, below at half.
+    /// From a quality of 0.9 on chroma is stored at full resolution, below at half. With ``ImageEncodeOptions/encodeEmbedThumbnail`` a
+    /// second, small picture is written that is marked as the thumbnail of the first, if that is bigger.
     ///
     /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``,
     ///   ``WebImageError/Code/limitExceeded`` when the file cannot be made small enough,
@@ -54,10 +55,22 @@ extension HEIFCoder {
         // Otherwise no code points are written, for the sake of an old macOS, nor looked at when the picture is converted.
         settings.pointee.macOS_compatibility_workaround_no_nclx_profile = 0
         try HEIFLibrary.check(heif_image_set_nclx_color_profile(picture, profile), encoding: true)
+        var handle: OpaquePointer?
         try HEIFLibrary.check(
-            heif_context_encode_image(context, picture, encoder, settings, nil),
+            heif_context_encode_image(context, picture, encoder, settings, &handle),
             encoding: true
         )
+        defer { heif_image_handle_release(handle) }
+        // A picture that fits into the box itself has none.
+        if options.encodeEmbedThumbnail, Double(max(rows.width, rows.height)) > EXIFThumbnail.box.width {
+            var thumbnail: OpaquePointer?
+            let side = Int32(EXIFThumbnail.box.width)
+            try HEIFLibrary.check(
+                heif_context_encode_thumbnail(context, picture, handle, encoder, settings, side, &thumbnail),
+                encoding: true
+            )
+            heif_image_handle_release(thumbnail)
+        }
         return try bytes(of: context)
     }
 

@@ -12,7 +12,7 @@ public import WebImage
 /// an error. So there are no animations of this format.
 ///
 /// libheif decodes a picture as a whole and at full size, so a thumbnail saves the memory of its result alone. What is known to be
-/// held for that must fit ``ImageLimits/maximumDecodedByteCount``.
+/// held for that must fit ``ImageLimits/maximumDecodedByteCount``: sizes are those that the codec's own headers tell, wherever these stand.
 public struct HEIFCoder: ImageCoder {
     /// A coder.
     public init() {}

@@ -7,6 +7,7 @@ final class HEIFFile {
     private let context: OpaquePointer
     let handle: OpaquePointer
     let limits: ImageLimits
+    private let pictures: HEIFPictures
     let properties: ImageProperties
     let isPremultiplied: Bool
     /// An ICC profile, unless the code points say more.
@@ -19,8 +20,7 @@ final class HEIFFile {
     ///   ``WebImageError/Code/outOfMemory``.
     init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
         _ = HEIFLibrary.isReady
-        // libheif checks nothing of this, and its codecs take what they are told.
-        try HEVCSize.check(bytes, limits)
+        pictures = try HEIFPictures(bytes, limits)
         guard let context = heif_context_alloc() else {
             throw WebImageError(.outOfMemory, "no memory to decode HEIF")
         }
@@ -54,6 +54,21 @@ final class HEIFFile {
     deinit {
         heif_image_handle_release(handle)
         heif_context_free(context)
+    }
+
+    /// Checks what is taken while the picture is decoded.
+    ///
+    /// - Throws: ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/badImageData``.
+    func checkBeforeDecoding() throws(WebImageError) {
+        // As it is stored, of which a crop may leave little.
+        let width = Int(heif_image_handle_get_ispe_width(handle))
+        let height = Int(heif_image_handle_get_ispe_height(handle))
+        let (count, overflow) = max(width, 1).multipliedReportingOverflow(by: max(height, 1))
+        try pictures.check(
+            pixelCount: overflow || count > .max / 16 ? .max / 16 : count,
+            hasAlpha: properties.hasAlpha,
+            limits
+        )
     }
 
     private static func open(

@@ -43,6 +43,7 @@ final class HEIFRows: ScanlineSource {
         let channels = hasAlpha ? 4 : 3
         let bytesPerPixel = channels * (isDeep ? 2 : 1)
         try options.limits.check(decodedByteCount: width * height * bytesPerPixel)
+        try file.checkBeforeDecoding()
         let image = try Self.decode(file.handle, isDeep: isDeep, hasAlpha: hasAlpha)
         var stride: Int32 = 0
         let plane = heif_image_get_plane_readonly(image, heif_channel_interleaved, &stride)

@@ -66,7 +66,7 @@ final class ArrivingJPEGXL: ArrivingPicture {
         // How many bytes each frame may have is known when all frames have been counted.
         let isSettled = !(header.isAnimated && options.scaleDownLimitBytes > 0)
         let plan = try DecodePlan.early(for: properties, options: options, isSettled: isSettled)
-        let pixels = JPEGXLPixels(header, options: options)
+        let pixels = try JPEGXLPixels(header, options: options)
         let byteCount = RawPicture.byteCount(width: pixels.width, height: pixels.height, layout: pixels.layout)
         // Previews are made of rows of bytes.
         guard isSettled, let plan, pixels.layout != .rgbaFloat, byteCount <= options.limits.maximumDecodedByteCount

@@ -41,7 +41,7 @@ final class JPEGXLAnimation: AnimatedImageProvider {
         let header = try JPEGXLHeader(data, limits: options.limits, wantsFrames: !options.decodeFirstFrameOnly)
         properties = header.properties
         plan = try DecodePlan.make(for: properties, options: options)
-        pixels = JPEGXLPixels(header, options: options)
+        pixels = try JPEGXLPixels(header, options: options)
         durations = properties.frameDurations
         frameCount = properties.frameCount
         loopCount = properties.loopCount

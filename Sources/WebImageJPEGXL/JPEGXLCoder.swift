@@ -8,8 +8,8 @@ public import WebImage
 /// is decoded, or the frames of ``animation(of:options:)``.
 ///
 /// libjxl decodes pictures as a whole: a thumbnail saves the memory of its result alone. It takes its own memory without asking, so
-/// what it is known to hold for all pixels at once (extra channels, and all channels of pictures without XYB) is held against
-/// ``ImageLimits/maximumDecodedByteCount`` before it begins. Some builds of it, Debian's among them, write on standard error what they
+/// the most that it takes is held against ``ImageLimits/maximumDecodedByteCount`` before it begins: 4 bytes for each pixel and channel,
+/// and 20 for the colours of a pixel in XYB, as lossy files have them (so by default up to 53 megapixels). Some builds of it, Debian's among them, write on standard error what they
 /// find wrong with a damaged file, which nothing here can keep them from.
 public struct JPEGXLCoder: ImageCoder {
     /// A coder.
@@ -32,7 +32,7 @@ public struct JPEGXLCoder: ImageCoder {
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         let header = try JPEGXLHeader(data, limits: options.limits, wantsFrames: !options.decodeFirstFrameOnly)
         let plan = try DecodePlan.make(for: header.properties, options: options)
-        let pixels = JPEGXLPixels(header, options: options)
+        let pixels = try JPEGXLPixels(header, options: options)
         let decoder = try JPEGXLDecoder(data, pixels: pixels)
         try decoder.readColors(options.limits)
         let rows = JPEGXLRows(decoder, pixels: pixels, limits: options.limits)

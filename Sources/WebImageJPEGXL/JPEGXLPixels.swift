@@ -14,7 +14,9 @@ struct JPEGXLPixels: Sendable {
     let asksForSRGB: Bool
     let color: SourceColor?
 
-    init(_ header: JPEGXLHeader, options: ImageDecodeOptions) {
+    /// - Throws: ``WebImageError/Code/limitExceeded`` for a picture that takes too much memory while it is decoded.
+    init(_ header: JPEGXLHeader, options: ImageDecodeOptions) throws(WebImageError) {
+        try options.limits.check(decodedByteCount: header.workByteCount)
         let properties = header.properties
         width = properties.width
         height = properties.height

@@ -11,7 +11,9 @@ public import WebImage
 ///
 /// Nothing outside the document is read: no files, no addresses but `data:`. No script runs. Embedded pictures are held against the
 /// limits, each and all together, before they are decoded; those that are damaged or of a format the core does not
-/// read are left out. Elements may lie 256 deep in one another. Compressed documents (`.svgz`) are not read. The result is an image
+/// read are left out. Elements may lie 256 deep in one another, references 512 deep, and not in a circle. What would take too long to draw at
+/// the size that is asked for (a minute, by an estimate that takes filters for bigger than they are; ten seconds, where references
+/// repeat what is drawn) is refused with ``WebImage/WebImageError/Code/limitExceeded``. Compressed documents (`.svgz`) are not read. The result is an image
 /// with alpha; ``WebImage/ImageMetadata/isVector`` says that it was drawn. SVG is not encoded.
 public struct SVGCoder: ImageCoder {
     /// The longest side that cairo draws.
@@ -27,7 +29,7 @@ public struct SVGCoder: ImageCoder {
     ///
     /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
-        let properties = try Self.properties(try SVGDocument(try SVGScreening.screened(data, limits: limits)))
+        let properties = try Self.properties(try SVGDocument(try SVGScreening.screened(data, limits: limits).0))
         try limits.check(width: properties.width, height: properties.height)
         return properties
     }
@@ -37,9 +39,11 @@ public struct SVGCoder: ImageCoder {
     /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``,
     ///   ``WebImage/WebImageError/Code/outOfMemory``.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        let document = try SVGDocument(try SVGScreening.screened(data, limits: options.limits))
+        let (screened, work) = try SVGScreening.screened(data, limits: options.limits)
+        let document = try SVGDocument(screened)
         let properties = try Self.properties(document)
         let plan = try Self.plan(document, properties, options)
+        try document.check(work, width: plan.width, height: plan.height)
         let bitmap = try Bitmap.allocate(
             width: plan.width,
             height: plan.height,
@@ -48,7 +52,10 @@ public struct SVGCoder: ImageCoder {
         try document.draw(into: bitmap)
         var metadata = ImageAssembler.metadata(properties, plan, options)
         metadata.isVector = true
-        return Image(bitmap: bitmap, scale: options.scaleFactor, metadata: metadata, decodeOptions: options)
+        // Drawings have 8 bits.
+        let isWide = options.pixelFormat == .rgbaHalfPremultiplied
+        let result = isWide ? try bitmap.converted(to: .rgbaHalfPremultiplied) : bitmap
+        return Image(bitmap: result, scale: options.scaleFactor, metadata: metadata, decodeOptions: options)
     }
 
     /// Always false.

@@ -17,6 +17,7 @@ struct SVGScreening {
     private(set) var decodedByteCount: Int
     /// What is written over parts of the document.
     private var edits: [(range: Range<Int>, byte: UInt8)] = []
+    private var elements = SVGElements()
 
     private init(limits: ImageLimits, level: Int, decodedByteCount: Int) {
         self.limits = limits
@@ -24,13 +25,14 @@ struct SVGScreening {
         self.decodedByteCount = decodedByteCount
     }
 
-    /// The document, without embedded pictures that are damaged or of formats that are not shown.
+    /// The document, without embedded pictures that are damaged or of formats that are not shown; and what it takes to draw it.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``; ``WebImageError/Code/limitExceeded`` for an embedded picture over a
     ///   limit, and when all together are.
-    static func screened(_ document: Data, limits: ImageLimits) throws(WebImageError) -> Data {
+    static func screened(_ document: Data, limits: ImageLimits) throws(WebImageError) -> (Data, SVGWork) {
         var screening = SVGScreening(limits: limits, level: 0, decodedByteCount: 0)
-        return try screening.screen(document)
+        let screened = try screening.screen(document)
+        return (screened, try SVGWork(screening.elements))
     }
 
     private mutating func screen(_ document: Data) throws(WebImageError) -> Data {
@@ -41,7 +43,9 @@ struct SVGScreening {
         document.withUnsafeBytes { bytes in
             var markup = SVGMarkup(bytes.bindMemory(to: UInt8.self))
             do throws(WebImageError) {
-                try markup.walk { (name, value) throws(WebImageError) in
+                try markup.walk { (event) throws(WebImageError) in
+                    try elements.take(event)
+                    guard case .attribute(let name, let value) = event else { return }
                     switch String(decoding: name, as: UTF8.self) {
                     case "href": try look(at: value)
                     // Beyond 9 octaves nothing can be seen; a convolution of order 0 is left out.
@@ -54,6 +58,7 @@ struct SVGScreening {
             } catch { failure = error }
         }
         if let failure { throw failure }
+        elements.finish()
         guard !edits.isEmpty else { return document }
         var copy = document
         for (range, byte) in edits {
@@ -116,7 +121,9 @@ struct SVGScreening {
             // What is to be hidden in it cannot be: it is part of an address.
             guard screened == picture else { throw WebImageError(.badImageData, "it embeds a picture that is damaged") }
             decodedByteCount = inner.decodedByteCount
-            size = try SVGDocument(screened).pixelSize()
+            let document = try SVGDocument(screened)
+            size = try document.pixelSize()
+            try document.check(try SVGWork(inner.elements), width: size.width, height: size.height)
         } else {
             let properties = try Self.coders.properties(of: picture, limits: limits)
             size = (properties.width, properties.height)

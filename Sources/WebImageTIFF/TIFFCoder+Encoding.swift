@@ -35,6 +35,7 @@ extension TIFFCoder {
     /// The compression is LZW, or what `options.values[TIFFCoder.Compression.self]` says.
     ///
     /// - Throws: ``WebImage/WebImageError/Code/encodingFailed``, ``WebImage/WebImageError/Code/outOfMemory``,
+    ///   ``WebImage/WebImageError/Code/limitExceeded`` for more bytes than ``WebImage/ImageEncodeOptions/maxFileSize``,
     ///   ``WebImage/WebImageError/Code/unsupportedFormat`` for another format.
     public func encode(
         _ image: Image,
@@ -45,6 +46,12 @@ extension TIFFCoder {
             throw WebImageError(.unsupportedFormat, "the TIFF coder does not write \(format)")
         }
         let rows = try EncodableRows(image, options: options)
+        return try options.withinFileSize(isLossless: true) { (options) throws(WebImageError) in
+            try Self.encode(rows, options)
+        }
+    }
+
+    private static func encode(_ rows: EncodableRows, _ options: ImageEncodeOptions) throws(WebImageError) -> Data {
         guard let writer = webimage_tiff_writer_create() else {
             throw WebImageError(.outOfMemory, "no memory to encode TIFF")
         }
@@ -52,13 +59,13 @@ extension TIFFCoder {
         let compression = options.values[Compression.self]
         let (width, height) = (UInt32(clamping: rows.width), UInt32(clamping: rows.height))
         guard webimage_tiff_write_header(writer, width, height, rows.hasAlpha, compression.number) else {
-            throw Self.error(of: writer)
+            throw error(of: writer)
         }
         try rows.forEachBlock { (base, stride, count) throws(WebImageError) in
-            guard webimage_tiff_write_rows(writer, base, stride, UInt32(count)) else { throw Self.error(of: writer) }
+            guard webimage_tiff_write_rows(writer, base, stride, UInt32(count)) else { throw error(of: writer) }
         }
         var count = 0
-        guard let bytes = webimage_tiff_finish(writer, &count) else { throw Self.error(of: writer) }
+        guard let bytes = webimage_tiff_finish(writer, &count) else { throw error(of: writer) }
         return Data(bytes: bytes, count: count)
     }
 

@@ -6,8 +6,12 @@ public import WebImage
 /// Decodes the first page, of classic TIFF and BigTIFF; ``WebImage/ImageProperties/pageCount`` tells how many there are. Strips and
 /// tiles, interleaved or in planes, grey, RGB, CMYK and palettes of 1 to 16 bits, 32-bit integers, floating point of 16, 32 and
 /// 64 bits (0 is black, 1 white), YCbCr, CIE L\*a\*b\* and LogLuv; every compression that the installed libtiff has, JPEG included;
-/// straight and premultiplied alpha; orientation and ICC profiles. What has more than 8 bits is rounded to 8. Rows are decoded on
+/// straight and premultiplied alpha; orientation and ICC profiles. Rows are decoded on
 /// demand, so that a thumbnail needs little memory: a strip needs that of a row, tiles that of a row of tiles.
+///
+/// What has more than 8 bits is rounded to 8, unless ``WebImage/ImageDecodeOptions/decodeToHDR`` keeps it. Pictures of floating point
+/// and of LogLuv in which there is more than white (by a tenth: filters go beyond as well) are of high dynamic range and are
+/// tone-mapped. To know that, they are read twice; the header does not tell it.
 ///
 /// Pixels that are missing or damaged are an error, never a grey area.
 public struct TIFFCoder: ImageCoder {
@@ -39,11 +43,21 @@ public struct TIFFCoder: ImageCoder {
             let file = try TIFFFile(bytes, limits: options.limits)
             try options.limits.check(width: file.width, height: file.height)
             let pixels = try TIFFPixels(file.info)
-            let properties = Self.properties(file, pixels, options.limits)
+            var properties = Self.properties(file, pixels, options.limits)
             let plan = try DecodePlan.make(for: properties, options: options)
             let rows: any ScanlineSource
             if let pixels {
-                rows = try TIFFRowReader(file, pixels: pixels, limits: options.limits)
+                properties.isHighDynamicRange = try Self.isBrighterThanWhite(file, pixels, options.limits)
+                let keepsAll = options.keepsWidePixels && properties.isWide
+                // Light, whose dark tones lie close together, is converted before it is rounded.
+                let mayBeLight = pixels.isLight || pixels.isFloat && file.info.icc != nil
+                rows = try TIFFRowReader(
+                    file,
+                    pixels: pixels,
+                    limits: options.limits,
+                    isWide: keepsAll || pixels.model == .lab && pixels.bits > 8 || properties.isHighDynamicRange
+                        || mayBeLight
+                )
             } else {
                 rows = try TIFFConvertedRows(file, limits: options.limits)
             }
@@ -55,9 +69,32 @@ public struct TIFFCoder: ImageCoder {
         var properties = ImageProperties(format: .tiff, width: file.width, height: file.height)
         properties.orientation = ImageOrientation(exif: Int(file.info.orientation))
         properties.hasAlpha = pixels?.alpha != nil
+        properties.bitsPerComponent = pixels?.bitsPerComponent ?? 8
         properties.colorProfile = file.colorProfile(limits).flatMap {
             ColorProfile.name(of: $0, limit: limits.maximumColorProfileByteCount)
         }
         return properties
+    }
+
+    /// What is above is meant to be brighter than white; filters and rounding go a little beyond.
+    private static let leastHighlight: Float = 1.1
+
+    /// Whether any sample of floating point is above white. Reads all of them until one is.
+    private static func isBrighterThanWhite(
+        _ file: TIFFFile,
+        _ pixels: TIFFPixels,
+        _ limits: ImageLimits
+    ) throws(WebImageError) -> Bool {
+        guard pixels.isFloat, pixels.model != .cmyk else { return false }
+        let rows = try TIFFRowReader(file, pixels: pixels, limits: limits, isWide: true)
+        let row = try ScratchBuffer(byteCount: rows.width * 16)
+        for _ in 0..<rows.height {
+            try rows.readRows(1, into: row.base, bytesPerRow: rows.width * 16)
+            for x in 0..<rows.width {
+                let pixel = row.floats + 4 * x
+                if max(pixel[0], pixel[1], pixel[2]) > leastHighlight, pixel[3] > 0 { return true }
+            }
+        }
+        return false
     }
 }

@@ -33,10 +33,12 @@ final class TIFFConvertedRows: ScanlineSource {
         blockHeight = info.tiled ? Int(info.tile_height) : min(Int(info.rows_per_strip), height)
         guard blockWidth > 0, blockHeight > 0 else { throw WebImageError(.badImageData, "TIFF: tiles without size") }
         let across = (width + blockWidth - 1) / blockWidth
-        let (pixels, overflow) = (across * blockWidth).multipliedReportingOverflow(by: blockHeight)
-        let (bytes, tooMany) = pixels.multipliedReportingOverflow(by: 4)
+        let bytes = TIFFBlock.product(TIFFBlock.product(across * blockWidth, blockHeight), 4)
         // libtiff holds about as much again.
-        try limits.check(decodedByteCount: overflow || tooMany || bytes > .max / 2 ? .max : 2 * bytes)
+        try limits.check(decodedByteCount: TIFFBlock.product(bytes, 2))
+        let unit = Int(clamping: info.tiled ? info.tile_bytes : info.row_bytes)
+        let units = info.tiled ? TIFFBlock.product(across, (height + blockHeight - 1) / blockHeight) : height
+        try TIFFBlock.check(TIFFBlock.product(unit, units), limits)
         guard webimage_tiff_can_convert(file.reader) else {
             let reason = String(cString: webimage_tiff_error(file.reader))
             throw WebImageError(.badImageData, "TIFF: \(reason)")

@@ -4,7 +4,7 @@ import WebImage
 /// What the samples of a picture mean.
 struct TIFFPixels: Sendable {
     /// What colours are made of.
-    enum Model: Sendable { case gray, rgb, palette, cmyk, lab }
+    enum Model: Sendable { case gray, rgb, palette, cmyk, lab, xyz }
 
     let model: Model
     let bits: Int
@@ -19,6 +19,8 @@ struct TIFFPixels: Sendable {
     /// Colours are stored premultiplied.
     let isAssociated: Bool
     let samples: Int
+    /// Samples are light (LogLuv), and not what stands for it.
+    let isLight: Bool
 
     /// Nil for what only libtiff can convert.
     ///
@@ -32,6 +34,8 @@ struct TIFFPixels: Sendable {
         case 3: model = .palette
         case 5: model = .cmyk
         case 8, 9: model = .lab
+        case 32_844: model = .gray
+        case 32_845: model = .xyz
         default: return nil
         }
         bits = Int(info.bits_per_sample)
@@ -44,7 +48,9 @@ struct TIFFPixels: Sendable {
         guard isKnown, info.sample_format <= 4 else {
             throw WebImageError(.badImageData, "TIFF: samples of \(bits) bits and format \(info.sample_format)")
         }
-        let colors = model == .rgb || model == .lab ? 3 : model == .cmyk ? 4 : 1
+        isLight = info.photometric == 32_844 || info.photometric == 32_845
+        guard !isLight || isFloat else { throw WebImageError(.badImageData, "TIFF: LogLuv that is not compressed") }
+        let colors = Self.colorCount(model)
         guard model != .lab || !isFloat && (bits == 8 || bits == 16 && hasSignedColors) else {
             throw WebImageError(.badImageData, "TIFF: L*a*b* of \(bits) bits")
         }
@@ -52,6 +58,14 @@ struct TIFFPixels: Sendable {
             throw WebImageError(.badImageData, "TIFF: too few samples or no palette")
         }
         (alpha, isAssociated) = Self.alpha(info, colors: colors, model)
+    }
+
+    private static func colorCount(_ model: Model) -> Int {
+        switch model {
+        case .gray, .palette: 1
+        case .rgb, .lab, .xyz: 3
+        case .cmyk: 4
+        }
     }
 
     /// Samples beyond the colours are told by a tag; without it, one is taken for straight alpha, as it was meant by those who
@@ -69,16 +83,18 @@ struct TIFFPixels: Sendable {
 
     /// Samples that are looked at.
     var channels: [Int] {
-        let colors = model == .rgb || model == .lab ? [0, 1, 2] : model == .cmyk ? [0, 1, 2, 3] : [0]
-        return colors + (alpha.map { [$0] } ?? [])
+        Array(0..<Self.colorCount(model)) + (alpha.map { [$0] } ?? [])
     }
+
+    /// Bits of what is seen; 8 where the samples have fewer, and of palettes, whose colours have no more.
+    var bitsPerComponent: Int { model == .palette ? 8 : max(bits, 8) }
 
     /// Premultiplied pixels are final as they are, unless there are colours to convert first.
     func layout(hasProfile: Bool) -> ScanlineLayout {
         if alpha != nil { return isAssociated && !hasProfile ? .bgra8Premultiplied : .rgba8 }
         switch model {
         case .gray: return .gray8
-        case .rgb, .palette, .lab: return .rgb8
+        case .rgb, .palette, .lab, .xyz: return .rgb8
         case .cmyk: return .cmyk8
         }
     }

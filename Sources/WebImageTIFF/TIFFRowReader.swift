@@ -1,3 +1,4 @@
+import CPixels
 import CTIFFShims
 import FoundationEssentials
 import WebImage
@@ -9,12 +10,14 @@ final class TIFFRowReader: ScanlineSource {
     let height: Int
     let layout: ScanlineLayout
     let colorProfile: Data?
+    let color: SourceColor?
 
     private let file: TIFFFile
     private let limits: ImageLimits
     private let pixels: TIFFPixels
     private let samples: TIFFSamples
     private let lab: LabTransform?
+    private let wideColors: TIFFWideColors?
     /// One row of each plane, or all tiles that are next to each other, of each plane.
     private let raw: ScratchBuffer
     private let planeBytes: Int
@@ -25,41 +28,27 @@ final class TIFFRowReader: ScanlineSource {
     /// The row of tiles that is held.
     private var band = -1
 
+    /// - Parameter isWide: hand out all that the samples say, as floats.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
     ///   ``WebImageError/Code/outOfMemory``.
-    init(_ file: TIFFFile, pixels: TIFFPixels, limits: ImageLimits) throws(WebImageError) {
+    init(_ file: TIFFFile, pixels: TIFFPixels, limits: ImageLimits, isWide: Bool = false) throws(WebImageError) {
         self.file = file
         self.limits = limits
         self.pixels = pixels
         width = file.width
         height = file.height
+        let block = try TIFFBlock(file.info, pixels, limits)
         samples = TIFFSamples(pixels, file.info)
-        lab = pixels.model == .lab ? try LabTransform() : nil
-        colorProfile = lab == nil ? file.colorProfile(limits) : nil
-        layout = pixels.layout(hasProfile: colorProfile != nil)
-        let info = file.info
-        let unit = info.tiled ? info.tile_bytes : info.row_bytes
-        let needed = Self.minimumBytes(info, pixels)
-        guard unit >= needed, unit > 0, !info.tiled || info.tile_width > 0 && info.tile_height > 0 else {
-            throw WebImageError(.badImageData, "TIFF: rows of \(unit) bytes for \(needed)")
-        }
-        let across = info.tiled ? (width + Int(info.tile_width) - 1) / Int(info.tile_width) : 1
-        let planes = info.separate_planes ? pixels.channels.count : 1
-        let (bytes, overflow) = Int(clamping: unit).multipliedReportingOverflow(by: across)
-        let (total, totalOverflow) = bytes.multipliedReportingOverflow(by: planes)
-        try limits.check(decodedByteCount: overflow || totalOverflow ? .max : total)
-        planeBytes = bytes
-        raw = try ScratchBuffer(byteCount: total)
+        lab = pixels.model == .lab && !isWide ? try LabTransform() : nil
+        let profile = pixels.model == .lab ? nil : file.colorProfile(limits)
+        wideColors = isWide ? try TIFFWideColors(pixels.model, profile) : nil
+        color = isWide && pixels.isLight ? SourceColor(primaries: 1, transferCharacteristics: 8) : nil
+        colorProfile = wideColors?.isFinal == true || pixels.isLight ? nil : profile
+        layout = isWide ? .rgbaFloat : pixels.layout(hasProfile: colorProfile != nil)
+        planeBytes = block.planeBytes
+        raw = try ScratchBuffer(byteCount: block.byteCount)
         componentCount = pixels.model == .palette ? 3 : pixels.channels.count
-        components = try ScratchBuffer(byteCount: width * componentCount)
-    }
-
-    /// What a row or a tile must hold for what is read from it.
-    private static func minimumBytes(_ info: webimage_tiff_info, _ pixels: TIFFPixels) -> UInt64 {
-        let perPixel = UInt64(pixels.bits) * UInt64(info.separate_planes ? 1 : pixels.samples)
-        let width = UInt64(info.tiled ? info.tile_width : info.width)
-        let row = (perPixel * width + 7) / 8
-        return info.tiled ? row * UInt64(info.tile_height) : row
+        components = try ScratchBuffer(byteCount: isWide ? 1 : width * componentCount)
     }
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
@@ -68,10 +57,12 @@ final class TIFFRowReader: ScanlineSource {
         }
         for index in 0..<count {
             let output = base + index * bytesPerRow
-            if isDirect {
+            if let wideColors {
+                try readWideRow(wideColors, into: output.assumingMemoryBound(to: Float.self))
+            } else if isDirect {
                 try readRow(nextRow, into: output, plane: 0)
             } else {
-                try convertRow()
+                try forEachPiece { (offset, x, count) in convert(offset: offset, x: x, count: count) }
                 interleave(to: output.assumingMemoryBound(to: UInt8.self))
                 lab?.convert(output, count: width)
             }
@@ -93,23 +84,21 @@ final class TIFFRowReader: ScanlineSource {
         }
     }
 
-    /// Reads the next row and makes bytes of all its components.
-    private func convertRow() throws(WebImageError) {
+    /// Reads the next row, and says where its pixels lie in `raw`: those from `x` on at `offset`.
+    private func forEachPiece(_ body: (_ offset: Int, _ x: Int, _ count: Int) -> Void) throws(WebImageError) {
         let info = file.info
-        let channels = pixels.channels
         guard info.tiled else {
-            for (index, channel) in (info.separate_planes ? channels : [0]).enumerated() {
+            for (index, channel) in (info.separate_planes ? pixels.channels : [0]).enumerated() {
                 try readRow(nextRow, into: raw.base + index * planeBytes, plane: channel)
             }
-            return convert(offset: 0, x: 0, count: width)
+            return body(0, 0, width)
         }
         let tileHeight = Int(info.tile_height)
         let tileWidth = Int(info.tile_width)
         if nextRow / tileHeight != band { try readBand(nextRow / tileHeight) }
         let rowInTile = nextRow % tileHeight
         for (tile, x) in stride(from: 0, to: width, by: tileWidth).enumerated() {
-            let offset = tile * Int(info.tile_bytes) + rowInTile * Int(info.row_bytes)
-            convert(offset: offset, x: x, count: min(tileWidth, width - x))
+            body(tile * Int(info.tile_bytes) + rowInTile * Int(info.row_bytes), x, min(tileWidth, width - x))
         }
     }
 
@@ -128,17 +117,43 @@ final class TIFFRowReader: ScanlineSource {
         band = number
     }
 
+    /// Where a channel's samples begin that lie at `offset`, and how far they are apart.
+    private func place(_ index: Int, _ channel: Int, _ offset: Int) -> TIFFSamples.Place {
+        let isSeparate = file.info.separate_planes
+        return TIFFSamples.Place(
+            raw: raw.base + offset + (isSeparate ? index * planeBytes : 0),
+            first: isSeparate ? 0 : channel,
+            step: isSeparate ? 1 : pixels.samples
+        )
+    }
+
     private func convert(offset: Int, x: Int, count: Int) {
         for (index, channel) in pixels.channels.enumerated() {
             samples.convert(
-                raw.base + offset + (file.info.separate_planes ? index * planeBytes : 0),
-                first: file.info.separate_planes ? 0 : channel,
-                step: file.info.separate_planes ? 1 : pixels.samples,
+                place(index, channel, offset),
                 count: count,
                 channel: channel,
                 to: components.bytes + index * width + x,
                 rowLength: width
             )
+        }
+    }
+
+    private func readWideRow(
+        _ colors: TIFFWideColors,
+        into row: UnsafeMutablePointer<Float>
+    ) throws(WebImageError) {
+        try forEachPiece { (offset, x, count) in
+            for (index, channel) in pixels.channels.enumerated() {
+                let slot = channel == pixels.alpha ? 3 : index
+                samples.widen(place(index, channel, offset), count: count, channel: channel, to: row + 4 * x + slot)
+            }
+        }
+        colors.convert(row, count: width)
+        if pixels.alpha == nil {
+            for x in 0..<width { row[4 * x + 3] = 1 }
+        } else if pixels.isAssociated {
+            cpixels_unpremultiply_floats(row, width)
         }
     }
 

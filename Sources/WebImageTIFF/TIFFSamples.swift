@@ -3,7 +3,15 @@ import WebImage
 
 /// Makes bytes of the samples of a row, whatever their size: rounded to nearest.
 struct TIFFSamples {
-    private let pixels: TIFFPixels
+    /// Samples of one channel.
+    struct Place {
+        let raw: UnsafeRawPointer
+        /// Which sample of `raw` is the first, and how many lie from one to the next.
+        let first: Int
+        let step: Int
+    }
+
+    let pixels: TIFFPixels
     /// What a sample of up to 16 bits becomes; empty for wider ones.
     private let levels: [UInt8]
     /// The same for alpha, which is never inverted, or for the signed samples of L*a*b*.
@@ -41,45 +49,41 @@ struct TIFFSamples {
         return tables.map { $0.map { isWide ? UInt8((Int($0) * 255 + 32767) / 65535) : UInt8($0) } }
     }
 
-    /// Converts a channel of some pixels, whose samples are `step` apart in `raw`, the first being sample `first`. That of
-    /// a palette becomes three rows, `rowLength` apart.
+    /// Converts a channel of some pixels. That of a palette becomes three rows, `rowLength` apart.
     func convert(
-        _ raw: UnsafeRawPointer,
-        first: Int,
-        step: Int,
+        _ place: Place,
         count: Int,
         channel: Int,
         to output: UnsafeMutablePointer<UInt8>,
         rowLength: Int
     ) {
         guard palette.isEmpty else {
-            forEachNumber(raw, first, step, count) { index, number in
+            forEachNumber(place, count) { index, number in
                 for channel in 0..<3 { output[channel * rowLength + index] = palette[channel][number] }
             }
             return
         }
         let isOther = channel == pixels.alpha || pixels.hasSignedColors && channel > 0
-        guard !levels.isEmpty else { return convertWide(raw, first, step, count, isOther, output) }
+        guard !levels.isEmpty else { return convertWide(place, count, isOther, output) }
         (isOther ? otherLevels : levels).withUnsafeBufferPointer { levels in
-            forEachNumber(raw, first, step, count) { index, number in output[index] = levels[number] }
+            forEachNumber(place, count) { index, number in output[index] = levels[number] }
         }
     }
 
-    /// Numbers of up to 16 bits: bytes, words in this machine's order, or bits from the top of each byte down.
+    /// Whole numbers: bytes, words in this machine's order, or bits from the top of each byte down.
     @inline(__always)
-    private func forEachNumber(
-        _ raw: UnsafeRawPointer,
-        _ first: Int,
-        _ step: Int,
-        _ count: Int,
-        _ body: (Int, Int) -> Void
-    ) {
+    func forEachNumber(_ place: Place, _ count: Int, _ body: (Int, Int) -> Void) {
+        let (raw, first, step) = (place.raw, place.first, place.step)
         switch pixels.bits {
         case 8:
             for index in 0..<count { body(index, Int(raw.load(fromByteOffset: first + index * step, as: UInt8.self))) }
         case 16:
             for index in 0..<count {
                 body(index, Int(raw.loadUnaligned(fromByteOffset: 2 * (first + index * step), as: UInt16.self)))
+            }
+        case 32:
+            for index in 0..<count {
+                body(index, Int(raw.loadUnaligned(fromByteOffset: 4 * (first + index * step), as: UInt32.self)))
             }
         default:
             for index in 0..<count { body(index, bits(raw, at: (first + index * step) * pixels.bits)) }
@@ -103,27 +107,34 @@ struct TIFFSamples {
 
     /// Floating-point samples go from 0 to 1; 32-bit integers over their whole range.
     private func convertWide(
-        _ raw: UnsafeRawPointer,
-        _ first: Int,
-        _ step: Int,
+        _ place: Place,
         _ count: Int,
         _ isAlpha: Bool,
         _ output: UnsafeMutablePointer<UInt8>
     ) {
         for index in 0..<count {
-            let offset = (first + index * step) * (pixels.bits / 8)
             let value: Double
-            switch (pixels.bits, pixels.isFloat) {
-            case (16, _): value = Double(Self.float(half: raw.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
-            case (32, true): value = Double(raw.loadUnaligned(fromByteOffset: offset, as: Float.self))
-            case (64, _): value = raw.loadUnaligned(fromByteOffset: offset, as: Double.self)
-            default:
-                let number = raw.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+            if pixels.isFloat {
+                value = Self.real(place, index, bits: pixels.bits)
+            } else {
+                let offset = 4 * (place.first + index * place.step)
+                let number = place.raw.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
                 value = Double(pixels.isSigned ? number ^ 0x8000_0000 : number) / 4_294_967_295
             }
             // No number at all is black.
             let level = UInt8((value > 0 ? min(value, 1) * 255 : 0).rounded())
             output[index] = pixels.isInverted && !isAlpha ? 255 - level : level
+        }
+    }
+
+    /// A floating-point sample.
+    @inline(__always)
+    static func real(_ place: Place, _ index: Int, bits: Int) -> Double {
+        let offset = (place.first + index * place.step) * (bits / 8)
+        switch bits {
+        case 16: return Double(float(half: place.raw.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+        case 32: return Double(place.raw.loadUnaligned(fromByteOffset: offset, as: Float.self))
+        default: return place.raw.loadUnaligned(fromByteOffset: offset, as: Double.self)
         }
     }
 

@@ -4,7 +4,7 @@ public import FoundationEssentials
 /// `Tests/WebImageFormatsTests/Fixtures`.
 public enum Fixtures {
     /// Directories of formats whose tests are in a target of their own.
-    private static let ofOtherFormats: Set<Substring> = ["TIFF", "SVG", "AVIF", "HEIF", "HDR", "JPEGXL"]
+    private static let ofOtherFormats: Set<Substring> = ["TIFF", "SVG", "AVIF", "HEIF", "HDR", "JPEGXL", "CodedSizes"]
 
     /// The absolute path of a fixture, for example `JPEG/baseline.jpg`. Found next to the sources, not in a bundle.
     public static func path(_ name: String) -> String {

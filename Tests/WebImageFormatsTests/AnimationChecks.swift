@@ -67,6 +67,67 @@ extension FormatFixture {
         #expect(try error(data(name), options)?.limit?.name == "maximumFrameCount")
         options.decodeFirstFrameOnly = true
         #expect(try error(data(name), options) == nil)
+        try checkFrameLayouts(name, count: count)
+        try checkFrameSizes(name)
+        try checkFrameLimits(name)
+        try checkLoading(name, count: count)
+    }
+
+    private func checkFrameLayouts(_ name: String, count: Int) throws {
+        let plain = try animation(name).frame(at: count - 1)
+        var options = ImageDecodeOptions()
+        options.pixelFormat = .rgbaHalfPremultiplied
+        let wide = try animation(name, options).frame(at: count - 1)
+        #expect(wide.bitmap.pixelFormat == .rgbaHalfPremultiplied && !wide.metadata.isHighDynamicRange)
+        #expect(try wide.bitmap.converted(to: .bgra8Premultiplied).components == plain.bitmap.components)
+        // Frames of 8 bits stay what they are.
+        options.pixelFormat = nil
+        options.decodeToHDR = true
+        let frame = try animation(name, options).frame(at: count - 1)
+        #expect(frame.bitmap.pixelFormat == plain.bitmap.pixelFormat)
+        #expect(frame.bitmap.components == plain.bitmap.components)
+    }
+
+    private func checkFrameSizes(_ name: String) throws {
+        let full = try animation(name).frame(at: 1).bitmap
+        for quality in [ImageDecodeOptions.ScalingQuality.high, .fast] {
+            var options = ImageDecodeOptions()
+            options.scalingQuality = quality
+            options.preserveAspectRatio = false
+            options.thumbnailPixelSize = ImageSize(width: 13, height: 5)
+            let frame = try animation(name, options).frame(at: 1)
+            let resized = try Resampler.resize(full, width: 13, height: 5, quality: quality)
+            #expect(frame.bitmap.components == resized.components && frame.metadata.isThumbnail)
+        }
+    }
+
+    private func checkFrameLimits(_ name: String) throws {
+        let size = try properties(name)
+        let changes: [(String, (inout ImageLimits) -> Void)] = [
+            ("maximumPixelCount", { $0.maximumPixelCount = size.width * size.height - 1 }),
+            ("maximumSideLength", { $0.maximumSideLength = max(size.width, size.height) - 1 }),
+            ("maximumDecodedByteCount", { $0.maximumDecodedByteCount = size.width * size.height }),
+        ]
+        for (limit, change) in changes {
+            var options = ImageDecodeOptions()
+            change(&options.limits)
+            let refused = #expect(throws: WebImageError.self) {
+                _ = try animation(name, options).frame(at: 0)
+            }
+            #expect(refused?.code == .limitExceeded, "\(limit)")
+        }
+    }
+
+    /// What a load makes of it: frames ahead, and an error where frames are needed and cannot be had.
+    private func checkLoading(_ name: String, count: Int) throws {
+        var options = ImageDecodeOptions()
+        options.preloadsAllFrames = true
+        options.requiresAnimation = true
+        let manager = ImageCodersManager(coders: [coder])
+        let image = try manager.completeImage(of: data(name), options: options)
+        #expect(image.animation?.frameCount == count && image.animation?.isAllFramesLoaded == true)
+        options.preloadsAllFrames = false
+        #expect(try manager.completeImage(of: data(name), options: options).animation?.isAllFramesLoaded == false)
     }
 
     /// Several threads ask for frames at once.

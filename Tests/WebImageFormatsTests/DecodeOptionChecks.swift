@@ -84,4 +84,25 @@ extension FormatFixture {
         options.limits.maximumDecodedByteCount = bytes - 1
         #expect(error(data, options)?.limit?.name == "maximumDecodedByteCount")
     }
+
+    /// The limits on bytes of the encoded data, which the manager checks for all coders.
+    func checkEncodedLimit(_ name: String) throws {
+        let data = try data(name)
+        let manager = ImageCodersManager(coders: [coder])
+        var options = ImageDecodeOptions()
+        for isAllowed in [true, false] {
+            options.limits.maximumEncodedByteCount = data.count - (isAllowed ? 0 : 1)
+            for attempt in [
+                { _ = try manager.decode(data, options: options) },
+                { _ = try manager.properties(of: data, limits: options.limits) },
+            ] {
+                do {
+                    try attempt()
+                    #expect(isAllowed)
+                } catch let error as WebImageError {
+                    #expect(!isAllowed && error.limit?.name == "maximumEncodedByteCount")
+                }
+            }
+        }
+    }
 }

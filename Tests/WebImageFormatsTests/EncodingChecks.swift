@@ -83,6 +83,14 @@ extension FormatFixture {
         let wide = Image(bitmap: try image.bitmap.converted(to: .rgbaHalfPremultiplied))
         let (narrow, _) = try roundTrip(wide, options, format)
         #expect(narrow.bitmap.components == image.bitmap.components && !narrow.hasAlpha)
+        // Alpha is kept whatever the background, and a still picture has one frame and no loops.
+        let clear = try picture("photo-rgba")
+        options.backgroundColor = ImageColor(red: 1, green: 0, blue: 0)
+        options.encodeFirstFrameOnly = true
+        options.loopCount = 3
+        let (kept, _) = try roundTrip(clear, options, format)
+        #expect(kept.bitmap.components == clear.bitmap.components && kept.hasAlpha)
+        #expect(kept.metadata.frameCount == 1 && kept.metadata.loopCount == 0)
         #expect(throws: WebImageError.self) { try coder.encode(image, to: .png, options: options) }
     }
 }

@@ -66,8 +66,14 @@ void *run(void *argument) {
 /// False when the call panicked, or when there is no thread for it.
 bool guarded(void (*body)(void *), void *context) {
     Call call = {body, context, false};
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0) return false;
+    // librsvg calls itself for every element in another, some kilobytes of stack each time; what it does not use costs nothing.
+    pthread_attr_setstacksize(&attributes, 64 << 20);
     pthread_t thread;
-    if (pthread_create(&thread, nullptr, run, &call) != 0) return false;
+    bool is_started = pthread_create(&thread, &attributes, run, &call) == 0;
+    pthread_attr_destroy(&attributes);
+    if (!is_started) return false;
     pthread_join(thread, nullptr);
     return !call.panicked;
 }

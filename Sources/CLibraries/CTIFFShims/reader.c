@@ -97,13 +97,16 @@ const char *webimage_tiff_error(const webimage_tiff_reader *reader) {
 
 static void forget_messages(webimage_tiff_reader *reader) { memset(&reader->messages, 0, sizeof reader->messages); }
 
-/// libjpeg shall make RGB of its YCbCr; and where libtiff converts, it shall leave the orientation alone.
+/// libjpeg shall make RGB of its YCbCr, and LogLuv shall come as the light that it stands for.
 static void prepare(TIFF *tiff) {
     uint16_t compression = 0, photometric = 0;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
     if (compression == COMPRESSION_JPEG && TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &photometric) &&
         photometric == PHOTOMETRIC_YCBCR) {
         TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    }
+    if (compression == COMPRESSION_SGILOG || compression == COMPRESSION_SGILOG24) {
+        TIFFSetField(tiff, TIFFTAG_SGILOGDATAFMT, SGILOGDATAFMT_FLOAT);
     }
 }
 

@@ -34,7 +34,7 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     /// The format the data is said to have, for coders of formats whose bytes do not tell; the built-in coders believe
     /// the bytes alone.
     public var formatHint: ImageFormat?
-    /// Whether a picture of more than 8 bits per component keeps them, and one of high dynamic range its range: PNG of 16 bits, AVIF,
+    /// Whether a picture of more than 8 bits per component keeps them, and one of high dynamic range its range: PNG of 16 bits, TIFF, AVIF,
     /// HEIF and JPEG XL become ``PixelFormat/rgbaHalfPremultiplied`` then. Pictures of 8 bits stay as they are, so do the
     /// frames of animated PNG; and a
     /// ``pixelFormat`` of 8 bits wins. False by default: bits are rounded to 8, and high dynamic range is tone-mapped into sRGB.

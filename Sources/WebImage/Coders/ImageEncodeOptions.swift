@@ -5,7 +5,8 @@ public struct ImageEncodeOptions: Sendable, Hashable {
     public var compressionQuality: Double = 1
     /// The box, in pixels, that the encoded picture must fit into; nil for the image's size. Never makes it bigger.
     public var maxPixelSize: ImageSize?
-    /// What transparent pixels are put on, in formats without alpha; its own alpha is not looked at. White when nil.
+    /// What transparent pixels are put on, in formats without alpha; its own alpha is not looked at. White when nil. Formats with alpha
+    /// (PNG, WebP, AVIF, HEIC, JPEG XL, TIFF) keep it and ignore this.
     ///
     /// In GIF a pixel is transparent or not: one that is at least half opaque is put on this colour (or keeps its own when nil),
     /// any other becomes transparent.
@@ -14,7 +15,7 @@ public struct ImageEncodeOptions: Sendable, Hashable {
     public var isLossless: Bool = false
     /// Encode only the first frame of an animation.
     public var encodeFirstFrameOnly: Bool = false
-    /// How often the animation plays, 0 is for ever; nil for as often as it does already. Formats hold up to 65 535 times
+    /// How often the animation plays, 0 is for ever; nil for as often as it does already. Still pictures ignore it. Formats hold up to 65 535 times
     /// (PNG 2 147 483 647), and get their highest number for more.
     public var loopCount: Int?
     /// Most bytes of the result; 0 for no limit.
@@ -24,8 +25,9 @@ public struct ImageEncodeOptions: Sendable, Hashable {
     /// nothing to search, encoding fails with ``WebImageError/Code/limitExceeded`` naming `maxFileSize`, with the bytes needed;
     /// it never gives more bytes than were allowed.
     public var maxFileSize: Int = 0
-    /// Put a small copy of the picture, of at most 160 by 160 pixels, into the EXIF block. JPEG only; other formats have no
-    /// customary place for one and ignore this. False by default.
+    /// Put a small copy of the picture into the file, of at most 160 by 160 pixels: in JPEG into the EXIF block, in HEIC as a
+    /// picture of its own that is marked as the thumbnail. Other formats have no customary place for one and ignore this. False by
+    /// default.
     public var encodeEmbedThumbnail: Bool = false
     /// Options for coders of one's own.
     public var values = OptionValues()

@@ -22,7 +22,8 @@ public struct ImageProperties: Sendable, Hashable {
     public var hasAlpha: Bool = false
     /// Bits of each component in the file. 8 for formats and coders that do not tell.
     public var bitsPerComponent: Int = 8
-    /// Whether the file holds light brighter than reference white: its colours are coded by PQ or HLG.
+    /// Whether the file says that it holds light brighter than reference white: its colours are coded by PQ or HLG. TIFF does not say
+    /// it; see ``ImageMetadata/isHighDynamicRange`` of what is decoded.
     public var isHighDynamicRange: Bool = false
     /// The name of the embedded colour profile, nil without one.
     public var colorProfile: String?

@@ -3,8 +3,8 @@ package struct ISOBox: Sendable, Hashable {
     package let type: UInt32
     package let content: Range<Int>
 
-    /// More boxes than this one after the other are no picture's.
-    private static let mostBoxes = 4096
+    /// More boxes than this one after the other are no picture's, and are not read.
+    package static let mostBoxes = 1 << 16
 
     /// The boxes that lie one after the other in a part of a file; one that reaches beyond its end is the last, and is cut there.
     package static func boxes(in bytes: ByteReader, _ part: Range<Int>) -> [ISOBox] {

@@ -68,6 +68,8 @@ import Testing
 
     @Test func `Decode options of AVIF`() throws {
         try files.checkOptions(opaque: "420", alpha: "alpha")
+        try files.checkEncodedLimit("420")
+        try files.checkEncodedLimit("sequence")
         var options = ImageDecodeOptions()
         options.limits.maximumColorProfileByteCount = 100
         let ignored = try files.decode("icc-wide", options)

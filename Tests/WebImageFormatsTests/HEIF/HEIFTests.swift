@@ -36,6 +36,7 @@ import Testing
 
     @Test func `Decode options of HEIC`() throws {
         try files.checkOptions(opaque: "420", alpha: "alpha")
+        try files.checkEncodedLimit("420")
         var options = ImageDecodeOptions()
         options.limits.maximumColorProfileByteCount = 100
         let ignored = try files.decode("icc-wide", options)
@@ -68,6 +69,31 @@ import Testing
     @Test func `HEIC is written with and without loss if there is an encoder`() throws {
         guard files.coder.canEncode(to: .heic) else { return }
         try files.checkEncoding(.heic, lossy: 2.5)
+    }
+
+    @Test func `A thumbnail is a picture of its own, of at most 160 pixels, where the picture is bigger`() throws {
+        guard files.coder.canEncode(to: .heic) else { return }
+        let source = try PNGCoder().decode(Fixtures.data("PNG/photo-rgba.png"), options: ImageDecodeOptions())
+        var options = ImageEncodeOptions()
+        for width in [120, 200] {
+            let image = Image(bitmap: try Resampler.resize(source.bitmap, width: width, height: width / 2))
+            options.encodeEmbedThumbnail = false
+            let plain = try files.coder.encode(image, to: .heic, options: options)
+            options.encodeEmbedThumbnail = true
+            let data = try files.coder.encode(image, to: .heic, options: options)
+            // The sizes of the pictures are properties, and so is which one is whose thumbnail.
+            func has(_ width: Int, _ height: Int, _ data: Data) -> Bool {
+                let size: [UInt8] = [
+                    0, 0, UInt8(width >> 8), UInt8(width & 255), 0, 0, UInt8(height >> 8), UInt8(height & 255),
+                ]
+                return !data.ranges(of: Data("ispe".utf8) + [0, 0, 0, 0] + size).isEmpty
+            }
+            #expect(has(width, width / 2, data) && has(160, 80, data) == (width == 200) && !has(160, 80, plain))
+            #expect(data.ranges(of: Data("thmb".utf8)).isEmpty == (width < 200))
+            let copy = try files.coder.decode(data, options: ImageDecodeOptions())
+            #expect([copy.pixelWidth, copy.pixelHeight] == [width, width / 2] && copy.hasAlpha)
+            #expect(try copy.bitmap.components == files.coder.decode(plain, options: .init()).bitmap.components)
+        }
     }
 
     @Test func `Only HEIC is taken for HEIC`() throws {

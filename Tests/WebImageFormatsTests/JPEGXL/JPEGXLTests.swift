@@ -70,6 +70,7 @@ import Testing
 
     @Test func `Decode options of JPEG XL`() throws {
         try files.checkOptions(opaque: "lossless", alpha: "lossy-alpha")
+        try files.checkEncodedLimit("lossy")
         var options = ImageDecodeOptions()
         options.limits.maximumColorProfileByteCount = 100
         let ignored = try files.decode("icc-lossless", options)
@@ -91,6 +92,18 @@ import Testing
         #expect(try files.error(files.data("lossless-alpha"), options)?.limit?.name == "maximumDecodedByteCount")
         options.limits.maximumDecodedByteCount += 1
         #expect(try files.error(files.data("lossless-alpha"), options) == nil)
+        // Of XYB no header tells how much that is; the most that was seen counts, and alpha.
+        for (name, bytes) in [
+            ("lossy", 20), ("lossy-modular", 20), ("progressive", 20), ("lossy-alpha", 24), ("animated-lossy", 20),
+        ] {
+            let size = try files.properties(name)
+            options.limits.maximumDecodedByteCount = size.width * size.height * bytes - 1
+            #expect(try files.error(files.data(name), options)?.limit?.name == "maximumDecodedByteCount", "\(name)")
+            // The header may still be read.
+            #expect(try files.coder.properties(of: files.data(name), limits: options.limits) == size)
+            options.limits.maximumDecodedByteCount += 1
+            #expect(try files.error(files.data(name), options) == nil, "\(name)")
+        }
     }
 
     @Test func `JPEG XL is written with and without loss`() throws {

@@ -149,7 +149,7 @@ import WebImageSVG
         for level in 1...40 {
             body += "<g id='u\(level)'>" + String(repeating: "<use href='#u\(level - 1)'/>", count: 10) + "</g>"
         }
-        #expect(error(document(body + "</defs><use href='#u40'/>"))?.code == .badImageData)
+        #expect(error(document(body + "</defs><use href='#u40'/>"))?.code == .limitExceeded)
     }
 
     @Test(arguments: [

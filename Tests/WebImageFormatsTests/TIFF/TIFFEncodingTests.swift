@@ -66,4 +66,28 @@ import WebImageTIFF
         let error = #expect(throws: WebImageError.self) { try coder.encode(.tiny(), to: .png, options: .init()) }
         #expect(error?.code == .unsupportedFormat)
     }
+
+    @Test func `A file that is too big is refused, with the bytes it takes`() throws {
+        let original = try image("photo-lzw")
+        var options = ImageEncodeOptions()
+        let data = try coder.encode(original, to: .tiff, options: options)
+        options.maxFileSize = data.count
+        #expect(try coder.encode(original, to: .tiff, options: options) == data)
+        options.maxFileSize -= 1
+        let error = #expect(throws: WebImageError.self) { try coder.encode(original, to: .tiff, options: options) }
+        #expect(error?.limit?.name == "maxFileSize" && error?.limit?.required == Int64(data.count))
+    }
+
+    @Test func `Quality, loss, background, first frame and loops change nothing`() throws {
+        let original = try image("rgba-8bit")
+        let plain = try coder.encode(original, to: .tiff, options: .init())
+        var options = ImageEncodeOptions()
+        options.compressionQuality = 0.1
+        options.isLossless = true
+        options.backgroundColor = .black
+        options.encodeFirstFrameOnly = true
+        options.loopCount = 4
+        options.encodeEmbedThumbnail = true
+        #expect(try coder.encode(original, to: .tiff, options: options) == plain)
+    }
 }

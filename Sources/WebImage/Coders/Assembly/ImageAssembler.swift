@@ -51,7 +51,8 @@ package enum ImageAssembler {
         let converter = WideConverter(
             color: source.color,
             profile: source.colorProfile,
-            limit: options.limits.maximumColorProfileByteCount
+            limit: options.limits.maximumColorProfileByteCount,
+            toneMaps: properties.isHighDynamicRange
         )
         guard options.keepsWidePixels else {
             let rows = try NarrowedRows(source, converter, hasAlpha: properties.hasAlpha)

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
 /// The EXIF block of a JPEG file with a small copy of its picture.
-enum EXIFThumbnail {
+package enum EXIFThumbnail {
     /// What the copy fits into, in pixels.
-    static let box = ImageSize(width: 160, height: 160)
+    package static let box = ImageSize(width: 160, height: 160)
     /// Of the copy.
     static let quality = 0.75
     /// A marker holds no more, with the two bytes that say how many.

@@ -8,20 +8,24 @@ final class WideConverter {
         /// They are sRGB.
         case none
         case profile(cmsHTRANSFORM)
-        case light(cpixels_light, TransferTable?, toneMaps: Bool)
+        case light(cpixels_light, TransferTable?)
     }
 
     private let way: Way
+    /// Whether what is brighter than white is brought below it when 8 bits are made.
+    private let toneMaps: Bool
 
     /// - Parameters:
     ///   - color: what the numbers stand for, unless a profile says it.
     ///   - profile: an ICC profile, which wins; one that is broken, too long or neither RGB nor grey is not looked at.
-    init(color: SourceColor?, profile: Data?, limit: Int) {
+    ///   - toneMaps: whether the picture is of high dynamic range without its colours saying so.
+    init(color: SourceColor?, profile: Data?, limit: Int, toneMaps: Bool = false) {
+        self.toneMaps = toneMaps || color?.isHighDynamicRange == true
         if let profile, profile.count <= limit, let transform = Self.transform(profile) {
             way = .profile(transform)
         } else if let color, !color.isSRGB {
             let table = TransferTable.of(color.transfer)
-            way = .light(Self.light(color, table), table, toneMaps: color.isHighDynamicRange)
+            way = .light(Self.light(color, table), table)
         } else {
             way = .none
         }
@@ -67,7 +71,7 @@ final class WideConverter {
         switch way {
         case .none: break
         case .profile(let transform): cmsDoTransform(transform, pixels, pixels, cmsUInt32Number(count))
-        case .light(var light, _, _):
+        case .light(var light, _):
             cpixels_codes_to_light(pixels, count, &light)
             cpixels_light_to_codes(pixels, count, light.tables)
         }
@@ -75,9 +79,12 @@ final class WideConverter {
 
     /// RGBA of 8 bits with straight alpha; high dynamic range is tone-mapped. The floats are used up.
     func narrow(_ pixels: UnsafeMutablePointer<Float>, to levels: UnsafeMutablePointer<UInt8>, count: Int) {
-        guard case .light(var light, _, let toneMaps) = way else {
+        guard case .light(var light, _) = way else {
             extend(pixels, count: count)
-            return cpixels_codes_to_levels(pixels, levels, count)
+            guard toneMaps else { return cpixels_codes_to_levels(pixels, levels, count) }
+            let tables = LightTables.shared.tables
+            cpixels_srgb_codes_to_light(pixels, count, tables)
+            return cpixels_light_to_levels(pixels, levels, count, true, tables)
         }
         cpixels_codes_to_light(pixels, count, &light)
         cpixels_light_to_levels(pixels, levels, count, toneMaps, light.tables)

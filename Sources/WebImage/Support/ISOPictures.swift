@@ -1,0 +1,232 @@
+/// Where the coded pictures of an ISO base media file (HEIF, AVIF) lie: those of items and of tracks, whether or not anybody asks
+/// for them.
+package struct ISOPictures {
+    /// A picture of an item, or a frame of a track.
+    package struct Sample: Hashable {
+        /// Of the item, or of the track's samples.
+        package let type: UInt32
+        /// Parts of the file, one after the other.
+        package let ranges: [Range<Int>]
+    }
+
+    package private(set) var samples: [Sample] = []
+    /// The properties of all items.
+    package private(set) var properties: [ISOBox] = []
+    private let bytes: ByteReader
+    private let types: Set<UInt32>
+    private var seen: Set<Sample> = []
+    private var byteCount = 0
+
+    /// - Parameter types: those of the pictures that are looked for.
+    /// - Throws: ``WebImageError/Code/badImageData`` for pictures that lie over each other and boxes in such numbers that to look
+    ///   at them would take longer than the file deserves.
+    package init(_ bytes: ByteReader, types: Set<UInt32>) throws(WebImageError) {
+        self.bytes = bytes
+        self.types = types
+        for box in try boxes(in: 0..<bytes.count) {
+            if box.type == fourCC("meta") { try readItems(box) }
+            if box.type == fourCC("moov") { try readTracks(box) }
+        }
+    }
+
+    /// The bytes of a sample; copied when they lie in several parts.
+    package func withBytes(of sample: Sample, _ body: (UnsafeRawBufferPointer) throws(WebImageError) -> Void)
+        throws(WebImageError)
+    {
+        if sample.ranges.count == 1 { return try body(UnsafeRawBufferPointer(rebasing: bytes.bytes[sample.ranges[0]])) }
+        let copy = sample.ranges.flatMap { bytes.bytes[$0] }
+        try copy.withBytes(body)
+    }
+
+    private func boxes(in part: Range<Int>) throws(WebImageError) -> [ISOBox] {
+        let boxes = ISOBox.boxes(in: bytes, part)
+        guard boxes.count < ISOBox.mostBoxes else { throw WebImageError(.badImageData, "the file has too many boxes") }
+        return boxes
+    }
+
+    private func boxes(in box: ISOBox, skipping skipped: Int = 0) throws(WebImageError) -> [ISOBox] {
+        guard skipped <= box.content.count else { return [] }
+        return try boxes(in: box.content.lowerBound + skipped..<box.content.upperBound)
+    }
+
+    private mutating func add(_ type: UInt32, _ ranges: [Range<Int>]) throws(WebImageError) {
+        let sample = Sample(type: type, ranges: ranges.filter { !$0.isEmpty })
+        guard !sample.ranges.isEmpty, seen.insert(sample).inserted else { return }
+        byteCount += sample.ranges.reduce(0) { $0 + $1.count }
+        guard byteCount <= 2 * bytes.count else {
+            throw WebImageError(.badImageData, "the file's pictures lie over each other")
+        }
+        samples.append(sample)
+    }
+
+    /// What is there of a part of the file.
+    private func range(_ offset: Int, _ length: Int, within whole: Range<Int>) -> Range<Int> {
+        let start = min(max(offset, whole.lowerBound), whole.upperBound)
+        return start..<start + min(max(length, 0), whole.upperBound - start)
+    }
+}
+
+extension ISOPictures {
+    private mutating func readItems(_ meta: ISOBox) throws(WebImageError) {
+        let children = try boxes(in: meta, skipping: 4)
+        var found: [Int: Set<UInt32>] = [:]
+        for box in children where box.type == fourCC("iinf") {
+            let isWide = (bytes.byte(box.content.lowerBound) ?? 0) > 0
+            for entry in try boxes(in: box, skipping: isWide ? 8 : 6) where entry.type == fourCC("infe") {
+                let start = entry.content.lowerBound
+                guard let version = bytes.byte(start), version >= 2 else { continue }
+                let number = version == 2 ? bytes.bigEndian16(start + 4) : bytes.bigEndian32(start + 4).map(Int.init)
+                guard let number, let type = bytes.bigEndian32(start + (version == 2 ? 8 : 10)) else { continue }
+                if types.contains(type) { found[number, default: []].insert(type) }
+            }
+        }
+        let data = children.first { $0.type == fourCC("idat") }?.content ?? 0..<0
+        for box in children {
+            if box.type == fourCC("iloc") { try readLocations(box, found, data) }
+            guard box.type == fourCC("iprp") else { continue }
+            for container in try boxes(in: box) where container.type == fourCC("ipco") {
+                properties += try boxes(in: container)
+            }
+        }
+    }
+
+    private mutating func readLocations(
+        _ box: ISOBox,
+        _ found: [Int: Set<UInt32>],
+        _ data: Range<Int>
+    ) throws(WebImageError) {
+        var cursor = Cursor(bytes: bytes, offset: box.content.lowerBound)
+        guard let version = cursor.number(1), version <= 2, cursor.number(3) != nil, let sizes = cursor.number(2),
+            let count = cursor.number(version < 2 ? 2 : 4)
+        else { return }
+        let (offsetSize, lengthSize) = (sizes >> 12 & 15, sizes >> 8 & 15)
+        let (baseSize, indexSize) = (sizes >> 4 & 15, version > 0 ? sizes & 15 : 0)
+        for _ in 0..<count {
+            guard lengthSize > 0, let item = cursor.number(version < 2 ? 2 : 4),
+                let method = version > 0 ? cursor.number(2) : 0,
+                cursor.number(2) != nil, let base = cursor.number(baseSize), let extents = cursor.number(2)
+            else { return }
+            var ranges: [Range<Int>] = []
+            for _ in 0..<extents {
+                guard cursor.number(indexSize) != nil, let offset = cursor.number(offsetSize),
+                    let length = cursor.number(lengthSize)
+                else { return }
+                let isInBox = method & 15 == 1
+                let whole = isInBox ? data : 0..<bytes.count
+                let (start, overflow) = (whole.lowerBound + offset).addingReportingOverflow(base)
+                if method & 15 < 2, !overflow { ranges.append(range(start, length, within: whole)) }
+            }
+            for type in found[item] ?? [] { try add(type, ranges) }
+        }
+    }
+
+    /// Reads numbers one after the other.
+    private struct Cursor {
+        let bytes: ByteReader
+        var offset: Int
+
+        /// A number of so many bytes, at most 8; those that no file reaches are the greatest there is. Nil at the end.
+        mutating func number(_ size: Int) -> Int? {
+            guard let slice = bytes.slice(offset, size), size <= 8 else { return nil }
+            offset += size
+            let value = slice.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            return Int(clamping: min(value, 1 << 60))
+        }
+    }
+}
+
+extension ISOPictures {
+    private mutating func readTracks(_ movie: ISOBox) throws(WebImageError) {
+        for track in try boxes(in: movie) where track.type == fourCC("trak") {
+            var tables = [track]
+            for name: StaticString in ["mdia", "minf", "stbl"] {
+                var next: [ISOBox] = []
+                for box in tables { next += try boxes(in: box).filter { $0.type == fourCC(name) } }
+                tables = next
+            }
+            for table in tables { try readSamples(try boxes(in: table)) }
+        }
+    }
+
+    private mutating func readSamples(_ boxes: [ISOBox]) throws(WebImageError) {
+        var found: Set<UInt32> = []
+        for box in boxes where box.type == fourCC("stsd") {
+            for entry in try self.boxes(in: box, skipping: 8) where types.contains(entry.type) {
+                found.insert(entry.type)
+            }
+        }
+        guard !found.isEmpty else { return }
+        var sizes = SampleSizes(bytes, boxes)
+        let runs = entries(boxes, "stsc", size: 12)
+        var run = 0
+        let offsets =
+            entries(boxes, "stco", size: 4).map { bytes.bigEndian32($0).map(Int.init) }
+            + entries(boxes, "co64", size: 8).map { offset in
+                bytes.bigEndian32(offset) == 0 ? bytes.bigEndian32(offset + 4).map(Int.init) : nil
+            }
+        for (chunk, place) in offsets.enumerated() {
+            while run + 1 < runs.count, Int(bytes.bigEndian32(runs[run + 1]) ?? 0) <= chunk + 1 { run += 1 }
+            guard run < runs.count, var offset = place, let count = bytes.bigEndian32(runs[run] + 4) else { continue }
+            for _ in 0..<count {
+                guard let size = sizes.next(), offset <= bytes.count else { break }
+                for type in found { try add(type, [range(offset, size, within: 0..<bytes.count)]) }
+                offset += size
+            }
+        }
+    }
+
+    /// Where the entries of a table begin, whose number stands before them.
+    private func entries(_ boxes: [ISOBox], _ type: StaticString, size: Int) -> [Int] {
+        let wanted = fourCC(type)
+        return boxes.filter { $0.type == wanted }.flatMap { box -> [Int] in
+            let start = box.content.lowerBound + 8
+            guard let count = bytes.bigEndian32(start - 4), start <= box.content.upperBound else { return [] }
+            return (0..<min(Int(count), (box.content.upperBound - start) / size)).map { start + $0 * size }
+        }
+    }
+
+    /// How long each sample is.
+    private struct SampleSizes {
+        private var same = 0
+        private var left = 0
+        private var table: [Int] = []
+        private var index = 0
+        private let bytes: ByteReader
+
+        init(_ bytes: ByteReader, _ boxes: [ISOBox]) {
+            self.bytes = bytes
+            for box in boxes where box.type == fourCC("stsz") {
+                let start = box.content.lowerBound
+                guard let size = bytes.bigEndian32(start + 4), let count = bytes.bigEndian32(start + 8) else {
+                    continue
+                }
+                (same, left) = (Int(size), min(Int(count), bytes.count))
+                guard size == 0 else { continue }
+                let room = max(box.content.upperBound - start - 12, 0) / 4
+                table += (0..<min(Int(count), room)).map { start + 12 + 4 * $0 }
+            }
+        }
+
+        mutating func next() -> Int? {
+            if same > 0 {
+                left -= 1
+                return left >= 0 ? same : nil
+            }
+            guard index < table.count else { return nil }
+            index += 1
+            return bytes.bigEndian32(table[index - 1]).map(Int.init)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Typed throws, which `withUnsafeBytes` has not.
+    fileprivate func withBytes(
+        _ body: (UnsafeRawBufferPointer) throws(WebImageError) -> Void
+    ) throws(WebImageError) {
+        let result = withUnsafeBytes { bytes -> Result<Void, WebImageError> in
+            do throws(WebImageError) { return .success(try body(bytes)) } catch { return .failure(error) }
+        }
+        try result.get()
+    }
+}

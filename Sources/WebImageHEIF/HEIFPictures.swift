@@ -1,0 +1,62 @@
+import WebImage
+
+/// What the codecs' own headers say of all pictures of a file.
+///
+/// libheif looks at sizes in boxes, and its codecs take memory for what they are told in the pictures themselves.
+struct HEIFPictures {
+    let coded: [CodedPicture]
+    /// The sizes that boxes tell.
+    private let sizes: [(width: Int, height: Int)]
+
+    /// Reads the parameter sets and sequence headers, which may stand in properties and in pictures.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData``; ``WebImageError/Code/limitExceeded`` for a picture that has more pixels than are
+    ///   allowed.
+    init(_ bytes: UnsafeRawBufferPointer, _ limits: ImageLimits) throws(WebImageError) {
+        let reader = ByteReader(bytes)
+        let pictures = try ISOPictures(reader, types: [fourCC("hvc1"), fourCC("hev1"), fourCC("av01")])
+        var found: [CodedPicture] = []
+        var sizes: [(width: Int, height: Int)] = []
+        for box in pictures.properties {
+            let start = box.content.lowerBound
+            switch box.type {
+            case fourCC("hvcC"): found += HEVCSize.pictures(inConfiguration: box, reader)
+            case fourCC("av1C"):
+                guard let units = reader.slice(start + 4, box.content.count - 4) else { continue }
+                found += AV1Sequence.pictures(in: units)
+            case fourCC("ispe"):
+                guard let width = reader.bigEndian32(start + 4), let height = reader.bigEndian32(start + 8) else {
+                    continue
+                }
+                sizes.append((Int(width), Int(height)))
+            default: break
+            }
+        }
+        for sample in pictures.samples {
+            try pictures.withBytes(of: sample) { bytes in
+                let isAV1 = sample.type == fourCC("av01")
+                found += isAV1 ? AV1Sequence.pictures(in: bytes) : HEVCSize.pictures(inUnits: bytes)
+            }
+        }
+        for picture in found { try limits.check(width: max(picture.width, 1), height: max(picture.height, 1)) }
+        (coded, self.sizes) = (found, sizes)
+    }
+
+    /// Checks what decoders take before anything is decoded: planes for the whole picture, however small its parts are, and
+    /// for each part.
+    ///
+    /// - Throws: ``WebImageError/Code/limitExceeded``; ``WebImageError/Code/badImageData`` for a picture that is bigger than any
+    ///   that the boxes know, as it could not be used.
+    func check(pixelCount: Int, hasAlpha: Bool, _ limits: ImageLimits) throws(WebImageError) {
+        for picture in coded {
+            let planes = max(picture.planeByteCount, picture.planeByteCount(pixelCount: pixelCount))
+            let alpha = hasAlpha ? pixelCount * (picture.bitsPerSample > 8 ? 2 : 1) : 0
+            try limits.check(decodedByteCount: min(planes, .max / 2) + alpha)
+            // Codecs work in blocks of up to 64 by 64.
+            let isKnown = sizes.contains { picture.width < $0.width + 64 && picture.height < $0.height + 64 }
+            guard isKnown else {
+                throw WebImageError(.badImageData, "HEIF: the picture has not the size that the file says")
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import WebImage
+
+/// How long a document takes to draw: elements may refer to others, which refer to others again, so that a few hundred bytes make
+/// millions of drawings.
+///
+/// Counted from above. What librsvg does for an element is measured in nanoseconds for each pixel of the canvas, as if every filter
+/// and every mask covered all of it.
+struct SVGWork {
+    /// What the drawings of an element come to, those included that it refers to.
+    private struct Cost {
+        var time = 0.0
+        var shapes = 0.0
+        var byteCount = 0.0
+        /// How deep librsvg calls itself for it.
+        var depth = 1
+
+        mutating func add(_ other: Cost, times: Double = 1) {
+            time += other.time * times
+            shapes += other.shapes * times
+            byteCount += other.byteCount * times
+            depth = max(depth, other.depth + 1)
+        }
+    }
+
+    private enum State {
+        case unknown
+        case begun
+        case known(Cost)
+    }
+
+    /// Seconds that the elements of a document may take, each drawn once, and those that drawing them again by references may take.
+    private static let mostSeconds = (once: 60.0, again: 10.0)
+    /// Of a shape that covers the canvas, in nanoseconds for each pixel; and of each that covers none of it, and of each byte that
+    /// says what a shape looks like.
+    private static let time = (pixel: 0.8, shape: 10_000.0, byte: 100.0)
+    private static let deepest = 512
+
+    private let elements: SVGElements
+    private let rules: [SVGStyleSheet.Key: SVGStyle]
+    private let hasRules: Bool
+
+    /// - Throws: ``WebImageError/Code/badImageData``.
+    init(_ elements: SVGElements) throws(WebImageError) {
+        self.elements = elements
+        rules = try SVGStyleSheet(elements.styleSheet).rules
+        hasRules = !rules.isEmpty
+    }
+
+    /// - Parameters:
+    ///   - width: pixels of the canvas.
+    ///   - height: the same.
+    ///   - scale: pixels that a unit of the document takes.
+    /// - Throws: ``WebImageError/Code/limitExceeded`` for what would take too long; ``WebImageError/Code/badImageData`` for references
+    ///   that are too deep, or go in a circle.
+    func check(width: Int, height: Int, scale: Double) throws(WebImageError) {
+        guard !elements.elements.isEmpty else { return }
+        var run = Run(work: self, width: Double(width), height: Double(height), scale: scale)
+        let all = try run.cost(of: 0, depth: 0)
+        let pixels = Double(width) * Double(height)
+        let once = elements.elements.indices.reduce(0.0) { $0 + run.ownTime(of: $1) }
+        let shapes = elements.elements.count { $0.isShape }
+        let byteCount = elements.elements.reduce(0) { $0 + $1.byteCount }
+        let again =
+            (all.time - once) * pixels + max(all.shapes - Double(shapes), 0)
+            * (pixels * Self.time.pixel + Self.time.shape)
+            + max(all.byteCount - Double(byteCount), 0) * Self.time.byte
+        try Self.check(once * pixels, most: Self.mostSeconds.once)
+        try Self.check(again, most: Self.mostSeconds.again)
+    }
+
+    private static func check(_ nanoseconds: Double, most: Double) throws(WebImageError) {
+        // Also what is no number.
+        guard nanoseconds <= most * 1e9 else {
+            let needed = nanoseconds.isFinite ? min(nanoseconds / 1e9, 1e15) : 1e15
+            throw .limitExceeded(
+                "seconds to draw the SVG document",
+                allowed: Int(most),
+                required: Int(needed.rounded(.up))
+            )
+        }
+    }
+
+    /// Adds up for one size of the canvas.
+    private struct Run {
+        let work: SVGWork
+        let width: Double
+        let height: Double
+        let scale: Double
+        private var states: [State]
+
+        init(work: SVGWork, width: Double, height: Double, scale: Double) {
+            self.work = work
+            (self.width, self.height, self.scale) = (width, height, scale)
+            states = Array(repeating: .unknown, count: work.elements.elements.count)
+        }
+
+        /// Of an element that is drawn, be it because somebody refers to it.
+        mutating func cost(of index: Int, depth: Int) throws(WebImageError) -> Cost {
+            switch states[index] {
+            case .known(let cost) where cost.depth + depth <= SVGWork.deepest: return cost
+            case .begun: throw SVGWork.error("its references go in a circle")
+            default: break
+            }
+            guard depth < SVGWork.deepest else { throw SVGWork.error("its references are nested too deeply") }
+            states[index] = .begun
+            let element = work.elements.elements[index]
+            var cost = Cost(time: ownTime(of: index), shapes: element.isShape ? 1 : 0)
+            cost.byteCount = Double(element.byteCount)
+            var child = index + 1
+            while child < element.end {
+                let next = work.elements.elements[child]
+                if !next.isHidden { cost.add(try self.cost(of: child, depth: depth + 1)) }
+                child = max(next.end, child + 1)
+            }
+            // What lies in it has been counted: what is drawn for each shape is drawn for all of those.
+            let shapes = max(cost.shapes, 1)
+            let points = max(cost.byteCount, 1)
+            var referred = Cost()
+            try add(element.style, shapes, points, depth, to: &referred)
+            for key in keys(of: element) {
+                guard let style = work.rules[key] else { continue }
+                try add(style, shapes, points, depth, to: &referred)
+                referred.time += style.time
+            }
+            for ancestor in element.ancestors {
+                let outer = work.elements.elements[ancestor]
+                for style in [outer.style] + keys(of: outer).compactMap({ work.rules[$0] }) {
+                    try addInherited(style, except: index, shapes, points, depth, to: &referred)
+                }
+            }
+            cost.add(referred)
+            states[index] = .known(cost)
+            return cost
+        }
+
+        /// Adds what a style refers to.
+        private mutating func add(
+            _ style: SVGStyle,
+            _ shapes: Double,
+            _ points: Double,
+            _ depth: Int,
+            to cost: inout Cost
+        ) throws(WebImageError) {
+            // A use has the shapes of what it refers to, so that comes first.
+            var (shapes, points) = (shapes, points)
+            for reference in style.references where reference.times == .once {
+                guard let target = work.elements.places[reference.name] else { continue }
+                let drawn = try self.cost(of: target, depth: depth + 1)
+                cost.add(drawn)
+                (shapes, points) = (shapes + drawn.shapes, points + drawn.byteCount)
+            }
+            try addInherited(style, except: nil, shapes, points, depth, to: &cost)
+        }
+
+        /// Adds what a style refers to for the shapes that have it.
+        private mutating func addInherited(
+            _ style: SVGStyle,
+            except: Int?,
+            _ shapes: Double,
+            _ points: Double,
+            _ depth: Int,
+            to cost: inout Cost
+        ) throws(WebImageError) {
+            for reference in style.references where reference.times != .once {
+                guard let target = work.elements.places[reference.name], target != except else { continue }
+                let times = reference.times == .eachShape ? shapes : points
+                cost.add(try self.cost(of: target, depth: depth + 1), times: times)
+            }
+        }
+
+        private func keys(of element: SVGElements.Element) -> [SVGStyleSheet.Key] {
+            // Rules for all are not for what makes up a filter or a gradient.
+            guard work.hasRules, !element.name.starts(with: "fe".utf8), !element.name.elementsEqual("stop".utf8) else {
+                return []
+            }
+            return [.all, .element(element.name)] + (element.identifier.map { [.identifier($0)] } ?? [])
+                + element.classes.map { .class($0) }
+        }
+
+        /// Without what it refers to.
+        func ownTime(of index: Int) -> Double {
+            let element = work.elements.elements[index]
+            var time = element.time + element.style.time
+            if let radius = element.radius {
+                let unit = scale * work.elements.magnification * (element.measuresByShape ? max(width, height) : 1)
+                let across = min(2 * radius.x * unit + 1, width)
+                let down = min(2 * radius.y * unit + 1, height)
+                time += 40 * across * down
+            }
+            return time
+        }
+    }
+
+    private static func error(_ reason: String) -> WebImageError {
+        WebImageError(.badImageData, "the SVG document is refused: \(reason)")
+    }
+}

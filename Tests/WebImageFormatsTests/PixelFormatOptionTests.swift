@@ -1,0 +1,95 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageFormats
+
+@testable import WebImage
+
+/// Half floats of formats that have no more than 8 bits, or hold other formats.
+@Suite struct PixelFormatOptionTests {
+    private let manager: ImageCodersManager = {
+        let manager = ImageCodersManager()
+        WebImageFormats.registerAll(in: manager)
+        return manager
+    }()
+
+    private func decode(_ data: Data, _ change: (inout ImageDecodeOptions) -> Void = { _ in }) throws -> Image {
+        var options = ImageDecodeOptions()
+        change(&options)
+        return try manager.decode(data, options: options)
+    }
+
+    /// An icon of one picture, which is a PNG file.
+    private func icon(_ png: Data) -> Data {
+        func bytes(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(value >> (8 * $0) & 255) } }
+        // Its own size stands in the PNG.
+        return Data([0, 0, 1, 0, 1, 0, 24, 18, 0, 0, 1, 0, 32, 0] + bytes(png.count) + bytes(22)) + png
+    }
+
+    @Test(arguments: [
+        "BMP/header124-24bit.bmp", "BMP/header124-32bit-alpha.bmp", "ICO/pillow-png.ico", "ICO/pillow-bmp.ico",
+        "TIFF/photo-lzw.tiff", "TIFF/photo-alpha-planes.tiff", "TIFF/rgb-16bit.tiff", "SVG/shapes.svg",
+        "AVIF/sequence.avif", "JPEGXL/animated.jxl",
+    ])
+    func `Half floats are given where they are asked for, and decodeToHDR changes nothing that has 8 bits`(
+        file: String
+    ) throws {
+        let data = try Fixtures.data(file)
+        let plain = try decode(data)
+        let wide = try decode(data) { $0.pixelFormat = .rgbaHalfPremultiplied }
+        #expect(wide.bitmap.pixelFormat == .rgbaHalfPremultiplied && !wide.metadata.isHighDynamicRange)
+        let back = try wide.bitmap.converted(to: .bgra8Premultiplied)
+        for (found, wanted) in zip(back.components, plain.bitmap.components) {
+            // Colours are made straight in between.
+            for channel in 0..<4 {
+                #expect(abs(Int(found[channel]) - Int(wanted[channel])) <= (plain.hasAlpha ? 1 : 0))
+            }
+        }
+        #expect(wide.metadata.isVector == plain.metadata.isVector)
+        let hdr = try decode(data) { $0.decodeToHDR = true }
+        if file == "TIFF/rgb-16bit.tiff" {
+            #expect(hdr.bitmap.pixelFormat == .rgbaHalfPremultiplied)
+        } else {
+            #expect(hdr.bitmap.pixelFormat == plain.bitmap.pixelFormat)
+            #expect(hdr.bitmap.components == plain.bitmap.components)
+        }
+        // Eight bytes a pixel count for the limit.
+        let count = plain.pixelWidth * plain.pixelHeight * 8
+        let refused = #expect(throws: WebImageError.self) {
+            try decode(data) {
+                $0.pixelFormat = .rgbaHalfPremultiplied
+                $0.limits.maximumDecodedByteCount = count - 1
+            }
+        }
+        #expect(refused?.limit?.name == "maximumDecodedByteCount")
+    }
+
+    @Test func `Icons of PNG of 16 bits have 8 unless more is asked for`() throws {
+        let png = try Fixtures.data("HDR/png16-rgba.png")
+        let plain = try decode(icon(png))
+        #expect(plain.bitmap.pixelFormat == .bgra8Premultiplied && plain.format == .ico)
+        #expect(try plain.bitmap.components == (decode(png)).bitmap.components)
+        let hdr = try decode(icon(png)) { $0.decodeToHDR = true }
+        let narrow = try hdr.bitmap.converted(to: .bgra8Premultiplied)
+        for (found, wanted) in zip(narrow.components, plain.bitmap.components) {
+            for channel in 0..<4 { #expect(abs(Int(found[channel]) - Int(wanted[channel])) <= 1) }
+        }
+    }
+
+    @Test func `A colour profile in an icon that is longer than the limit is not looked at`() throws {
+        let png = try Fixtures.data("PNG/icc-wide.png")
+        let (full, bare) = (
+            try decode(icon(png)), try decode(icon(png)) { $0.limits.maximumColorProfileByteCount = 100 }
+        )
+        #expect(full.bitmap.components != bare.bitmap.components)
+        #expect(try full.bitmap.components == (decode(png)).bitmap.components)
+    }
+
+    @Test func `An SVG that is longer than the limit is refused`() throws {
+        let data = try Fixtures.data("SVG/shapes.svg")
+        let refused = #expect(throws: WebImageError.self) {
+            try decode(data) { $0.limits.maximumEncodedByteCount = data.count - 1 }
+        }
+        #expect(refused?.limit?.name == "maximumEncodedByteCount")
+    }
+}

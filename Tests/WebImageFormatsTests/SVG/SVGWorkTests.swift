@@ -1,0 +1,211 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageSVG
+
+/// Small documents that would take long to draw, or the process with them.
+@Suite(.timeLimit(.minutes(1))) struct SVGWorkTests {
+    private func document(_ body: String, before: String = "", size: Int = 500, more: String = "") -> Data {
+        Data(
+            "\(before)<svg xmlns='http://www.w3.org/2000/svg' width='\(size)' height='\(size)' \(more)>\(body)</svg>"
+                .utf8
+        )
+    }
+
+    /// Why a document is refused, without drawing it.
+    private func refusal(_ data: Data, size: Int = 500) -> WebImageError? {
+        do throws(WebImageError) {
+            let (screened, work) = try SVGScreening.screened(data, limits: ImageLimits())
+            try SVGDocument(screened).check(work, width: size, height: size)
+            return nil
+        } catch { return error }
+    }
+
+    private func isTooMuch(_ data: Data) -> Bool { refusal(data)?.limit?.name == "seconds to draw the SVG document" }
+
+    /// Groups of ten uses of the one before, the last of which is `g` with the level in its name.
+    private func levels(_ count: Int, of first: String) -> String {
+        "<defs><g id='g0'>\(first)</g>"
+            + (1...count).map { level in
+                "<g id='g\(level)'>\(String(repeating: "<use href='#g\(level - 1)'/>", count: 10))</g>"
+            }.joined() + "</defs><use href='#g\(count)'/>"
+    }
+
+    private static let rect = "<rect width='500' height='500' fill='red'/>"
+    private static let blur = "<filter id='f'><feGaussianBlur stdDeviation='30'/></filter>"
+
+    @Test(arguments: [1, 8, 18, 40])
+    func `Elements in entities lie as deep as the entities do`(count: Int) throws {
+        let open = String(repeating: "<g>", count: 250)
+        let close = String(repeating: "</g>", count: 250)
+        let entities = (1...count).map { "<!ENTITY e\($0) \"\(open)&e\($0 - 1);\(close)\">" }.joined()
+        let before = "<!DOCTYPE svg [<!ENTITY e0 \"\(Self.rect.replacing("'", with: "&#39;"))\">\(entities)]>"
+        let data = document("&e\(count);", before: before)
+        #expect((refusal(data) == nil) == (count == 1))
+        #expect((try? SVGCoder().properties(of: data, limits: ImageLimits())) == nil || count == 1)
+    }
+
+    @Test func `Entities of markup are drawn where they are used`() throws {
+        let before =
+            "<!DOCTYPE svg [<!ENTITY inner '<rect width=\"20\" height=\"20\"/>'><!ENTITY outer '<g>&inner;</g>'>]>"
+        let image = try SVGCoder().decode(document("<g>&outer;</g>", before: before, size: 20), options: .init())
+        #expect(image.bitmap.premultipliedRGBA(x: 10, y: 10)[3] == 255)
+        let open = "<!DOCTYPE svg [<!ENTITY a '<g>'><!ENTITY b '</g>'>]>"
+        #expect(refusal(document("&a;&b;", before: open))?.code == .badImageData)
+    }
+
+    @Test func `What entities make in all attributes together is bounded`() {
+        let long = String(repeating: "a", count: 200_000)
+        let before = "<!DOCTYPE svg [<!ENTITY a '\(long)'>]>"
+        let few = String(repeating: "<g class='&a;'/>", count: 3)
+        #expect(refusal(document(few, before: before)) == nil)
+        #expect(
+            refusal(document(String(repeating: "<g class='&a;'/>", count: 30), before: before))?.code == .badImageData
+        )
+        let markup =
+            "<!DOCTYPE svg [<!ENTITY a '\(String(repeating: "<g class=\"\(long.prefix(2000))\"/>", count: 100))'>]>"
+        #expect(refusal(document(String(repeating: "&a;", count: 30), before: markup))?.code == .badImageData)
+    }
+
+    @Test func `References that multiply filters are refused, some are not`() {
+        for use in [
+            "<g filter='url(#f)'>\(Self.rect)</g>", "<g style='filter:url(#f)'>\(Self.rect)</g>",
+            "<g style='fi\\6cter/**/: URL( \"#f\" )'>\(Self.rect)</g>", "<g class='b c'>\(Self.rect)</g>",
+            "<g filter='blur(30px)'>\(Self.rect)</g>",
+        ] {
+            let style = "<style>@media all { a > g.c:first-child { filter: url(#f) } }</style>"
+            #expect(refusal(document(style + Self.blur + levels(1, of: use))) == nil, "\(use)")
+            #expect(isTooMuch(document(style + Self.blur + levels(3, of: use))), "\(use)")
+            // At a thirtieth of the size there is time for it.
+            #expect(refusal(document(style + Self.blur + levels(3, of: use)), size: 16) == nil)
+        }
+    }
+
+    @Test func `Patterns, masks, markers and clip paths multiply as uses do`() {
+        for (name, attribute) in [
+            ("pattern", "fill"), ("pattern", "stroke"), ("mask", "mask"), ("marker", "marker-start"),
+            ("clipPath", "clip-path"),
+        ] {
+            // Each level has ten shapes that have the one before.
+            var body = "<\(name) id='p0'>\(Self.rect)</\(name)>"
+            for level in 1...7 {
+                let shape = "<path d='M0 0h500v500' \(attribute)='url(#p\(level - 1))'/>"
+                body += "<\(name) id='p\(level)'>\(String(repeating: shape, count: 10))</\(name)>"
+            }
+            #expect(
+                isTooMuch(document(body + "<rect width='500' height='500' \(attribute)='url(#p7)'/>")),
+                "\(attribute)"
+            )
+            // The same, inherited by shapes that do not say it.
+            var inherited = "<\(name) id='p0'>\(Self.rect)</\(name)>"
+            for level in 1...7 {
+                let shapes = String(repeating: "<path d='M0 0h500v500'/>", count: 10)
+                inherited += "<\(name) id='p\(level)'><g \(attribute)='url(#p\(level - 1))'>\(shapes)</g></\(name)>"
+            }
+            guard attribute != "mask", attribute != "clip-path" else { continue }
+            #expect(isTooMuch(document(inherited + "<g \(attribute)='url(#p7)'>\(Self.rect)</g>")), "\(attribute)")
+        }
+        // A marker stands at every point of a line.
+        let points = (0..<2000).map { "\($0 % 500),\($0 * 7 % 500)" }.joined(separator: " ")
+        let marker = "<marker id='m'>\(String(repeating: Self.rect, count: 50))</marker>"
+        let line = "<polyline points='\(points)' marker-mid='url(#m)'/>"
+        #expect(isTooMuch(document(marker + line + line)))
+        #expect(refusal(document(marker + line.replacing("marker-mid", with: "marker-end"))) == nil)
+    }
+
+    @Test func `What containers of patterns have counts for what is in them`() {
+        var body = "<pattern id='p0'>\(Self.rect)</pattern>"
+        for level in 1...7 {
+            let shapes = String(repeating: "<path d='M0 0h500v500'/>", count: 10)
+            body += "<g fill='url(#p\(level - 1))'><pattern id='p\(level)'>\(shapes)</pattern></g>"
+        }
+        #expect(isTooMuch(document(body + "<path d='M0 0h9v9' fill='url(#p7)'/>")))
+    }
+
+    @Test func `A filter of many steps, or of long ones, is refused`() {
+        let many = String(repeating: "<feGaussianBlur stdDeviation='9'/>", count: 2000)
+        #expect(isTooMuch(document("<filter id='f'>\(many)</filter>")))
+        for (radius, more) in [
+            ("200", ""), ("200 300", ""), ("1", "viewBox='0 0 2 2'"), (".5", "data-units"),
+        ] {
+            let units = more == "data-units" ? "primitiveUnits='objectBoundingBox'" : ""
+            let filter = "<filter id='f' \(units)><feMorphology radius='\(radius)'/></filter>"
+            let shown = document(
+                filter + "<g filter='url(#f)'>\(Self.rect)</g>",
+                more: more.hasPrefix("view") ? more : ""
+            )
+            #expect(isTooMuch(shown), "\(radius) \(more)")
+        }
+        let scaled = "<filter id='f'><feMorphology radius='2'/></filter><g transform='scale(99)' filter='url(#f)'/>"
+        #expect(isTooMuch(document(scaled)))
+        let usual = "<filter id='f'><feMorphology radius='2'/></filter><g transform='translate(99)' filter='url(#f)'/>"
+        #expect(refusal(document(usual)) == nil)
+    }
+
+    @Test func `References in a circle, and those that are too deep, are refused`() {
+        let circle = "<g id='a'><use href='#b'/></g><g id='b'><use href='#a'/></g>"
+        #expect(refusal(document(circle))?.code == .badImageData)
+        let chain = (1...2000).map { "<g id='c\($0)'><use href='#c\($0 - 1)'/></g>" }.joined()
+        #expect(refusal(document("<g id='c0'/>" + chain))?.code == .badImageData)
+        let backwards = (1...2000).map { "<g id='c\($0)'><use href='#c\($0 + 1)'/></g>" }.joined()
+        #expect(refusal(document(backwards))?.code == .badImageData)
+        // A link is no drawing.
+        #expect(refusal(document("<g id='a'><a href='#a'>\(Self.rect)</a></g>")) == nil)
+    }
+
+    @Test func `References that librsvg can follow are drawn`() throws {
+        let chain = (1...200).map { "<g id='c\($0)'><use href='#c\($0 - 1)'/></g>" }.joined()
+        let body = "<defs><g id='c0'>\(Self.rect)</g>\(chain)</defs><use href='#c200'/>"
+        let image = try? SVGCoder().decode(document(body, size: 20), options: .init())
+        // It may have a limit of its own, but ends nothing.
+        #expect(image == nil || image?.bitmap.premultipliedRGBA(x: 10, y: 10).count == 4)
+    }
+
+    @Test func `Style sheets in addresses are refused, others that are not read are not`() {
+        for style in [
+            "@import url('data:text/css,*{filter:url(%23f)}');", "@\\69mport 'DATA:text/css,'; ",
+            "@import \"data:text/css,\"",
+        ] {
+            #expect(
+                (refusal(document("<style>\(style)</style>")) != nil) == style.hasSuffix(";") || style.hasSuffix("; ")
+            )
+        }
+        #expect(refusal(document("<style>@import url(https://fonts.example/css);</style>")) == nil)
+        #expect(refusal(document("", before: "<?xml-stylesheet href='data:text/css,a'?>"))?.code == .badImageData)
+        #expect(refusal(document("", before: "<?xml-stylesheet href='a.css'?>")) == nil)
+        #expect(refusal(document("<g filter='url(data:image/svg+xml,a#f)'/>"))?.code == .badImageData)
+        let defaults = "<!DOCTYPE svg [<!ATTLIST g filter CDATA 'url(#f)'>]>"
+        #expect(refusal(document("<g/>", before: defaults))?.code == .badImageData)
+    }
+
+    @Test func `Rules are for the last name of their selectors`() throws {
+        let sheet = try SVGStyleSheet(
+            Array(
+                """
+                /* g { mask: url(#no) } */ a b.x.y, #i { filter: url(#f) } [a="}{"] { mask: url('#m') }
+                svg|rect:hover { opacity: .5 } * { clip-path: url( "#c" ) } p { color: red }
+                """.utf8
+            )
+        )
+        #expect(sheet.rules.count == 4 && sheet.rules[.element(Array("p".utf8))] == nil)
+        let reference = SVGStyle.Reference(name: Array("f".utf8), times: .once)
+        #expect(sheet.rules[.class(Array("x".utf8))]?.references == [reference])
+        #expect(sheet.rules[.identifier(Array("i".utf8))]?.references == [reference])
+        #expect(sheet.rules[.element(Array("rect".utf8))]?.time == 3)
+        #expect(sheet.rules[.all]?.references.map { String(decoding: $0.name, as: UTF8.self) }.sorted() == ["c", "m"])
+    }
+
+    @Test func `Drawings with filters and patterns of a usual number are drawn`() throws {
+        let shadow =
+            "<filter id='f'><feGaussianBlur stdDeviation='2'/><feOffset dx='1'/><feMerge><feMergeNode/></feMerge></filter>"
+        let cards = (0..<40).map { "<use href='#card' x='\($0 * 10)' filter='url(#f)'/>" }.joined()
+        let body =
+            shadow
+            + "<pattern id='p' width='4' height='4'><circle r='2'/></pattern><g id='card' fill='url(#p)'><rect width='9' height='9'/></g>"
+        #expect(refusal(document(body + cards), size: 500) == nil)
+        let big = String(repeating: "<rect width='9' height='9'/>", count: 20_000)
+        #expect(refusal(document("<g fill='url(#p)'>\(big)</g><pattern id='p'/>"), size: 2000) == nil)
+    }
+}
