@@ -46,7 +46,9 @@ struct ParsedArguments {
     func number(_ name: String, in range: ClosedRange<Double>) throws -> Double? {
         guard let text = value(name) else { return nil }
         guard let number = Double(text), range.contains(number) else {
-            throw UsageError("\(name) takes a number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
+            func plain(_ bound: Double) -> String { Int(exactly: bound).map { "\($0)" } ?? "\(bound)" }
+            let (low, high) = (plain(range.lowerBound), plain(range.upperBound))
+            throw UsageError("\(name) takes a number from \(low) to \(high), not '\(text)'")
         }
         return number
     }

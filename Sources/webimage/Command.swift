@@ -71,8 +71,8 @@ enum Program {
         var text = "webimage loads pictures from the web: downloads, decodes, scales, caches and converts them.\n\n"
         text += "Usage: webimage <command> [options] …\n\nCommands:\n"
         for command in commands { text += "  \(padded(command.name, 10)) \(command.summary)\n" }
-        text +=
-            "\n'webimage <command> --help' tells the rest. A source is an http, https, file or data URL, or a file.\n"
+        text += "\n'webimage <command> --help' tells the rest.\n"
+        text += "A source is an http, https, file or data URL, a file, or - for standard input.\n"
         return text + "Status: 0 all well, 1 some source failed, 64 the command line makes no sense.\n"
     }
 

@@ -67,7 +67,9 @@ struct CommonOptions: Sendable {
         }
         let downloader = WebImageDownloader(config: config)
         for (name, value) in headers { downloader.setValue(value, forHTTPHeaderField: name) }
-        return ImageLoadersManager(loaders: [FileImageLoader.shared, DataURLImageLoader.shared, downloader])
+        return ImageLoadersManager(loaders: [
+            FileImageLoader.shared, DataURLImageLoader.shared, StandardInput.loader, downloader,
+        ])
     }
 
     private static func header(_ text: String) throws -> (String, String) {

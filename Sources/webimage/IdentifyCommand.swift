@@ -111,9 +111,8 @@ enum IdentifyCommand: Command {
         var parts = ["\(source.shortText): \(line.format) \(line.width)x\(line.height)"]
         if line.frames > 1 {
             let seconds = (line.durations.reduce(0, +) * 100).rounded() / 100
-            parts.append(
-                "\(line.frames) frames in \(seconds) s, \(line.loopCount == 0 ? "for ever" : "\(line.loopCount) times")"
-            )
+            let loops = [0: "for ever", 1: "once"][line.loopCount] ?? "\(line.loopCount) times"
+            parts.append("\(line.frames) frames in \(seconds) s, \(loops)")
         }
         if line.pages > 1 { parts.append("\(line.pages) pages") }
         if line.orientation != 1 { parts.append("orientation \(line.orientation)") }

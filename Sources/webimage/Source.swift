@@ -7,11 +7,15 @@ struct Source: Sendable {
     var text: String
     var url: URL
 
-    /// A word with a scheme that loads is a URL; everything else is the path of a file.
-    init(_ text: String) throws {
+    /// A word with a scheme that loads is a URL, `-` is standard input; everything else is the path of a file.
+    ///
+    /// - Parameter mayBeStandardInput: false where a list of sources has been read from it.
+    init(_ text: String, mayBeStandardInput: Bool = true) throws {
         self.text = text
         guard !text.isEmpty else { throw UsageError("a source is empty") }
-        if Source.isURL(text) {
+        if text == "-", mayBeStandardInput, let url = URL(string: "\(StandardInput.scheme):picture") {
+            self.url = url
+        } else if Source.isURL(text) {
             guard let url = URL(string: text) else { throw UsageError("'\(text)' is not a URL") }
             self.url = url
         } else {
@@ -44,13 +48,14 @@ struct Source: Sendable {
     /// A short name for bars.
     var label: String {
         if url.scheme?.lowercased() == "data" { return "data:" }
+        if url.scheme == StandardInput.scheme { return text }
         let name = url.lastPathComponent
         return name.isEmpty || name == "/" ? (url.host() ?? text) : name
     }
 
     /// A name without extension for an output file: that of the URL's last path component, made safe.
     var outputStem: String {
-        guard url.scheme?.lowercased() != "data" else { return "image" }
+        guard !["data", StandardInput.scheme].contains(url.scheme?.lowercased()) else { return "image" }
         var name = url.lastPathComponent
         if let dot = name.lastIndex(of: "."), dot != name.startIndex { name = String(name[..<dot]) }
         name = String(name.unicodeScalars.map { $0.value < 32 || $0.value == 127 || $0 == "/" ? "_" : Character($0) })
@@ -81,6 +86,6 @@ enum SourceList {
             .map { $0.drop(while: \.isWhitespace) }
             .map { String($0.reversed().drop(while: \.isWhitespace).reversed()) }
             .filter { !$0.isEmpty && !$0.hasPrefix("#") }
-            .map { try Source($0) }
+            .map { try Source($0, mayBeStandardInput: false) }
     }
 }

@@ -40,6 +40,20 @@ import WebImage
         #expect(plain.contains("\"bitsPerComponent\":8") && plain.contains("\"highDynamicRange\":false"))
     }
 
+    @Test func `A picture is taken from standard input, however often it is named`() throws {
+        let drawing = #"<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"><rect width="9"/></svg>"#
+        let told = try harness.run("identify", "-", "-", input: drawing)
+        #expect(told.status == 0 && told.lines.count == 2)
+        #expect(told.lines.allSatisfy { $0.hasPrefix("-: SVG 30x20, alpha, ") }, "\(told.output)")
+        #expect(try harness.run("get", "-", "-o", "made/", "-f", "png", input: drawing).status == 0)
+        let made = try Data(contentsOf: URL(fileURLWithPath: harness.directory.path("made/image.png")))
+        #expect(try PNGCoder().properties(of: made, limits: ImageLimits()).width == 30)
+        let empty = try harness.run("identify", "-")
+        #expect(empty.status == 1 && empty.errors.hasPrefix("webimage: -: "), "\(empty.errors)")
+        // In a list it is the name of a file.
+        #expect(try harness.run("prefetch", "-", input: "-\n").errors.contains("-: "))
+    }
+
     @Test func `The pages of a TIFF are told`() throws {
         #expect(try harness.run("identify", Fixtures.path("TIFF/pages-3.tiff")).output.contains(", 3 pages, "))
         let run = try harness.run("identify", "--json", Fixtures.path("TIFF/pages-3.tiff"))
