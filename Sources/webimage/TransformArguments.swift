@@ -9,9 +9,13 @@ enum TransformArguments {
             "scale to W by H pixels: fit (with bars, the default), fill, cover"
         ),
         OptionSpec("--crop", value: "X,Y,W,H", "cut out W by H pixels, X from the left and Y from the top"),
-        OptionSpec("--rotate", value: "DEG", "turn counter-clockwise by degrees; the picture's box grows as needed"),
+        OptionSpec("--rotate", value: "DEG[:cut]", "turn counter-clockwise by degrees; the box grows, or cuts off"),
         OptionSpec("--flip", value: "h|v", "mirror left to right (h) or top to bottom (v)"),
-        OptionSpec("--round", value: "R", "round the corners with a radius of R pixels"),
+        OptionSpec(
+            "--round",
+            value: "R[:CORNERS[:W:COLOR]]",
+            "round corners (all, or tl,tr,bl,br) by R pixels, with a border of W pixels"
+        ),
         OptionSpec("--blur", value: "R", "blur with a radius of R pixels"),
         OptionSpec(
             "--tint",
@@ -33,9 +37,9 @@ enum TransformArguments {
         case "--resize": try resize(value)
         case "--crop": try crop(value)
         case "--rotate":
-            RotationTransformer(angle: try number(value, of: name, "an angle in degrees such as 90") * .pi / 180)
+            try rotate(value)
         case "--flip": try flip(value)
-        case "--round": RoundCornerTransformer(radius: try length(value, of: name))
+        case "--round": try round(value)
         case "--blur": BlurTransformer(radius: try length(value, of: name))
         case "--tint": try tint(value)
         default: try matrix(name, value).map(ColorMatrixTransformer.init)
@@ -79,6 +83,36 @@ enum TransformArguments {
         case "v": FlippingTransformer(horizontal: false, vertical: true)
         default: throw UsageError("--flip takes h or v, not '\(text)'")
         }
+    }
+
+    private static func rotate(_ text: String) throws -> RotationTransformer {
+        let cuts = text.hasSuffix(":cut")
+        let angle = cuts ? String(text.dropLast(4)) : text
+        let degrees = try number(angle, of: "--rotate", "an angle in degrees such as 90 or 30:cut")
+        return RotationTransformer(angle: degrees * .pi / 180, fitSize: !cuts)
+    }
+
+    private static func round(_ text: String) throws -> RoundCornerTransformer {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+        let radius = try length(parts[0], of: "--round")
+        let names: [String: RectCorner] = [
+            "all": .allCorners, "tl": .topLeft, "tr": .topRight, "bl": .bottomLeft, "br": .bottomRight,
+        ]
+        let corners = parts.count > 1 ? parts[1].split(separator: ",").map { names[String($0)] } : [.allCorners]
+        guard !corners.isEmpty, !corners.contains(nil), [1, 2, 4].contains(parts.count) else {
+            throw UsageError("--round takes R, R:CORNERS such as 8:tl,br, or R:CORNERS:WIDTH:COLOR, not '\(text)'")
+        }
+        let round = corners.compactMap(\.self).reduce(into: RectCorner()) { $0.formUnion($1) }
+        guard parts.count == 4 else { return RoundCornerTransformer(radius: radius, corners: round) }
+        guard let color = ImageColor(hex: parts[3]) else {
+            throw UsageError("--round takes a colour such as #FF0000 for the border, not '\(parts[3])'")
+        }
+        return RoundCornerTransformer(
+            radius: radius,
+            corners: round,
+            borderWidth: try length(parts[2], of: "--round"),
+            borderColor: color
+        )
     }
 
     private static func tint(_ text: String) throws -> TintTransformer {

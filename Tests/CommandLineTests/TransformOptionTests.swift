@@ -30,6 +30,16 @@ import Testing
             (["--flip", "h"], FlippingTransformer(horizontal: true, vertical: false)),
             (["--flip", "v"], FlippingTransformer(horizontal: false, vertical: true)),
             (["--round", "7.5"], RoundCornerTransformer(radius: 7.5)),
+            (["--round", "6:tl,br"], RoundCornerTransformer(radius: 6, corners: [.topLeft, .bottomRight])),
+            (
+                ["--round", "6:all:2:#FF0000"],
+                RoundCornerTransformer(
+                    radius: 6,
+                    borderWidth: 2,
+                    borderColor: ImageColor(red: 1, green: 0, blue: 0)
+                )
+            ),
+            (["--rotate", "30:cut"], RotationTransformer(angle: .pi / 6, fitSize: false)),
             (["--blur", "4"], BlurTransformer(radius: 4)),
             (
                 ["--tint", "#80FF0000:source-atop"],
