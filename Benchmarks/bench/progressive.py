@@ -13,7 +13,7 @@ KINDS = {
     "interlaced-png": ("interlaced PNG", 3, 1.3),
     "webp": ("WebP", 3, 1.3),
     "gif": ("GIF", 3, 1.3),
-    "jxl": ("JPEG XL", 1, 1.7),
+    "jxl": ("JPEG XL", 1, 1.3),
 }
 
 
