@@ -6,7 +6,8 @@ import WebImageFormats
 /// What decoding a picture while it arrives costs, beside decoding it at once.
 ///
 /// `progressive-bench ITERATIONS PREVIEWS FILE`: gives each decoder the file in pieces of 16 KiB and asks for so many previews of
-/// about one megapixel on the way, spread evenly; and decodes it at once, in turns. Processor time per picture of both.
+/// about one megapixel on the way, spread evenly; and decodes it at once, in turns. Processor time per picture of both. As in loads,
+/// a preview of a decoder that draws the missing part is held back until that costs no more than a quarter of the decode.
 @main struct ProgressiveBench {
     static let pieceByteCount = 16 << 10
     static let previewPixelCount = 1_000_000
@@ -44,10 +45,14 @@ import WebImageFormats
         var seen = 0
         for count in stride(from: pieceByteCount, to: data.count, by: pieceByteCount) {
             try decoder.update(data.prefix(count), isFinished: false)
-            guard seen < previews, count * (previews + 1) >= data.count * (seen + 1) else { continue }
+            let missing = 1 - Double(count) / Double(data.count)
+            guard seen < previews, count * (previews + 1) >= data.count * (seen + 1),
+                decoder.missingPartPreviewCost * missing <= 0.25
+            else { continue }
             _ = try decoder.image(maximumPreviewPixelCount: previewPixelCount)
             seen += 1
         }
+        guard seen == previews else { Measurement.stop("only \(seen) of \(previews) previews were asked for") }
         try decoder.update(data, isFinished: true)
         guard try decoder.image(maximumPreviewPixelCount: previewPixelCount) != nil else {
             Measurement.stop("there is no picture at the end")

@@ -27,6 +27,7 @@ private final class ChoosingDecoder: ProgressiveImageDecoder {
     init(manager: ImageCodersManager, options: ImageDecodeOptions) { (self.manager, self.options) = (manager, options) }
 
     var properties: ImageProperties? { chosen.withLock { $0 }?.properties }
+    var missingPartPreviewCost: Double { chosen.withLock { $0 }?.missingPartPreviewCost ?? 0 }
 
     func update(_ data: Data, isFinished: Bool) throws(WebImageError) {
         let limit = options.limits.maximumEncodedByteCount

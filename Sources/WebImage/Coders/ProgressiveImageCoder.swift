@@ -39,4 +39,14 @@ public protocol ProgressiveImageDecoder: AnyObject, Sendable {
     /// - Parameter maximumPreviewPixelCount: about the most pixels of a preview; the finished picture has its own size.
     /// - Throws: ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/limitExceeded``.
     func image(maximumPreviewPixelCount: Int) throws(WebImageError) -> Image?
+
+    /// What a preview costs for the part of the picture that has not come, beside what decoding that part costs. 0, the default, of
+    /// decoders that leave the missing part out or draw it cheaply; 1 of one that draws the whole picture for each preview. Previews
+    /// are held back until what they cost fits the quarter of the decode that they may take.
+    var missingPartPreviewCost: Double { get }
+}
+
+extension ProgressiveImageDecoder {
+    /// 0: what is missing costs nothing.
+    public var missingPartPreviewCost: Double { 0 }
 }

@@ -95,6 +95,21 @@ import Testing
         #expect(mean(last.bitmap, wide) <= mean(first.bitmap, wide))
     }
 
+    @Test func `Only previews of lossy pictures cost what is missing, until nothing is`() throws {
+        for (name, isLossy) in [("arriving-lossy", true), ("arriving-squares", false)] {
+            let data = try data(name)
+            let manager = ImageCodersManager(coders: [coder])
+            for decoder in [
+                coder.makeProgressiveDecoder(options: .init()), manager.makeProgressiveDecoder(options: .init()),
+            ] {
+                try decoder.update(data.prefix(data.count / 2), isFinished: false)
+                #expect((decoder.missingPartPreviewCost > 1) == isLossy)
+                try decoder.update(data, isFinished: true)
+                #expect(decoder.missingPartPreviewCost == 0)
+            }
+        }
+    }
+
     @Test(arguments: ["arriving-squares", "arriving-squares-premultiplied"])
     func `A lossless picture is seen from the top down, as it will be`(name: String) throws {
         let data = try data(name)

@@ -16,6 +16,13 @@ package protocol ArrivingPicture: AnyObject {
 
     /// The picture, after a call of ``advance(_:isFinished:)`` that finished it.
     func image() throws(WebImageError) -> Image
+
+    /// What a preview costs for what is missing, as a part of decoding that; see ``ProgressiveImageDecoder``.
+    var missingPartPreviewCost: Double { get }
+}
+
+extension ArrivingPicture {
+    package var missingPartPreviewCost: Double { 0 }
 }
 
 /// Decodes a picture while it arrives, or at its end if it is one that cannot be decoded in parts.
@@ -43,6 +50,8 @@ package final class ArrivingPictureDecoder: ProgressiveImageDecoder {
     }
 
     package var properties: ImageProperties? { state.withLock { $0.properties } }
+
+    package var missingPartPreviewCost: Double { state.withLock { $0.picture?.missingPartPreviewCost ?? 0 } }
 
     package func update(_ data: Data, isFinished: Bool) throws(WebImageError) {
         try state.withLock { (state) throws(WebImageError) in

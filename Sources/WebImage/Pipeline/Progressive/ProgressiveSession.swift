@@ -154,9 +154,12 @@ final class ProgressiveSession: Sendable {
                 try timed { () throws(WebImageError) in try decoder.update(snapshot.data, isFinished: false) }.seconds
             )
             tell { decoder.properties }
-            guard work.budget.allowsPreview(byteCount: snapshot.data.count, of: snapshot.expectedByteCount) else {
-                return nil
-            }
+            let isAllowed = work.budget.allowsPreview(
+                byteCount: snapshot.data.count,
+                of: snapshot.expectedByteCount,
+                missingPartCost: decoder.missingPartPreviewCost
+            )
+            guard isAllowed else { return nil }
             let (image, seconds) = try timed { () throws(WebImageError) in
                 try decoder.image(maximumPreviewPixelCount: Self.previewPixelCount)
             }

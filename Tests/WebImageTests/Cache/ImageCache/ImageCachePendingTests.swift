@@ -206,9 +206,14 @@ import Testing
         cache.storeDataToDisk(data, forKey: "0")
         let gate = hold(cache)
         let completed = Lock(0)
+        let allCompleted = Latch()
         for number in 0..<100 {
             store(Data(repeating: UInt8(number), count: 10_000), "\(number)", in: cache) {
-                completed.withLock { $0 += 1 }
+                let count = completed.withLock { count -> Int in
+                    count += 1
+                    return count
+                }
+                if count == 100 { allCompleted.open() }
             }
             #expect(cache.backlog.withLock { $0.waitingCost } <= 100_000)
         }
@@ -218,6 +223,8 @@ import Testing
         #expect(cache.diskEntry(forKey: "99")?.data == Data(repeating: 99, count: 10_000))
         gate.open()
         await cache.flush()
+        // The last write is on the disk before its completion is called.
+        #expect(allCompleted.wait(seconds: 20))
         #expect(completed.withLock { $0 } == 100)
         #expect(cache.totalDiskCount == 10)
     }

@@ -11,6 +11,23 @@ import Testing
         #expect(budget.allowsPreview(byteCount: 1, of: 100))
     }
 
+    @Test func `A preview that draws what is missing waits until that is no more than a quarter of the decode`() {
+        var budget = PreviewBudget()
+        budget.noteDecode(1)
+        for (count, cost, isAllowed) in [
+            (749, 1, false), (750, 1, true), (799, 1.25, false), (801, 1.25, true), (1, 0.2, true),
+        ] {
+            #expect(budget.allowsPreview(byteCount: count, of: 1000, missingPartCost: cost) == isAllowed, "\(count)")
+        }
+        for expected in [nil, 0, -5] as [Int64?] {
+            #expect(!budget.allowsPreview(byteCount: 900, of: expected, missingPartCost: 1))
+        }
+        #expect(budget.allowsPreview(byteCount: 7000, of: 1000, missingPartCost: 1), "nothing is missing")
+        budget.notePreview(0.2)
+        #expect(!budget.allowsPreview(byteCount: 900, of: 1000, missingPartCost: 1), "what was made counts")
+        #expect(budget.allowsPreview(byteCount: 960, of: 1000, missingPartCost: 1))
+    }
+
     @Test func `Further ones wait until all together are a quarter of the decode`() {
         var budget = PreviewBudget()
         budget.noteDecode(1)
