@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Glibc
 import PackageDescription
 
 let swiftSettings: [SwiftSetting] = [
@@ -136,6 +137,45 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Views: where GTK's headers are, unless the environment says yes or no (WEBIMAGE_GTK=1, 0).
+let hasGTK =
+    switch Context.environment["WEBIMAGE_GTK"] {
+    case "1": true
+    case "0": false
+    default: access("/usr/include/gtk-4.0/gtk/gtk.h", R_OK) == 0
+    }
+if hasGTK {
+    package.products.append(.library(name: "WebImageGTK", targets: ["WebImageGTK"]))
+    package.targets += [
+        .systemLibrary(
+            name: "CWebImageGTK4",
+            path: "Sources/CLibraries/CWebImageGTK4",
+            pkgConfig: "gtk4",
+            providers: [.apt(["libgtk-4-dev"])]
+        ),
+        .target(
+            name: "CWebImageGTKShims",
+            dependencies: ["CWebImageGTK4"],
+            path: "Sources/CLibraries/CWebImageGTKShims"
+        ),
+        .target(
+            name: "WebImageGTK",
+            dependencies: ["WebImage", "CWebImageGTK4", "CWebImageGTKShims"],
+            swiftSettings: swiftSettings
+        ),
+        .target(
+            name: "CGTKTestSupport",
+            dependencies: ["CWebImageGTK4", "CWebImageGTKShims"],
+            path: "Tests/CGTKTestSupport"
+        ),
+        .testTarget(
+            name: "WebImageGTKTests",
+            dependencies: ["WebImage", "WebImageGTK", "CWebImageGTK4", "CGTKTestSupport", "TestSupport"],
+            swiftSettings: swiftSettings
+        ),
+    ]
+}
 
 // What sanitized builds can do without: it takes time to build, and neither threads meet there nor C is handed memory.
 let leftOut = (Context.environment["WEBIMAGE_LEFT_OUT"] ?? "").split(separator: " ").map(String.init)

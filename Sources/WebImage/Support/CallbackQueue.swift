@@ -75,5 +75,5 @@ public struct CallbackQueue: Sendable {
     private static var isOnMain: Bool { isMainThread || DispatchQueue.getSpecific(key: marker) == mainIdentity }
 
     /// Whether the caller runs on the thread that started the process.
-    static var isMainThread: Bool { webimage_is_main_thread() }
+    package static var isMainThread: Bool { webimage_is_main_thread() }
 }

@@ -1,0 +1,38 @@
+#include "CWebImageGTKShims.h"
+
+#include <glib.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+
+// What CoreFoundation's run loop calls; libdispatch exports them for that.
+extern int _dispatch_get_main_queue_handle_4CF(void);
+extern void _dispatch_main_queue_callback_4CF(void *unused);
+
+static gboolean dispatch(GSource *source, GSourceFunc callback, gpointer data) {
+    (void)callback;
+    (void)data;
+    gpointer tag = *(gpointer *)(source + 1);
+    if (g_source_query_unix_fd(source, tag) & G_IO_IN) {
+        eventfd_t count;
+        // Before the queue is served: what is added meanwhile makes it readable again.
+        eventfd_read(_dispatch_get_main_queue_handle_4CF(), &count);
+    }
+    _dispatch_main_queue_callback_4CF(NULL);
+    return G_SOURCE_CONTINUE;
+}
+
+static GSourceFuncs functions = {.dispatch = dispatch};
+
+void webimage_gtk_serve_main_queue(void) {
+    static bool is_installed = false;
+    if (is_installed) return;
+    is_installed = true;
+    int descriptor = _dispatch_get_main_queue_handle_4CF();
+    GSource *source = g_source_new(&functions, sizeof(GSource) + sizeof(gpointer));
+    *(gpointer *)(source + 1) = g_source_add_unix_fd(source, descriptor, G_IO_IN);
+    g_source_set_static_name(source, "WebImage: main queue");
+    g_source_attach(source, NULL);
+    g_source_unref(source);
+    // What was dispatched before somebody asked for the handle may have woken nobody.
+    eventfd_write(descriptor, 1);
+}

@@ -1,0 +1,45 @@
+import CWebImageGTK4
+
+/// A closure connected to a signal that returns nothing. Disconnected with ``disconnect()``, or with the object.
+@MainActor
+struct Signal {
+    private let object: WeakObject
+    private let handler: gulong
+
+    /// Connects a closure; its arguments are left out.
+    ///
+    /// - Parameters:
+    ///   - name: of a signal without a result: what the closure leaves in the register would be taken for one.
+    ///   - object: whose signal it is. Keeps the closure.
+    @discardableResult
+    init(_ name: String, of object: UnsafeMutableRawPointer, _ body: @escaping @MainActor () -> Void) {
+        self.object = WeakObject(object)
+        let call: @convention(c) (UnsafeMutableRawPointer) -> Void = { box in
+            nonisolated(unsafe) let box = box
+            MainActor.assumeIsolated { Unmanaged<SignalBody>.fromOpaque(box).takeUnretainedValue().body() }
+        }
+        let release: GClosureNotify = { box, _ in
+            if let box { Unmanaged<SignalBody>.fromOpaque(box).release() }
+        }
+        handler = g_signal_connect_data(
+            object,
+            name,
+            unsafeBitCast(call, to: GCallback.self),
+            Unmanaged.passRetained(SignalBody(body)).toOpaque(),
+            release,
+            // Swapped: the closure's box is the first argument, whatever the signal has.
+            G_CONNECT_SWAPPED
+        )
+    }
+
+    /// Ends the calls.
+    func disconnect() {
+        guard let pointer = object.pointer, g_signal_handler_is_connected(pointer, handler) != 0 else { return }
+        g_signal_handler_disconnect(pointer, handler)
+    }
+}
+
+private final class SignalBody: Sendable {
+    let body: @MainActor () -> Void
+    init(_ body: @escaping @MainActor () -> Void) { self.body = body }
+}

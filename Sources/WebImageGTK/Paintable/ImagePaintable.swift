@@ -1,0 +1,200 @@
+import CWebImageGTK4
+import CWebImageGTKShims
+import WebImage
+
+/// What a view is given to show: one paintable for the life of the view, whose contents change.
+///
+/// So a picture that arrives in a list at rest, a frame of an animation and a moment of a transition are nothing but contents that are
+/// drawn anew.
+@MainActor
+final class ImagePaintable {
+    /// A `GdkPaintable`.
+    nonisolated(unsafe) let pointer: UnsafeMutableRawPointer
+    /// What is shown, or will be at the end of the transition.
+    private(set) var content: PaintableContent?
+    /// Told of each size at which the content is drawn, in points.
+    var sizeHandler: ((_ width: Double, _ height: Double) -> Void)?
+    /// Draws over the content: an indicator.
+    var overlay: ((_ snapshot: OpaquePointer, _ width: Double, _ height: Double) -> Void)? { didSet { invalidate() } }
+
+    private let view: WeakObject
+    let clock: FrameClock
+    private var transition: Transition?
+
+    private struct Transition {
+        let effect: WebImageTransition
+        var running: RunningTransition
+        let old: PaintableContent?
+        let new: PaintableContent?
+        let tick: Int
+        let end: (_ finished: Bool) -> Void
+    }
+
+    init(view: UnsafeMutableRawPointer, clock: FrameClock) {
+        self.view = WeakObject(view)
+        self.clock = clock
+        pointer = webimage_gtk_paintable_new(Self.calls)
+        webimage_gtk_paintable_set_owner(pointer, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    isolated deinit {
+        webimage_gtk_paintable_set_owner(pointer, nil)
+        g_object_unref(pointer)
+    }
+
+    // MARK: Content
+
+    /// Shows something else at once; what was under way is cut short.
+    func show(_ content: PaintableContent?) {
+        endTransition(finished: false)
+        replace(content)
+    }
+
+    /// Shows something else by way of a transition.
+    ///
+    /// - Parameter end: called once, at its end or when something else is shown before it; may be called at once.
+    func show(
+        _ content: PaintableContent?,
+        by effect: WebImageTransition,
+        end: @escaping (_ finished: Bool) -> Void
+    ) {
+        endTransition(finished: false)
+        let running = RunningTransition(effect)
+        guard !running.isOver, canAnimate else {
+            if !effect.avoidAutoSetImage { replace(content) }
+            return end(true)
+        }
+        let old = self.content
+        transition = Transition(
+            effect: effect,
+            running: running,
+            old: old,
+            new: content,
+            tick: clock.add { [weak self] in self?.advanceTransition(to: $0) },
+            end: end
+        )
+        replace(content)
+    }
+
+    private func replace(_ content: PaintableContent?) {
+        self.content = content
+        let size = content?.size ?? ImageSize(width: 0, height: 0)
+        let (width, height) = (size.width.rounded(), size.height.rounded())
+        webimage_gtk_paintable_set_size(
+            pointer,
+            Int32(clamping: Int(min(max(width, 0), 1e9))),
+            Int32(clamping: Int(min(max(height, 0), 1e9))),
+            content?.ratio ?? 0
+        )
+        invalidate()
+    }
+
+    /// Has it drawn anew.
+    func invalidate() { gdk_paintable_invalidate_contents(pointer.opaque) }
+
+    // MARK: Transitions
+
+    /// Whether movement would be seen, and is wanted.
+    private var canAnimate: Bool {
+        guard let view = view.pointer, gtk_widget_get_mapped(view.widget) != 0 else { return false }
+        return ViewSettings.areAnimationsEnabled(for: view)
+    }
+
+    /// The progress of the transition that runs; nil if none does.
+    var transitionProgress: Double? { transition?.running.progress }
+
+    private func advanceTransition(to seconds: Double) {
+        guard transition != nil else { return }
+        transition?.running.update(at: seconds)
+        if transition?.running.isOver == true { endTransition(finished: true) }
+        invalidate()
+    }
+
+    /// Ends the transition that runs, if one does: at the picture it leads to.
+    func endTransition(finished: Bool) {
+        guard let transition else { return }
+        self.transition = nil
+        clock.remove(transition.tick)
+        if transition.effect.avoidAutoSetImage { replace(transition.old) }
+        transition.end(finished)
+    }
+
+    // MARK: Drawing
+
+    private func draw(into snapshot: OpaquePointer, _ width: Double, _ height: Double) {
+        if content != nil { sizeHandler?(width, height) }
+        if let transition {
+            transition.effect.draw(
+                TransitionMoment(
+                    snapshot: snapshot,
+                    width: width,
+                    height: height,
+                    progress: transition.running.progress,
+                    oldRect: oldRect(of: transition.old, width, height),
+                    old: transition.old,
+                    new: transition.new
+                )
+            )
+        } else {
+            content?.draw(into: snapshot, ImageRect(x: 0, y: 0, width: width, height: height))
+        }
+        overlay?(snapshot, width, height)
+    }
+
+    /// Where what was shown before lay, seen from the corner of what is shown now: both are centred in the view.
+    private func oldRect(of old: PaintableContent?, _ width: Double, _ height: Double) -> ImageRect {
+        let whole = ImageRect(x: 0, y: 0, width: width, height: height)
+        guard let old, old.ratio > 0, let view = view.pointer else { return whole }
+        let (viewWidth, viewHeight) = (
+            Double(gtk_widget_get_width(view.widget)), Double(gtk_widget_get_height(view.widget))
+        )
+        guard viewWidth > 0, viewHeight > 0 else { return whole }
+        let size = ContentFit.of(view).size(
+            of: old.size,
+            ratio: old.ratio,
+            in: ImageSize(width: viewWidth, height: viewHeight)
+        )
+        return ImageRect(
+            x: (width - size.width) / 2,
+            y: (height - size.height) / 2,
+            width: size.width,
+            height: size.height
+        )
+    }
+
+    private nonisolated(unsafe) static let calls: UnsafePointer<webimage_gtk_paintable_calls> = {
+        let calls = UnsafeMutablePointer<webimage_gtk_paintable_calls>.allocate(capacity: 1)
+        calls.initialize(
+            to: webimage_gtk_paintable_calls(
+                snapshot: { owner, snapshot, width, height in
+                    guard let owner, let snapshot else { return }
+                    nonisolated(unsafe) let (ownerPointer, snapshotPointer) = (owner, snapshot)
+                    MainActor.assumeIsolated {
+                        Unmanaged<ImagePaintable>.fromOpaque(ownerPointer).takeUnretainedValue()
+                            .draw(into: snapshotPointer.opaque, width, height)
+                    }
+                },
+                current_image: { owner in
+                    guard let owner else { return nil }
+                    nonisolated(unsafe) let ownerPointer = owner
+                    let image = MainActor.assumeIsolated { () -> UInt? in
+                        Unmanaged<ImagePaintable>.fromOpaque(ownerPointer).takeUnretainedValue().stillAddress
+                    }
+                    return image.flatMap { UnsafeMutableRawPointer(bitPattern: $0) }
+                }
+            )
+        )
+        return UnsafePointer(calls)
+    }()
+
+    /// The address of a new reference to what looks as this does now, without indicator and transition.
+    private var stillAddress: UInt? {
+        switch content {
+        case .texture(let texture, _):
+            UInt(bitPattern: g_object_ref(UnsafeMutableRawPointer(texture.pointer)))
+        case .paintable(let reference):
+            UInt(bitPattern: gdk_paintable_get_current_image(reference.pointer.opaque))
+        case nil: nil
+        }
+    }
+}

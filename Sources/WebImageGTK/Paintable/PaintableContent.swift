@@ -1,0 +1,87 @@
+import CWebImageGTK4
+import WebImage
+
+/// Something that a view shows: an image, or a paintable of GTK's that stands for one.
+@MainActor
+enum PaintableContent {
+    /// Pixels, and the size that they want to be shown at, in points.
+    case texture(Texture, size: ImageSize)
+    /// An icon, or any other paintable, which may change.
+    case paintable(ObjectReference)
+
+    /// An image at the size of the picture that it was made of, so that a thumbnail takes no less room than the picture will; nil when
+    /// there is no memory for it.
+    init?(_ image: Image) {
+        guard let texture = Texture.of(image) else { return nil }
+        self = .texture(texture, size: image.naturalSize)
+    }
+
+    /// The image; nil of other paintables.
+    var image: Image? {
+        guard case .texture(let texture, _) = self else { return nil }
+        return texture.image
+    }
+
+    /// What it wants to measure, in points; 0 for no wish.
+    var size: ImageSize {
+        switch self {
+        case .texture(_, let size): size
+        case .paintable(let reference):
+            ImageSize(
+                width: Double(gdk_paintable_get_intrinsic_width(reference.pointer.opaque)),
+                height: Double(gdk_paintable_get_intrinsic_height(reference.pointer.opaque))
+            )
+        }
+    }
+
+    /// Width by height; 0 when any will do.
+    var ratio: Double {
+        switch self {
+        case .texture(let texture, _):
+            Double(gdk_texture_get_width(texture.pointer)) / Double(gdk_texture_get_height(texture.pointer))
+        case .paintable(let reference): gdk_paintable_get_intrinsic_aspect_ratio(reference.pointer.opaque)
+        }
+    }
+
+    /// Draws it into a rectangle.
+    func draw(into snapshot: OpaquePointer, _ rect: ImageRect) {
+        guard rect.width > 0, rect.height > 0 else { return }
+        switch self {
+        case .texture(let texture, _):
+            var bounds = rect.graphene
+            gtk_snapshot_append_texture(snapshot, texture.pointer, &bounds)
+        case .paintable(let reference):
+            gtk_snapshot_save(snapshot)
+            var origin = graphene_point_t(x: Float(rect.x), y: Float(rect.y))
+            gtk_snapshot_translate(snapshot, &origin)
+            gdk_paintable_snapshot(reference.pointer.opaque, snapshot, rect.width, rect.height)
+            gtk_snapshot_restore(snapshot)
+        }
+    }
+}
+
+extension ImageRect {
+    /// As GTK wants it.
+    var graphene: graphene_rect_t {
+        graphene_rect_t(
+            origin: graphene_point_t(x: Float(x), y: Float(y)),
+            size: graphene_size_t(width: Float(width), height: Float(height))
+        )
+    }
+}
+
+extension Image {
+    /// The size in points of the picture that this was made of; its own where a transformer may have changed the shape.
+    var naturalSize: ImageSize {
+        guard metadata.isThumbnail || metadata.scaleDownLimitBytes > 0, !metadata.isTransformed,
+            metadata.sourceWidth > 0, metadata.sourceHeight > 0
+        else { return size }
+        let (width, height) = (Double(metadata.sourceWidth) / scale, Double(metadata.sourceHeight) / scale)
+        let isTurned = metadata.sourceOrientation.swapsSides
+        let natural = ImageSize(width: isTurned ? height : width, height: isTurned ? width : height)
+        // A thumbnail that was stretched keeps its own shape.
+        let ratios = (natural.width * size.height, natural.height * size.width)
+        let tolerance = max(natural.width, natural.height) * 1.5
+        return abs(ratios.0 - ratios.1) <= tolerance ? natural : size
+    }
+}

@@ -1,0 +1,12 @@
+import CWebImageGTK4
+import CWebImageGTKShims
+
+/// What the user has set for all programs.
+@MainActor
+enum ViewSettings {
+    /// Whether things may move: GTK's setting `gtk-enable-animations`.
+    static func areAnimationsEnabled(for view: UnsafeMutableRawPointer) -> Bool {
+        guard let settings = gtk_settings_get_for_display(gtk_widget_get_display(view.widget)) else { return true }
+        return webimage_gtk_get_flag(UnsafeMutableRawPointer(settings), "gtk-enable-animations")
+    }
+}

@@ -1,0 +1,19 @@
+import CWebImageGTK4
+
+extension WebImageTransition {
+    /// The new picture comes through the old one.
+    public static var fade: WebImageTransition { .fade() }
+
+    /// The new picture comes through the old one.
+    ///
+    /// - Parameter duration: in seconds.
+    public static func fade(duration: Double = 0.5) -> WebImageTransition {
+        WebImageTransition(duration: duration) { moment in
+            gtk_snapshot_push_cross_fade(moment.snapshot, moment.progress)
+            moment.drawOld()
+            gtk_snapshot_pop(moment.snapshot)
+            moment.drawNew()
+            gtk_snapshot_pop(moment.snapshot)
+        }
+    }
+}

@@ -1,0 +1,154 @@
+public import FoundationEssentials
+public import WebImage
+
+/// Image views: a `GtkPicture` or a `GtkImage`. Everything here is for the main thread.
+extension GObjectPointer {
+    /// Shows the picture of a URL.
+    ///
+    /// What lies in memory is there when the call returns. Otherwise the view shows the placeholder, and then the picture, decoded at the
+    /// size that the view has (see ``usesAutomaticThumbnailSize``). A load that is under way for the same slot of the view is
+    /// cancelled, so a cell that is used again never shows the picture of before.
+    ///
+    /// - Parameters:
+    ///   - url: http, https, file or data; nil shows the placeholder alone and ends with ``WebImageError/Code/invalidURL``.
+    ///   - placeholder: shown until the picture is there; nil clears the view.
+    ///   - options: how the load behaves; of those of views here: ``WebImageOptions/delayPlaceholder``,
+    ///     ``WebImageOptions/avoidAutoSetImage``, ``WebImageOptions/avoidAutoCancelImage``, ``WebImageOptions/forceTransition``,
+    ///     ``WebImageOptions/waitTransition``.
+    ///   - context: what the load uses in place of the defaults; ``WebImageContext/setImageOperationKey`` names the slot,
+    ///     ``WebImageContext/customManager`` who loads. Its callback queue is not looked at: everything is told on the main thread.
+    ///   - progress: called while bytes arrive, with the latest reading, no more often than the main loop has time.
+    ///   - completed: called once, when the view has the picture or there is none; with ``WebImageOptions/refreshCached`` once more if
+    ///     there is something newer. With ``WebImageError/Code/cancelled`` when another load takes its place or the view is
+    ///     destroyed.
+    /// - Returns: the load, to cancel it or change its priority; nil without a URL.
+    /// - Precondition: the object is a `GtkWidget`. One that is neither `GtkPicture` nor `GtkImage` shows nothing, but loads.
+    @MainActor @discardableResult
+    public func setImage(
+        with url: URL?,
+        placeholder: ViewPlaceholder? = nil,
+        options: WebImageOptions = [],
+        context: WebImageContext? = nil,
+        progress: (@MainActor (LoadProgress) -> Void)? = nil,
+        completed: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)? = nil
+    ) -> WebImageLoadOperation? {
+        let request = ViewLoad.Request(
+            url: url,
+            placeholder: placeholder,
+            options: options,
+            context: context,
+            progress: progress,
+            completed: completed
+        )
+        return ViewState.of(gobjectPointer).load(request)
+    }
+
+    /// Shows the picture of a URL, and returns when the view has it. Cancelling the task cancels the load.
+    ///
+    /// - Parameters:
+    ///   - url: http, https, file or data.
+    ///   - placeholder: shown until the picture is there; nil clears the view.
+    ///   - options: how the load behaves. With ``WebImageOptions/refreshCached`` it returns with the first picture.
+    ///   - context: what the load uses in place of the defaults.
+    ///   - progress: called while bytes arrive.
+    /// - Throws: why there is no picture; ``WebImageError/Code/cancelled`` also when another load takes its place.
+    @MainActor @discardableResult
+    public func setImage(
+        with url: URL?,
+        placeholder: ViewPlaceholder? = nil,
+        options: WebImageOptions = [],
+        context: WebImageContext? = nil,
+        progress: (@MainActor (LoadProgress) -> Void)? = nil
+    ) async throws(WebImageError) -> WebImageResult {
+        let waiting = AwaitedLoad()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                waiting.continuation = continuation
+                let operation = setImage(
+                    with: url,
+                    placeholder: placeholder,
+                    options: options,
+                    context: context,
+                    progress: progress
+                ) { result in
+                    waiting.end(result)
+                }
+                waiting.begin(operation)
+            }
+        } onCancel: {
+            MainMailbox.shared.post { waiting.cancel() }
+        }
+        return try result.get()
+    }
+
+    /// Cancels the load of the view's picture. Its completion is called before this returns.
+    @MainActor
+    public func cancelCurrentImageLoad() { ViewState.existing(gobjectPointer)?.cancel(ViewState.imageKey) }
+
+    /// The URL of the latest call that set a picture, in whatever slot; nil if there was none.
+    @MainActor
+    public var imageURL: URL? { latestLoadState?.url }
+
+    /// How much of the latest picture has come.
+    @MainActor
+    public var imageProgress: LoadProgress {
+        latestLoadState?.progress ?? LoadProgress(receivedByteCount: 0, expectedByteCount: nil)
+    }
+
+    /// Where the latest load stands; nil if there was none.
+    @MainActor
+    public var latestLoadState: ViewLoadState? {
+        guard let state = ViewState.existing(gobjectPointer), let key = state.latestKey else { return nil }
+        return state.loadStates[key]
+    }
+
+    /// What leads to pictures that took time to come; nil, the default, for nothing.
+    @MainActor
+    public var imageTransition: WebImageTransition? {
+        get { ViewState.existing(gobjectPointer)?.transition }
+        nonmutating set { ViewState.of(gobjectPointer).transition = newValue }
+    }
+
+    /// What shows that a picture is being loaded; nil, the default, for nothing.
+    @MainActor
+    public var imageIndicator: (any WebImageIndicator)? {
+        get { ViewState.existing(gobjectPointer)?.indicator }
+        nonmutating set { ViewState.of(gobjectPointer).indicator = newValue }
+    }
+
+    /// Whether pictures are decoded at the size of the view in pixels, and anew when it grows; true by default. What a load's context says
+    /// in ``WebImageContext/thumbnailPixelSize`` comes first.
+    ///
+    /// Before a view has a size, neither allocated nor requested, pictures come whole, and are decoded anew once they have been drawn
+    /// much smaller.
+    @MainActor
+    public var usesAutomaticThumbnailSize: Bool {
+        get { ViewState.existing(gobjectPointer)?.usesAutomaticThumbnailSize ?? true }
+        nonmutating set { ViewState.of(gobjectPointer).usesAutomaticThumbnailSize = newValue }
+    }
+}
+
+/// A load that a task waits for.
+@MainActor
+private final class AwaitedLoad {
+    var continuation: CheckedContinuation<Result<WebImageResult, WebImageError>, Never>?
+    private var operation: WebImageLoadOperation?
+    private var isCancelled = false
+
+    nonisolated init() {}
+
+    func begin(_ operation: WebImageLoadOperation?) {
+        self.operation = operation
+        if isCancelled { operation?.cancel() }
+    }
+
+    func end(_ result: Result<WebImageResult, WebImageError>) {
+        continuation?.resume(returning: result)
+        continuation = nil
+    }
+
+    func cancel() {
+        isCancelled = true
+        operation?.cancel()
+    }
+}

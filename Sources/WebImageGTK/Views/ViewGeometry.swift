@@ -1,0 +1,35 @@
+import CWebImageGTK4
+import WebImage
+
+/// How big views are.
+@MainActor
+enum ViewGeometry {
+    /// The size in pixels at which a view shows pictures: what it was allocated, else what it was asked to be; nil if one of its sides is
+    /// not known yet.
+    static func pixelSize(of view: UnsafeMutableRawPointer) -> ImageSize? {
+        let widget = view.widget
+        var (width, height) = (gtk_widget_get_width(widget), gtk_widget_get_height(widget))
+        if width <= 0 || height <= 0 { gtk_widget_get_size_request(widget, &width, &height) }
+        if view.isA(gtk_image_get_type()), case let side = gtk_image_get_pixel_size(view.opaque), side > 0 {
+            (width, height) = (side, side)
+        }
+        guard width > 0, height > 0 else { return nil }
+        let scale = gtk_widget_get_scale_factor(widget)
+        return ImageSize(width: Double(width * scale), height: Double(height * scale))
+    }
+}
+
+extension ViewState {
+    /// Makes the paintable what the view shows, if the view's kind shows one.
+    func installPaintable() {
+        if view.isA(gtk_picture_get_type()) {
+            if gtk_picture_get_paintable(view.opaque) != paintable.pointer.opaque {
+                gtk_picture_set_paintable(view.opaque, paintable.pointer.opaque)
+            }
+        } else if view.isA(gtk_image_get_type()) {
+            if gtk_image_get_paintable(view.opaque) != paintable.pointer.opaque {
+                gtk_image_set_from_paintable(view.opaque, paintable.pointer.opaque)
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import FoundationEssentials
+import WebImage
+
+/// One load of a view, from the call to the last delivery.
+@MainActor
+final class ViewLoad {
+    typealias Completion = @MainActor (Result<WebImageResult, WebImageError>) -> Void
+    /// Takes a picture, or nil to be cleared, and where it came from.
+    typealias Setter = @MainActor (_ content: PaintableContent?, _ result: WebImageResult?) -> Void
+
+    /// What the caller asked for.
+    struct Request {
+        var url: URL?
+        var placeholder: ViewPlaceholder?
+        var options: WebImageOptions
+        var context: WebImageContext?
+        var progress: (@MainActor (LoadProgress) -> Void)?
+        var completed: Completion?
+        /// Whether it brings more pixels of what is shown already: silently.
+        var isUpgrade = false
+    }
+
+    let key: String
+    /// Later ones of a slot have higher numbers.
+    let number: Int
+    let request: Request
+    let setter: Setter
+    /// What it is loaded with.
+    let context: WebImageContext
+    /// Whether the setter is that of the view's paintable.
+    let showsInPaintable: Bool
+    private weak var state: ViewState?
+    private(set) var operation: WebImageLoadOperation?
+    private var isOver = false
+    private var hasIndicator = false
+    private let readings = Lock<LoadProgress?>(nil)
+
+    init(
+        _ request: Request,
+        context: WebImageContext,
+        key: String,
+        number: Int,
+        state: ViewState,
+        setter: @escaping Setter,
+        showsInPaintable: Bool
+    ) {
+        self.key = key
+        self.showsInPaintable = showsInPaintable
+        self.context = context
+        self.number = number
+        self.request = request
+        self.state = state
+        self.setter = setter
+    }
+
+    /// Begins. What lies in memory is delivered before this returns.
+    func start(_ url: URL, manager: WebImageManager) {
+        if !request.isUpgrade {
+            hasIndicator = true
+            state?.startIndicator()
+        }
+        var context = context
+        context.customManager = nil
+        // Everything comes through the mailbox, or at once if it is there at once.
+        context.callbackQueue = .inline
+        var progress: (@Sendable (LoadProgress) -> Void)?
+        if !request.isUpgrade { progress = { [weak self] reading in self?.receive(reading) } }
+        operation = manager.loadImage(
+            with: url,
+            options: request.options,
+            context: context,
+            progress: progress
+        ) { [self] result in
+            receive(result)
+        }
+    }
+
+    /// Ends it without having begun.
+    func fail(_ error: WebImageError) { finish(.failure(error)) }
+
+    /// Ends it, with ``WebImageError/Code/cancelled`` if it has not ended.
+    func cancel() {
+        operation?.cancel()
+        // What had ended, but was not delivered yet, is not delivered any more.
+        finish(.failure(WebImageError(.cancelled, "the view does not wait for the picture any more", url: request.url)))
+    }
+
+    // MARK: From any thread
+
+    private nonisolated func receive(_ result: Result<WebImageResult, WebImageError>) {
+        if CallbackQueue.isMainThread {
+            MainActor.assumeIsolated { deliver(result) }
+        } else {
+            MainMailbox.shared.post { self.deliver(result) }
+        }
+    }
+
+    private nonisolated func receive(_ reading: LoadProgress) {
+        // One item waits, however many readings come.
+        let isFirst = readings.withLock { latest in
+            defer { latest = reading }
+            return latest == nil
+        }
+        guard isFirst else { return }
+        MainMailbox.shared.post { [weak self] in
+            guard let self, let reading = readings.withLock({ $0.take() }) else { return }
+            deliver(reading)
+        }
+    }
+
+    // MARK: Delivery
+
+    private func deliver(_ reading: LoadProgress) {
+        guard !isOver, let state else { return }
+        state.note(reading, of: self)
+        request.progress?(reading)
+    }
+
+    private func deliver(_ result: Result<WebImageResult, WebImageError>) {
+        guard !isOver else { return }
+        switch result {
+        case .success(let loaded):
+            let isPreview = loaded.image.metadata.isIncremental
+            if loaded.isFinal { end() } else if !isPreview { stopIndicator() }
+            guard let state else { return complete(result) }
+            if !isPreview { state.note(.loaded(loaded), of: self) }
+            if request.options.contains(.avoidAutoSetImage) { return complete(result) }
+            state.show(loaded, of: self) { [self] in
+                if !isPreview { complete(result) }
+            }
+        case .failure: finish(result)
+        }
+    }
+
+    private func finish(_ result: Result<WebImageResult, WebImageError>) {
+        guard !isOver else { return }
+        end()
+        if case .failure(let error) = result, let state {
+            state.note(.failed(error), of: self)
+            if error.code != .cancelled { state.showFailure(of: self) }
+        }
+        complete(result)
+    }
+
+    private func end() {
+        isOver = true
+        stopIndicator()
+        state?.forget(self)
+    }
+
+    private func stopIndicator() {
+        guard hasIndicator else { return }
+        hasIndicator = false
+        state?.stopIndicator()
+    }
+
+    private func complete(_ result: Result<WebImageResult, WebImageError>) { request.completed?(result) }
+}

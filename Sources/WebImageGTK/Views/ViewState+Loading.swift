@@ -1,0 +1,143 @@
+import CWebImageGTK4
+import FoundationEssentials
+import WebImage
+
+extension ViewState {
+    /// The slot of loads that name none.
+    static let imageKey = "image"
+
+    /// Shows the picture of a URL.
+    ///
+    /// - Parameters:
+    ///   - defaultKey: the slot, unless the context names one.
+    ///   - setter: shows it; nil for the view's own paintable.
+    func load(
+        _ request: ViewLoad.Request,
+        key defaultKey: String = imageKey,
+        setter: ViewLoad.Setter? = nil
+    ) -> WebImageLoadOperation? {
+        let key = request.context?.setImageOperationKey ?? defaultKey
+        latestKey = key
+        if !request.options.contains(.avoidAutoCancelImage) { cancel(key) }
+        if setter == nil { shown = nil }
+        loadStates[key] = ViewLoadState(
+            url: request.url,
+            progress: LoadProgress(receivedByteCount: 0, expectedByteCount: nil),
+            phase: .loading
+        )
+        let load = makeLoad(request, key, setter)
+        // What was shown stays until memory has been asked: its weak level may know the picture only because it is shown.
+        let former = paintable.content
+        if !request.options.contains(.delayPlaceholder) { showPlaceholder(of: load) }
+        guard let url = request.url else {
+            load.fail(WebImageError(.invalidURL, "the URL is missing"))
+            return nil
+        }
+        loads[key] = load
+        load.start(url, manager: request.context?.customManager ?? .shared)
+        withExtendedLifetime(former) {}
+        return load.operation
+    }
+
+    private func makeLoad(_ request: ViewLoad.Request, _ key: String, _ setter: ViewLoad.Setter?) -> ViewLoad {
+        var context = request.context ?? WebImageContext()
+        context.setImageOperationKey = key
+        if context.thumbnailPixelSize == nil, usesAutomaticThumbnailSize {
+            context.thumbnailPixelSize = ViewGeometry.pixelSize(of: view)
+        }
+        lastNumber += 1
+        lastNumbers[key] = lastNumber
+        return ViewLoad(
+            request,
+            context: context,
+            key: key,
+            number: lastNumber,
+            state: self,
+            setter: setter ?? { [weak self] content, _ in self?.paintable.show(content) },
+            showsInPaintable: setter == nil
+        )
+    }
+
+    // MARK: What a load tells
+
+    /// Whether nothing newer was begun in the load's slot.
+    private func isLatest(_ load: ViewLoad) -> Bool { lastNumbers[load.key] == load.number }
+
+    func note(_ phase: ViewLoadState.Phase, of load: ViewLoad) {
+        guard isLatest(load), !load.request.isUpgrade else { return }
+        loadStates[load.key]?.phase = phase
+    }
+
+    func note(_ reading: LoadProgress, of load: ViewLoad) {
+        guard isLatest(load), !load.request.isUpgrade else { return }
+        loadStates[load.key]?.progress = reading
+        indicator?.updateProgress(reading.fraction)
+    }
+
+    /// The load has ended.
+    func forget(_ load: ViewLoad) {
+        if loads[load.key] === load { loads[load.key] = nil }
+    }
+
+    // MARK: Showing
+
+    private func showPlaceholder(of load: ViewLoad) {
+        if load.showsInPaintable { installPaintable() }
+        load.setter(load.request.placeholder?.content(for: view), nil)
+    }
+
+    /// Shows what was loaded, unless something newer is shown in its slot.
+    ///
+    /// - Parameter then: called once the view has it; with ``WebImageOptions/waitTransition`` when the transition is over.
+    func show(_ result: WebImageResult, of load: ViewLoad, then: @escaping () -> Void) {
+        guard load.number >= shownNumbers[load.key] ?? 0, let content = PaintableContent(result.image) else {
+            return then()
+        }
+        let isPreview = result.image.metadata.isIncremental
+        if !isPreview { shownNumbers[load.key] = load.number }
+        if load.showsInPaintable {
+            installPaintable()
+            if !isPreview { shown = ShownLoad(load: load, image: result.image) }
+        }
+        guard let transition, load.showsInPaintable, result.usesTransition(load.request) else {
+            load.setter(content, result)
+            return then()
+        }
+        run(transition, to: content, result, of: load, then: then)
+    }
+
+    /// Shows the placeholder that was put off until there is no picture.
+    func showFailure(of load: ViewLoad) {
+        guard load.request.options.contains(.delayPlaceholder), !load.request.isUpgrade, isLatest(load) else { return }
+        guard let transition, load.showsInPaintable else { return showPlaceholder(of: load) }
+        installPaintable()
+        run(transition, to: load.request.placeholder?.content(for: view), nil, of: load) {}
+    }
+
+    private func run(
+        _ transition: WebImageTransition,
+        to content: PaintableContent?,
+        _ result: WebImageResult?,
+        of load: ViewLoad,
+        then: @escaping () -> Void
+    ) {
+        transition.prepares?(view, result)
+        let waits = load.request.options.contains(.waitTransition)
+        paintable.show(content, by: transition) { finished in
+            transition.completion?(finished)
+            if waits { then() }
+        }
+        if !waits { then() }
+    }
+}
+
+extension WebImageResult {
+    /// Whether it took time to come, so that a transition leads to it.
+    fileprivate func usesTransition(_ request: ViewLoad.Request) -> Bool {
+        guard !image.metadata.isIncremental, !request.isUpgrade else { return false }
+        if request.options.contains(.forceTransition) { return true }
+        if cacheType == .none { return true }
+        let waited = request.options.isDisjoint(with: [.queryMemoryDataSync, .queryDiskDataSync])
+        return cacheType == .disk && waited
+    }
+}

@@ -1,0 +1,108 @@
+import CWebImageGTK4
+import WebImage
+
+/// What the library knows of a view. Lies with the object, and goes with it.
+@MainActor
+final class ViewState {
+    /// How many there are, for tests: 0 when all views have gone.
+    private(set) static var count = 0
+
+    /// The view; valid as long as this is.
+    nonisolated(unsafe) let view: UnsafeMutableRawPointer
+    /// The loads of its slots, by key: each the latest of its slot.
+    var loads: [String: ViewLoad] = [:]
+    /// Operations that were put there by whoever uses the view.
+    var operations: [String: any WebImageOperation] = [:]
+    var loadStates: [String: ViewLoadState] = [:]
+    /// The key of the latest call that set a picture.
+    var latestKey: String?
+    /// The numbers of the last load of each slot, and of the one whose picture a slot shows.
+    var lastNumbers: [String: Int] = [:]
+    var shownNumbers: [String: Int] = [:]
+    var lastNumber = 0
+    /// What the paintable shows, and what can be loaded anew with more pixels.
+    var shown: ShownLoad?
+    var isResizing = false
+    var transition: WebImageTransition?
+    var indicator: (any WebImageIndicator)? { willSet { indicator?.stopAnimating() } }
+    /// Loads that show the indicator.
+    var indicatorLoads = 0
+    var usesAutomaticThumbnailSize = true
+    /// What the view can do that was made for one kind of it; by name.
+    var parts: [String: any ViewPart] = [:]
+
+    private(set) lazy var clock = FrameClock(widget: view)
+    private(set) lazy var paintable = makePaintable()
+
+    private init(_ view: UnsafeMutableRawPointer) {
+        self.view = view
+        Self.count += 1
+    }
+
+    isolated deinit { Self.count -= 1 }
+
+    private static let quark = g_quark_from_static_string("webimage-view")
+
+    /// What is known of a view; nil if nothing is.
+    static func existing(_ view: UnsafeMutableRawPointer) -> ViewState? {
+        guard let data = g_object_get_qdata(view.object, quark) else { return nil }
+        return Unmanaged<ViewState>.fromOpaque(data).takeUnretainedValue()
+    }
+
+    /// What is known of a view, from now on kept with it.
+    static func of(_ view: UnsafeMutableRawPointer) -> ViewState {
+        if let state = existing(view) { return state }
+        precondition(view.isA(gtk_widget_get_type()), "not a GtkWidget")
+        MainLoopIntegration.install()
+        let state = ViewState(view)
+        g_object_set_qdata_full(view.object, quark, Unmanaged.passRetained(state).toOpaque()) { data in
+            guard let data else { return }
+            nonisolated(unsafe) let dataPointer = data
+            MainActor.assumeIsolated { Unmanaged<ViewState>.fromOpaque(dataPointer).takeRetainedValue().end() }
+        }
+        // While it is still whole: completions may look at it.
+        Signal("destroy", of: view) { [weak state] in state?.end() }
+        return state
+    }
+
+    /// Ends what runs: the view goes.
+    private func end() {
+        for key in Array(loads.keys) { cancel(key) }
+        for operation in operations.values { operation.cancel() }
+        operations = [:]
+        indicator = nil
+        for part in parts.values { part.viewWillGo() }
+        parts = [:]
+    }
+
+    private func makePaintable() -> ImagePaintable {
+        let paintable = ImagePaintable(view: view, clock: clock)
+        paintable.sizeHandler = { [weak self] in self?.noteDrawn($0, $1) }
+        return paintable
+    }
+
+    /// Gives up the load of a slot; its completion is called before this returns.
+    func cancel(_ key: String) {
+        operations.removeValue(forKey: key)?.cancel()
+        loads.removeValue(forKey: key)?.cancel()
+    }
+
+    // MARK: The indicator
+
+    func startIndicator() {
+        indicatorLoads += 1
+        indicator?.startAnimating(in: view)
+    }
+
+    func stopIndicator() {
+        indicatorLoads = max(indicatorLoads - 1, 0)
+        if indicatorLoads == 0 { indicator?.stopAnimating() }
+    }
+}
+
+/// What a view of one kind has beside the rest.
+@MainActor
+protocol ViewPart: AnyObject {
+    /// The view goes: what runs has to end.
+    func viewWillGo()
+}

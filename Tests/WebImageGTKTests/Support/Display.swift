@@ -1,0 +1,24 @@
+import CGTKTestSupport
+import CWebImageGTK4
+import Testing
+
+/// The display that widgets are tested on.
+enum Display {
+    /// Whether there is one: the process was started for that (`Scripts/test` does it, under Xvfb).
+    static var isThere: Bool { cgtktest_has_main_loop() }
+
+    /// Opens it, once.
+    @MainActor
+    static func open() throws {
+        try #require(isOpen, "GTK has no display")
+    }
+
+    @MainActor private static let isOpen = gtk_init_check() != 0 && gdk_display_get_default() != nil
+}
+
+/// Suites that show widgets: one test at a time, on the main thread, and only where there is a display.
+extension Trait where Self == ConditionTrait {
+    static var needsDisplay: ConditionTrait {
+        .enabled(if: Display.isThere, "widgets are tested with WEBIMAGE_TEST_VIEWS=1 and a display; see Scripts/test")
+    }
+}

@@ -1,0 +1,79 @@
+import FoundationEssentials
+import TestSupport
+import WebImage
+
+/// A loader whose loads wait until the test lets them go on.
+final class HeldLoader: ImageLoading {
+    private struct State {
+        var waiting: [URL: [Held]] = [:]
+        var requests: [URL] = []
+        var cancelled: [URL] = []
+    }
+
+    private struct Held {
+        let id: Int
+        let progress: @Sendable (LoadProgress) -> Void
+        let completion: @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    }
+
+    private let state = Monitor(State())
+
+    func canLoad(_ url: URL, options: WebImageOptions) -> Bool { true }
+    func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { false }
+
+    func load(
+        _ request: ImageLoadRequest,
+        progress: @escaping @Sendable (LoadProgress) -> Void,
+        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    ) -> any ImageLoaderOperation {
+        let url = request.url
+        let id = state.withLock { state in
+            state.requests.append(url)
+            let held = Held(id: state.requests.count, progress: progress, completion: completion)
+            state.waiting[url, default: []].append(held)
+            return held.id
+        }
+        return Operation { [self] in
+            let held = state.withLock { state -> Held? in
+                guard let index = state.waiting[url]?.firstIndex(where: { $0.id == id }) else { return nil }
+                state.cancelled.append(url)
+                return state.waiting[url]?.remove(at: index)
+            }
+            held?.completion(.failure(WebImageError(.cancelled, "cancelled", url: url)))
+        }
+    }
+
+    /// URLs that were asked for, in order.
+    var requests: [URL] { state.withLock { $0.requests } }
+    /// URLs whose load was cancelled.
+    var cancelled: [URL] { state.withLock { $0.cancelled } }
+
+    /// Waits until a URL is asked for.
+    func request(of url: URL) async -> Bool {
+        await state.value { $0.waiting[url]?.isEmpty == false ? true : nil } ?? false
+    }
+
+    /// Ends the loads of a URL that wait, on this thread.
+    func end(_ url: URL, with result: Result<Data, WebImageError>) {
+        let held = state.withLock { $0.waiting.removeValue(forKey: url) ?? [] }
+        for load in held { load.completion(result.map { LoadedImageData(data: $0) }) }
+    }
+
+    /// Tells how much of a URL has come.
+    func report(_ received: Int64, of expected: Int64?, _ url: URL) {
+        let held = state.withLock { $0.waiting[url] ?? [] }
+        for load in held { load.progress(LoadProgress(receivedByteCount: received, expectedByteCount: expected)) }
+    }
+
+    private final class Operation: ImageLoaderOperation {
+        private let body: @Sendable () -> Void
+        private let wasCancelled = Lock(false)
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        var isCancelled: Bool { wasCancelled.withLock { $0 } }
+        func cancel() {
+            wasCancelled.withLock { $0 = true }
+            body()
+        }
+        func setPriority(_ priority: LoadPriority) {}
+    }
+}

@@ -1,0 +1,40 @@
+import CWebImageGTK4
+import Testing
+
+/// Waits on the main thread while its loop runs.
+@MainActor
+enum MainLoopTurns {
+    /// Waits until something holds; asked after each turn of the main loop.
+    ///
+    /// - Returns: whether it held before `seconds` had passed.
+    static func wait(seconds: Double = 20, until condition: () -> Bool) async -> Bool {
+        let end = g_get_monotonic_time() + gint64(seconds * 1e6)
+        while !condition() {
+            if g_get_monotonic_time() > end { return false }
+            await one()
+        }
+        return true
+    }
+
+    /// Waits until nothing is left to be done that is as urgent as deliveries are, for a millisecond at least.
+    static func one() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let box = Unmanaged.passRetained(Box(continuation)).toOpaque()
+            g_timeout_add_full(
+                Int32(G_PRIORITY_LOW),
+                1,
+                { data in
+                    if let data { Unmanaged<Box>.fromOpaque(data).takeRetainedValue().continuation.resume() }
+                    return 0
+                },
+                box,
+                nil
+            )
+        }
+    }
+
+    private final class Box: Sendable {
+        let continuation: CheckedContinuation<Void, Never>
+        init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = continuation }
+    }
+}

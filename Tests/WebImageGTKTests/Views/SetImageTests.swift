@@ -1,0 +1,289 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+@Suite(.serialized, .needsDisplay) @MainActor struct SetImageTests {
+    let bench: ViewBench
+    let told = Told()
+    let a = ViewBench.url("a.bmp")
+    let b = ViewBench.url("b.bmp")
+
+    init() throws { bench = try ViewBench() }
+
+    private func set(
+        _ view: any GObjectPointer,
+        _ url: URL?,
+        placeholder: ViewPlaceholder? = nil,
+        _ options: WebImageOptions = [],
+        context: WebImageContext? = nil
+    ) -> WebImageLoadOperation? {
+        let told = told
+        return view.setImage(
+            with: url,
+            placeholder: placeholder,
+            options: options,
+            context: context ?? bench.context,
+            progress: { told.progress.append($0) },
+            completed: { told.results.append($0) }
+        )
+    }
+
+    private func finish(_ url: URL, _ result: Result<Data, WebImageError>, results: Int = 1) async throws {
+        try #require(await bench.loader.request(of: url))
+        bench.loader.end(url, with: result)
+        try #require(await MainLoopTurns.wait { told.results.count >= results })
+    }
+
+    private func color(_ window: TestWindow, _ view: OpaquePointer) async throws -> [UInt8] {
+        await window.frames()
+        return try window.pixels(of: UnsafeMutableRawPointer(view)).middle
+    }
+
+    @Test(arguments: ["typed", "opaque", "raw"])
+    func `A picture is shown by whatever pointer there is to the view`(kind: String) async throws {
+        let picture = ViewBench.makePicture()
+        let raw = UnsafeMutableRawPointer(picture)
+        let window = try await TestWindow(raw)
+        let pointer: any GObjectPointer =
+            switch kind {
+            case "typed": raw.widget
+            case "raw": raw
+            default: picture
+            }
+        #expect(set(pointer, a) != nil)
+        try await finish(a, .success(ViewBench.red))
+        #expect(try await color(window, picture) == [255, 0, 0, 255])
+        #expect(told.codes == [nil] && picture.imageURL == a)
+        #expect(picture.latestLoadState?.result?.cacheType == ImageCacheType.none)
+        window.close()
+    }
+
+    @Test func `What lies in memory is set before the call returns`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        _ = set(picture, a)
+        try await finish(a, .success(ViewBench.red))
+        _ = set(picture, a)
+        #expect(told.results.count == 2)
+        #expect(picture.latestLoadState?.result?.cacheType == .memory)
+        #expect(bench.loader.requests == [a])
+        #expect(try await color(window, picture) == [255, 0, 0, 255])
+        window.close()
+    }
+
+    @Test func `A new load cancels the one before, and its picture never shows`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        _ = set(picture, a)
+        try #require(await bench.loader.request(of: a))
+        _ = set(picture, b)
+        #expect(told.codes == [.cancelled], "told before the call returns")
+        bench.loader.end(a, with: .success(ViewBench.red))
+        try await finish(b, .success(ViewBench.blue), results: 2)
+        #expect(try await color(window, picture) == [0, 0, 255, 255])
+        #expect(told.codes == [.cancelled, nil] && bench.loader.cancelled == [a])
+        window.close()
+    }
+
+    @Test func `A picture that had come but was not delivered yet is not shown after a new load`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        _ = set(picture, a)
+        try #require(await bench.loader.request(of: a))
+        // Ends on another thread while this one does not get to its loop.
+        let decoded = Lock(false)
+        var context = bench.context
+        context.callbackQueue = .inline
+        bench.manager.loadImage(with: a, context: thumbnailContext(of: picture, context)) { _ in
+            decoded.withLock { $0 = true }
+        }
+        let (loader, url, data) = (bench.loader, a, ViewBench.red)
+        startThread { loader.end(url, with: .success(data)) }
+        let end = g_get_monotonic_time() + 20_000_000
+        while !decoded.withLock({ $0 }), g_get_monotonic_time() < end {}
+        try #require(decoded.withLock { $0 })
+        #expect(told.results.isEmpty)
+        _ = set(picture, b)
+        #expect(told.codes == [.cancelled])
+        try await finish(b, .success(ViewBench.blue), results: 2)
+        #expect(told.codes == [.cancelled, nil])
+        #expect(try await color(window, picture) == [0, 0, 255, 255])
+        window.close()
+    }
+
+    private func thumbnailContext(of view: OpaquePointer, _ context: WebImageContext) -> WebImageContext {
+        var context = context
+        context.customManager = nil
+        context.thumbnailPixelSize = ViewGeometry.pixelSize(of: UnsafeMutableRawPointer(view))
+        return context
+    }
+
+    @Test func `avoidAutoCancelImage lets the first load show its picture, but not after that of the second`()
+        async throws
+    {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        for (first, second, color) in [(a, b, [0, 0, 255, 255]), (b, a, [0, 0, 255, 255])] as [(URL, URL, [UInt8])] {
+            await bench.cache.clear(.all)
+            told.results = []
+            _ = set(picture, a)
+            _ = set(picture, b, .avoidAutoCancelImage)
+            try await finish(first, .success(first == a ? ViewBench.red : ViewBench.blue))
+            try await finish(second, .success(second == a ? ViewBench.red : ViewBench.blue), results: 2)
+            #expect(told.codes == [nil, nil])
+            #expect(try await self.color(window, picture) == color)
+        }
+        window.close()
+    }
+
+    @Test func `The placeholder is shown at once, and no placeholder clears the view`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
+        _ = set(picture, a, placeholder: .image(green))
+        #expect(try await color(window, picture) == [0, 255, 0, 255])
+        _ = set(picture, b)
+        let background = try await color(window, picture)
+        #expect(background != [0, 255, 0, 255])
+        try await finish(b, .failure(WebImageError(.invalidDownloadStatusCode, "no")), results: 2)
+        #expect(try await color(window, picture) == background)
+        window.close()
+    }
+
+    @Test func `delayPlaceholder leaves what is shown until the load fails`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
+        _ = set(picture, a)
+        try await finish(a, .success(ViewBench.red))
+        _ = set(picture, b, placeholder: .image(green), .delayPlaceholder)
+        #expect(try await color(window, picture) == [255, 0, 0, 255])
+        try await finish(b, .failure(WebImageError(.invalidDownloadStatusCode, "no")), results: 2)
+        #expect(told.codes == [nil, .invalidDownloadStatusCode])
+        #expect(try await color(window, picture) == [0, 255, 0, 255])
+        window.close()
+    }
+
+    @Test func `avoidAutoSetImage leaves it to the caller`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        let background = try await color(window, picture)
+        _ = set(picture, a, .avoidAutoSetImage)
+        try await finish(a, .success(ViewBench.red))
+        #expect(told.codes == [nil])
+        #expect(try await color(window, picture) == background)
+        window.close()
+    }
+
+    @Test func `No URL shows the placeholder, and is an error that is told at once`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
+        for options in [[], .delayPlaceholder] as [WebImageOptions] {
+            told.results = []
+            #expect(set(picture, nil, placeholder: .image(green), options) == nil)
+            #expect(told.codes == [.invalidURL])
+            #expect(try await color(window, picture) == [0, 255, 0, 255])
+            #expect(picture.imageURL == nil && picture.latestLoadState?.error?.code == .invalidURL)
+        }
+        window.close()
+    }
+
+    @Test func `Progress is told on the main thread, the latest reading for many`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        _ = set(picture, a)
+        try #require(await bench.loader.request(of: a))
+        for received in 1...100 { bench.loader.report(Int64(received), of: 100, a) }
+        try #require(await MainLoopTurns.wait { picture.imageProgress.receivedByteCount == 100 })
+        #expect(told.progress.count < 10 && told.progress.last?.fraction == 1)
+        try await finish(a, .success(ViewBench.red))
+        window.close()
+    }
+
+    @Test func `The async form returns the picture, throws why there is none, and is cancelled with its task`()
+        async throws
+    {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        let (context, a, b) = (bench.context, a, b)
+        let first = Task { try await picture.setImage(with: a, context: context) }
+        try #require(await bench.loader.request(of: a))
+        bench.loader.end(a, with: .success(ViewBench.red))
+        #expect(try await first.value.image.pixelWidth == 40)
+        let second = Task { () -> WebImageError.Code? in
+            do throws(WebImageError) {
+                try await picture.setImage(with: b, context: context)
+                return nil
+            } catch { return error.code }
+        }
+        try #require(await bench.loader.request(of: b))
+        second.cancel()
+        #expect(await second.value == .cancelled)
+        #expect(bench.loader.cancelled == [b])
+        window.close()
+    }
+
+    @Test func `A destroyed view cancels its loads, tells them so, and leaves nothing behind`() async throws {
+        let before = ViewState.count
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        _ = set(picture, a)
+        try #require(await bench.loader.request(of: a))
+        #expect(ViewState.count == before + 1)
+        window.close()
+        #expect(told.codes == [.cancelled])
+        #expect(await MainLoopTurns.wait { ViewState.count == before })
+        #expect(bench.loader.cancelled == [a])
+    }
+
+    @Test func `GtkImage shows pictures, decoded for its size`() async throws {
+        let view = OpaquePointer(try #require(gtk_image_new()))
+        gtk_image_set_pixel_size(view, 20)
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        _ = set(view, a)
+        try await finish(a, .success(ViewBench.red))
+        #expect(try await color(window, view) == [255, 0, 0, 255])
+        #expect(view.latestLoadState?.result?.image.pixelWidth == 20)
+        window.close()
+    }
+
+    @Test func `Slots have their own loads, and one's own operations take part`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        var other = bench.context
+        other.setImageOperationKey = "other"
+        let first = set(picture, a)
+        let second = set(picture, b, context: other)
+        #expect(picture.latestOperationKey == "other" && picture.imageURL == b)
+        #expect(picture.imageLoadOperation(forKey: "image") === first)
+        #expect(picture.imageLoadOperation(forKey: "other") === second)
+        #expect(told.results.isEmpty)
+        picture.cancelLatestImageLoad()
+        #expect(told.codes == [.cancelled] && second?.isCancelled == true && first?.isCancelled == false)
+        picture.cancelCurrentImageLoad()
+        #expect(told.codes == [.cancelled, .cancelled])
+        #expect(picture.imageLoadState(forKey: "image")?.error?.code == .cancelled)
+        let own = bench.manager.loadImage(with: a) { _ in }
+        picture.setImageLoadOperation(own, forKey: "own")
+        picture.setImageLoadOperation(nil, forKey: "own")
+        #expect(picture.imageLoadOperation(forKey: "own") === own && !own.isCancelled)
+        picture.cancelImageLoadOperation(forKey: "own")
+        #expect(own.isCancelled && picture.imageLoadOperation(forKey: "own") == nil)
+        window.close()
+    }
+
+    @Test func `The alternative text for people who do not see pictures stays`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        gtk_picture_set_alternative_text(picture, "A red field")
+        _ = set(picture, a)
+        try await finish(a, .success(ViewBench.red))
+        #expect(gtk_picture_get_alternative_text(picture).map { String(cString: $0) } == "A red field")
+        window.close()
+    }
+}
