@@ -33,7 +33,7 @@ final class ImagePaintable {
     }
 
     /// Seconds that a transition may take longer than it should.
-    private static let grace = 1.0
+    var grace = 1.0
 
     init(view: UnsafeMutableRawPointer, clock: FrameClock) {
         self.view = WeakObject(view)
@@ -88,7 +88,7 @@ final class ImagePaintable {
                 Signal("unmap", of: view) { [weak self] in self?.endTransition(finished: false) }
             },
             // A window that is minimised or covered may be given no frames, and somebody may wait for the end.
-            deadline: MainTimer(after: running.duration + Self.grace) { [weak self] in
+            deadline: MainTimer(after: running.duration + grace) { [weak self] in
                 self?.endTransition(finished: true)
             },
             end: end
