@@ -16,6 +16,12 @@ final class ImagePaintable {
     var sizeHandler: ((_ width: Double, _ height: Double) -> Void)?
     /// Draws over the content: an indicator.
     var overlay: ((_ snapshot: OpaquePointer, _ width: Double, _ height: Double) -> Void)? { didSet { invalidate() } }
+    /// Told when there is other content, and when a transition to it is over.
+    var contentHandler: (() -> Void)?
+    /// What is drawn of the content when it moves.
+    var frame = PaintableFrame.poster { didSet { invalidate() } }
+    /// Drawn in place of the content, laid out as the view does it, while no transition runs. The size stays that of the content.
+    var substitute: PaintableContent? { didSet { invalidate() } }
 
     private let view: WeakObject
     let clock: FrameClock
@@ -64,7 +70,7 @@ final class ImagePaintable {
             if !effect.avoidAutoSetImage { replace(content) }
             return end(true)
         }
-        let old = self.content
+        let old = visibleContent
         transition = Transition(
             effect: effect,
             running: running,
@@ -78,6 +84,7 @@ final class ImagePaintable {
 
     private func replace(_ content: PaintableContent?) {
         self.content = content
+        frame = .poster
         let size = content?.size ?? ImageSize(width: 0, height: 0)
         let (width, height) = (size.width.rounded(), size.height.rounded())
         webimage_gtk_paintable_set_size(
@@ -87,6 +94,7 @@ final class ImagePaintable {
             content?.ratio ?? 0
         )
         invalidate()
+        contentHandler?()
     }
 
     /// Has it drawn anew.
@@ -106,7 +114,10 @@ final class ImagePaintable {
     private func advanceTransition(to seconds: Double) {
         guard transition != nil else { return }
         transition?.running.update(at: seconds)
-        if transition?.running.isOver == true { endTransition(finished: true) }
+        if transition?.running.isOver == true {
+            endTransition(finished: true)
+            contentHandler?()
+        }
         invalidate()
     }
 
@@ -122,7 +133,7 @@ final class ImagePaintable {
     // MARK: Drawing
 
     private func draw(into snapshot: OpaquePointer, _ width: Double, _ height: Double) {
-        if content != nil { sizeHandler?(width, height) }
+        if content != nil || substitute != nil { sizeHandler?(width, height) }
         if let transition {
             transition.effect.draw(
                 TransitionMoment(
@@ -136,13 +147,13 @@ final class ImagePaintable {
                 )
             )
         } else {
-            content?.draw(into: snapshot, ImageRect(x: 0, y: 0, width: width, height: height))
+            drawVisible(into: snapshot, width, height)
         }
         overlay?(snapshot, width, height)
     }
 
     /// Where what was shown before lay, seen from the corner of what is shown now: both are centred in the view.
-    private func oldRect(of old: PaintableContent?, _ width: Double, _ height: Double) -> ImageRect {
+    func oldRect(of old: PaintableContent?, _ width: Double, _ height: Double) -> ImageRect {
         let whole = ImageRect(x: 0, y: 0, width: width, height: height)
         guard let old, old.ratio > 0, let view = view.pointer else { return whole }
         let (viewWidth, viewHeight) = (
@@ -189,7 +200,7 @@ final class ImagePaintable {
 
     /// The address of a new reference to what looks as this does now, without indicator and transition.
     private var stillAddress: UInt? {
-        switch content {
+        switch visibleContent {
         case .texture(let texture, _):
             UInt(bitPattern: g_object_ref(UnsafeMutableRawPointer(texture.pointer)))
         case .paintable(let reference):

@@ -22,6 +22,8 @@ final class ViewState {
     var lastNumber = 0
     /// What the paintable shows, and what can be loaded anew with more pixels.
     var shown: ShownLoad?
+    /// The same of slots that have a setter of their own, by key.
+    var shownElsewhere: [String: ShownLoad] = [:]
     var isResizing = false
     var transition: WebImageTransition?
     var indicator: (any WebImageIndicator)? { willSet { indicator?.stopAnimating() } }
@@ -30,6 +32,8 @@ final class ViewState {
     var usesAutomaticThumbnailSize = true
     /// What the view can do that was made for one kind of it; by name.
     var parts: [String: any ViewPart] = [:]
+    /// Whether the view is being destroyed.
+    private(set) var isEnded = false
 
     private(set) lazy var clock = FrameClock(widget: view)
     private(set) lazy var paintable = makePaintable()
@@ -67,6 +71,7 @@ final class ViewState {
 
     /// Ends what runs: the view goes.
     private func end() {
+        isEnded = true
         for key in Array(loads.keys) { cancel(key) }
         for operation in operations.values { operation.cancel() }
         operations = [:]
@@ -78,6 +83,7 @@ final class ViewState {
     private func makePaintable() -> ImagePaintable {
         let paintable = ImagePaintable(view: view, clock: clock)
         paintable.sizeHandler = { [weak self] in self?.noteDrawn($0, $1) }
+        paintable.contentHandler = { [weak self] in self?.contentChanged() }
         return paintable
     }
 
