@@ -39,7 +39,7 @@ public final class AnimatedImagePlayer {
     /// when none plays. Whatever it says, each player that plays holds the frame that is shown and the next one.
     /// 0, the default, is a fifth of the memory that the process may use, or three fifths of what is free if that is less. With 1
     /// no frame is kept for later; `Int.max` keeps all frames.
-    public var maxBufferSize = 0 { didSet { byteLimit = nil } }
+    public var maxBufferSize = 0 { didSet { (byteLimit, requested) = (nil, nil) } }
     /// Called with each frame when it is to be shown.
     public var animationFrameHandler: ((_ index: Int, _ frame: Image) -> Void)?
     /// Called with the number of loops played, when frame 0 becomes the next one.
@@ -63,6 +63,16 @@ public final class AnimatedImagePlayer {
     private var isLinkRunning = false
     /// What ``maxBufferSize`` comes to; nil when it has to be found out.
     private var byteLimit: Int?
+    /// What the pool was asked for last; nil when it has to be asked anew.
+    private var requested: Request?
+
+    /// What decides which frames are needed next.
+    private struct Request: Equatable {
+        let index: Int
+        let isPending: Bool
+        let frameCount: Int
+        let mode: AnimationPlaybackMode
+    }
 
     /// A player of an animation; nil if that has only one frame.
     public convenience init?(provider: any AnimatedImageProvider) {
@@ -107,9 +117,13 @@ public final class AnimatedImagePlayer {
     public func pausePlaying() {
         guard isPlaying else { return }
         isPlaying = false
-        if isSeeking { requestFrames() } else { pool.withdraw(id) }
+        if isSeeking { requestFrames() } else { withdraw() }
         updateDisplayLink()
     }
+
+    /// Lets go of the frames that are not needed next, unless another player of the animation plays: for one that is going to be paused
+    /// because nobody sees it. What stays lets it go on without decoding what came before.
+    package func dropFramesOfThePast() { pool.dropUnneeded(by: id) }
 
     /// Ends, and goes back to the beginning without calling a handler. Frames stay in memory as they do in a pause.
     public func stopPlaying() {
@@ -170,7 +184,7 @@ public final class AnimatedImagePlayer {
     private func endSeeking() {
         guard isSeeking else { return }
         isSeeking = false
-        if !isPlaying { pool.withdraw(id) }
+        if !isPlaying { withdraw() }
         updateDisplayLink()
     }
 
@@ -210,7 +224,8 @@ public final class AnimatedImagePlayer {
             case .stop: stopPlaying()
             }
         }
-        if isPlaying { requestFrames() }
+        // Most ticks change nothing.
+        if isPlaying, requested != request { requestFrames() }
     }
 
     private func show(_ frame: Image, _ index: Int) {
@@ -246,7 +261,22 @@ public final class AnimatedImagePlayer {
     /// Frames that are decoded before they are needed, as far as the budget allows: enough for one that takes long.
     private static let readAhead = 4
 
+    private var request: Request {
+        Request(
+            index: playback.index,
+            isPending: playback.isPending,
+            frameCount: playback.frameCount,
+            mode: playback.mode
+        )
+    }
+
+    private func withdraw() {
+        requested = nil
+        pool.withdraw(id)
+    }
+
     private func requestFrames(first: Image? = nil) {
+        requested = request
         let limit = byteLimit ?? AnimationBudget.byteCount(maxBufferSize, memory: memory)
         byteLimit = limit
         pool.wish(

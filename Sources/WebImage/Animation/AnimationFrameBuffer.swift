@@ -104,6 +104,15 @@ struct AnimationFrameBuffer<Frame> {
     /// could not be decoded are tried again.
     mutating func removeAll() -> [Frame] {
         failed = []
+        return removeUnneeded()
+    }
+
+    /// Drops all frames but those that a player needs next, if it is the only one that plays, or nobody does.
+    mutating func dropUnneeded(by player: UInt64) -> [Frame] {
+        players.contains { $0.key != player && $0.value.isPlaying } ? [] : removeUnneeded()
+    }
+
+    private mutating func removeUnneeded() -> [Frame] {
         let kept = kept()
         let dropped = entries.filter { !kept.contains($0.key) }
         for index in dropped.keys { entries[index] = nil }

@@ -45,6 +45,9 @@ final class AnimationFramePool: Sendable {
     /// A player does not play now: nothing is decoded for it, and what is there for it may give way.
     func withdraw(_ player: UInt64) { change { $0.withdraw(player) } }
 
+    /// Drops the frames that the player does not need next, if no other one plays.
+    func dropUnneeded(by player: UInt64) { change { $0.dropUnneeded(by: player) } }
+
     /// A player has gone.
     func forget(_ player: UInt64) { change { $0.forget(player) } }
 

@@ -16,8 +16,14 @@ final class ImagePaintable {
     var sizeHandler: ((_ width: Double, _ height: Double) -> Void)?
     /// Draws over the content: an indicator. Told where the view lies, seen from the corner of the content.
     var overlay: ((_ snapshot: OpaquePointer, _ view: ImageRect) -> Void)? { didSet { invalidate() } }
+    /// Told when there is other content, and when a transition to it is over.
+    var contentHandler: (() -> Void)?
+    /// What is drawn of the content when it moves.
+    var frame = PaintableFrame.poster { didSet { invalidate() } }
+    /// Drawn in place of the content, laid out as the view does it, while no transition runs. The size stays that of the content.
+    var substitute: PaintableContent? { didSet { invalidate() } }
 
-    private let view: WeakObject
+    let view: WeakObject
     let clock: FrameClock
     private var transition: Transition?
 
@@ -78,10 +84,11 @@ final class ImagePaintable {
             former?.end(false)
             return end(true)
         }
+        let old = visibleContent
         transition = Transition(
             effect: effect,
             running: running,
-            old: self.content,
+            old: old,
             new: content,
             tick: clock.add { [weak self] in self?.advanceTransition(to: $0) },
             unmapped: view.pointer.map { view in
@@ -99,6 +106,7 @@ final class ImagePaintable {
 
     private func replace(_ content: PaintableContent?) {
         self.content = content
+        frame = .poster
         let size = content?.size ?? ImageSize(width: 0, height: 0)
         let (width, height) = (size.width.rounded(), size.height.rounded())
         webimage_gtk_paintable_set_size(
@@ -108,6 +116,7 @@ final class ImagePaintable {
             content?.ratio ?? 0
         )
         invalidate()
+        contentHandler?()
     }
 
     /// Has it drawn anew.
@@ -127,7 +136,10 @@ final class ImagePaintable {
     private func advanceTransition(to seconds: Double) {
         guard transition != nil else { return }
         transition?.running.update(at: seconds)
-        if transition?.running.isOver == true { endTransition(finished: true) }
+        if transition?.running.isOver == true {
+            endTransition(finished: true)
+            contentHandler?()
+        }
         invalidate()
     }
 
@@ -152,11 +164,8 @@ final class ImagePaintable {
     // MARK: Drawing
 
     private func draw(into snapshot: OpaquePointer, _ width: Double, _ height: Double) {
-        if content != nil { sizeHandler?(width, height) }
-        guard transition != nil || overlay != nil else {
-            content?.draw(into: snapshot, ImageRect(x: 0, y: 0, width: width, height: height), color: color)
-            return
-        }
+        if content != nil || substitute != nil { sizeHandler?(width, height) }
+        guard transition != nil || overlay != nil else { return drawVisible(into: snapshot, width, height) }
         let place = ViewPlace(view.pointer, drawing: content, width, height)
         if let transition {
             transition.effect.draw(
@@ -173,13 +182,13 @@ final class ImagePaintable {
                 )
             )
         } else {
-            content?.draw(into: snapshot, ImageRect(x: 0, y: 0, width: width, height: height), color: color)
+            drawVisible(into: snapshot, width, height)
         }
         overlay?(snapshot, place.view)
     }
 
     /// That of the view's text.
-    private var color: GdkRGBA? { view.pointer.map(ViewSettings.textColor(of:)) }
+    var color: GdkRGBA? { view.pointer.map(ViewSettings.textColor(of:)) }
 
     private nonisolated(unsafe) static let calls: UnsafePointer<webimage_gtk_paintable_calls> = {
         let calls = UnsafeMutablePointer<webimage_gtk_paintable_calls>.allocate(capacity: 1)
@@ -208,7 +217,7 @@ final class ImagePaintable {
 
     /// The address of a new reference to what looks as this does now, without indicator and transition.
     private var stillAddress: UInt? {
-        switch content {
+        switch visibleContent {
         case .texture(let texture, _):
             UInt(bitPattern: g_object_ref(UnsafeMutableRawPointer(texture.pointer)))
         case .paintable(let reference):

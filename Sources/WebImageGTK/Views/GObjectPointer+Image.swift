@@ -22,7 +22,8 @@ extension GObjectPointer {
     ///     there is something newer. With ``WebImageError/Code/cancelled`` when another load takes its place or the view is
     ///     destroyed.
     /// - Returns: the load, to cancel it or change its priority; nil without a URL.
-    /// - Precondition: the object is a `GtkWidget`. One that is neither `GtkPicture` nor `GtkImage` shows nothing, but loads.
+    /// - Precondition: the object is a `GtkWidget`. A `GtkButton` shows the picture as that of ``ButtonState/normal``; any other that is
+    ///   neither `GtkPicture` nor `GtkImage` shows nothing, but loads.
     @MainActor @discardableResult
     public func setImage(
         with url: URL?,
@@ -40,7 +41,7 @@ extension GObjectPointer {
             progress: progress,
             completed: completed
         )
-        return ViewState.of(gobjectPointer).load(request)
+        return ViewState.of(gobjectPointer).loadPicture(request)
     }
 
     /// Shows the picture of a URL, as the form with `progress` does.
@@ -90,30 +91,24 @@ extension GObjectPointer {
         context: WebImageContext? = nil,
         progress: (@MainActor (LoadProgress) -> Void)? = nil
     ) async throws(WebImageError) -> WebImageResult {
-        let waiting = AwaitedLoad()
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                waiting.continuation = continuation
-                let operation = setImage(
-                    with: url,
-                    placeholder: placeholder,
-                    options: options,
-                    context: context,
-                    progress: progress
-                ) { result in
-                    waiting.end(result)
-                }
-                waiting.begin(operation)
-            }
-        } onCancel: {
-            MainMailbox.shared.post { waiting.cancel() }
+        try await AwaitedLoad.result { completed in
+            setImage(
+                with: url,
+                placeholder: placeholder,
+                options: options,
+                context: context,
+                progress: progress,
+                completed: completed
+            )
         }
-        return try result.get()
     }
 
     /// Cancels the load of the view's picture. Its completion is called before this returns.
     @MainActor
-    public func cancelCurrentImageLoad() { ViewState.existing(gobjectPointer)?.cancel(ViewState.imageKey) }
+    public func cancelCurrentImageLoad() {
+        guard let state = ViewState.existing(gobjectPointer) else { return }
+        state.cancel(state.pictureKey)
+    }
 
     /// The URL of the latest call that set a picture, in whatever slot; nil if there was none.
     @MainActor
@@ -155,30 +150,5 @@ extension GObjectPointer {
     public var usesAutomaticThumbnailSize: Bool {
         get { ViewState.existing(gobjectPointer)?.usesAutomaticThumbnailSize ?? true }
         nonmutating set { ViewState.of(gobjectPointer).usesAutomaticThumbnailSize = newValue }
-    }
-}
-
-/// A load that a task waits for.
-@MainActor
-private final class AwaitedLoad {
-    var continuation: CheckedContinuation<Result<WebImageResult, WebImageError>, Never>?
-    private var operation: WebImageLoadOperation?
-    private var isCancelled = false
-
-    nonisolated init() {}
-
-    func begin(_ operation: WebImageLoadOperation?) {
-        self.operation = operation
-        if isCancelled { operation?.cancel() }
-    }
-
-    func end(_ result: Result<WebImageResult, WebImageError>) {
-        continuation?.resume(returning: result)
-        continuation = nil
-    }
-
-    func cancel() {
-        isCancelled = true
-        operation?.cancel()
     }
 }

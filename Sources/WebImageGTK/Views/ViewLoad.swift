@@ -7,6 +7,8 @@ final class ViewLoad {
     typealias Completion = @MainActor (Result<WebImageResult, WebImageError>) -> Void
     /// Takes a picture, or nil to be cleared, and where it came from.
     typealias Setter = @MainActor (_ content: PaintableContent?, _ result: WebImageResult?) -> Void
+    /// Takes a picture, and says where a transition to it is seen; nil when it is not on the screen.
+    typealias TransitionTarget = @MainActor (_ content: PaintableContent) -> ImagePaintable?
 
     /// What the caller asked for.
     struct Request {
@@ -29,6 +31,7 @@ final class ViewLoad {
     let context: WebImageContext
     /// Whether the setter is that of the view's paintable.
     let showsInPaintable: Bool
+    var transitionTarget: TransitionTarget?
     private weak var state: ViewState?
     private(set) var operation: WebImageLoadOperation?
     private var isOver = false

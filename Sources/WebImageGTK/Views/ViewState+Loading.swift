@@ -11,21 +11,24 @@ extension ViewState {
     /// - Parameters:
     ///   - defaultKey: the slot, unless the context names one.
     ///   - setter: shows it; nil for the view's own paintable.
+    ///   - transitionTarget: what a transition to something runs in, which then shows that; nil for none.
     func load(
         _ request: ViewLoad.Request,
         key defaultKey: String = imageKey,
-        setter: ViewLoad.Setter? = nil
+        setter: ViewLoad.Setter? = nil,
+        transitionTarget: ViewLoad.TransitionTarget? = nil
     ) -> WebImageLoadOperation? {
         let key = request.context?.setImageOperationKey ?? defaultKey
         latestKey = key
         if !request.options.contains(.avoidAutoCancelImage) { cancel(key) }
-        if setter == nil { shown = nil }
+        if setter == nil { shown = nil } else { shownElsewhere[key] = nil }
         loadStates[key] = ViewLoadState(
             url: request.url,
             progress: LoadProgress(receivedByteCount: 0, expectedByteCount: nil),
             phase: .loading
         )
         let load = makeLoad(request, key, setter)
+        load.transitionTarget = transitionTarget
         // What was shown stays until memory has been asked: its weak level may know the picture only because it is shown.
         let former = paintable.content
         if !request.options.contains(.delayPlaceholder) { showPlaceholder(of: load) }
@@ -99,17 +102,28 @@ extension ViewState {
             installPaintable()
             if load.request.isUpgrade {
                 shown = ShownLoad(load: load, image: result.image)
-                paintable.exchange(content)
+                continuingAnimation(of: load) { paintable.exchange(content) }
                 return then()
             }
         }
-        guard let transition, load.showsInPaintable, result.usesTransition(load.request) else {
-            if load.showsInPaintable, !isPreview { shown = ShownLoad(load: load, image: result.image) }
-            load.setter(content, result)
+        guard let transition, result.usesTransition(load.request), let target = target(of: load, content) else {
+            if !isPreview { note(shown: result.image, by: load) }
+            continuingAnimation(of: load) { load.setter(content, result) }
             return then()
         }
-        if !transition.avoidAutoSetImage { shown = ShownLoad(load: load, image: result.image) }
-        run(transition, to: content, result, of: load, then: then)
+        if !transition.avoidAutoSetImage { note(shown: result.image, by: load) }
+        run(transition, in: target, to: content, result, of: load, then: then)
+    }
+
+    /// Remembers how what is seen was loaded, to load it with more pixels.
+    private func note(shown image: Image, by load: ViewLoad) {
+        let shown = ShownLoad(load: load, image: image)
+        if load.showsInPaintable { self.shown = shown } else { shownElsewhere[load.key] = shown }
+    }
+
+    /// Where a transition to what a load brought would be seen.
+    private func target(of load: ViewLoad, _ content: PaintableContent) -> ImagePaintable? {
+        load.showsInPaintable ? paintable : load.transitionTarget?(content)
     }
 
     /// Shows the placeholder that was put off until there is no picture.
@@ -117,11 +131,12 @@ extension ViewState {
         guard load.request.options.contains(.delayPlaceholder), !load.request.isUpgrade, isLatest(load) else { return }
         guard let transition, load.showsInPaintable else { return showPlaceholder(of: load) }
         installPaintable()
-        run(transition, to: load.request.placeholder?.content(for: view), nil, of: load) {}
+        run(transition, in: paintable, to: load.request.placeholder?.content(for: view), nil, of: load) {}
     }
 
     private func run(
         _ transition: WebImageTransition,
+        in paintable: ImagePaintable,
         to content: PaintableContent?,
         _ result: WebImageResult?,
         of load: ViewLoad,

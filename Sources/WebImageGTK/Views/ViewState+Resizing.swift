@@ -31,6 +31,11 @@ extension ViewState {
     /// A picture that was loaded before its view had a size comes with all its pixels; drawing it small costs more with each frame than
     /// decoding it small once.
     func noteDrawn(_ width: Double, _ height: Double) {
+        noteDrawn(paintable.substitute == nil ? shown : shownElsewhere[Self.highlightedKey], width, height)
+    }
+
+    /// The same of what some slot shows.
+    func noteDrawn(_ shown: ShownLoad?, _ width: Double, _ height: Double) {
         guard usesAutomaticThumbnailSize, !isResizing, let shown, loads[shown.load.key] == nil else { return }
         let scale = Double(gtk_widget_get_scale_factor(view.widget))
         guard let box = shown.betterBox(drawn: width * scale, height * scale) else { return }
@@ -42,7 +47,8 @@ extension ViewState {
     private func resize(_ shown: ShownLoad, to box: ImageSize) {
         isResizing = false
         let key = shown.load.key
-        guard let url = shown.load.request.url, self.shown?.load === shown.load, loads[key] == nil else { return }
+        let isShown = self.shown?.load === shown.load || shownElsewhere[key]?.load === shown.load
+        guard let url = shown.load.request.url, isShown, loads[key] == nil else { return }
         var request = shown.load.request
         request.isUpgrade = true
         request.completed = nil
@@ -58,7 +64,7 @@ extension ViewState {
             number: shown.load.number,
             state: self,
             setter: shown.load.setter,
-            showsInPaintable: true
+            showsInPaintable: shown.load.showsInPaintable
         )
         loads[key] = load
         load.start(url, manager: request.context?.customManager ?? .shared)

@@ -22,6 +22,8 @@ final class ViewState {
     var lastNumber = 0
     /// What the paintable shows, and what can be loaded anew with more pixels.
     var shown: ShownLoad?
+    /// The same of slots that have a setter of their own, by key.
+    var shownElsewhere: [String: ShownLoad] = [:]
     var isResizing = false
     var transition: WebImageTransition?
     var indicator: (any WebImageIndicator)? { didSet { indicatorChanged(from: oldValue) } }
@@ -30,6 +32,8 @@ final class ViewState {
     var usesAutomaticThumbnailSize = true
     /// What the view can do that was made for one kind of it; by name.
     var parts: [String: any ViewPart] = [:]
+    /// Whether the view is being destroyed.
+    private(set) var isEnded = false
 
     private(set) lazy var clock = FrameClock(widget: view)
     /// The paintable, if there is one yet.
@@ -69,6 +73,7 @@ final class ViewState {
 
     /// Ends what runs: the view goes.
     private func end() {
+        isEnded = true
         for key in Array(loads.keys) { cancel(key) }
         for operation in operations.values { operation.cancel() }
         operations = [:]
@@ -81,6 +86,7 @@ final class ViewState {
     private func makePaintable() -> ImagePaintable {
         let paintable = ImagePaintable(view: view, clock: clock)
         paintable.sizeHandler = { [weak self] in self?.noteDrawn($0, $1) }
+        paintable.contentHandler = { [weak self] in self?.contentChanged() }
         existingPaintable = paintable
         return paintable
     }

@@ -1,33 +1,33 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// An animation whose frames are made of those of another, each when it is asked for.
-final class MappedAnimation: GradualAnimation {
+package final class MappedAnimation: GradualAnimation {
     private let base: any AnimatedImageProvider
     private let body: @Sendable (Image) throws(WebImageError) -> Image
 
     /// - Parameter body: makes a frame, on the thread that asks for it; must make the same of the same frame.
-    init(_ base: any AnimatedImageProvider, _ body: @escaping @Sendable (Image) throws(WebImageError) -> Image) {
+    package init(_ base: any AnimatedImageProvider, _ body: @escaping @Sendable (Image) throws(WebImageError) -> Image) {
         self.base = base
         self.body = body
     }
 
     /// Nil: the encoded animation is another.
-    var animatedImageData: Data? { nil }
-    var frameCount: Int { base.frameCount }
-    var loopCount: Int { base.loopCount }
-    func duration(at index: Int) -> Double { base.duration(at: index) }
-    func frame(at index: Int) throws(WebImageError) -> Image { try body(try base.frame(at: index)) }
-    func releaseDecoder() { base.releaseDecoder() }
+    package var animatedImageData: Data? { nil }
+    package var frameCount: Int { base.frameCount }
+    package var loopCount: Int { base.loopCount }
+    package func duration(at index: Int) -> Double { base.duration(at: index) }
+    package func frame(at index: Int) throws(WebImageError) -> Image { try body(try base.frame(at: index)) }
+    package func releaseDecoder() { base.releaseDecoder() }
 
-    var decoder: any AnimatedImageProvider { base.frameDecoder }
+    package var decoder: any AnimatedImageProvider { base.frameDecoder }
 
-    func frame(at index: Int, while goesOn: () -> Bool) throws(WebImageError) -> Image? {
+    package func frame(at index: Int, while goesOn: () -> Bool) throws(WebImageError) -> Image? {
         guard let frame = try base.partOfFrame(at: index, while: goesOn) else { return nil }
         return try body(frame)
     }
 
-    func beginPlaying() { (base as? any GradualAnimation)?.beginPlaying() }
-    func endPlaying() { (base as? any GradualAnimation)?.endPlaying() }
+    package func beginPlaying() { (base as? any GradualAnimation)?.beginPlaying() }
+    package func endPlaying() { (base as? any GradualAnimation)?.endPlaying() }
 }
 
 extension AnimatedImage {

@@ -1,0 +1,92 @@
+import CWebImageGTK4
+import WebImage
+
+/// Tells a player the time by the frames that its view is drawn in, and lets GTK rest while a frame stays for long.
+@MainActor
+final class FrameClockLink: @MainActor AnimationDisplayLink {
+    /// Shorter rests are not worth it, in seconds.
+    static let shortestRest = 0.06
+    /// How long before a frame is due the calls begin again: enough for GTK to begin with its frames.
+    static let lead = 0.03
+    /// After so many seconds it looks whether what it knows still holds: whoever has the player may have changed its rate.
+    static let longestRest = 0.25
+
+    /// Seconds until something can change.
+    var timeUntilNextFrame: (() -> Double)?
+
+    private let clock: FrameClock
+    private var tick: ((_ seconds: Double) -> Void)?
+    private var listener: Int?
+    private var timer: guint = 0
+
+    init(_ clock: FrameClock) { self.clock = clock }
+
+    isolated deinit { stop() }
+
+    /// Whether it is waiting for a frame's time to end, without being called for each picture of the screen.
+    var isResting: Bool { timer != 0 }
+
+    func start(_ tick: @escaping (_ seconds: Double) -> Void) {
+        self.tick = tick
+        listen()
+    }
+
+    func stop() {
+        tick = nil
+        endRest()
+        if let listener { clock.remove(listener) }
+        listener = nil
+    }
+
+    /// Something has changed that the rest did not count on.
+    func wake() {
+        guard isResting else { return }
+        endRest()
+        if tick != nil { listen() }
+    }
+
+    private func listen() {
+        endRest()
+        guard listener == nil else { return }
+        listener = clock.add { [weak self] in self?.advance(to: $0) }
+    }
+
+    private func advance(to seconds: Double) {
+        tick?(seconds)
+        guard tick != nil, let rest = timeUntilNextFrame?(), rest > Self.shortestRest else { return }
+        if let listener { clock.remove(listener) }
+        listener = nil
+        beginRest(min(rest - Self.lead, Self.longestRest))
+    }
+
+    private func beginRest(_ seconds: Double) {
+        endRest()
+        let link = Unmanaged.passRetained(WeakLink(self))
+        timer = g_timeout_add_full(
+            Int32(G_PRIORITY_DEFAULT),
+            guint(seconds * 1000),
+            { data in
+                guard let data else { return 0 }
+                nonisolated(unsafe) let box = data
+                MainActor.assumeIsolated {
+                    guard let link = Unmanaged<WeakLink>.fromOpaque(box).takeUnretainedValue().link else { return }
+                    link.timer = 0
+                    if link.tick != nil { link.listen() }
+                }
+                return 0
+            },
+            link.toOpaque(),
+            { if let data = $0 { Unmanaged<WeakLink>.fromOpaque(data).release() } }
+        )
+    }
+
+    private func endRest() {
+        if timer != 0 { g_source_remove(timer) }
+        timer = 0
+    }
+
+    private final class WeakLink: Sendable {
+        @MainActor weak var link: FrameClockLink?
+        @MainActor init(_ link: FrameClockLink) { self.link = link }
+    }
+}

@@ -1,0 +1,142 @@
+import CWebImageGTK4
+import WebImage
+
+/// The pictures of a button, by state.
+@MainActor
+final class ButtonPart: ViewPart {
+    private struct Slot: Hashable {
+        let role: ButtonRole
+        let state: ButtonState
+    }
+
+    private struct Entry {
+        let content: PaintableContent
+        /// Another one for each content.
+        let version: Int
+        let key: String
+    }
+
+    private let widgets = ButtonWidgets()
+    private var entries: [Slot: Entry] = [:]
+    private var lastVersion = 0
+    /// What the pictures show.
+    private var shown: [ButtonRole: Entry] = [:]
+    private weak var state: ViewState?
+
+    init(_ state: ViewState) {
+        self.state = state
+        Signal("state-flags-changed", of: state.view) { [weak self] in
+            for role in ButtonRole.allCases { self?.refresh(role) }
+        }
+    }
+
+    func viewWillGo() {
+        entries = [:]
+        for role in ButtonRole.allCases { refresh(role) }
+    }
+
+    /// The `GtkPicture` of a role; nil before a picture was set.
+    func picture(_ role: ButtonRole) -> UnsafeMutableRawPointer? { widgets.picture(role) }
+
+    // MARK: Loading
+
+    /// Shows the picture of a URL in a state.
+    func load(_ request: ViewLoad.Request, _ role: ButtonRole, _ buttonState: ButtonState, key: String)
+        -> WebImageLoadOperation?
+    {
+        guard let state else { return nil }
+        widgets.install(role, in: state.view)
+        connect(role)
+        let slot = Slot(role: role, state: buttonState)
+        return state.load(
+            request,
+            key: key,
+            setter: { [weak self] content, _ in self?.set(content, slot, key) },
+            transitionTarget: { [weak self] in self?.transitionTarget($0, slot, key) }
+        )
+    }
+
+    private func connect(_ role: ButtonRole) {
+        guard let picture = widgets.picture(role) else { return }
+        let inner = ViewState.of(picture)
+        inner.installPaintable()
+        inner.paintable.sizeHandler = { [weak self] width, height in
+            guard let self, let key = shown[role]?.key else { return }
+            state?.noteDrawn(state?.shownElsewhere[key], width, height)
+        }
+    }
+
+    private func paintable(_ role: ButtonRole) -> ImagePaintable? {
+        widgets.picture(role).map { ViewState.of($0).paintable }
+    }
+
+    // MARK: Showing
+
+    private func set(_ content: PaintableContent?, _ slot: Slot, _ key: String) {
+        store(content, slot, key)
+        refresh(slot.role)
+    }
+
+    private func store(_ content: PaintableContent?, _ slot: Slot, _ key: String) {
+        lastVersion += 1
+        entries[slot] = content.map { Entry(content: $0, version: lastVersion, key: key) }
+    }
+
+    private func transitionTarget(_ content: PaintableContent, _ slot: Slot, _ key: String) -> ImagePaintable? {
+        store(content, slot, key)
+        guard let entry = entry(slot.role), entry.version == lastVersion else { return nil }
+        shown[slot.role] = entry
+        return paintable(slot.role)
+    }
+
+    /// What is to be seen now.
+    private func entry(_ role: ButtonRole) -> Entry? {
+        guard let state else { return nil }
+        return entries[Slot(role: role, state: .of(state.view))] ?? entries[Slot(role: role, state: .normal)]
+    }
+
+    private func refresh(_ role: ButtonRole) {
+        let entry = entry(role)
+        // What is shown may be playing, or a transition may lead to it.
+        guard entry?.version != shown[role]?.version else { return }
+        shown[role] = entry
+        paintable(role)?.show(entry?.content)
+    }
+}
+
+extension ViewState {
+    private static let buttonKey = "button"
+
+    var button: ButtonPart? { parts[Self.buttonKey] as? ButtonPart }
+
+    func makeButton() -> ButtonPart {
+        precondition(view.isA(gtk_button_get_type()), "not a GtkButton")
+        if let button { return button }
+        let part = ButtonPart(self)
+        parts[Self.buttonKey] = part
+        return part
+    }
+
+    /// Shows the picture of a URL in one state of a button.
+    func loadButton(_ request: ViewLoad.Request, _ role: ButtonRole, _ buttonState: ButtonState)
+        -> WebImageLoadOperation?
+    {
+        let key = role.key(for: buttonState)
+        var request = request
+        request.context = request.context ?? WebImageContext()
+        request.context?.setImageOperationKey = key
+        return makeButton().load(request, role, buttonState, key: key)
+    }
+
+    /// The slot of the view's picture.
+    var pictureKey: String {
+        view.isA(gtk_button_get_type()) ? ButtonRole.image.key(for: .normal) : Self.imageKey
+    }
+
+    /// Shows the picture of a URL: as what the view shows, or a button in its normal state.
+    func loadPicture(_ request: ViewLoad.Request) -> WebImageLoadOperation? {
+        guard view.isA(gtk_button_get_type()) else { return load(request) }
+        let key = request.context?.setImageOperationKey ?? pictureKey
+        return makeButton().load(request, .image, .normal, key: key)
+    }
+}

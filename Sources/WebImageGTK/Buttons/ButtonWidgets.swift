@@ -1,0 +1,79 @@
+import CWebImageGTK4
+import WebImage
+
+/// What lies in a button: a picture, or a picture behind what the button has beside.
+@MainActor
+final class ButtonWidgets {
+    private var pictures: [ButtonRole: ObjectReference] = [:]
+    private var overlay: ObjectReference?
+    /// What lies on the background.
+    private var content: ObjectReference?
+
+    /// The `GtkPicture` of a role, if it was needed yet.
+    func picture(_ role: ButtonRole) -> UnsafeMutableRawPointer? { pictures[role]?.pointer }
+
+    /// Puts the picture of a role into the button.
+    func install(_ role: ButtonRole, in button: UnsafeMutableRawPointer) {
+        if pictures[role] == nil, let made = gtk_picture_new() {
+            let picture = UnsafeMutableRawPointer(made)
+            pictures[role] = ObjectReference(retaining: picture)
+            gtk_picture_set_content_fit(
+                picture.opaque,
+                role == .image ? GTK_CONTENT_FIT_SCALE_DOWN : GTK_CONTENT_FIT_COVER
+            )
+        }
+        arrange(button)
+    }
+
+    private func arrange(_ button: UnsafeMutableRawPointer) {
+        let pointer = button.assumingMemoryBound(to: GtkButton.self)
+        let child = gtk_button_get_child(pointer).map { UnsafeMutableRawPointer($0) }
+        // The program may have put something else there meanwhile.
+        let own = child == overlay?.pointer ? content : child.map { ObjectReference(retaining: $0) }
+        keepName(of: pointer)
+        guard let background = pictures[.background] else {
+            if let image = pictures[.image], child != image.pointer {
+                gtk_button_set_child(pointer, image.pointer.widget)
+            }
+            return
+        }
+        guard
+            let overlay = overlay ?? gtk_overlay_new().map({ ObjectReference(retaining: UnsafeMutableRawPointer($0)) })
+        else {
+            return
+        }
+        self.overlay = overlay
+        if child != overlay.pointer { gtk_button_set_child(pointer, overlay.pointer.widget) }
+        put(background, on: overlay, at: 0)
+        let wanted = pictures[.image] ?? own
+        if content?.pointer != wanted?.pointer, let content, isChild(content, of: overlay) {
+            gtk_overlay_remove_overlay(overlay.pointer.opaque, content.pointer.widget)
+        }
+        content = wanted
+        if let wanted { put(wanted, on: overlay, at: 1) }
+        // What lies in front says how big the button is.
+        gtk_overlay_set_measure_overlay(overlay.pointer.opaque, background.pointer.widget, wanted == nil ? 1 : 0)
+    }
+
+    private func put(_ child: ObjectReference, on overlay: ObjectReference, at place: Int) {
+        guard !isChild(child, of: overlay) else { return }
+        gtk_overlay_add_overlay(overlay.pointer.opaque, child.pointer.widget)
+        if place == 1 { gtk_overlay_set_measure_overlay(overlay.pointer.opaque, child.pointer.widget, 1) }
+    }
+
+    private func isChild(_ child: ObjectReference, of overlay: ObjectReference) -> Bool {
+        gtk_widget_get_parent(child.pointer.widget).map { UnsafeMutableRawPointer($0) } == overlay.pointer
+    }
+
+    /// A button whose label gives way to a picture keeps its name for people who do not see it.
+    private func keepName(of button: UnsafeMutablePointer<GtkButton>) {
+        guard let label = gtk_button_get_label(button) else { return }
+        var value = GValue()
+        // G_TYPE_STRING, a macro that is not imported.
+        g_value_init(&value, GType(16 << 2))
+        g_value_set_string(&value, label)
+        var property = GTK_ACCESSIBLE_PROPERTY_LABEL
+        gtk_accessible_update_property_value(OpaquePointer(button), 1, &property, &value)
+        g_value_unset(&value)
+    }
+}

@@ -1,0 +1,45 @@
+import WebImage
+
+/// A load that a task waits for.
+@MainActor
+final class AwaitedLoad {
+    private var continuation: CheckedContinuation<Result<WebImageResult, WebImageError>, Never>?
+    private var operation: WebImageLoadOperation?
+    private var isCancelled = false
+
+    private init() {}
+
+    /// Begins a load, and waits for its end. Cancelling the task cancels the load.
+    ///
+    /// - Parameter begin: begins it, with the completion that it is given.
+    /// - Throws: what the load ends with.
+    static func result(
+        of begin: (_ completed: @escaping ViewLoad.Completion) -> WebImageLoadOperation?
+    ) async throws(WebImageError) -> WebImageResult {
+        let waiting = AwaitedLoad()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                waiting.continuation = continuation
+                waiting.begin(begin { waiting.end($0) })
+            }
+        } onCancel: {
+            MainMailbox.shared.post { waiting.cancel() }
+        }
+        return try result.get()
+    }
+
+    private func begin(_ operation: WebImageLoadOperation?) {
+        self.operation = operation
+        if isCancelled { operation?.cancel() }
+    }
+
+    private func end(_ result: Result<WebImageResult, WebImageError>) {
+        continuation?.resume(returning: result)
+        continuation = nil
+    }
+
+    private func cancel() {
+        isCancelled = true
+        operation?.cancel()
+    }
+}
