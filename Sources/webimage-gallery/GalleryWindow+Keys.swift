@@ -53,6 +53,7 @@ extension GalleryWindow {
         case Int(GDK_KEY_0): viewer.fit()
         case Int(GDK_KEY_1): viewer.showPixels()
         case Int(GDK_KEY_i): viewer.facts.toggle()
+        case Int(GDK_KEY_space): viewer.animation.toggle()
         default: return false
         }
         return true

@@ -111,7 +111,8 @@ final class GridPage {
     private func setUp(_ item: OpaquePointer) {
         let picture = Make.required(gtk_picture_new())
         gtk_widget_set_size_request(picture, Self.cellWidth, Self.cellHeight)
-        UnsafeMutableRawPointer(picture).imageTransition = .fade(duration: 0.2)
+        picture.imageTransition = .fade(duration: 0.2)
+        picture.imageIndicator = ActivityIndicator()
         let title = Make.label(classes: "caption")
         gtk_label_set_ellipsize(title.opaque, PANGO_ELLIPSIZE_MIDDLE)
         gtk_label_set_max_width_chars(title.opaque, 1)

@@ -9,6 +9,7 @@ final class ViewerPage {
     let facts = FactsPanel()
     let picture: Widget
     let scroller: Widget
+    let animation: AnimationControls
     private let manager: WebImageManager
     private let zoomLabel: Widget
     private let message = Make.label(classes: "dim-label")
@@ -29,6 +30,7 @@ final class ViewerPage {
         self.manager = manager
         picture = Make.required(gtk_picture_new())
         gtk_picture_set_can_shrink(picture.opaque, 1)
+        animation = AnimationControls(AnimatedImageView(picture))
         scroller = Make.required(gtk_scrolled_window_new())
         scroller.expand()
         gtk_scrolled_window_set_child(scroller.opaque, picture)
@@ -46,6 +48,7 @@ final class ViewerPage {
         middle.expand()
         widget = Make.box(GTK_ORIENTATION_VERTICAL, middle)
         let bar = Make.required(gtk_action_bar_new())
+        gtk_action_bar_pack_start(bar.opaque, animation.widget)
         gtk_action_bar_pack_end(
             bar.opaque,
             Make.button(icon: "zoom-fit-best-symbolic", "Fit into the window (0)") { [weak self] in self?.fit() }
@@ -73,6 +76,7 @@ final class ViewerPage {
         gtk_label_set_text(message.opaque, "")
         gtk_picture_set_alternative_text(picture.opaque, item.title)
         facts.clear(item)
+        animation.show(nil)
         fit()
         let recording = LoadRecording()
         var context = item.context(manager)
@@ -98,6 +102,7 @@ final class ViewerPage {
     private func settle(_ result: WebImageResult, _ recording: LoadRecording) {
         naturalSize = result.image.uprightSourceSize
         facts.show(result, explanation: recording.explanation)
+        animation.show(result.image)
     }
 
     private func fail(_ error: WebImageError, _ recording: LoadRecording) {

@@ -28,8 +28,8 @@ extension GObjectPointer {
         placeholder: ViewPlaceholder? = nil,
         options: WebImageOptions = [],
         context: WebImageContext? = nil,
-        progress: (@MainActor (LoadProgress) -> Void)? = nil,
-        completed: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)? = nil
+        progress: (@MainActor (LoadProgress) -> Void)?,
+        completed: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)?
     ) -> WebImageLoadOperation? {
         let request = ViewLoad.Request(
             url: url,
@@ -40,6 +40,36 @@ extension GObjectPointer {
             completed: completed
         )
         return ViewState.of(gobjectPointer).loadButton(request, .image, state)
+    }
+
+    /// Shows the picture of a URL while the button is in a state, as the form with `progress` does.
+    ///
+    /// - Parameters:
+    ///   - url: http, https, file or data.
+    ///   - state: when it is seen.
+    ///   - placeholder: shown until the picture is there.
+    ///   - options: how the load behaves.
+    ///   - context: what the load uses in place of the defaults.
+    ///   - completed: called once on the main thread, when the view has the picture or there is none.
+    /// - Returns: the load; nil without a URL.
+    @MainActor @discardableResult
+    public func setImage(
+        with url: URL?,
+        for state: ButtonState,
+        placeholder: ViewPlaceholder? = nil,
+        options: WebImageOptions = [],
+        context: WebImageContext? = nil,
+        completed: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)? = nil
+    ) -> WebImageLoadOperation? {
+        setImage(
+            with: url,
+            for: state,
+            placeholder: placeholder,
+            options: options,
+            context: context,
+            progress: nil,
+            completed: completed
+        )
     }
 
     /// Shows the picture of a URL while the button is in a state, and returns when the button has it. Cancelling the task
@@ -56,7 +86,7 @@ extension GObjectPointer {
     /// - Precondition: the object is a `GtkButton`.
     @MainActor @discardableResult
     public func setImage(
-        with url: URL?,
+        awaiting url: URL?,
         for state: ButtonState,
         placeholder: ViewPlaceholder? = nil,
         options: WebImageOptions = [],

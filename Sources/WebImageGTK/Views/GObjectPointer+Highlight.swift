@@ -22,8 +22,8 @@ extension GObjectPointer {
         with url: URL?,
         options: WebImageOptions = [],
         context: WebImageContext? = nil,
-        progress: (@MainActor (LoadProgress) -> Void)? = nil,
-        completed: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)? = nil
+        progress: (@MainActor (LoadProgress) -> Void)?,
+        completed: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)?
     ) -> WebImageLoadOperation? {
         let request = ViewLoad.Request(
             url: url,
@@ -34,6 +34,30 @@ extension GObjectPointer {
             completed: completed
         )
         return ViewState.of(gobjectPointer).loadHighlighted(request)
+    }
+
+    /// Shows the picture of a URL while the view is highlighted, as the form with `progress` does.
+    ///
+    /// - Parameters:
+    ///   - url: http, https, file or data.
+    ///   - options: how the load behaves.
+    ///   - context: what the load uses in place of the defaults.
+    ///   - completed: called once on the main thread, when the view has the picture or there is none.
+    /// - Returns: the load; nil without a URL.
+    @MainActor @discardableResult
+    public func setHighlightedImage(
+        with url: URL?,
+        options: WebImageOptions = [],
+        context: WebImageContext? = nil,
+        completed: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)? = nil
+    ) -> WebImageLoadOperation? {
+        setHighlightedImage(
+            with: url,
+            options: options,
+            context: context,
+            progress: nil,
+            completed: completed
+        )
     }
 
     /// Loads the picture of a URL to be shown while the view is highlighted, and returns when the view has it. Cancelling the task cancels
@@ -47,7 +71,7 @@ extension GObjectPointer {
     /// - Throws: why there is no picture; ``WebImageError/Code/cancelled`` also when another load takes its place.
     @MainActor @discardableResult
     public func setHighlightedImage(
-        with url: URL?,
+        awaiting url: URL?,
         options: WebImageOptions = [],
         context: WebImageContext? = nil,
         progress: (@MainActor (LoadProgress) -> Void)? = nil
