@@ -17,6 +17,9 @@ final class ImagePaintable {
     /// Draws over the content: an indicator.
     var overlay: ((_ snapshot: OpaquePointer, _ width: Double, _ height: Double) -> Void)? { didSet { invalidate() } }
 
+    /// Whether it wants no size of its own: it is drawn over the whole view, and fits the content into that itself.
+    var hasFixedSize = false { didSet { replace(content) } }
+
     private let view: WeakObject
     let clock: FrameClock
     private var transition: Transition?
@@ -78,13 +81,14 @@ final class ImagePaintable {
 
     private func replace(_ content: PaintableContent?) {
         self.content = content
-        let size = content?.size ?? ImageSize(width: 0, height: 0)
+        let wishes = hasFixedSize ? nil : content
+        let size = wishes?.size ?? ImageSize(width: 0, height: 0)
         let (width, height) = (size.width.rounded(), size.height.rounded())
         webimage_gtk_paintable_set_size(
             pointer,
             Int32(clamping: Int(min(max(width, 0), 1e9))),
             Int32(clamping: Int(min(max(height, 0), 1e9))),
-            content?.ratio ?? 0
+            wishes?.ratio ?? 0
         )
         invalidate()
     }
@@ -122,6 +126,36 @@ final class ImagePaintable {
     // MARK: Drawing
 
     private func draw(into snapshot: OpaquePointer, _ width: Double, _ height: Double) {
+        let rect = contentRect(width, height)
+        let isMoved = rect.x != 0 || rect.y != 0
+        if isMoved {
+            gtk_snapshot_save(snapshot)
+            var origin = graphene_point_t(x: Float(rect.x), y: Float(rect.y))
+            gtk_snapshot_translate(snapshot, &origin)
+        }
+        drawContent(into: snapshot, rect.width, rect.height)
+        if isMoved { gtk_snapshot_restore(snapshot) }
+        overlay?(snapshot, width, height)
+    }
+
+    /// Where the content lies in the box that is drawn.
+    private func contentRect(_ width: Double, _ height: Double) -> ImageRect {
+        let whole = ImageRect(x: 0, y: 0, width: width, height: height)
+        guard hasFixedSize, width > 0, height > 0, let content, content.ratio > 0, let view = view.pointer else { return whole }
+        let size = ContentFit.of(view).size(
+            of: content.size,
+            ratio: content.ratio,
+            in: ImageSize(width: width, height: height)
+        )
+        return ImageRect(
+            x: (width - size.width) / 2,
+            y: (height - size.height) / 2,
+            width: size.width,
+            height: size.height
+        )
+    }
+
+    private func drawContent(into snapshot: OpaquePointer, _ width: Double, _ height: Double) {
         if content != nil { sizeHandler?(width, height) }
         if let transition {
             transition.effect.draw(
@@ -138,7 +172,6 @@ final class ImagePaintable {
         } else {
             content?.draw(into: snapshot, ImageRect(x: 0, y: 0, width: width, height: height))
         }
-        overlay?(snapshot, width, height)
     }
 
     /// Where what was shown before lay, seen from the corner of what is shown now: both are centred in the view.

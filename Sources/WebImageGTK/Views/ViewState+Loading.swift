@@ -43,7 +43,7 @@ extension ViewState {
         var context = request.context ?? WebImageContext()
         context.setImageOperationKey = key
         if context.thumbnailPixelSize == nil, usesAutomaticThumbnailSize {
-            context.thumbnailPixelSize = ViewGeometry.pixelSize(of: view)
+            context.thumbnailPixelSize = preferredPixelSize ?? ViewGeometry.pixelSize(of: view)
         }
         lastNumber += 1
         lastNumbers[key] = lastNumber

@@ -28,6 +28,8 @@ final class ViewState {
     /// Loads that show the indicator.
     var indicatorLoads = 0
     var usesAutomaticThumbnailSize = true
+    /// The size in pixels at which pictures are decoded by default, if it is not to be the view's own.
+    var preferredPixelSize: ImageSize?
     /// What the view can do that was made for one kind of it; by name.
     var parts: [String: any ViewPart] = [:]
 

@@ -1,0 +1,5 @@
+import BenchSupport
+
+@main struct AnimationBench {
+    static func main() {}
+}
