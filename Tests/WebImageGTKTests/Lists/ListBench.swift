@@ -114,8 +114,12 @@ final class ListBench {
     /// Scrolls to a row of 30 pixels or a little more, and waits until that is drawn.
     func scroll(to share: Double) async {
         guard let adjustment = gtk_scrolled_window_get_vadjustment(OpaquePointer(scrolled)) else { return }
+        print("DBG", gtk_adjustment_get_upper(adjustment), gtk_adjustment_get_page_size(adjustment))
         gtk_adjustment_set_value(adjustment, gtk_adjustment_get_upper(adjustment) * share)
         await window.frames(3)
+        print("DBG1", gtk_adjustment_get_value(adjustment), numbers.min(), numbers.max(), numbers.count, visible.sorted())
+        await window.frames(10)
+        print("DBG2", visible.sorted(), gtk_adjustment_get_value(adjustment), numbers.min(), numbers.max(), numbers.count)
     }
 
     func isMapped(_ view: UnsafeMutableRawPointer) -> Bool { gtk_widget_get_mapped(view.widget) != 0 }
