@@ -13,6 +13,7 @@ from .workshop import SYSTEM_PYTHON, call, nginx, parse
 
 COUNT = 1000
 SPEEDS = (120, 400)
+ANIMATIONS, FRAMES = 9, 60
 
 # Pictures of 640 × 480 with soft light and grain; the colour in the middle is the picture's number, a digit in each of red, green and blue.
 NUMBERED = """
@@ -29,22 +30,39 @@ for number in range(count):
     Image.fromarray(picture).save(place / f"{number}.jpg", quality=85)
 """
 
+# Animations of a second, 60 frames of 320 × 240 with light that wanders; the colour in the middle is the frame's number.
+MOVING = """
+import pathlib, sys
+import numpy
+from PIL import Image
+place, count, length = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+place.mkdir()
+random = numpy.random.default_rng(5)
+for number in range(count):
+    rough = random.integers(0, 256, (6, 8, 3), numpy.uint8)
+    still = numpy.asarray(Image.fromarray(rough).resize((320, 240), Image.BICUBIC))
+    frames = []
+    for frame in range(length):
+        picture = numpy.roll(still, frame * 4, axis=1).copy()
+        picture[80:160, 100:220] = [16 + 32 * (frame % 8), 16 + 32 * (frame // 8), 128]
+        frames.append(Image.fromarray(picture))
+    ends = [(1000 * frame + length // 2) // length for frame in range(length + 1)]
+    durations = [end - start for start, end in zip(ends, ends[1:])]
+    frames[0].save(place / f"{number}.webp", save_all=True, append_images=frames[1:], duration=durations, loop=0, quality=75, method=2)
+"""
+
 
 def rows(shop):
     if not (shop.swift / "gtk-grid-bench").exists():
         print("  GTK's headers are not here: left out.")
         return
     yield from grid(shop)
+    yield from animations(shop)
 
 
 def grid(shop):
-    seconds = 4 if shop.quick else 30
-    place = shop.materials / f"numbered-{COUNT}"
-    if not place.exists():
-        part = pathlib.Path(f"{place}.part")
-        shutil.rmtree(part, ignore_errors=True)
-        call([SYSTEM_PYTHON, "-c", NUMBERED, part, COUNT])
-        part.rename(place)
+    seconds = 4 if shop.quick else 40
+    place = material(shop, f"numbered-{COUNT}", NUMBERED, COUNT)
     with nginx(place, shop.scratch / "nginx-grid", is_remote=True) as address, display() as environment:
         report = parse(call([shop.swift / "gtk-grid-bench", address, COUNT, seconds], env=environment))
     title = f"Grid of {COUNT} remote pictures"
@@ -64,6 +82,33 @@ def grid(shop):
     yield Row("grid-rss", f"{title}, growth of resident memory after the first {seconds * 2} seconds of scrolling", "MB",
               [max(report["rss-last"] - report["rss-first"], 0)], contracts=[Contract("<=", 8)], in_chart=False,
               note=f"{report['rss-first']:.0f} MB then, {report['rss-last']:.0f} MB after as long again")
+
+
+def animations(shop):
+    seconds = 2 if shop.quick else 10
+    place = material(shop, f"moving-{ANIMATIONS}", MOVING, ANIMATIONS, FRAMES)
+    with display() as environment:
+        report = parse(call([shop.swift / "gtk-animation-bench", seconds, *sorted(place.iterdir())], env=environment))
+    title = f"{ANIMATIONS} animated WebPs of {FRAMES} frames/s, 320 × 240"
+    yield Row("animations-lost", f"{title}, frames lost in {seconds} s", "frames", [report["lost"]],
+              contracts=[Contract("<=", 0)], in_chart=False, note=f"{report['shown']:.0f} shown")
+    # Were nothing played, nothing would be lost.
+    yield Row("animations-shown", f"{title}, frames shown by each", "frames/s", [report["shown"] / ANIMATIONS / seconds],
+              contracts=[Contract(">=", 59)], more_is_better=True, in_chart=False)
+    yield Row("animations-cpu", f"{title}, processor", "% of a core", [report["processor"]], contracts=[Contract("<=", 40)],
+              in_chart=False, note=f"{report['rss']:.0f} MB resident")
+
+
+def material(shop, name, script, *arguments):
+    """A folder of pictures that a script makes once."""
+    place = shop.materials / name
+    if not place.exists():
+        part = pathlib.Path(f"{place}.part")
+        shop.materials.mkdir(exist_ok=True)
+        shutil.rmtree(part, ignore_errors=True)
+        call([SYSTEM_PYTHON, "-c", script, part, *arguments])
+        part.rename(place)
+    return place
 
 
 @contextlib.contextmanager

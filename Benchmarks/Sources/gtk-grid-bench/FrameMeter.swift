@@ -35,8 +35,22 @@ final class FrameMeter {
             MainActor.assumeIsolated { Unmanaged<FrameMeter>.fromOpaque(meter).takeUnretainedValue().frameEnds() }
         }
         let object = UnsafeMutableRawPointer(clock)
-        g_signal_connect_data(object, "before-paint", unsafeBitCast(before, to: GCallback.self), unretained, nil, GConnectFlags(rawValue: 0))
-        g_signal_connect_data(object, "after-paint", unsafeBitCast(after, to: GCallback.self), unretained, nil, G_CONNECT_AFTER)
+        g_signal_connect_data(
+            object,
+            "before-paint",
+            unsafeBitCast(before, to: GCallback.self),
+            unretained,
+            nil,
+            GConnectFlags(rawValue: 0)
+        )
+        g_signal_connect_data(
+            object,
+            "after-paint",
+            unsafeBitCast(after, to: GCallback.self),
+            unretained,
+            nil,
+            G_CONNECT_AFTER
+        )
     }
 
     /// Begins to count, under a name that may have been used before.

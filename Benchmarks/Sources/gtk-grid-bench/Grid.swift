@@ -38,7 +38,8 @@ final class Grid {
     }
 
     private func fill(_ count: Int) {
-        guard let names = gtk_string_list_new(nil), let factory = loader.makeFactory(cellWidth: 160, cellHeight: 120) else {
+        guard let names = gtk_string_list_new(nil), let factory = loader.makeFactory(cellWidth: 160, cellHeight: 120)
+        else {
             Measurement.stop("no list")
         }
         for number in 0..<count { gtk_string_list_append(names, "\(number)") }
@@ -52,8 +53,22 @@ final class Grid {
             MainActor.assumeIsolated { Unmanaged<Grid>.fromOpaque(grid).takeUnretainedValue().didUnbind(item) }
         }
         let object = UnsafeMutableRawPointer(factory)
-        g_signal_connect_data(object, "bind", unsafeBitCast(bind, to: GCallback.self), unretained, nil, GConnectFlags(rawValue: 0))
-        g_signal_connect_data(object, "unbind", unsafeBitCast(unbind, to: GCallback.self), unretained, nil, GConnectFlags(rawValue: 0))
+        g_signal_connect_data(
+            object,
+            "bind",
+            unsafeBitCast(bind, to: GCallback.self),
+            unretained,
+            nil,
+            GConnectFlags(rawValue: 0)
+        )
+        g_signal_connect_data(
+            object,
+            "unbind",
+            unsafeBitCast(unbind, to: GCallback.self),
+            unretained,
+            nil,
+            GConnectFlags(rawValue: 0)
+        )
         let selection = gtk_no_selection_new(names)
         guard let view = gtk_grid_view_new(selection, factory) else { Measurement.stop("no grid") }
         gtk_grid_view_set_min_columns(OpaquePointer(view), 5)
@@ -142,7 +157,9 @@ final class Grid {
         let pointer = UnsafeMutableRawPointer(image)
         // The paintable keeps it.
         g_object_unref(pointer)
-        guard g_type_check_instance_is_a(pointer.assumingMemoryBound(to: GTypeInstance.self), gdk_texture_get_type()) != 0 else {
+        guard
+            g_type_check_instance_is_a(pointer.assumingMemoryBound(to: GTypeInstance.self), gdk_texture_get_type()) != 0
+        else {
             return nil
         }
         return pointer

@@ -29,7 +29,9 @@ enum PictureNumber {
         }
     }
 
-    private static func number(_ red: UInt8, _ green: UInt8, _ blue: UInt8) -> Int { digit(red) + 10 * digit(green) + 100 * digit(blue) }
+    private static func number(_ red: UInt8, _ green: UInt8, _ blue: UInt8) -> Int {
+        digit(red) + 10 * digit(green) + 100 * digit(blue)
+    }
 
     /// 25 apart, the lowest at 12.
     private static func digit(_ value: UInt8) -> Int { Int(value) / 25 }

@@ -21,7 +21,9 @@ struct ObjectSignal {
         let call: @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer?) -> Void = { data, object in
             guard let object else { return }
             nonisolated(unsafe) let (box, argument) = (data, object)
-            MainActor.assumeIsolated { Unmanaged<ObjectSignalBody>.fromOpaque(box).takeUnretainedValue().body(argument) }
+            MainActor.assumeIsolated {
+                Unmanaged<ObjectSignalBody>.fromOpaque(box).takeUnretainedValue().body(argument)
+            }
         }
         let release: GClosureNotify = { box, _ in
             if let box { Unmanaged<ObjectSignalBody>.fromOpaque(box).release() }

@@ -47,7 +47,9 @@ final class ListCell {
 
     /// The position in the model now: it changes when others before it come and go; nil when it has none.
     var position: Int? {
-        guard isItemAlive, case let position = gtk_list_item_get_position(item.opaque), position < .max else { return nil }
+        guard isItemAlive, case let position = gtk_list_item_get_position(item.opaque), position < .max else {
+            return nil
+        }
         return Int(position)
     }
 

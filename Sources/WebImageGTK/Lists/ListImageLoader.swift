@@ -200,7 +200,9 @@ public final class ListImageLoader {
             anyView = cell.view
             visible = min(visible?.lowerBound ?? position, position)...max(visible?.upperBound ?? position, position)
         }
-        guard let visible, let model = anyView.flatMap(ListModel.of) else { return prefetch.want([], start: { loadAhead($0) }) }
+        guard let visible, let model = anyView.flatMap(ListModel.of) else {
+            return prefetch.want([], start: { loadAhead($0) })
+        }
         scroll.move(to: visible)
         let next = scroll.positions(
             beyond: visible,

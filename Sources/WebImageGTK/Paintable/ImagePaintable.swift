@@ -141,7 +141,9 @@ final class ImagePaintable {
     /// Where the content lies in the box that is drawn.
     private func contentRect(_ width: Double, _ height: Double) -> ImageRect {
         let whole = ImageRect(x: 0, y: 0, width: width, height: height)
-        guard hasFixedSize, width > 0, height > 0, let content, content.ratio > 0, let view = view.pointer else { return whole }
+        guard hasFixedSize, width > 0, height > 0, let content, content.ratio > 0, let view = view.pointer else {
+            return whole
+        }
         let size = ContentFit.of(view).size(
             of: content.size,
             ratio: content.ratio,

@@ -16,6 +16,7 @@ extension ViewState {
         key defaultKey: String = imageKey,
         setter: ViewLoad.Setter? = nil
     ) -> WebImageLoadOperation? {
+        guard !isLeaving else { return nil }
         let key = request.context?.setImageOperationKey ?? defaultKey
         latestKey = key
         if !request.options.contains(.avoidAutoCancelImage) { cancel(key) }

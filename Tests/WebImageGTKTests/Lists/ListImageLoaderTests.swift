@@ -19,7 +19,9 @@ import WebImage
         list.close()
     }
 
-    @Test func `A load becomes urgent when its cell comes onto the screen, and is not any more when it leaves it`() async throws {
+    @Test func `A load becomes urgent when its cell comes onto the screen, and is not any more when it leaves it`()
+        async throws
+    {
         let list = try await ListBench()
         let first = list.visible
         for number in list.numbers { try #require(await list.bench.loader.request(of: url(number))) }
@@ -49,8 +51,12 @@ import WebImage
         let list = try await ListBench(kind)
         for step in 1...12 {
             // Half of what is under way comes while cells go to other items.
-            for (index, url) in list.bench.loader.waiting.sorted(by: { $0.path < $1.path }).enumerated() where index % 2 == 0 {
-                list.bench.loader.end(url, with: .success(ListBench.picture(Int(url.lastPathComponent.dropLast(4)) ?? 0)))
+            for (index, url) in list.bench.loader.waiting.sorted(by: { $0.path < $1.path }).enumerated()
+            where index % 2 == 0 {
+                list.bench.loader.end(
+                    url,
+                    with: .success(ListBench.picture(Int(url.lastPathComponent.dropLast(4)) ?? 0))
+                )
             }
             await list.scroll(to: Double(step * 37 % 100) / 100)
             #expect(list.wrongCells == [])
@@ -62,7 +68,7 @@ import WebImage
 
     @Test func `The load of a cell that goes far away is cancelled`() async throws {
         let list = try await ListBench { $0.prefetchCount = 0 }
-        await list.scroll(to: 0.3); let before = list.numbers
+        let before = list.numbers
         for number in before { try #require(await list.bench.loader.request(of: url(number))) }
         await list.scroll(to: 0.8)
         let gone = before.subtracting(list.numbers)
@@ -129,7 +135,10 @@ import WebImage
         let list = try await ListBench(count: 60)
         for round in 0..<10 {
             for (index, url) in list.bench.loader.waiting.enumerated() where index % 3 == round % 3 {
-                list.bench.loader.end(url, with: .success(ListBench.picture(Int(url.lastPathComponent.dropLast(4)) ?? 0)))
+                list.bench.loader.end(
+                    url,
+                    with: .success(ListBench.picture(Int(url.lastPathComponent.dropLast(4)) ?? 0))
+                )
             }
             list.replace(0..<(round % 4), by: (0..<3).map { "\(100 + round * 3 + $0)" })
             await list.window.frames(1)

@@ -3,7 +3,8 @@ import Testing
 @testable import WebImageGTK
 
 @Suite struct ListScrollTests {
-    private func next(_ scroll: ListScroll, _ visible: ClosedRange<Int>, _ bound: Range<Int>, _ count: Int = 3) -> [Int] {
+    private func next(_ scroll: ListScroll, _ visible: ClosedRange<Int>, _ bound: Range<Int>, _ count: Int = 3) -> [Int]
+    {
         scroll.positions(beyond: visible, excluding: Set(bound), count: count, end: 100)
     }
 

@@ -56,7 +56,9 @@ final class HeldLoader: ImageLoading {
     /// How urgent the load of a URL is by now, or was at its end.
     func priority(of url: URL) -> LoadPriority? { state.withLock { $0.priorities[url] } }
     /// URLs whose load has not ended.
-    var waiting: Set<URL> { state.withLock { state in Set(state.waiting.keys.filter { state.waiting[$0]?.isEmpty == false }) } }
+    var waiting: Set<URL> {
+        state.withLock { state in Set(state.waiting.keys.filter { state.waiting[$0]?.isEmpty == false }) }
+    }
 
     /// Waits until a URL is asked for.
     func request(of url: URL) async -> Bool {
