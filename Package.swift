@@ -146,7 +146,10 @@ let hasGTK =
     default: access("/usr/include/gtk-4.0/gtk/gtk.h", R_OK) == 0
     }
 if hasGTK {
-    package.products.append(.library(name: "WebImageGTK", targets: ["WebImageGTK"]))
+    package.products += [
+        .library(name: "WebImageGTK", targets: ["WebImageGTK"]),
+        .executable(name: "webimage-gallery", targets: ["webimage-gallery"]),
+    ]
     package.targets += [
         .systemLibrary(
             name: "CWebImageGTK4",
@@ -164,6 +167,11 @@ if hasGTK {
             dependencies: ["WebImage", "CWebImageGTK4", "CWebImageGTKShims"],
             swiftSettings: swiftSettings
         ),
+        .executableTarget(
+            name: "webimage-gallery",
+            dependencies: ["WebImage", "WebImageFormats", "WebImageGTK", "CWebImageGTK4"],
+            swiftSettings: swiftSettings
+        ),
         .target(
             name: "CGTKTestSupport",
             dependencies: ["CWebImageGTK4", "CWebImageGTKShims"],
@@ -171,7 +179,9 @@ if hasGTK {
         ),
         .testTarget(
             name: "WebImageGTKTests",
-            dependencies: ["WebImage", "WebImageGTK", "CWebImageGTK4", "CGTKTestSupport", "TestSupport"],
+            dependencies: [
+                "WebImage", "WebImageGTK", "CWebImageGTK4", "CGTKTestSupport", "TestSupport", "webimage-gallery",
+            ],
             swiftSettings: swiftSettings
         ),
     ]

@@ -2,7 +2,7 @@ import CWebImageGTK4
 
 /// A closure connected to a signal that returns nothing. Disconnected with ``disconnect()``, or with the object.
 @MainActor
-struct Signal {
+package struct Signal {
     private let object: WeakObject
     private let handler: gulong
 
@@ -12,7 +12,7 @@ struct Signal {
     ///   - name: of a signal without a result: what the closure leaves in the register would be taken for one.
     ///   - object: whose signal it is. Keeps the closure.
     @discardableResult
-    init(_ name: String, of object: UnsafeMutableRawPointer, _ body: @escaping @MainActor () -> Void) {
+    package init(_ name: String, of object: UnsafeMutableRawPointer, _ body: @escaping @MainActor () -> Void) {
         self.object = WeakObject(object)
         let call: @convention(c) (UnsafeMutableRawPointer) -> Void = { box in
             nonisolated(unsafe) let box = box
@@ -33,7 +33,7 @@ struct Signal {
     }
 
     /// Ends the calls.
-    func disconnect() {
+    package func disconnect() {
         guard let pointer = object.pointer, g_signal_handler_is_connected(pointer, handler) != 0 else { return }
         g_signal_handler_disconnect(pointer, handler)
     }

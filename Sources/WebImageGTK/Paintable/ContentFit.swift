@@ -8,7 +8,7 @@ enum ContentFit: Sendable {
     case cover
     case scaleDown
 
-    /// What a picture says; others show it whole.
+    /// What a picture says; others show them whole.
     @MainActor
     static func of(_ view: UnsafeMutableRawPointer) -> ContentFit {
         guard view.isA(gtk_picture_get_type()) else { return .contain }
@@ -40,5 +40,25 @@ enum ContentFit: Sendable {
                 ? ImageSize(width: box.height * ratio, height: box.height)
                 : ImageSize(width: box.width, height: box.width / ratio)
         }
+    }
+
+    /// Where something lies in a box, to the point where GTK puts it: on whole points, the odd one below or to the right.
+    ///
+    /// - Parameters:
+    ///   - size: what it wants to measure.
+    ///   - ratio: its width by its height; 0 for something that takes any shape, and so the whole box.
+    ///   - box: how big the box is.
+    func rect(of size: ImageSize, ratio: Double, in box: ImageSize) -> ImageRect {
+        guard ratio > 0, box.width > 0, box.height > 0, self != .fill else {
+            return ImageRect(x: 0, y: 0, width: box.width, height: box.height)
+        }
+        let whole = ImageSize(width: size.width.rounded(), height: size.height.rounded())
+        let size = self.size(of: whole, ratio: ratio, in: box)
+        return ImageRect(
+            x: ((box.width - size.width.rounded(.up)) / 2).rounded(.towardZero),
+            y: ((box.height - size.height.rounded(.up)) / 2).rounded(.towardZero),
+            width: size.width,
+            height: size.height
+        )
     }
 }

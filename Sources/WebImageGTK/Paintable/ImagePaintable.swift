@@ -14,8 +14,8 @@ final class ImagePaintable {
     private(set) var content: PaintableContent?
     /// Told of each size at which the content is drawn, in points.
     var sizeHandler: ((_ width: Double, _ height: Double) -> Void)?
-    /// Draws over the content: an indicator.
-    var overlay: ((_ snapshot: OpaquePointer, _ width: Double, _ height: Double) -> Void)? { didSet { invalidate() } }
+    /// Draws over the content: an indicator. Told where the view lies, seen from the corner of the content.
+    var overlay: ((_ snapshot: OpaquePointer, _ view: ImageRect) -> Void)? { didSet { invalidate() } }
 
     /// Whether it wants no size of its own: it is drawn over the whole view, and fits the content into that itself.
     var hasFixedSize = false { didSet { replace(content) } }
@@ -28,10 +28,15 @@ final class ImagePaintable {
         let effect: WebImageTransition
         var running: RunningTransition
         let old: PaintableContent?
-        let new: PaintableContent?
+        var new: PaintableContent?
         let tick: Int
+        let unmapped: Signal?
+        let deadline: MainTimer
         let end: (_ finished: Bool) -> Void
     }
+
+    /// Seconds that a transition may take longer than it should.
+    var grace = 1.0
 
     init(view: UnsafeMutableRawPointer, clock: FrameClock) {
         self.view = WeakObject(view)
@@ -49,34 +54,50 @@ final class ImagePaintable {
 
     /// Shows something else at once; what was under way is cut short.
     func show(_ content: PaintableContent?) {
-        endTransition(finished: false)
+        let former = takeTransition()
+        replace(content)
+        former?.end(false)
+    }
+
+    /// Shows the same thing with other pixels; what leads to it goes on.
+    func exchange(_ content: PaintableContent) {
+        transition?.new = content
         replace(content)
     }
 
     /// Shows something else by way of a transition.
     ///
-    /// - Parameter end: called once, at its end or when something else is shown before it; may be called at once.
+    /// - Parameter end: called once, at its end or when it is cut short (by what is shown next, or because the view leaves the screen);
+    ///   may be called at once.
     func show(
         _ content: PaintableContent?,
         by effect: WebImageTransition,
         end: @escaping (_ finished: Bool) -> Void
     ) {
-        endTransition(finished: false)
+        let former = takeTransition()
         let running = RunningTransition(effect)
-        guard !running.isOver, canAnimate else {
+        if running.isOver || !canAnimate {
             if !effect.avoidAutoSetImage { replace(content) }
+            former?.end(false)
             return end(true)
         }
-        let old = self.content
         transition = Transition(
             effect: effect,
             running: running,
-            old: old,
+            old: self.content,
             new: content,
             tick: clock.add { [weak self] in self?.advanceTransition(to: $0) },
+            unmapped: view.pointer.map { view in
+                Signal("unmap", of: view) { [weak self] in self?.endTransition(finished: false) }
+            },
+            // A window that is minimised or covered may be given no frames, and somebody may wait for the end.
+            deadline: MainTimer(after: running.duration + grace) { [weak self] in
+                self?.endTransition(finished: true)
+            },
             end: end
         )
         replace(content)
+        former?.end(false)
     }
 
     private func replace(_ content: PaintableContent?) {
@@ -116,11 +137,20 @@ final class ImagePaintable {
 
     /// Ends the transition that runs, if one does: at the picture it leads to.
     func endTransition(finished: Bool) {
-        guard let transition else { return }
-        self.transition = nil
-        clock.remove(transition.tick)
-        if transition.effect.avoidAutoSetImage { replace(transition.old) }
-        transition.end(finished)
+        guard let former = takeTransition() else { return }
+        invalidate()
+        former.end(finished)
+    }
+
+    /// Stops the transition that runs. Who calls this tells its end.
+    private func takeTransition() -> Transition? {
+        guard let former = transition else { return nil }
+        transition = nil
+        clock.remove(former.tick)
+        former.unmapped?.disconnect()
+        former.deadline.cancel()
+        if former.effect.avoidAutoSetImage { replace(former.old) }
+        return former
     }
 
     // MARK: Drawing
@@ -135,30 +165,23 @@ final class ImagePaintable {
         }
         drawContent(into: snapshot, rect.width, rect.height)
         if isMoved { gtk_snapshot_restore(snapshot) }
-        overlay?(snapshot, width, height)
     }
 
     /// Where the content lies in the box that is drawn.
     private func contentRect(_ width: Double, _ height: Double) -> ImageRect {
         let whole = ImageRect(x: 0, y: 0, width: width, height: height)
-        guard hasFixedSize, width > 0, height > 0, let content, content.ratio > 0, let view = view.pointer else {
-            return whole
-        }
-        let size = ContentFit.of(view).size(
-            of: content.size,
-            ratio: content.ratio,
-            in: ImageSize(width: width, height: height)
-        )
-        return ImageRect(
-            x: (width - size.width) / 2,
-            y: (height - size.height) / 2,
-            width: size.width,
-            height: size.height
-        )
+        guard hasFixedSize, let content, let view = view.pointer else { return whole }
+        let box = ImageSize(width: width, height: height)
+        return ContentFit.of(view).rect(of: content.size, ratio: content.ratio, in: box)
     }
 
     private func drawContent(into snapshot: OpaquePointer, _ width: Double, _ height: Double) {
         if content != nil { sizeHandler?(width, height) }
+        guard transition != nil || overlay != nil else {
+            content?.draw(into: snapshot, ImageRect(x: 0, y: 0, width: width, height: height), color: color)
+            return
+        }
+        let place = ViewPlace(view.pointer, drawing: content, width, height)
         if let transition {
             transition.effect.draw(
                 TransitionMoment(
@@ -166,36 +189,21 @@ final class ImagePaintable {
                     width: width,
                     height: height,
                     progress: transition.running.progress,
-                    oldRect: oldRect(of: transition.old, width, height),
+                    oldRect: place.rect(of: transition.old),
+                    viewRect: place.view,
                     old: transition.old,
-                    new: transition.new
+                    new: transition.new,
+                    color: color
                 )
             )
         } else {
-            content?.draw(into: snapshot, ImageRect(x: 0, y: 0, width: width, height: height))
+            content?.draw(into: snapshot, ImageRect(x: 0, y: 0, width: width, height: height), color: color)
         }
+        overlay?(snapshot, place.view)
     }
 
-    /// Where what was shown before lay, seen from the corner of what is shown now: both are centred in the view.
-    private func oldRect(of old: PaintableContent?, _ width: Double, _ height: Double) -> ImageRect {
-        let whole = ImageRect(x: 0, y: 0, width: width, height: height)
-        guard let old, old.ratio > 0, let view = view.pointer else { return whole }
-        let (viewWidth, viewHeight) = (
-            Double(gtk_widget_get_width(view.widget)), Double(gtk_widget_get_height(view.widget))
-        )
-        guard viewWidth > 0, viewHeight > 0 else { return whole }
-        let size = ContentFit.of(view).size(
-            of: old.size,
-            ratio: old.ratio,
-            in: ImageSize(width: viewWidth, height: viewHeight)
-        )
-        return ImageRect(
-            x: (width - size.width) / 2,
-            y: (height - size.height) / 2,
-            width: size.width,
-            height: size.height
-        )
-    }
+    /// That of the view's text.
+    private var color: GdkRGBA? { view.pointer.map(ViewSettings.textColor(of:)) }
 
     private nonisolated(unsafe) static let calls: UnsafePointer<webimage_gtk_paintable_calls> = {
         let calls = UnsafeMutablePointer<webimage_gtk_paintable_calls>.allocate(capacity: 1)

@@ -43,8 +43,16 @@ enum PaintableContent {
         }
     }
 
+    /// Whether nothing shows through; false when that is not known.
+    var isOpaque: Bool {
+        guard case .texture(let texture, _) = self else { return false }
+        return texture.image.bitmap.pixelFormat == .rgb8
+    }
+
     /// Draws it into a rectangle.
-    func draw(into snapshot: OpaquePointer, _ rect: ImageRect) {
+    ///
+    /// - Parameter color: of symbolic icons; nil for GTK's.
+    func draw(into snapshot: OpaquePointer, _ rect: ImageRect, color: GdkRGBA? = nil) {
         guard rect.width > 0, rect.height > 0 else { return }
         switch self {
         case .texture(let texture, _):
@@ -54,7 +62,18 @@ enum PaintableContent {
             gtk_snapshot_save(snapshot)
             var origin = graphene_point_t(x: Float(rect.x), y: Float(rect.y))
             gtk_snapshot_translate(snapshot, &origin)
-            gdk_paintable_snapshot(reference.pointer.opaque, snapshot, rect.width, rect.height)
+            if let color, reference.pointer.isA(gtk_symbolic_paintable_get_type()) {
+                gtk_symbolic_paintable_snapshot_symbolic(
+                    reference.pointer.opaque,
+                    snapshot,
+                    rect.width,
+                    rect.height,
+                    [color],
+                    1
+                )
+            } else {
+                gdk_paintable_snapshot(reference.pointer.opaque, snapshot, rect.width, rect.height)
+            }
             gtk_snapshot_restore(snapshot)
         }
     }

@@ -9,4 +9,11 @@ enum ViewSettings {
         guard let settings = gtk_settings_get_for_display(gtk_widget_get_display(view.widget)) else { return true }
         return webimage_gtk_get_flag(UnsafeMutableRawPointer(settings), "gtk-enable-animations")
     }
+
+    /// What text would be drawn in.
+    static func textColor(of view: UnsafeMutableRawPointer) -> GdkRGBA {
+        var color = GdkRGBA()
+        gtk_style_context_get_color(gtk_widget_get_style_context(view.widget), &color)
+        return color
+    }
 }

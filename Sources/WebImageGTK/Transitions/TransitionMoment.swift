@@ -1,5 +1,5 @@
 import CWebImageGTK4
-import WebImage
+public import WebImage
 
 /// A moment of a transition, to be drawn.
 @MainActor
@@ -12,15 +12,20 @@ public struct TransitionMoment {
     public let height: Double
     /// How far it has come, 0...1, after ``WebImageTransition/Timing``.
     public let progress: Double
+    /// Where what was shown before lies, in points from the top left corner of the new picture.
+    public let oldRect: ImageRect
+    /// The view, in points from the top left corner of the new picture: bigger than a picture that is shown whole beside empty bars,
+    /// smaller than one that covers it.
+    public let viewRect: ImageRect
 
-    /// Where what was shown before lies.
-    let oldRect: ImageRect
     let old: PaintableContent?
     let new: PaintableContent?
+    /// Of symbolic icons; nil for GTK's.
+    var color: GdkRGBA?
 
     /// Draws what the view showed before, where it was; nothing if it showed nothing.
-    public func drawOld() { old?.draw(into: snapshot, oldRect) }
+    public func drawOld() { draw(.old) }
 
     /// Draws what the view will show.
-    public func drawNew() { new?.draw(into: snapshot, ImageRect(x: 0, y: 0, width: width, height: height)) }
+    public func drawNew() { draw(.new) }
 }

@@ -9,6 +9,7 @@ extension WebImageTransition {
     /// - Parameter duration: in seconds.
     public static func fade(duration: Double = 0.5) -> WebImageTransition {
         WebImageTransition(duration: duration) { moment in
+            if moment.drawEnds() { return }
             gtk_snapshot_push_cross_fade(moment.snapshot, moment.progress)
             moment.drawOld()
             gtk_snapshot_pop(moment.snapshot)

@@ -32,7 +32,8 @@ public struct WebImageTransition: Sendable {
     public var prepares: (@MainActor @Sendable (_ view: UnsafeMutableRawPointer, _ result: WebImageResult?) -> Void)?
     /// Draws each moment.
     public var draw: Drawing
-    /// Called on the main thread at its end: with false if another load of the view or the end of the view cut it short.
+    /// Called on the main thread, once, at its end: with false if what the view shows next, the end of the view, or its leaving the screen
+    /// cut it short.
     public var completion: (@MainActor @Sendable (_ finished: Bool) -> Void)?
 
     /// A transition of one's own.

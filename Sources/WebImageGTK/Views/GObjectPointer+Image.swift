@@ -29,8 +29,8 @@ extension GObjectPointer {
         placeholder: ViewPlaceholder? = nil,
         options: WebImageOptions = [],
         context: WebImageContext? = nil,
-        progress: (@MainActor (LoadProgress) -> Void)? = nil,
-        completed: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)? = nil
+        progress: (@MainActor (LoadProgress) -> Void)?,
+        completed: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)?
     ) -> WebImageLoadOperation? {
         let request = ViewLoad.Request(
             url: url,
@@ -43,18 +43,48 @@ extension GObjectPointer {
         return ViewState.of(gobjectPointer).load(request)
     }
 
+    /// Shows the picture of a URL, as the form with `progress` does.
+    ///
+    /// - Parameters:
+    ///   - url: http, https, file or data; nil shows the placeholder alone and ends with ``WebImageError/Code/invalidURL``.
+    ///   - placeholder: shown until the picture is there; nil clears the view.
+    ///   - options: how the load behaves.
+    ///   - context: what the load uses in place of the defaults.
+    ///   - completed: called once on the main thread, when the view has the picture or there is none; with
+    ///     ``WebImageOptions/refreshCached`` once more if there is something newer.
+    /// - Returns: the load, to cancel it or change its priority; nil without a URL.
+    @MainActor @discardableResult
+    public func setImage(
+        with url: URL?,
+        placeholder: ViewPlaceholder? = nil,
+        options: WebImageOptions = [],
+        context: WebImageContext? = nil,
+        completed: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)? = nil
+    ) -> WebImageLoadOperation? {
+        setImage(
+            with: url,
+            placeholder: placeholder,
+            options: options,
+            context: context,
+            progress: nil,
+            completed: completed
+        )
+    }
+
     /// Shows the picture of a URL, and returns when the view has it. Cancelling the task cancels the load.
+    ///
+    /// It has a label of its own, so that a function that is `async` can also begin a load and go on.
     ///
     /// - Parameters:
     ///   - url: http, https, file or data.
     ///   - placeholder: shown until the picture is there; nil clears the view.
     ///   - options: how the load behaves. With ``WebImageOptions/refreshCached`` it returns with the first picture.
     ///   - context: what the load uses in place of the defaults.
-    ///   - progress: called while bytes arrive.
+    ///   - progress: called on the main thread while bytes arrive.
     /// - Throws: why there is no picture; ``WebImageError/Code/cancelled`` also when another load takes its place.
     @MainActor @discardableResult
     public func setImage(
-        with url: URL?,
+        awaiting url: URL?,
         placeholder: ViewPlaceholder? = nil,
         options: WebImageOptions = [],
         context: WebImageContext? = nil,

@@ -72,7 +72,7 @@ extension ViewState {
     func note(_ reading: LoadProgress, of load: ViewLoad) {
         guard isLatest(load), !load.request.isUpgrade else { return }
         loadStates[load.key]?.progress = reading
-        indicator?.updateProgress(reading.fraction)
+        if showsIndicator { indicator?.updateProgress(reading.fraction) }
     }
 
     /// The load has ended.
@@ -98,12 +98,18 @@ extension ViewState {
         if !isPreview { shownNumbers[load.key] = load.number }
         if load.showsInPaintable {
             installPaintable()
-            if !isPreview { shown = ShownLoad(load: load, image: result.image) }
+            if load.request.isUpgrade {
+                shown = ShownLoad(load: load, image: result.image)
+                paintable.exchange(content)
+                return then()
+            }
         }
         guard let transition, load.showsInPaintable, result.usesTransition(load.request) else {
+            if load.showsInPaintable, !isPreview { shown = ShownLoad(load: load, image: result.image) }
             load.setter(content, result)
             return then()
         }
+        if !transition.avoidAutoSetImage { shown = ShownLoad(load: load, image: result.image) }
         run(transition, to: content, result, of: load, then: then)
     }
 
@@ -122,7 +128,11 @@ extension ViewState {
         of load: ViewLoad,
         then: @escaping () -> Void
     ) {
+        let newest = lastNumbers[load.key]
+        // Both call who may begin another load, whose pictures come after this one.
+        paintable.endTransition(finished: false)
         transition.prepares?(view, result)
+        guard lastNumbers[load.key] == newest else { return then() }
         let waits = load.request.options.contains(.waitTransition)
         paintable.show(content, by: transition) { finished in
             transition.completion?(finished)

@@ -24,7 +24,7 @@ final class ViewState {
     var shown: ShownLoad?
     var isResizing = false
     var transition: WebImageTransition?
-    var indicator: (any WebImageIndicator)? { willSet { indicator?.stopAnimating() } }
+    var indicator: (any WebImageIndicator)? { didSet { indicatorChanged(from: oldValue) } }
     /// Loads that show the indicator.
     var indicatorLoads = 0
     var usesAutomaticThumbnailSize = true
@@ -34,7 +34,9 @@ final class ViewState {
     var parts: [String: any ViewPart] = [:]
 
     private(set) lazy var clock = FrameClock(widget: view)
-    private(set) lazy var paintable = makePaintable()
+    /// The paintable, if there is one yet.
+    private(set) var existingPaintable: ImagePaintable?
+    var paintable: ImagePaintable { existingPaintable ?? makePaintable() }
 
     private init(_ view: UnsafeMutableRawPointer) {
         self.view = view
@@ -84,6 +86,7 @@ final class ViewState {
         for key in Array(loads.keys) { cancel(key) }
         for operation in operations.values { operation.cancel() }
         operations = [:]
+        existingPaintable?.endTransition(finished: false)
         indicator = nil
         for part in parts.values { part.viewWillGo() }
         parts = [:]
@@ -92,6 +95,7 @@ final class ViewState {
     private func makePaintable() -> ImagePaintable {
         let paintable = ImagePaintable(view: view, clock: clock)
         paintable.sizeHandler = { [weak self] in self?.noteDrawn($0, $1) }
+        existingPaintable = paintable
         return paintable
     }
 
@@ -99,18 +103,6 @@ final class ViewState {
     func cancel(_ key: String) {
         operations.removeValue(forKey: key)?.cancel()
         loads.removeValue(forKey: key)?.cancel()
-    }
-
-    // MARK: The indicator
-
-    func startIndicator() {
-        indicatorLoads += 1
-        indicator?.startAnimating(in: view)
-    }
-
-    func stopIndicator() {
-        indicatorLoads = max(indicatorLoads - 1, 0)
-        if indicatorLoads == 0 { indicator?.stopAnimating() }
     }
 }
 

@@ -30,7 +30,7 @@ struct ViewBench {
     static func url(_ name: String) -> URL { URL(string: "https://example.test/\(name)") ?? URL(filePath: "/") }
 
     /// A BMP file of one colour.
-    static func picture(_ width: Int, _ height: Int, _ red: UInt8, _ green: UInt8, _ blue: UInt8) -> Data {
+    nonisolated static func picture(_ width: Int, _ height: Int, _ red: UInt8, _ green: UInt8, _ blue: UInt8) -> Data {
         func long(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
         let row = (width * 3 + 3) / 4 * 4
         var bytes: [UInt8] = [0x42, 0x4D] + long(54 + row * height) + long(0) + long(54)
@@ -41,9 +41,9 @@ struct ViewBench {
         return Data(bytes)
     }
 
-    static let red = picture(40, 30, 255, 0, 0)
-    static let green = picture(40, 30, 0, 255, 0)
-    static let blue = picture(40, 30, 0, 0, 255)
+    nonisolated static let red = picture(40, 30, 255, 0, 0)
+    nonisolated static let green = picture(40, 30, 0, 255, 0)
+    nonisolated static let blue = picture(40, 30, 0, 0, 255)
 
     /// A `GtkPicture` that belongs to nobody yet.
     static func makePicture() -> OpaquePointer { OpaquePointer(gtk_picture_new()) }

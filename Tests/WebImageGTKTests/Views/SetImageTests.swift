@@ -211,13 +211,13 @@ import WebImage
         let picture = ViewBench.makePicture()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let (context, a, b) = (bench.context, a, b)
-        let first = Task { try await picture.setImage(with: a, context: context) }
+        let first = Task { try await picture.setImage(awaiting: a, context: context) }
         try #require(await bench.loader.request(of: a))
         bench.loader.end(a, with: .success(ViewBench.red))
         #expect(try await first.value.image.pixelWidth == 40)
         let second = Task { () -> WebImageError.Code? in
             do throws(WebImageError) {
-                try await picture.setImage(with: b, context: context)
+                try await picture.setImage(awaiting: b, context: context)
                 return nil
             } catch { return error.code }
         }

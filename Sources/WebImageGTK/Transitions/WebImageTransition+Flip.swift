@@ -1,0 +1,58 @@
+import Glibc
+import WebImage
+
+extension WebImageTransition {
+    /// The picture turns about its vertical axis, the left side towards the viewer, and the new one is on its back.
+    public static var flipFromLeft: WebImageTransition { .flipFromLeft() }
+    /// The picture turns about its vertical axis, the right side towards the viewer, and the new one is on its back.
+    public static var flipFromRight: WebImageTransition { .flipFromRight() }
+    /// The picture turns about its horizontal axis, the upper side towards the viewer, and the new one is on its back.
+    public static var flipFromTop: WebImageTransition { .flipFromTop() }
+    /// The picture turns about its horizontal axis, the lower side towards the viewer, and the new one is on its back.
+    public static var flipFromBottom: WebImageTransition { .flipFromBottom() }
+
+    /// The picture turns about its vertical axis, the left side towards the viewer, and the new one is on its back.
+    ///
+    /// - Parameter duration: in seconds.
+    public static func flipFromLeft(duration: Double = 0.5) -> WebImageTransition { flip(from: .left, duration) }
+
+    /// The picture turns about its vertical axis, the right side towards the viewer, and the new one is on its back.
+    ///
+    /// - Parameter duration: in seconds.
+    public static func flipFromRight(duration: Double = 0.5) -> WebImageTransition { flip(from: .right, duration) }
+
+    /// The picture turns about its horizontal axis, the upper side towards the viewer, and the new one is on its back.
+    ///
+    /// - Parameter duration: in seconds.
+    public static func flipFromTop(duration: Double = 0.5) -> WebImageTransition { flip(from: .top, duration) }
+
+    /// The picture turns about its horizontal axis, the lower side towards the viewer, and the new one is on its back.
+    ///
+    /// - Parameter duration: in seconds.
+    public static func flipFromBottom(duration: Double = 0.5) -> WebImageTransition { flip(from: .bottom, duration) }
+
+    // Seen from far away, so that the sides stay parallel: GTK's renderer without a graphics card knows no perspective. What tells the
+    // four apart is the shadow on the half that turns away. Pictures that may be transparent have none: it would fill their holes.
+    private static func flip(from side: TransitionSide, _ duration: Double) -> WebImageTransition {
+        WebImageTransition(duration: duration) { moment in
+            if moment.drawEnds() { return }
+            let angle = moment.progress * Double.pi
+            let layer: TransitionMoment.Layer = moment.progress < 0.5 ? .old : .new
+            let part = abs(cos(angle))
+            guard part > 1e-3 else { return }
+            moment.scaled(side.isHorizontal ? part : 1, side.isHorizontal ? 1 : part) {
+                moment.draw(layer)
+                guard moment.content(of: layer)?.isOpaque == true else { return }
+                let rect = moment.rect(of: layer)
+                let middle = (x: rect.x + rect.width / 2, y: rect.y + rect.height / 2)
+                // The old picture's far half is across from the side; that of the new one, which is on the back, is at the side.
+                let sign: Double = layer == .old ? -1 : 1
+                let far = (
+                    x: middle.x + sign * side.direction.x * rect.width / 2,
+                    y: middle.y + sign * side.direction.y * rect.height / 2
+                )
+                moment.shade(rect, from: middle, to: far, [0, 0.6 * sin(angle)])
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import CWebImageGTK4
+import WebImage
+
+extension ViewState {
+    /// Whether loads are under way that an indicator is shown for.
+    var showsIndicator: Bool { indicatorLoads > 0 }
+
+    /// A load has begun.
+    func startIndicator() {
+        indicatorLoads += 1
+        indicator?.startAnimating(in: view)
+    }
+
+    /// A load has ended.
+    func stopIndicator() {
+        guard indicatorLoads > 0 else { return }
+        indicatorLoads -= 1
+        if indicatorLoads == 0 { indicator?.stopAnimating() }
+    }
+
+    /// Another one takes over, in the state in which the former was.
+    func indicatorChanged(from former: (any WebImageIndicator)?) {
+        guard indicator !== former else { return }
+        let wasVisible = (former as? any DelayedIndicator)?.isVisible ?? false
+        former?.stopAnimating()
+        guard showsIndicator, let indicator else { return }
+        indicator.startAnimating(in: view)
+        if let key = latestKey, let state = loadStates[key], state.isLoading {
+            indicator.updateProgress(state.progress.fraction)
+        }
+        if wasVisible { (indicator as? any DelayedIndicator)?.show() }
+    }
+
+    /// Makes the paintable what the view shows, with what is shown now in it, so that something can be drawn over it.
+    func takeOverContent() {
+        if let current = currentContent { paintable.show(current) }
+        installPaintable()
+    }
+
+    /// What the view was given by somebody else; nil for nothing, or for this library's paintable.
+    private var currentContent: PaintableContent? {
+        if view.isA(gtk_picture_get_type()) { return foreign(gtk_picture_get_paintable(view.opaque)) }
+        guard view.isA(gtk_image_get_type()) else { return nil }
+        switch gtk_image_get_storage_type(view.opaque) {
+        case GTK_IMAGE_PAINTABLE: return foreign(gtk_image_get_paintable(view.opaque))
+        case GTK_IMAGE_ICON_NAME:
+            let name = gtk_image_get_icon_name(view.opaque).map { String(cString: $0) }
+            return name.flatMap { ViewPlaceholder.icon(name: $0).content(for: view) }
+        default: return nil
+        }
+    }
+
+    private func foreign(_ current: OpaquePointer?) -> PaintableContent? {
+        guard let current, UnsafeMutableRawPointer(current) != existingPaintable?.pointer else { return nil }
+        return .paintable(ObjectReference(retaining: UnsafeMutableRawPointer(current)))
+    }
+}

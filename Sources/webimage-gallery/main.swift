@@ -1,0 +1,83 @@
+import CWebImageGTK4
+import Glibc
+import WebImage
+import WebImageFormats
+import WebImageGTK
+
+/// The program: from its arguments to its exit code.
+@MainActor
+final class Gallery {
+    private let arguments: Arguments
+    private let list: PictureList
+    private let cache: ImageCache
+    private let manager: WebImageManager
+    private let application: UnsafeMutablePointer<GtkApplication>
+    private var window: GalleryWindow?
+    private var exitCode: Int32 = 0
+
+    init?(_ arguments: Arguments) {
+        self.arguments = arguments
+        list = PictureList(arguments.sources)
+        WebImageFormats.registerAll()
+        cache = arguments.cacheDirectory.map { ImageCache(directory: $0) } ?? .shared
+        manager = WebImageManager(cache: cache)
+        // Its own process each time: a screenshot must not end up in a window that is open.
+        guard let application = gtk_application_new("org.webimage.Gallery", G_APPLICATION_NON_UNIQUE) else {
+            return nil
+        }
+        self.application = application
+    }
+
+    func run() -> Int32 {
+        for complaint in list.complaints {
+            Arguments.complain(complaint)
+            exitCode = 1
+        }
+        Signal("activate", of: UnsafeMutableRawPointer(application)) { [self] in activate() }
+        let status = g_application_run(
+            UnsafeMutableRawPointer(application).assumingMemoryBound(to: GApplication.self),
+            0,
+            nil
+        )
+        return status == 0 ? exitCode : status
+    }
+
+    private func activate() {
+        Appearance.install(isDark: arguments.isDark)
+        if arguments.screenshot != nil { Appearance.stopAnimations() }
+        let window = GalleryWindow(application: application, manager: manager, cache: cache, arguments)
+        self.window = window
+        window.show(list.items)
+        if let number = arguments.viewer { window.open(number - 1) }
+        if arguments.showsCache { window.showCache() }
+        gtk_window_present(window.widget.cast())
+        if let path = arguments.screenshot { Task { await shoot(window, path) } }
+    }
+
+    private func shoot(_ window: GalleryWindow, _ path: String) async {
+        if arguments.showsCache { await window.cachePage.count() }
+        if !(await Screenshot.settle(window)) {
+            Arguments.complain("some pictures were not there after a minute")
+            exitCode = 1
+        }
+        var failures = window.grid.failures
+        if let item = window.viewer.item, let error = window.viewer.error { failures.append((item, error)) }
+        for (item, error) in failures {
+            Arguments.complain("\(item.url.absoluteString.prefix(200)): \(error)")
+            exitCode = 1
+        }
+        if !Screenshot.write(window.widget, to: path) {
+            Arguments.complain("\(path): the window cannot be written there")
+            exitCode = 1
+        }
+        gtk_window_destroy(window.widget.cast())
+    }
+}
+
+let arguments = Arguments(Array(CommandLine.arguments.dropFirst()))
+guard gtk_init_check() != 0 else {
+    Arguments.complain("there is no display to show a window on")
+    exit(69)
+}
+guard let gallery = Gallery(arguments) else { exit(70) }
+exit(gallery.run())

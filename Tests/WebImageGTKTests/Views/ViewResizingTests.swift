@@ -1,0 +1,138 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+@Suite(.serialized, .needsDisplay) @MainActor struct ViewResizingTests {
+    let bench: ViewBench
+    let url = ViewBench.url("big.bmp")
+    let big = ViewBench.picture(400, 300, 10, 200, 30)
+
+    init() throws { bench = try ViewBench() }
+
+    private func shown(_ view: OpaquePointer) -> Image? {
+        ViewState.existing(UnsafeMutableRawPointer(view))?.paintable.content?.image
+    }
+
+    private func load(_ view: OpaquePointer, context: WebImageContext? = nil) async throws {
+        var results = 0
+        view.setImage(with: url, context: context ?? bench.context) { _ in results += 1 }
+        try #require(await bench.loader.request(of: url))
+        bench.loader.end(url, with: .success(big))
+        try #require(await MainLoopTurns.wait { results == 1 })
+        #expect(results == 1)
+    }
+
+    @Test func `A picture is decoded for the size that its view was given`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
+        try await load(view)
+        let image = try #require(shown(view))
+        #expect(image.pixelWidth == 100 && image.pixelHeight == 75 && image.metadata.isThumbnail)
+        // It takes no less room than the picture: 400 by 300 points.
+        let paintable = try #require(gtk_picture_get_paintable(view))
+        #expect(gdk_paintable_get_intrinsic_width(paintable) == 400)
+        #expect(gdk_paintable_get_intrinsic_height(paintable) == 300)
+        window.close()
+    }
+
+    @Test func `Before it has one, the size that it was asked to have counts`() async throws {
+        let view = ViewBench.makePicture()
+        let holder = ObjectReference(retaining: UnsafeMutableRawPointer(view))
+        gtk_widget_set_size_request(UnsafeMutablePointer(view), 40, 60)
+        try await load(view)
+        #expect(shown(view)?.pixelWidth == 40)
+        withExtendedLifetime(holder) {}
+    }
+
+    @Test func `A view that grows gets more pixels, silently`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
+        try await load(view)
+        let state = view.latestLoadState?.result?.image
+        gtk_window_set_default_size(
+            UnsafeMutableRawPointer(window.window).assumingMemoryBound(to: GtkWindow.self),
+            300,
+            225
+        )
+        #expect(await MainLoopTurns.wait { (shown(view)?.pixelWidth ?? 0) >= 300 })
+        #expect(view.latestLoadState?.result?.image === state, "the load that was asked for is the one that is told of")
+        #expect(bench.loader.requests == [url], "the bytes were on disk")
+        window.close()
+    }
+
+    @Test func `A picture that came whole and is drawn small is decoded small`() async throws {
+        let view = ViewBench.makePicture()
+        let holder = ObjectReference(retaining: UnsafeMutableRawPointer(view))
+        try await load(view)
+        #expect(shown(view)?.pixelWidth == 400)
+        let window = try await TestWindow(UnsafeMutableRawPointer(view), 60, 45)
+        #expect(await MainLoopTurns.wait { shown(view)?.pixelWidth == 64 })
+        window.close()
+        withExtendedLifetime(holder) {}
+    }
+
+    @Test func `A size of the caller's is kept, and so are all pixels where that is wished`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
+        var context = bench.context
+        context.thumbnailPixelSize = ImageSize(width: 20, height: 20)
+        try await load(view, context: context)
+        await window.frames(3)
+        #expect(shown(view)?.pixelWidth == 20)
+        view.usesAutomaticThumbnailSize = false
+        await bench.cache.clear(.all)
+        try await load(view)
+        await window.frames(3)
+        #expect(shown(view)?.pixelWidth == 400 && !view.usesAutomaticThumbnailSize)
+        window.close()
+    }
+
+    @Test func `What a new load shows is not replaced by more pixels of what was there before`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
+        try await load(view)
+        let state = try #require(ViewState.existing(UnsafeMutableRawPointer(view)))
+        state.noteDrawn(300, 225)
+        let other = ViewBench.url("other.bmp")
+        view.setImage(with: other, context: bench.context)
+        try #require(await bench.loader.request(of: other))
+        bench.loader.end(other, with: .success(ViewBench.red))
+        #expect(await MainLoopTurns.wait { shown(view)?.pixelWidth == 40 })
+        await window.frames(4)
+        #expect(shown(view)?.pixelWidth == 40)
+        window.close()
+    }
+
+    @Test func `When more pixels are worth a decode`() throws {
+        func box(_ change: (inout ImageMetadata) -> Void, _ width: Double, _ height: Double) throws -> ImageSize? {
+            var metadata = ImageMetadata()
+            (metadata.sourceWidth, metadata.sourceHeight, metadata.isThumbnail) = (4000, 3000, true)
+            change(&metadata)
+            let image = Image(bitmap: try .allocate(width: 400, height: 300, pixelFormat: .rgb8), metadata: metadata)
+            let state = ViewState.of(UnsafeMutableRawPointer(ViewBench.makePicture()))
+            let load = ViewLoad(
+                ViewLoad.Request(url: nil, placeholder: nil, options: [], context: nil),
+                context: WebImageContext(),
+                key: "image",
+                number: 1,
+                state: state,
+                setter: { _, _ in },
+                showsInPaintable: true
+            )
+            return ShownLoad(load: load, image: image).betterBox(drawn: width, height)
+        }
+        #expect(try box({ _ in }, 400, 300) == nil)
+        #expect(try box({ _ in }, 401, 301) == nil)
+        #expect(try box({ _ in }, 402, 301) == ImageSize(width: 448, height: 320))
+        #expect(try box({ $0.isThumbnail = false }, 800, 600) == nil, "there are no more")
+        #expect(try box({ ($0.sourceWidth, $0.sourceHeight) = (400, 300) }, 800, 600) == nil)
+        #expect(try box({ _ in }, 190, 140) == ImageSize(width: 192, height: 192))
+        #expect(try box({ _ in }, 250, 180) == nil, "not so many too many")
+        #expect(try box({ $0.isVector = true }, 100, 75) == nil)
+        #expect(try box({ _ in }, 0, 0) == nil)
+    }
+}
