@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Glibc
 import PackageDescription
 
 let swiftSettings: [SwiftSetting] = [
@@ -18,6 +19,15 @@ let linksFormats: Set = ["format-bench", "progressive-bench"]
 /// Programs in which malloc is a counting one.
 let countsMemory: Set = ["memory-cache-bench", "jpeg-bench"]
 
+/// Programs with windows: where GTK's headers are, as in the library's own package.
+let hasGTK =
+    switch Context.environment["WEBIMAGE_GTK"] {
+    case "1": true
+    case "0": false
+    default: access("/usr/include/gtk-4.0/gtk/gtk.h", R_OK) == 0
+    }
+let windowPrograms = hasGTK ? ["gtk-grid-bench", "gtk-animation-bench"] : []
+
 let package = Package(
     name: "WebImageBenchmarks",
     dependencies: [.package(name: "WebImage", path: "..")],
@@ -30,6 +40,18 @@ let package = Package(
                 dependencies: ["BenchSupport", .product(name: "WebImage", package: "WebImage")]
                     + (linksFormats.contains(name) ? [.product(name: "WebImageFormats", package: "WebImage")] : [])
                     + (countsMemory.contains(name) ? ["CAllocationCounter"] : []),
+                path: "Sources/\(name)",
+                swiftSettings: swiftSettings
+            )
+        }
+        + (hasGTK ? [.systemLibrary(name: "CBenchGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])])] : [])
+        + windowPrograms.map { name in
+            .executableTarget(
+                name: name,
+                dependencies: [
+                    "BenchSupport", "CBenchGTK", .product(name: "WebImage", package: "WebImage"),
+                    .product(name: "WebImageGTK", package: "WebImage"),
+                ],
                 path: "Sources/\(name)",
                 swiftSettings: swiftSettings
             )

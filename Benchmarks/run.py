@@ -4,7 +4,7 @@
 import argparse
 import sys
 
-from bench import disk, downloads, formats, jpeg, memory, pipeline, progressive, report, workshop
+from bench import disk, downloads, formats, gtk, jpeg, memory, pipeline, progressive, report, workshop
 
 GROUPS = {
     "memory": memory.rows,
@@ -14,16 +14,19 @@ GROUPS = {
     "progressive": progressive.rows,
     "pipeline": pipeline.rows,
     "downloads": downloads.rows,
+    "gtk": gtk.rows,
 }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("groups", nargs="*", help="the same as --only")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="", help="groups, separated by commas: " + ", ".join(GROUPS))
     parser.add_argument("--rounds", type=int)
     options = parser.parse_args()
-    chosen = [name for name in options.only.split(",") if name] or list(GROUPS)
+    wanted = options.groups + [name for name in options.only.split(",") if name]
+    chosen = wanted or list(GROUPS)
     for name in chosen:
         if name not in GROUPS:
             parser.error(f"unknown group '{name}': there are {', '.join(GROUPS)}")
@@ -35,7 +38,7 @@ def main():
         for row in GROUPS[name](shop):
             print(report.lines(row), flush=True)
             rows.append(row)
-    if not options.quick and not options.only:
+    if not options.quick and not wanted:
         report.write(rows, shop)
     failed = [row.title for row in rows if not row.holds]
     if failed:

@@ -185,15 +185,17 @@ def column(reports, name):
 
 
 @contextlib.contextmanager
-def nginx(documents, state):
-    """Serves a folder from loopback as fast as nginx can; the URL it answers at."""
+def nginx(documents, state, is_remote=False):
+    """Serves a folder from loopback as fast as nginx can, or as late as from afar; the URL it answers at."""
     state.mkdir(exist_ok=True)
     for _ in range(5):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         configuration = state / "nginx.conf"
-        configuration.write_text(NGINX.format(documents=documents, state=state, port=port,
+        module, delays, places = REMOTE if is_remote else ("", "", "root {documents};")
+        configuration.write_text(NGINX.format(state=state, port=port, module=module, delays=delays,
+                                              places=places.format(documents=documents),
                                               user="user root;" if os.getuid() == 0 else ""))
         path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
         server = subprocess.Popen(["nginx", "-p", state, "-c", configuration], env={**os.environ, "PATH": path},
@@ -217,8 +219,14 @@ def answers(port, server):
     return False
 
 
+# Each answer waits 20 to 200 ms, the same URL always as long.
+REMOTE = ("load_module /usr/lib/nginx/modules/ngx_http_echo_module.so;",
+          "split_clients $request_uri $delay { 20% 0.02; 20% 0.05; 20% 0.09; 20% 0.14; * 0.2; }",
+          "location / {{ echo_sleep $delay; echo_exec @files; }}\n        location @files {{ root {documents}; }}")
+
 NGINX = """
 {user}
+{module}
 daemon off;
 worker_processes 1;
 pid {state}/nginx.pid;
@@ -236,9 +244,10 @@ http {{
     fastcgi_temp_path {state}/fastcgi;
     uwsgi_temp_path {state}/uwsgi;
     scgi_temp_path {state}/scgi;
+    {delays}
     server {{
         listen 127.0.0.1:{port};
-        root {documents};
+        {places}
     }}
 }}
 """

@@ -76,3 +76,7 @@ bool webimage_gtk_get_flag(void *object, const char *property) {
     g_object_get(object, property, &flag, NULL);
     return flag;
 }
+
+bool webimage_gtk_has_property(void *object, const char *property) {
+    return g_object_class_find_property(G_OBJECT_GET_CLASS(object), property) != NULL;
+}

@@ -27,6 +27,9 @@ public struct ImageCacheConfig: Sendable {
     public var shouldRemoveExpiredDataWhenTerminate: Bool = true
     /// Whether ``ImageCache/didEnterBackground()`` removes expired entries. True by default.
     public var shouldRemoveExpiredDataWhenEnterBackground: Bool = true
+    /// How much ``ImageCache/didEnterBackground()`` leaves in memory: a share of ``maxMemoryCost``, 0...1, or of what there is when
+    /// that sets no limit. A quarter by default; 1 leaves everything. A memory level of one's own decides for itself.
+    public var backgroundMemoryShare: Double = 0.25
     /// Seconds between the passes that a cache makes by itself to remove expired entries, in use or not; 0 for none. One
     /// hour by default. The first one comes that long after the cache was made. A pass works for half a second at most; if
     /// there is more to do it goes on a minute later.

@@ -23,6 +23,9 @@ final class ImagePaintable {
     /// Drawn in place of the content, laid out as the view does it, while no transition runs. The size stays that of the content.
     var substitute: PaintableContent? { didSet { invalidate() } }
 
+    /// Whether it wants no size of its own: it is drawn over the whole view, and fits the content into that itself.
+    var hasFixedSize = false { didSet { replace(content) } }
+
     let view: WeakObject
     let clock: FrameClock
     private var transition: Transition?
@@ -107,13 +110,14 @@ final class ImagePaintable {
     private func replace(_ content: PaintableContent?) {
         self.content = content
         frame = .poster
-        let size = content?.size ?? ImageSize(width: 0, height: 0)
+        let wishes = hasFixedSize ? nil : content
+        let size = wishes?.size ?? ImageSize(width: 0, height: 0)
         let (width, height) = (size.width.rounded(), size.height.rounded())
         webimage_gtk_paintable_set_size(
             pointer,
             Int32(clamping: Int(min(max(width, 0), 1e9))),
             Int32(clamping: Int(min(max(height, 0), 1e9))),
-            content?.ratio ?? 0
+            wishes?.ratio ?? 0
         )
         invalidate()
         contentHandler?()
@@ -164,6 +168,26 @@ final class ImagePaintable {
     // MARK: Drawing
 
     private func draw(into snapshot: OpaquePointer, _ width: Double, _ height: Double) {
+        let rect = contentRect(width, height)
+        let isMoved = rect.x != 0 || rect.y != 0
+        if isMoved {
+            gtk_snapshot_save(snapshot)
+            var origin = graphene_point_t(x: Float(rect.x), y: Float(rect.y))
+            gtk_snapshot_translate(snapshot, &origin)
+        }
+        drawContent(into: snapshot, rect.width, rect.height)
+        if isMoved { gtk_snapshot_restore(snapshot) }
+    }
+
+    /// Where the content lies in the box that is drawn.
+    private func contentRect(_ width: Double, _ height: Double) -> ImageRect {
+        let whole = ImageRect(x: 0, y: 0, width: width, height: height)
+        guard hasFixedSize, let content, let view = view.pointer else { return whole }
+        let box = ImageSize(width: width, height: height)
+        return ContentFit.of(view).rect(of: content.size, ratio: content.ratio, in: box)
+    }
+
+    private func drawContent(into snapshot: OpaquePointer, _ width: Double, _ height: Double) {
         if content != nil || substitute != nil { sizeHandler?(width, height) }
         guard transition != nil || overlay != nil else { return drawVisible(into: snapshot, width, height) }
         let place = ViewPlace(view.pointer, drawing: content, width, height)

@@ -33,3 +33,14 @@ extension ViewState {
         }
     }
 }
+
+extension ViewState {
+    /// Has a picture that was asked to have a size keep to it: what it shows has no wishes then, and is fitted into the view's box when it is
+    /// drawn, so that nothing is laid out anew when it comes. Others are left as they are.
+    func keepRequestedSize() {
+        guard view.isA(gtk_picture_get_type()) else { return }
+        var (width, height): (gint, gint) = (-1, -1)
+        gtk_widget_get_size_request(view.widget, &width, &height)
+        if width > 0, height > 0 { paintable.hasFixedSize = true }
+    }
+}

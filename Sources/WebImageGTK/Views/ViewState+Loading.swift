@@ -18,6 +18,7 @@ extension ViewState {
         setter: ViewLoad.Setter? = nil,
         transitionTarget: ViewLoad.TransitionTarget? = nil
     ) -> WebImageLoadOperation? {
+        guard !isLeaving else { return nil }
         let key = request.context?.setImageOperationKey ?? defaultKey
         latestKey = key
         if !request.options.contains(.avoidAutoCancelImage) { cancel(key) }
@@ -46,7 +47,7 @@ extension ViewState {
         var context = request.context ?? WebImageContext()
         context.setImageOperationKey = key
         if context.thumbnailPixelSize == nil, usesAutomaticThumbnailSize {
-            context.thumbnailPixelSize = ViewGeometry.pixelSize(of: view)
+            context.thumbnailPixelSize = preferredPixelSize ?? ViewGeometry.pixelSize(of: view)
         }
         lastNumber += 1
         lastNumbers[key] = lastNumber

@@ -30,6 +30,8 @@ final class ViewState {
     /// Loads that show the indicator.
     var indicatorLoads = 0
     var usesAutomaticThumbnailSize = true
+    /// The size in pixels at which pictures are decoded by default, if it is not to be the view's own.
+    var preferredPixelSize: ImageSize?
     /// What the view can do that was made for one kind of it; by name.
     var parts: [String: any ViewPart] = [:]
     /// Whether the view is being destroyed.
@@ -58,17 +60,29 @@ final class ViewState {
     /// What is known of a view, from now on kept with it.
     static func of(_ view: UnsafeMutableRawPointer) -> ViewState {
         if let state = existing(view) { return state }
+        if let leaving, leaving.view == view { return leaving }
         precondition(view.isA(gtk_widget_get_type()), "not a GtkWidget")
         MainLoopIntegration.install()
         let state = ViewState(view)
         g_object_set_qdata_full(view.object, quark, Unmanaged.passRetained(state).toOpaque()) { data in
             guard let data else { return }
             nonisolated(unsafe) let dataPointer = data
-            MainActor.assumeIsolated { Unmanaged<ViewState>.fromOpaque(dataPointer).takeRetainedValue().end() }
+            MainActor.assumeIsolated { Unmanaged<ViewState>.fromOpaque(dataPointer).takeRetainedValue().leave() }
         }
         // While it is still whole: completions may look at it.
         Signal("destroy", of: view) { [weak state] in state?.end() }
         return state
+    }
+
+    /// The state whose view is being finalized: a completion that is told of the end may want to load again, and must not.
+    private static var leaving: ViewState?
+    var isLeaving: Bool { Self.leaving === self }
+
+    private func leave() {
+        let outer = Self.leaving
+        Self.leaving = self
+        end()
+        Self.leaving = outer
     }
 
     /// Ends what runs: the view goes.

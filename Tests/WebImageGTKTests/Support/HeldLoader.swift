@@ -8,6 +8,7 @@ final class HeldLoader: ImageLoading {
         var waiting: [URL: [Held]] = [:]
         var requests: [URL] = []
         var cancelled: [URL] = []
+        var priorities: [URL: LoadPriority] = [:]
     }
 
     private struct Held {
@@ -29,11 +30,15 @@ final class HeldLoader: ImageLoading {
         let url = request.url
         let id = state.withLock { state in
             state.requests.append(url)
+            state.priorities[url] = request.priority
             let held = Held(id: state.requests.count, progress: progress, completion: completion)
             state.waiting[url, default: []].append(held)
             return held.id
         }
-        return Operation { [self] in
+        let change: @Sendable (LoadPriority) -> Void = { [self] priority in
+            state.withLock { $0.priorities[url] = priority }
+        }
+        return Operation(change) { [self] in
             let held = state.withLock { state -> Held? in
                 guard let index = state.waiting[url]?.firstIndex(where: { $0.id == id }) else { return nil }
                 state.cancelled.append(url)
@@ -47,6 +52,13 @@ final class HeldLoader: ImageLoading {
     var requests: [URL] { state.withLock { $0.requests } }
     /// URLs whose load was cancelled.
     var cancelled: [URL] { state.withLock { $0.cancelled } }
+
+    /// How urgent the load of a URL is by now, or was at its end.
+    func priority(of url: URL) -> LoadPriority? { state.withLock { $0.priorities[url] } }
+    /// URLs whose load has not ended.
+    var waiting: Set<URL> {
+        state.withLock { state in Set(state.waiting.keys.filter { state.waiting[$0]?.isEmpty == false }) }
+    }
 
     /// Waits until a URL is asked for.
     func request(of url: URL) async -> Bool {
@@ -68,12 +80,16 @@ final class HeldLoader: ImageLoading {
     private final class Operation: ImageLoaderOperation {
         private let body: @Sendable () -> Void
         private let wasCancelled = Lock(false)
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        private let change: @Sendable (LoadPriority) -> Void
+        init(_ change: @escaping @Sendable (LoadPriority) -> Void, _ body: @escaping @Sendable () -> Void) {
+            self.change = change
+            self.body = body
+        }
         var isCancelled: Bool { wasCancelled.withLock { $0 } }
         func cancel() {
             wasCancelled.withLock { $0 = true }
             body()
         }
-        func setPriority(_ priority: LoadPriority) {}
+        func setPriority(_ priority: LoadPriority) { change(priority) }
     }
 }

@@ -31,3 +31,6 @@ bool webimage_gtk_is_a(void *instance, size_t type);
 
 /// The value of a property that is true or false.
 bool webimage_gtk_get_flag(void *object, const char *property);
+
+/// Whether an object's class has a property.
+bool webimage_gtk_has_property(void *object, const char *property);

@@ -59,8 +59,9 @@ extension ImageCache {
         return upkeep.trimForExit(within: seconds - elapsed)
     }
 
-    /// For a program that has gone out of sight, for example a minimised window: removes expired entries, away from the
-    /// caller's thread, if ``ImageCacheConfig/shouldRemoveExpiredDataWhenEnterBackground`` says so.
+    /// For a program that has gone out of sight, for example a minimised window: lets go of images until
+    /// ``ImageCacheConfig/backgroundMemoryShare`` is left, and removes expired entries from disk if
+    /// ``ImageCacheConfig/shouldRemoveExpiredDataWhenEnterBackground`` says so. Away from the caller's thread.
     public func didEnterBackground() { upkeep.didEnterBackground() }
 
     /// For when memory is short: removes all images from memory, but remembers those that are still shown if

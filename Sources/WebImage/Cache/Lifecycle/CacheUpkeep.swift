@@ -122,8 +122,13 @@ final class CacheUpkeep: Sendable {
     }
 
     func didEnterBackground() {
-        guard state.withLock({ $0.config.shouldRemoveExpiredDataWhenEnterBackground }) else { return }
-        diskQueue.submit(priority: .low) { self.diskCache.removeExpiredData(timeLimit: nil) }
+        let config = state.withLock { $0.config }
+        // Letting go of many images takes a moment, too.
+        diskQueue.submit(priority: .low) {
+            self.memoryCache.didEnterBackground(leaving: config.backgroundMemoryShare)
+            guard config.shouldRemoveExpiredDataWhenEnterBackground else { return }
+            self.diskCache.removeExpiredData(timeLimit: nil)
+        }
     }
 
     func didReceiveMemoryWarning() { memoryCache.didReceiveMemoryWarning() }

@@ -1,3 +1,4 @@
+import CLinux
 public import Glibc
 
 /// Tells every ``ImageCache`` of the program at once of the turns of its life. Nothing calls these by itself, unless one of
@@ -21,10 +22,14 @@ public enum WebImageLifecycle {
         for upkeep in CacheRegistry.shared.upkeeps { upkeep.didEnterBackground() }
     }
 
-    /// Memory is short; see ``ImageCache/didReceiveMemoryWarning()``. The system tells the library's own caches of that
-    /// already; call this when something else does.
+    /// Memory is short; see ``ImageCache/didReceiveMemoryWarning()``. Frames of animations that are not shown next go, too, and
+    /// memory that is kept for the next picture. The system tells the library of that already; call this when something else does.
     public static func didReceiveMemoryWarning() {
         for upkeep in CacheRegistry.shared.upkeeps { upkeep.didReceiveMemoryWarning() }
+        AnimationFramePools.shared.removeAllFrames()
+        // After the images: what they let go of went there.
+        BufferPool.shared.trim(toBytes: 0)
+        webimage_transfer_trim()
     }
 
     /// Has ``willTerminate(within:)`` called when the program ends by `exit` or by returning from its main function. For

@@ -70,6 +70,15 @@ public final class MemoryCache: Sendable {
     /// The cache is told of pressure by the system on its own; call this when something else says that memory is short.
     public func didReceiveMemoryWarning() { core.removeAll(.pressure, keepingWeak: true) }
 
+    /// Removes the images that are worth least until the rest costs at most a share of the limit, or of what there is if there is none.
+    ///
+    /// - Parameter share: how much to leave, 0...1.
+    public func didEnterBackground(leaving share: Double) {
+        let whole = maxMemoryCost > 0 ? maxMemoryCost : totalCost
+        guard share < 1 else { return }
+        trim(toCost: Int(Double(whole) * max(share, 0)))
+    }
+
     // MARK: - State
 
     /// The bytes that all images together may cost; 0 means no limit. A change takes effect at once.

@@ -14,6 +14,10 @@ public protocol MemoryCaching: AnyObject, Sendable {
     func removeAll()
     /// Lets go of what can be had again, because memory is short. By default all images are removed.
     func didReceiveMemoryWarning()
+    /// Lets go of what is not worth its memory while nobody looks at the program. By default nothing is.
+    ///
+    /// - Parameter share: how much to leave, 0...1: ``ImageCacheConfig/backgroundMemoryShare``.
+    func didEnterBackground(leaving share: Double)
     /// Takes over limits; called when the cache is made and whenever ``ImageCache/config`` changes.
     func apply(_ config: ImageCacheConfig)
 }
@@ -28,6 +32,9 @@ extension MemoryCaching {
 extension MemoryCaching {
     /// Removes all images.
     public func didReceiveMemoryWarning() { removeAll() }
+
+    /// Leaves everything.
+    public func didEnterBackground(leaving share: Double) {}
 }
 
 extension MemoryCache: MemoryCaching {

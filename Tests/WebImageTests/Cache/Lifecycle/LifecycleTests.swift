@@ -93,6 +93,35 @@ import Testing
         #expect(disk.content.wait { $0.passes.isEmpty ? nil : true } == true)
     }
 
+    @Test(arguments: [(0.25, 0, 1), (0.25, 10, 2), (1, 10, 5), (0, 0, 0)])
+    func `Out of sight a share of the limit stays in memory, of what there is without a limit`(
+        share: Double,
+        imagesOfLimit: Int,
+        left: Int
+    ) {
+        let disk = FakeDisk()
+        let limit = imagesOfLimit * FakeCoder.image().memoryCost
+        let cache = disk.cache {
+            $0.backgroundMemoryShare = share
+            $0.maxMemoryCost = limit
+        }
+        let images = (0..<5).map { _ in FakeCoder.image() }
+        for (number, image) in images.enumerated() { cache.storeToMemory(image, forKey: "\(number)") }
+        cache.didEnterBackground()
+        #expect(disk.content.wait { $0.passes.isEmpty ? nil : true } == true)
+        #expect((0..<5).count { cache.memoryImage(forKey: "\($0)") != nil } == left)
+    }
+
+    @Test func `Short memory drops the frames of animations that are not shown next`() throws {
+        let (pool, player) = AnimationFramePools.shared.join(NumberedAnimation(count: 4))
+        defer { AnimationFramePools.shared.leave(pool, player: player) }
+        pool.wish(player, for: [0], isWaiting: false, byteLimit: .max, first: FakeCoder.image())
+        pool.withdraw(player)
+        #expect(pool.count == 1)
+        WebImageLifecycle.didReceiveMemoryWarning()
+        #expect(pool.count == 0)
+    }
+
     @Test func `A memory level of one's own is emptied when memory is short, unless it knows better`() {
         final class Level: MemoryCaching {
             let count = Lock(0)

@@ -1,0 +1,132 @@
+"""Views: a grid of remote pictures that is scrolled, and animations, in windows on a display of their own."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from .model import Contract, Row
+from .workshop import SYSTEM_PYTHON, call, nginx, parse
+
+COUNT = 1000
+SPEEDS = (120, 400)
+ANIMATIONS, FRAMES = 9, 60
+
+# Pictures of 640 × 480 with soft light and grain; the colour in the middle is the picture's number, a digit in each of red, green and blue.
+NUMBERED = """
+import pathlib, sys
+import numpy
+from PIL import Image
+place, count = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+place.mkdir()
+random = numpy.random.default_rng(3)
+for number in range(count):
+    rough = Image.fromarray(random.integers(0, 256, (6, 8, 3), numpy.uint8)).resize((640, 480), Image.BICUBIC)
+    picture = numpy.clip(numpy.asarray(rough).astype(int) + random.normal(0, 6, (480, 640, 1)), 0, 255).astype(numpy.uint8)
+    picture[160:320, 200:440] = [12 + 25 * (number // scale % 10) for scale in (1, 10, 100)]
+    Image.fromarray(picture).save(place / f"{number}.jpg", quality=85)
+"""
+
+# Animations of a second, 60 frames of 320 × 240 with light that wanders; the colour in the middle is the frame's number.
+MOVING = """
+import pathlib, sys
+import numpy
+from PIL import Image
+place, count, length = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+place.mkdir()
+random = numpy.random.default_rng(5)
+for number in range(count):
+    rough = random.integers(0, 256, (6, 8, 3), numpy.uint8)
+    still = numpy.asarray(Image.fromarray(rough).resize((320, 240), Image.BICUBIC))
+    frames = []
+    for frame in range(length):
+        picture = numpy.roll(still, frame * 4, axis=1).copy()
+        picture[80:160, 100:220] = [16 + 32 * (frame % 8), 16 + 32 * (frame // 8), 128]
+        frames.append(Image.fromarray(picture))
+    ends = [(1000 * frame + length // 2) // length for frame in range(length + 1)]
+    durations = [end - start for start, end in zip(ends, ends[1:])]
+    frames[0].save(place / f"{number}.webp", save_all=True, append_images=frames[1:], duration=durations, loop=0, quality=75, method=2)
+"""
+
+
+def rows(shop):
+    if not (shop.swift / "gtk-grid-bench").exists():
+        print("  GTK's headers are not here: left out.")
+        return
+    yield from grid(shop)
+    yield from animations(shop)
+
+
+def grid(shop):
+    seconds = 4 if shop.quick else 40
+    place = material(shop, f"numbered-{COUNT}", NUMBERED, COUNT)
+    with nginx(place, shop.scratch / "nginx-grid", is_remote=True) as address, display() as environment:
+        report = parse(call([shop.swift / "gtk-grid-bench", address, COUNT, seconds], env=environment))
+    title = f"Grid of {COUNT} remote pictures"
+    for speed in SPEEDS:
+        yield Row(f"grid-{speed}-fps", f"{title}, {speed} pixels per frame", "frames/s", [report[f"fps-{speed}"]],
+                  contracts=[Contract(">=", 59)], more_is_better=True, in_chart=False,
+                  note=f"{report[f'processor-{speed}']:.0f} % of a core")
+        yield Row(f"grid-{speed}-work", f"{title}, {speed} pixels per frame, 99th percentile of the work for a frame", "ms",
+                  [report[f"work-p99-{speed}"]], contracts=[Contract("<=", 16)], in_chart=False,
+                  note=f"median {report[f'work-median-{speed}']:.1f} ms")
+    yield Row("grid-wrong", f"{title}, wrong ones in {report['deliveries']:.0f} deliveries", "pictures", [report["wrong"]],
+              contracts=[Contract("<=", 0)], in_chart=False,
+              note=f"{report['remote']:.0f} remote, {report['disk']:.0f} from disk, {report['memory']:.0f} from memory; "
+                   f"{report['checked']:.0f} looked at in their cells")
+    yield Row("grid-deliveries", f"{title}, deliveries", "pictures", [report["deliveries"]],
+              contracts=[] if shop.quick else [Contract(">=", 10000)], more_is_better=True, in_chart=False)
+    yield Row("grid-rss", f"{title}, growth of resident memory after the first {seconds * 2} seconds of scrolling", "MB",
+              [max(report["rss-last"] - report["rss-first"], 0)], contracts=[Contract("<=", 8)], in_chart=False,
+              note=f"{report['rss-first']:.0f} MB then, {report['rss-last']:.0f} MB after as long again")
+
+
+def animations(shop):
+    seconds = 2 if shop.quick else 10
+    place = material(shop, f"moving-{ANIMATIONS}", MOVING, ANIMATIONS, FRAMES)
+    with display() as environment:
+        report = parse(call([shop.swift / "gtk-animation-bench", seconds, *sorted(place.iterdir())], env=environment))
+    title = f"{ANIMATIONS} animated WebPs of {FRAMES} frames/s, 320 × 240"
+    yield Row("animations-lost", f"{title}, frames lost in {seconds} s", "frames", [report["lost"]],
+              contracts=[Contract("<=", 0)], in_chart=False, note=f"{report['shown']:.0f} shown")
+    # Were nothing played, nothing would be lost.
+    yield Row("animations-shown", f"{title}, frames shown by each", "frames/s", [report["shown"] / ANIMATIONS / seconds],
+              contracts=[Contract(">=", 59)], more_is_better=True, in_chart=False)
+    yield Row("animations-cpu", f"{title}, processor", "% of a core", [report["processor"]], contracts=[Contract("<=", 40)],
+              in_chart=False, note=f"{report['rss']:.0f} MB resident")
+
+
+def material(shop, name, script, *arguments):
+    """A folder of pictures that a script makes once."""
+    place = shop.materials / name
+    if not place.exists():
+        part = pathlib.Path(f"{place}.part")
+        shop.materials.mkdir(exist_ok=True)
+        shutil.rmtree(part, ignore_errors=True)
+        call([SYSTEM_PYTHON, "-c", script, part, *arguments])
+        part.rename(place)
+    return place
+
+
+@contextlib.contextmanager
+def display():
+    """A display without a screen, for a program; the program's environment."""
+    read, write = os.pipe()
+    server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"],
+                              pass_fds=[write], stderr=subprocess.DEVNULL)
+    os.close(write)
+    folder = tempfile.mkdtemp()
+    try:
+        with os.fdopen(read) as numbers:
+            number = numbers.readline().strip()
+        if not number:
+            sys.exit("Xvfb did not start")
+        yield {**os.environ, "DISPLAY": f":{number}", "GDK_BACKEND": "x11", "GSK_RENDERER": "cairo", "GTK_A11Y": "none",
+               "XDG_RUNTIME_DIR": folder, "NO_AT_BRIDGE": "1", "TMPDIR": folder}
+    finally:
+        server.terminate()
+        server.wait()
+        shutil.rmtree(folder, ignore_errors=True)

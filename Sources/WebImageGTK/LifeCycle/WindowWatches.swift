@@ -1,0 +1,115 @@
+import CWebImageGTK4
+import CWebImageGTKShims
+import WebImage
+
+/// The windows of the program, and whether one of them can be seen.
+@MainActor
+final class WindowWatches {
+    /// That of the program: its caches are told.
+    static let shared = WindowWatches { WebImageLifecycle.didEnterBackground() }
+
+    private var windows: [UnsafeMutableRawPointer: WindowWatch] = [:]
+    private var isSeen = false
+    private var isUpdateScheduled = false
+    private let enteredBackground: @MainActor () -> Void
+
+    /// - Parameter enteredBackground: called when no window can be seen any more.
+    init(enteredBackground: @escaping @MainActor () -> Void) { self.enteredBackground = enteredBackground }
+
+    var count: Int { windows.count }
+
+    func add(_ window: UnsafeMutableRawPointer) {
+        guard windows[window] == nil else { return }
+        windows[window] = WindowWatch(
+            window,
+            changed: { [weak self] in self?.scheduleUpdate() },
+            ended: { [weak self] in self?.remove(window) }
+        )
+        scheduleUpdate()
+    }
+
+    func remove(_ window: UnsafeMutableRawPointer) {
+        guard let watch = windows.removeValue(forKey: window) else { return }
+        watch.end()
+        scheduleUpdate()
+    }
+
+    /// Not at once: one window may go because another comes, and a program whose last window goes ends before this is looked at.
+    private func scheduleUpdate() {
+        guard !isUpdateScheduled else { return }
+        isUpdateScheduled = true
+        MainMailbox.shared.post { [weak self] in self?.update() }
+    }
+
+    private func update() {
+        isUpdateScheduled = false
+        let wasSeen = isSeen
+        isSeen = windows.values.contains { $0.isSeen }
+        if wasSeen, !isSeen { enteredBackground() }
+    }
+}
+
+/// Whether one window can be seen.
+@MainActor
+final class WindowWatch {
+    private let window: WeakObject
+    private let changed: @MainActor () -> Void
+    private var signals: [Signal] = []
+    private var surfaceSignal: Signal?
+    /// GTK has it since 4.12.
+    private let knowsSuspension: Bool
+
+    /// - Parameters:
+    ///   - window: a `GtkWindow`; not kept.
+    ///   - changed: called when it may be seen or not be seen any more.
+    ///   - ended: called when it is destroyed.
+    init(
+        _ window: UnsafeMutableRawPointer,
+        changed: @escaping @MainActor () -> Void,
+        ended: @escaping @MainActor () -> Void
+    ) {
+        self.window = WeakObject(window)
+        self.changed = changed
+        knowsSuspension = webimage_gtk_has_property(window, "suspended")
+        var names = ["map", "unmap", "realize", "unrealize"]
+        if knowsSuspension { names.append("notify::suspended") }
+        signals = names.map { name in
+            Signal(name, of: window) { [weak self] in
+                self?.followSurface()
+                changed()
+            }
+        }
+        signals.append(Signal("destroy", of: window, ended))
+        followSurface()
+    }
+
+    func end() {
+        for signal in signals { signal.disconnect() }
+        signals = []
+        surfaceSignal?.disconnect()
+        surfaceSignal = nil
+    }
+
+    /// Whether it is on the screen, as far as the system tells: one that others cover is.
+    var isSeen: Bool {
+        guard let window = window.pointer, gtk_widget_get_mapped(window.widget) != 0, let surface else { return false }
+        if knowsSuspension, webimage_gtk_get_flag(window, "suspended") { return false }
+        return gdk_toplevel_get_state(surface.opaque).rawValue & GDK_TOPLEVEL_STATE_MINIMIZED.rawValue == 0
+    }
+
+    private var surface: UnsafeMutableRawPointer? {
+        guard let window = window.pointer, gtk_widget_get_realized(window.widget) != 0 else { return nil }
+        return gtk_native_get_surface(window.opaque).map { UnsafeMutableRawPointer($0) }
+    }
+
+    /// A window has another surface each time it is realized.
+    private func followSurface() {
+        guard let surface else {
+            surfaceSignal?.disconnect()
+            surfaceSignal = nil
+            return
+        }
+        guard surfaceSignal == nil else { return }
+        surfaceSignal = Signal("notify::state", of: surface, changed)
+    }
+}

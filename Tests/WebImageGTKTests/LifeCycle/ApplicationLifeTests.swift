@@ -1,0 +1,196 @@
+import CWebImageGTK4
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@testable import WebImage
+@testable import WebImageGTK
+
+@Suite(.serialized, .needsDisplay) @MainActor struct ApplicationLifeTests {
+    private let directory = TemporaryDirectory()
+
+    init() throws { try Display.open() }
+
+    private func cache(_ configure: (inout ImageCacheConfig) -> Void = { _ in }) -> ImageCache {
+        var config = ImageCacheConfig()
+        configure(&config)
+        return ImageCache(directory: directory.path("cache"), config: config)
+    }
+
+    private func image() throws -> Image {
+        try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
+    }
+
+    /// Runs an application whose main loop is another's guest, until it quits.
+    private func run(
+        _ identifier: String,
+        quitSignals: [Int32] = [],
+        activated: @escaping @MainActor (UnsafeMutablePointer<GtkApplication>) -> Void
+    ) throws -> Int32 {
+        let application = try #require(gtk_application_new(identifier, G_APPLICATION_NON_UNIQUE))
+        defer { g_object_unref(application) }
+        WebImageLifecycle.connect(to: application, quitSignals: quitSignals, exitSeconds: 5)
+        WebImageLifecycle.connect(to: application)
+        Signal("activate", of: UnsafeMutableRawPointer(application)) { activated(application) }
+        let base = UnsafeMutableRawPointer(application).assumingMemoryBound(to: GApplication.self)
+        return g_application_run(base, 0, nil)
+    }
+
+    private func window(
+        of application: UnsafeMutablePointer<GtkApplication>,
+        _ child: UnsafeMutableRawPointer
+    ) -> UnsafeMutablePointer<GtkWindow>? {
+        guard let widget = gtk_application_window_new(application) else { return nil }
+        let window = UnsafeMutableRawPointer(widget).assumingMemoryBound(to: GtkWindow.self)
+        gtk_window_set_child(window, child.widget)
+        gtk_window_present(window)
+        return window
+    }
+
+    @Test func `An application that is ended by SIGTERM while it loads has written what was stored, and trimmed`() async throws {
+        let before = ViewState.count
+        let bench = try ViewBench()
+        let cache = cache { $0.maxDiskAge = 0 }
+        let told = Told()
+        var shown: UnsafeMutablePointer<GtkWindow>?
+        var registered = 0
+        let status = try run("test.webimage.Life", quitSignals: [SIGTERM, SIGKILL]) { application in
+            let picture = ViewBench.makePicture()
+            shown = window(of: application, UnsafeMutableRawPointer(picture))
+            registered = WindowWatches.shared.count
+            picture.setImage(with: ViewBench.url("a"), context: bench.context, completed: { told.results.append($0) })
+            cache.store(ImageStoreRequest(key: "k", data: ViewBench.red), completion: nil)
+            kill(getpid(), SIGTERM)
+        }
+        #expect(status == 0 && registered == 1)
+        // The process has one end alone, so this is the only test that may ask for it.
+        #expect(cache.diskStatistics.storeCount == 1)
+        #expect(cache.totalDiskCount == 0)
+        if let shown { gtk_window_destroy(shown) }
+        #expect(told.codes == [.cancelled])
+        #expect(await MainLoopTurns.wait { ViewState.count == before && WindowWatches.shared.count == 0 })
+    }
+
+    @Test func `A warning of the system's memory monitor empties caches`() throws {
+        WebImageLifecycle.connect(to: try #require(g_application_new("test.webimage.Memory", G_APPLICATION_NON_UNIQUE)))
+        let cache = cache()
+        cache.storeToMemory(try image(), forKey: "k")
+        let monitor = try #require(MemoryWarnings.monitor)
+        var values = [GValue(), GValue()]
+        g_value_init(&values[0], g_memory_monitor_get_type())
+        g_value_set_object(&values[0], monitor.pointer)
+        g_value_init(&values[1], g_memory_monitor_warning_level_get_type())
+        g_value_set_enum(&values[1], gint(G_MEMORY_MONITOR_WARNING_LEVEL_LOW.rawValue))
+        g_signal_emitv(&values, g_signal_lookup("low-memory-warning", g_memory_monitor_get_type()), 0, nil)
+        for index in values.indices { g_value_unset(&values[index]) }
+        #expect(cache.memoryImage(forKey: "k") == nil)
+    }
+
+    @Test func `The caches shrink when the last window is hidden, and not before`() async throws {
+        let watches = Watches()
+        let windows = try await [makeWindow(), makeWindow()]
+        for window in windows { watches.list.add(UnsafeMutableRawPointer(window.window)) }
+        for _ in 0..<3 { await MainLoopTurns.one() }
+        gtk_widget_set_visible(windows[0].window, 0)
+        for _ in 0..<3 { await MainLoopTurns.one() }
+        #expect(watches.count == 0)
+        gtk_widget_set_visible(windows[1].window, 0)
+        #expect(await MainLoopTurns.wait { watches.count == 1 })
+        gtk_widget_set_visible(windows[1].window, 1)
+        #expect(await MainLoopTurns.wait { gtk_widget_get_mapped(windows[1].window) != 0 })
+        for _ in 0..<3 { await MainLoopTurns.one() }
+        gtk_widget_set_visible(windows[1].window, 0)
+        #expect(await MainLoopTurns.wait { watches.count == 2 }, "each time anew")
+        for window in windows { window.close() }
+        #expect(watches.list.count == 0)
+    }
+
+    @Test func `The caches shrink when the only window is minimised`() async throws {
+        let watches = Watches()
+        let window = try await makeWindow()
+        watches.list.add(UnsafeMutableRawPointer(window.window))
+        watches.list.add(UnsafeMutableRawPointer(window.window))
+        for _ in 0..<3 { await MainLoopTurns.one() }
+        let manager = try WindowManager(of: window)
+        manager.setHidden(true)
+        #expect(await MainLoopTurns.wait(seconds: 5) { watches.count == 1 })
+        manager.setHidden(false)
+        for _ in 0..<10 { await MainLoopTurns.one() }
+        manager.setHidden(true)
+        #expect(await MainLoopTurns.wait(seconds: 5) { watches.count == 2 })
+        window.close()
+        #expect(watches.list.count == 0)
+    }
+
+    @Test func `A window that is observed tells the caches of the program`() async throws {
+        let cache = cache { config in
+            config.maxMemoryCost = 1 << 20
+            config.backgroundMemoryShare = 0
+        }
+        let window = try await makeWindow()
+        WebImageLifecycle.observeWindow(window.window)
+        for _ in 0..<3 { await MainLoopTurns.one() }
+        cache.storeToMemory(try image(), forKey: "k")
+        gtk_widget_set_visible(window.window, 0)
+        #expect(await MainLoopTurns.wait { cache.memoryImage(forKey: "k") == nil })
+        window.close()
+    }
+
+    private func makeWindow() async throws -> TestWindow {
+        try await TestWindow(UnsafeMutableRawPointer(try #require(gtk_label_new("text"))))
+    }
+
+    @MainActor
+    private final class Watches {
+        private(set) var count = 0
+        private(set) lazy var list = WindowWatches { [unowned self] in count += 1 }
+    }
+}
+
+/// Does what a window manager does when a window is minimised: says so in a property of the window.
+@MainActor
+private struct WindowManager {
+    private let display: OpaquePointer
+    private let window: UInt
+    private let library: UnsafeMutableRawPointer
+
+    init(of shown: TestWindow) throws {
+        library = try #require(dlopen(nil, RTLD_NOW))
+        let surface = try #require(gtk_native_get_surface(OpaquePointer(shown.window)))
+        let getWindow = try Self.function("gdk_x11_surface_get_xid", library, as: (@convention(c) (OpaquePointer) -> UInt).self)
+        let getDisplay = try Self.function(
+            "gdk_x11_display_get_xdisplay",
+            library,
+            as: (@convention(c) (OpaquePointer) -> OpaquePointer?).self
+        )
+        window = getWindow(surface)
+        display = try #require(getDisplay(try #require(gdk_surface_get_display(surface))))
+    }
+
+    private static func function<Function>(
+        _ name: String,
+        _ library: UnsafeMutableRawPointer,
+        as type: Function.Type
+    ) throws -> Function { unsafeBitCast(try #require(dlsym(library, name)), to: type) }
+
+    func setHidden(_ isHidden: Bool) {
+        typealias Change = @convention(c) (OpaquePointer, UInt, UInt, UInt, Int32, Int32, UnsafePointer<UInt>, Int32) -> Int32
+        typealias Flush = @convention(c) (OpaquePointer) -> Int32
+        guard let change = try? Self.function("XChangeProperty", library, as: Change.self),
+            let flush = try? Self.function("XFlush", library, as: Flush.self)
+        else { return }
+        var atoms = isHidden ? [atom("_NET_WM_STATE_HIDDEN")] : []
+        let count = Int32(atoms.count)
+        if atoms.isEmpty { atoms = [0] }
+        // Of the type ATOM, in units of 32 bits, which Xlib takes as longs; in place of what was there.
+        _ = change(display, window, atom("_NET_WM_STATE"), 4, 32, 0, atoms, count)
+        _ = flush(display)
+    }
+
+    private func atom(_ name: String) -> UInt {
+        typealias Intern = @convention(c) (OpaquePointer, UnsafePointer<CChar>, Int32) -> UInt
+        guard let intern = try? Self.function("XInternAtom", library, as: Intern.self) else { return 0 }
+        return intern(display, name, 0)
+    }
+}

@@ -1,0 +1,170 @@
+import CWebImageGTK4
+import FoundationEssentials
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+@Suite(.serialized, .needsDisplay) @MainActor struct ListImageLoaderTests {
+    private func url(_ number: Int) -> URL { ListBench.url(number) }
+
+    @Test func `What is on the screen is urgent, and the other cells are not`() async throws {
+        let list = try await ListBench()
+        let (visible, bound) = (list.visible, list.numbers)
+        #expect(!visible.isEmpty && bound.count > visible.count * 2)
+        for number in bound { try #require(await list.bench.loader.request(of: url(number))) }
+        for number in bound {
+            #expect(list.bench.loader.priority(of: url(number)) == (visible.contains(number) ? .high : .low))
+        }
+        list.close()
+    }
+
+    @Test func `A load becomes urgent when its cell comes onto the screen, and is not any more when it leaves it`()
+        async throws
+    {
+        let list = try await ListBench()
+        let first = list.visible
+        for number in list.numbers { try #require(await list.bench.loader.request(of: url(number))) }
+        await list.scroll(to: 0.05)
+        let second = list.visible
+        let (come, gone) = (second.subtracting(first), first.subtracting(second).intersection(list.numbers))
+        #expect(!come.isEmpty && !gone.isEmpty)
+        for number in come { #expect(list.bench.loader.priority(of: url(number)) == .high) }
+        for number in gone { #expect(list.bench.loader.priority(of: url(number)) == .low) }
+        list.close()
+    }
+
+    @Test func `What lies in memory is in its cell when the cell is bound`() async throws {
+        let list = try await ListBench()
+        #expect(await list.loadVisible())
+        let visible = list.visible
+        list.reset()
+        // Bound again while the list is laid out, which nothing has come between.
+        await list.window.frames(1)
+        #expect(list.visible == visible)
+        #expect(list.bound.filter { list.isMapped($0.key) }.allSatisfy { list.shown(in: $0.key) != nil })
+        list.close()
+    }
+
+    @Test(arguments: ListBench.Kind.allCases)
+    func `A cell that is used again never shows the picture of before`(kind: ListBench.Kind) async throws {
+        let list = try await ListBench(kind)
+        for step in 1...12 {
+            // Half of what is under way comes while cells go to other items.
+            for (index, url) in list.bench.loader.waiting.sorted(by: { $0.path < $1.path }).enumerated()
+            where index % 2 == 0 {
+                list.bench.loader.end(
+                    url,
+                    with: .success(ListBench.picture(Int(url.lastPathComponent.dropLast(4)) ?? 0))
+                )
+            }
+            await list.scroll(to: Double(step * 37 % 100) / 100)
+            #expect(list.wrongCells == [])
+        }
+        #expect(await list.loadVisible())
+        #expect(list.wrongCells == [])
+        list.close()
+    }
+
+    @Test func `The load of a cell that goes far away is cancelled`() async throws {
+        let list = try await ListBench { $0.prefetchCount = 0 }
+        let before = list.numbers
+        for number in before { try #require(await list.bench.loader.request(of: url(number))) }
+        await list.scroll(to: 0.8)
+        let gone = before.subtracting(list.numbers)
+        #expect(!gone.isEmpty)
+        #expect(await MainLoopTurns.wait { gone.allSatisfy { list.bench.loader.cancelled.contains(url($0)) } })
+        #expect(gone.allSatisfy { number in list.ended.contains { $0.position == number && $0.code == .cancelled } })
+        list.close()
+    }
+
+    @Test func `A load goes on when its item is unbound and bound again at once`() async throws {
+        let list = try await ListBench()
+        let bound = list.numbers
+        for number in bound { try #require(await list.bench.loader.request(of: url(number))) }
+        let (requests, cancelled) = (list.bench.loader.requests, list.bench.loader.cancelled)
+        // The model says that its items are others, and they have the same URLs.
+        list.reset()
+        await list.window.frames()
+        #expect(list.numbers == bound)
+        #expect(list.bench.loader.requests == requests && list.bench.loader.cancelled == cancelled)
+        list.close()
+    }
+
+    @Test func `What comes next is loaded ahead, and given up when the direction turns`() async throws {
+        let list = try await ListBench { $0.prefetchCount = 8 }
+        await list.scroll(to: 0.45)
+        await list.scroll(to: 0.5)
+        #expect(await MainLoopTurns.wait { list.loader.prefetchedURLs.count == 8 })
+        let top = try #require(list.numbers.filter { $0 > 100 }.max())
+        let ahead = Set(((top + 1)...(top + 8)).map { url($0) })
+        #expect(list.loader.prefetchedURLs == ahead)
+        for url in ahead {
+            try #require(await list.bench.loader.request(of: url))
+            #expect(list.bench.loader.priority(of: url) == .low)
+        }
+        await list.scroll(to: 0.48)
+        let bottom = try #require(list.numbers.filter { $0 > 100 }.min())
+        let behind = Set(((bottom - 8)...(bottom - 1)).map { url($0) })
+        #expect(await MainLoopTurns.wait { list.loader.prefetchedURLs == behind })
+        let given = ahead.subtracting(list.numbers.map { url($0) })
+        #expect(given.allSatisfy { list.bench.loader.cancelled.contains($0) })
+        list.loader.cancelPrefetching()
+        #expect(list.loader.prefetchedURLs.isEmpty && behind.allSatisfy { list.bench.loader.cancelled.contains($0) })
+        list.close()
+    }
+
+    @Test func `What was loaded ahead is there when its cell is bound`() async throws {
+        let list = try await ListBench { $0.prefetchCount = 16 }
+        await list.scroll(to: 0.1)
+        #expect(await MainLoopTurns.wait { list.loader.prefetchedURLs.count == 16 })
+        let ahead = list.loader.prefetchedURLs
+        for url in ahead { try #require(await list.bench.loader.request(of: url)) }
+        list.endAll()
+        #expect(await MainLoopTurns.wait { ahead.allSatisfy { !list.bench.loader.waiting.contains($0) } })
+        #expect(await list.loadVisible())
+        let requests = list.bench.loader.requests.count
+        await list.scroll(to: 0.14)
+        let come = list.numbers.map { url($0) }.filter { ahead.contains($0) }
+        #expect(!come.isEmpty)
+        #expect(!list.bench.loader.requests.dropFirst(requests).contains { ahead.contains($0) })
+        list.close()
+    }
+
+    @Test func `Items that come and go while loads run leave each picture with its item`() async throws {
+        let list = try await ListBench(count: 60)
+        for round in 0..<10 {
+            for (index, url) in list.bench.loader.waiting.enumerated() where index % 3 == round % 3 {
+                list.bench.loader.end(
+                    url,
+                    with: .success(ListBench.picture(Int(url.lastPathComponent.dropLast(4)) ?? 0))
+                )
+            }
+            list.replace(0..<(round % 4), by: (0..<3).map { "\(100 + round * 3 + $0)" })
+            await list.window.frames(1)
+            #expect(list.wrongCells == [])
+        }
+        #expect(await list.loadVisible())
+        #expect(list.wrongCells == [])
+        list.close()
+    }
+
+    @Test func `An item without picture shows the placeholder`() async throws {
+        let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
+        let list = try await ListBench(count: 4) { $0.placeholder = { _ in .image(green) } }
+        let view = try #require(list.bound.keys.first)
+        #expect(ViewState.existing(view)?.paintable.content?.image === green)
+        list.close()
+    }
+
+    @Test func `When the list goes, loads are cancelled and nothing is left behind`() async throws {
+        let before = ViewState.count
+        let list = try await ListBench()
+        for number in list.numbers { try #require(await list.bench.loader.request(of: url(number))) }
+        #expect(ViewState.count > before && list.loader.cellCount > 0)
+        list.close()
+        #expect(await MainLoopTurns.wait { ViewState.count == before && list.loader.cellCount == 0 })
+        #expect(await MainLoopTurns.wait { list.bench.loader.waiting.isEmpty })
+        #expect(list.loader.prefetchedURLs.isEmpty)
+    }
+}

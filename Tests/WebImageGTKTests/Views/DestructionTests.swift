@@ -1,0 +1,123 @@
+import CWebImageGTK4
+import FoundationEssentials
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+/// Views, cells and windows that go while their loads run, in whatever order.
+@Suite(.serialized, .needsDisplay) @MainActor struct DestructionTests {
+    enum Step: CaseIterable { case unparent, destroyWindow, releaseView, deliver }
+
+    static let orders: [[Step]] = orders(of: Step.allCases)
+
+    private static func orders(of steps: [Step]) -> [[Step]] {
+        guard steps.count > 1 else { return [steps] }
+        return steps.flatMap { step in orders(of: steps.filter { $0 != step }).map { [step] + $0 } }
+    }
+
+    let bench: ViewBench
+    let told = Told()
+    let url = ViewBench.url("a.bmp")
+
+    init() throws { bench = try ViewBench() }
+
+    @Test(arguments: orders) func `A view goes in every order of what can happen to it`(order: [Step]) async throws {
+        let before = ViewState.count
+        let picture = ViewBench.makePicture()
+        let view = UnsafeMutableRawPointer(picture)
+        // The extra reference of somebody who takes long to let go.
+        g_object_ref_sink(view)
+        let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)))
+        gtk_box_append(box.assumingMemoryBound(to: GtkBox.self), view.widget)
+        let window = try await TestWindow(box)
+        picture.imageTransition = .fade
+        let told = told
+        picture.setImage(with: url, context: bench.context, completed: { told.results.append($0) })
+        try #require(await bench.loader.request(of: url))
+        var isParented = true
+        for step in order {
+            switch step {
+            case .unparent:
+                if isParented, gtk_widget_get_parent(view.widget) == box.widget {
+                    gtk_box_remove(box.assumingMemoryBound(to: GtkBox.self), view.widget)
+                }
+                isParented = false
+            case .destroyWindow:
+                // The box goes with it, and the view stays as long as somebody has it.
+                window.close()
+                isParented = false
+            case .releaseView: g_object_unref(view)
+            case .deliver:
+                bench.loader.end(url, with: .success(ViewBench.red))
+                for _ in 0..<3 { await MainLoopTurns.one() }
+            }
+        }
+        #expect(await MainLoopTurns.wait { ViewState.count == before })
+        #expect(told.codes.count == 1)
+        #expect(bench.loader.waiting.isEmpty)
+    }
+
+    @Test func `A completion that loads again when its view goes does so once, and not for ever`() async throws {
+        let before = ViewState.count
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        let (told, url, context) = (told, url, bench.context)
+        func load() {
+            picture.setImage(
+                with: url,
+                context: context,
+                completed: { result in
+                    told.results.append(result)
+                    load()
+                }
+            )
+        }
+        load()
+        try #require(await bench.loader.request(of: url))
+        window.close()
+        #expect(told.codes == [.cancelled, .cancelled], "at the view's destruction, and when it is no more")
+        #expect(await MainLoopTurns.wait { ViewState.count == before && bench.loader.waiting.isEmpty })
+    }
+
+    @Test func `A view that was destroyed while somebody holds it can be used in another window`() async throws {
+        let picture = ViewBench.makePicture()
+        let view = UnsafeMutableRawPointer(picture)
+        g_object_ref_sink(view)
+        let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)))
+        gtk_box_append(box.assumingMemoryBound(to: GtkBox.self), view.widget)
+        let first = try await TestWindow(box)
+        let told = told
+        picture.setImage(with: url, context: bench.context, completed: { told.results.append($0) })
+        first.close()
+        gtk_widget_unparent(view.widget)
+        let second = try await TestWindow(view)
+        g_object_unref(view)
+        picture.setImage(with: url, context: bench.context, completed: { told.results.append($0) })
+        try #require(await bench.loader.request(of: url))
+        bench.loader.end(url, with: .success(ViewBench.red))
+        try #require(await MainLoopTurns.wait { told.codes.last == .some(nil) })
+        await second.frames()
+        #expect(try second.pixels(of: view).middle == [255, 0, 0, 255])
+        second.close()
+    }
+
+    @Test func `A hundred views that go in the middle of their transitions leave nothing behind`() async throws {
+        let before = ViewState.count
+        for round in 0..<4 {
+            let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)))
+            let pictures = (0..<25).map { _ in ViewBench.makePicture() }
+            for picture in pictures {
+                gtk_box_append(box.assumingMemoryBound(to: GtkBox.self), UnsafeMutableRawPointer(picture).widget)
+                picture.imageTransition = .fade
+            }
+            let window = try await TestWindow(box)
+            for picture in pictures { picture.setImage(with: url, options: .forceTransition, context: bench.context) }
+            if round == 0 { try #require(await bench.loader.request(of: url)) }
+            bench.loader.end(url, with: .success(ViewBench.red))
+            await window.frames(round + 1)
+            window.close()
+        }
+        #expect(await MainLoopTurns.wait { ViewState.count == before })
+    }
+}
