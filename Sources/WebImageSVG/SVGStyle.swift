@@ -41,7 +41,7 @@ struct SVGStyle {
     }
 
     mutating func refer(to name: some Collection<UInt8>, _ times: Times) {
-        references.insert(Reference(name: Array(name), times: times))
+        references.insert(Reference(name: SVGStyleSheet.original(name), times: times))
     }
 
     /// Takes a property, of an attribute or of a declaration.
@@ -67,7 +67,9 @@ struct SVGStyle {
             if address.first == UInt8(ascii: "#") {
                 if property == "filter" { time -= Self.timeOfFilterFunction }
                 refer(to: address.dropFirst(), times)
-            } else if String(decoding: address.prefix(5), as: UTF8.self).lowercased() == "data:" {
+            } else if String(decoding: address.lazy.filter { $0 > 0x20 }.prefix(5), as: UTF8.self).lowercased()
+                == "data:"
+            {
                 throw WebImageError(.badImageData, "the SVG document is refused: it refers into an address")
             }
         }
@@ -78,9 +80,10 @@ struct SVGStyle {
     /// - Throws: ``WebImageError/Code/badImageData``.
     mutating func set(declarations: [UInt8]) throws(WebImageError) { try set(clean: SVGStyleSheet.clean(declarations)) }
 
-    /// The same, without comments and escapes.
+    /// The same, without comments and escapes. What stands in braces is not told from what stands around them, after which a
+    /// declaration may begin as after a semicolon.
     mutating func set(clean declarations: some Collection<UInt8>) throws(WebImageError) {
-        for declaration in declarations.split(separator: UInt8(ascii: ";")) {
+        for declaration in declarations.split(whereSeparator: { "{};".utf8.contains($0) }) {
             guard let colon = declaration.firstIndex(of: UInt8(ascii: ":")) else { continue }
             let name = String(decoding: declaration[..<colon].filter { $0 > 0x20 }, as: UTF8.self).lowercased()
             try set(name, Array(declaration[declaration.index(after: colon)...]))
@@ -94,7 +97,7 @@ struct SVGStyle {
         while let start = rest.firstIndex(of: UInt8(ascii: "(")) {
             let end = rest[start...].firstIndex(of: UInt8(ascii: ")")) ?? rest.endIndex
             if String(decoding: rest[..<start].suffix(3), as: UTF8.self).lowercased() == "url" {
-                let isOutside: (UInt8) -> Bool = { $0 <= 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "'") }
+                let isOutside: (UInt8) -> Bool = { SVGMarkup.isSpace($0) || "\"'".utf8.contains($0) }
                 let inner = rest[(start + 1)..<end].drop(while: isOutside)
                 addresses.append(inner.lastIndex { !isOutside($0) }.map { inner[...$0] } ?? [])
             }

@@ -14,11 +14,13 @@ struct SVGWork {
         /// How deep librsvg calls itself for it.
         var depth = 1
 
-        mutating func add(_ other: Cost, times: Double = 1) {
+        /// - Parameter step: how much deeper the other one lies.
+        mutating func add(_ other: Cost, times: Double = 1, step: Int = 1) {
             time += other.time * times
             shapes += other.shapes * times
             byteCount += other.byteCount * times
-            depth = max(depth, other.depth + 1)
+            // Not more than it is: who is too deep as it seems is looked at again, and again by all that refer to it.
+            depth = max(depth, other.depth + step)
         }
     }
 
@@ -34,15 +36,20 @@ struct SVGWork {
     /// says what a shape looks like.
     private static let time = (pixel: 0.8, shape: 10_000.0, byte: 100.0)
     private static let deepest = 512
+    /// How often references may be looked up.
+    var mostLookups = 1 << 22
 
     private let elements: SVGElements
     private let rules: [SVGStyleSheet.Key: SVGStyle]
     private let hasRules: Bool
 
-    /// - Throws: ``WebImageError/Code/badImageData``.
+    /// - Throws: ``WebImageError/Code/badImageData``; ``WebImageError/Code/limitExceeded`` for what librsvg would take too long to read.
     init(_ elements: SVGElements) throws(WebImageError) {
         self.elements = elements
-        rules = try SVGStyleSheet(elements.styleSheet).rules
+        let styleSheet = try SVGStyleSheet(elements.styleSheet)
+        let time = styleSheet.timeToMatch(elements.elements)
+        try Self.check(time, most: Self.mostSeconds.again, name: "seconds to read the SVG document")
+        rules = styleSheet.rules
         hasRules = !rules.isEmpty
     }
 
@@ -68,12 +75,16 @@ struct SVGWork {
         try Self.check(again, most: Self.mostSeconds.again)
     }
 
-    private static func check(_ nanoseconds: Double, most: Double) throws(WebImageError) {
+    private static func check(
+        _ nanoseconds: Double,
+        most: Double,
+        name: String = "seconds to draw the SVG document"
+    ) throws(WebImageError) {
         // Also what is no number.
         guard nanoseconds <= most * 1e9 else {
             let needed = nanoseconds.isFinite ? min(nanoseconds / 1e9, 1e15) : 1e15
             throw .limitExceeded(
-                "seconds to draw the SVG document",
+                name,
                 allowed: Int(most),
                 required: Int(needed.rounded(.up))
             )
@@ -87,6 +98,7 @@ struct SVGWork {
         let height: Double
         let scale: Double
         private var states: [State]
+        private var lookups = 0
 
         init(work: SVGWork, width: Double, height: Double, scale: Double) {
             self.work = work
@@ -122,15 +134,30 @@ struct SVGWork {
                 try add(style, shapes, points, depth, to: &referred)
                 referred.time += style.time
             }
-            for ancestor in element.ancestors {
-                let outer = work.elements.elements[ancestor]
+            var ancestor = element.inherits ? element.parent : nil
+            while let place = ancestor {
+                try look()
+                let outer = work.elements.elements[place]
+                ancestor = outer.parent
                 for style in [outer.style] + keys(of: outer).compactMap({ work.rules[$0] }) {
                     try addInherited(style, except: index, shapes, points, depth, to: &referred)
                 }
             }
-            cost.add(referred)
+            cost.add(referred, step: 0)
             states[index] = .known(cost)
             return cost
+        }
+
+        /// Counts what is looked up.
+        private mutating func look() throws(WebImageError) {
+            lookups += 1
+            guard lookups <= work.mostLookups else {
+                throw .limitExceeded(
+                    "references of the SVG document",
+                    allowed: work.mostLookups,
+                    required: lookups
+                )
+            }
         }
 
         /// Adds what a style refers to.
@@ -143,8 +170,9 @@ struct SVGWork {
         ) throws(WebImageError) {
             // A use has the shapes of what it refers to, so that comes first.
             var (shapes, points) = (shapes, points)
-            for reference in style.references where reference.times == .once {
-                guard let target = work.elements.places[reference.name] else { continue }
+            for reference in style.references {
+                try look()
+                guard reference.times == .once, let target = work.elements.places[reference.name] else { continue }
                 let drawn = try self.cost(of: target, depth: depth + 1)
                 cost.add(drawn)
                 (shapes, points) = (shapes + drawn.shapes, points + drawn.byteCount)
@@ -161,8 +189,10 @@ struct SVGWork {
             _ depth: Int,
             to cost: inout Cost
         ) throws(WebImageError) {
-            for reference in style.references where reference.times != .once {
-                guard let target = work.elements.places[reference.name], target != except else { continue }
+            for reference in style.references {
+                try look()
+                guard reference.times != .once, let target = work.elements.places[reference.name], target != except
+                else { continue }
                 let times = reference.times == .eachShape ? shapes : points
                 cost.add(try self.cost(of: target, depth: depth + 1), times: times)
             }
@@ -173,8 +203,7 @@ struct SVGWork {
             guard work.hasRules, !element.name.starts(with: "fe".utf8), !element.name.elementsEqual("stop".utf8) else {
                 return []
             }
-            return [.all, .element(element.name)] + (element.identifier.map { [.identifier($0)] } ?? [])
-                + element.classes.map { .class($0) }
+            return SVGStyleSheet.keys(of: element)
         }
 
         /// Without what it refers to.
