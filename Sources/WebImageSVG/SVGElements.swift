@@ -20,6 +20,10 @@ struct SVGElements {
         var inherits = false
         /// Bytes that say what is drawn.
         var byteCount = 0
+        /// How long the path is.
+        var outline = 0.0
+        /// Where a line begins and where it ends.
+        var line = SIMD4<Double>.zero
 
         /// Drawn only where it is referred to.
         var isHidden = false
@@ -33,6 +37,8 @@ struct SVGElements {
     private(set) var styleSheet: [UInt8] = []
     /// By how much transforms and view boxes make shapes bigger, all together.
     private(set) var magnification = 1.0
+    /// No canvas has a longer side, in units of the document.
+    private(set) var extent = 300.0
     private var open: [Int] = []
 
     private static let hidden: Set<String> = [
@@ -46,7 +52,7 @@ struct SVGElements {
     static let attributes = SVGStyle.properties.union([
         "id", "class", "style", "transform", "gradientTransform", "patternTransform", "viewBox", "d", "points",
         "radius",
-        "numOctaves", "order", "primitiveUnits",
+        "numOctaves", "order", "primitiveUnits", "x1", "y1", "x2", "y2",
     ])
     private static let shapes: Set<String> = [
         "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "textPath", "tref",
@@ -122,12 +128,27 @@ struct SVGElements {
                 elements[last].style.refer(to: address.dropFirst().prefix { $0 > 0x20 }, .once)
             }
         case "transform", "gradientTransform", "patternTransform": magnify(value)
-        case "viewBox": if last > 0 { magnification *= 1000 }
-        case "d", "points": elements[last].byteCount += value.count
+        case "viewBox":
+            if last > 0 { magnification *= 1000 }
+            let numbers = String(decoding: value, as: UTF8.self).split { $0 == "," || $0.isWhitespace }
+            extent = numbers.reduce(extent) { max($0, abs(Double($1) ?? .infinity)) }
+        case "d", "points":
+            elements[last].byteCount += value.count
+            elements[last].outline += attribute == "d" ? SVGOutline.path(value) : SVGOutline.points(value)
+        case "x1", "y1", "x2", "y2":
+            let place = ["x1", "y1", "x2", "y2"].firstIndex(of: attribute) ?? 0
+            let (number, unit) = SVGOutline.number(String(decoding: value, as: UTF8.self))
+            let isPlain = unit.isEmpty || unit == "px"
+            elements[last].line[place] =
+                isPlain ? number : SVGOutline.length(String(decoding: value, as: UTF8.self)) * (place < 2 ? -1 : 1)
         case "radius", "numOctaves", "order", "primitiveUnits": takeFilter(attribute, value, last)
         default:
             guard SVGStyle.properties.contains(attribute) else { return }
             try elements[last].style.set(attribute, SVGStyleSheet.clean(value))
+            guard attribute == "width" || attribute == "height", elements[last].name.elementsEqual("svg".utf8) else {
+                return
+            }
+            extent = max(extent, elements[last].style.outline)
         }
     }
 

@@ -20,13 +20,20 @@ struct SVGStyle {
     /// Nanoseconds for each pixel of the canvas.
     private(set) var time = 0.0
 
-    var isEmpty: Bool { references.isEmpty && time == 0 }
+    /// How long a piece of a dashed line is on average, in units of the document; nil without one.
+    private(set) var dash: Double?
+    /// How long the outline is that the sides and radii make.
+    private(set) var outline = 0.0
+    /// The same of those that are parts of the canvas, in sides of it.
+    private(set) var share = 0.0
+
+    var isEmpty: Bool { references.isEmpty && time == 0 && dash == nil && outline == 0 && share == 0 }
 
     /// The properties that are looked at.
     static let properties: Set<String> = [
         "filter", "mask", "clip-path", "fill", "stroke", "marker", "marker-start", "marker-mid", "marker-end",
         "opacity",
-        "mix-blend-mode", "isolation",
+        "mix-blend-mode", "isolation", "stroke-dasharray", "width", "height", "r", "rx", "ry",
     ]
 
     // Measured with librsvg 2.54.
@@ -38,6 +45,9 @@ struct SVGStyle {
     mutating func merge(_ other: SVGStyle) {
         references.formUnion(other.references)
         time += other.time
+        outline += other.outline
+        share += other.share
+        dash = [dash, other.dash].compactMap(\.self).min()
     }
 
     mutating func refer(to name: some Collection<UInt8>, _ times: Times) {
@@ -60,6 +70,15 @@ struct SVGStyle {
         case "marker", "marker-mid": times = .eachPoint
         case "opacity", "mix-blend-mode", "isolation":
             time += Self.timeOfGroup
+            return
+        case "stroke-dasharray":
+            dash = [dash, SVGOutline.dash(value)].compactMap(\.self).min()
+            return
+        case "width", "height", "r", "rx", "ry":
+            // Of a circle that is 2π, of a rectangle 2.
+            let text = String(decoding: value, as: UTF8.self)
+            let (number, unit) = SVGOutline.number(text)
+            if unit == "%" { share += 7 * abs(number) / 100 } else { outline += 7 * SVGOutline.length(text) }
             return
         default: return
         }

@@ -11,6 +11,8 @@ struct SVGWork {
         var time = 0.0
         var shapes = 0.0
         var byteCount = 0.0
+        /// How long the outlines are, in units of the document.
+        var outline = 0.0
         /// How deep librsvg calls itself for it.
         var depth = 1
 
@@ -19,6 +21,7 @@ struct SVGWork {
             time += other.time * times
             shapes += other.shapes * times
             byteCount += other.byteCount * times
+            outline += other.outline * times
             // Not more than it is: who is too deep as it seems is looked at again, and again by all that refer to it.
             depth = max(depth, other.depth + step)
         }
@@ -35,6 +38,8 @@ struct SVGWork {
     /// Of a shape that covers the canvas, in nanoseconds for each pixel; and of each that covers none of it, and of each byte that
     /// says what a shape looks like.
     private static let time = (pixel: 0.8, shape: 10_000.0, byte: 100.0)
+    /// Of each piece of a dashed line, seen or not, which takes 70 bytes too; in nanoseconds.
+    private static let timeOfDash = 1500.0
     private static let deepest = 512
     /// How often references may be looked up.
     var mostLookups = 1 << 22
@@ -42,6 +47,8 @@ struct SVGWork {
     private let elements: SVGElements
     private let rules: [SVGStyleSheet.Key: SVGStyle]
     private let hasRules: Bool
+    /// The shortest dashes of the document; nil without any.
+    private let dash: Double?
 
     /// - Throws: ``WebImageError/Code/badImageData``; ``WebImageError/Code/limitExceeded`` for what librsvg would take too long to read.
     init(_ elements: SVGElements) throws(WebImageError) {
@@ -51,6 +58,7 @@ struct SVGWork {
         try Self.check(time, most: Self.mostSeconds.again, name: "seconds to read the SVG document")
         rules = styleSheet.rules
         hasRules = !rules.isEmpty
+        dash = (elements.elements.lazy.map(\.style) + Array(rules.values)).compactMap(\.dash).min()
     }
 
     /// - Parameters:
@@ -73,6 +81,9 @@ struct SVGWork {
             + max(all.byteCount - Double(byteCount), 0) * Self.time.byte
         try Self.check(once * pixels, most: Self.mostSeconds.once)
         try Self.check(again, most: Self.mostSeconds.again)
+        // Who inherits which dashes is not looked at.
+        guard let dash, all.outline > 0 else { return }
+        try Self.check(all.outline / dash * Self.timeOfDash, most: Self.mostSeconds.again)
     }
 
     private static func check(
@@ -118,6 +129,11 @@ struct SVGWork {
             let element = work.elements.elements[index]
             var cost = Cost(time: ownTime(of: index), shapes: element.isShape ? 1 : 0)
             cost.byteCount = Double(element.byteCount)
+            if element.isShape {
+                let line = element.line
+                cost.outline = element.outline + outline(of: element.style)
+                cost.outline += abs(line[2] - line[0]) + abs(line[3] - line[1])
+            }
             var child = index + 1
             while child < element.end {
                 let next = work.elements.elements[child]
@@ -133,6 +149,7 @@ struct SVGWork {
                 guard let style = work.rules[key] else { continue }
                 try add(style, shapes, points, depth, to: &referred)
                 referred.time += style.time
+                if element.isShape { referred.outline += outline(of: style) }
             }
             var ancestor = element.inherits ? element.parent : nil
             while let place = ancestor {
@@ -147,6 +164,8 @@ struct SVGWork {
             states[index] = .known(cost)
             return cost
         }
+
+        private func outline(of style: SVGStyle) -> Double { style.outline + style.share * work.elements.extent }
 
         /// Counts what is looked up.
         private mutating func look() throws(WebImageError) {
