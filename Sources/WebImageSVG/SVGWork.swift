@@ -66,13 +66,19 @@ struct SVGWork {
     ///   - height: the same.
     ///   - scale: pixels that a unit of the document takes.
     /// - Throws: ``WebImageError/Code/limitExceeded`` for what would take too long; ``WebImageError/Code/badImageData`` for references
-    ///   that are too deep, or go in a circle.
+    ///   that are too deep, or go in a circle; ``WebImageError/Code/outOfMemory``.
     func check(width: Int, height: Int, scale: Double) throws(WebImageError) {
         guard !elements.elements.isEmpty else { return }
-        var run = Run(work: self, width: Double(width), height: Double(height), scale: scale)
-        let all = try run.cost(of: 0, depth: 0)
+        let result = DeepStack.run { () -> Result<(all: Cost, once: Double), WebImageError> in
+            do throws(WebImageError) {
+                var run = Run(work: self, width: Double(width), height: Double(height), scale: scale)
+                let all = try run.cost(of: 0, depth: 0)
+                return .success((all, elements.elements.indices.reduce(0.0) { $0 + run.ownTime(of: $1) }))
+            } catch { return .failure(error) }
+        }
+        guard let result else { throw WebImageError(.outOfMemory, "no memory for a thread") }
+        let (all, once) = try result.get()
         let pixels = Double(width) * Double(height)
-        let once = elements.elements.indices.reduce(0.0) { $0 + run.ownTime(of: $1) }
         let shapes = elements.elements.count { $0.isShape }
         let byteCount = elements.elements.reduce(0) { $0 + $1.byteCount }
         let again =

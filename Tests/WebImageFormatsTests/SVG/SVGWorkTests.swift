@@ -163,6 +163,18 @@ import WebImage
         #expect(image == nil || image?.bitmap.premultipliedRGBA(x: 10, y: 10).count == 4)
     }
 
+    @Test func `References as deep as they may be need no great stack`() {
+        let chain = (1...240).map { "<g id='c\($0)'><use href='#c\($0 - 1)'/></g>" }.joined()
+        let data = document("<defs><g id='c0'/>\(chain)</defs><use href='#c240'/>")
+        let result = Monitor<Bool?>(nil)
+        startThread(stackByteCount: 256 << 10) {
+            let image = try? SVGCoder().decode(data, options: .init())
+            result.withLock { $0 = image != nil }
+        }
+        // Drawn or refused, as librsvg has it.
+        #expect(result.wait { $0 } != nil)
+    }
+
     @Test func `Style sheets in addresses are refused, others that are not read are not`() {
         for style in [
             "@import url('data:text/css,*{filter:url(%23f)}');", "@\\69mport 'DATA:text/css,'; ",
