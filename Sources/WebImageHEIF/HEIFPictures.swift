@@ -11,35 +11,48 @@ struct HEIFPictures {
     /// Reads the parameter sets and sequence headers, which may stand in properties and in pictures.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``; ``WebImageError/Code/limitExceeded`` for a picture that has more pixels than are
-    ///   allowed.
+    ///   allowed, and when too many are decoded for one that is made of others.
     init(_ bytes: UnsafeRawBufferPointer, _ limits: ImageLimits) throws(WebImageError) {
         let reader = ByteReader(bytes)
-        let pictures = try ISOPictures(reader, types: [fourCC("hvc1"), fourCC("hev1"), fourCC("av01")])
-        var found: [CodedPicture] = []
+        let pictures = try ISOPictures(reader, types: Self.coded.union(HEIFWork.derived))
+        var found: Set<CodedPicture> = []
         var sizes: [(width: Int, height: Int)] = []
         for box in pictures.properties {
             let start = box.content.lowerBound
-            switch box.type {
-            case fourCC("hvcC"): found += HEVCSize.pictures(inConfiguration: box, reader)
-            case fourCC("av1C"):
-                guard let units = reader.slice(start + 4, box.content.count - 4) else { continue }
-                found += AV1Sequence.pictures(in: units)
-            case fourCC("ispe"):
-                guard let width = reader.bigEndian32(start + 4), let height = reader.bigEndian32(start + 8) else {
-                    continue
-                }
-                sizes.append((Int(width), Int(height)))
-            default: break
-            }
+            found.formUnion(Self.pictures(in: box, reader))
+            guard box.type == fourCC("ispe"), let width = reader.bigEndian32(start + 4),
+                let height = reader.bigEndian32(start + 8)
+            else { continue }
+            sizes.append((Int(width), Int(height)))
         }
-        for sample in pictures.samples {
+        for sample in pictures.samples where Self.coded.contains(sample.type) {
             try pictures.withBytes(of: sample) { bytes in
                 let isAV1 = sample.type == fourCC("av01")
-                found += isAV1 ? AV1Sequence.pictures(in: bytes) : HEVCSize.pictures(inUnits: bytes)
+                found.formUnion(isAV1 ? AV1Sequence.pictures(in: bytes) : HEVCSize.pictures(inUnits: bytes))
             }
         }
         for picture in found { try limits.check(width: max(picture.width, 1), height: max(picture.height, 1)) }
-        (coded, self.sizes) = (found, sizes)
+        // Each is looked for among the sizes of the boxes.
+        guard found.count <= Self.mostSizes else {
+            throw WebImageError(.badImageData, "HEIF: the file has pictures of too many sizes")
+        }
+        (coded, self.sizes) = (Array(found), sizes)
+        var work = try HEIFWork(pictures, reader)
+        try work.check(limits)
+    }
+
+    private static let coded: Set<UInt32> = [fourCC("hvc1"), fourCC("hev1"), fourCC("av01")]
+    private static let mostSizes = 1000
+
+    /// The pictures that a property tells of.
+    static func pictures(in property: ISOBox, _ reader: ByteReader) -> [CodedPicture] {
+        switch property.type {
+        case fourCC("hvcC"): return HEVCSize.pictures(inConfiguration: property, reader)
+        case fourCC("av1C"):
+            let units = reader.slice(property.content.lowerBound + 4, property.content.count - 4)
+            return units.map { AV1Sequence.pictures(in: $0) } ?? []
+        default: return []
+        }
     }
 
     /// Checks what decoders take before anything is decoded: planes for the whole picture, however small its parts are, and

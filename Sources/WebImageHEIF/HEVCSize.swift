@@ -36,6 +36,19 @@ enum HEVCSize {
         return pictures
     }
 
+    /// How many pictures begin among the units of one: decoders decode all of them.
+    static func pictureCount(inUnits bytes: UnsafeRawBufferPointer) -> Int {
+        let reader = ByteReader(bytes)
+        var count = 0
+        var offset = 0
+        while let length = reader.bigEndian32(offset), let unit = reader.slice(offset + 4, Int(length)) {
+            // Slices are of kinds below 32; the first of a picture says so in its first bit.
+            if unit.count > 2, unit[0] >> 1 & 0x3F < 32, unit[2] & 0x80 != 0 { count += 1 }
+            offset += 4 + Int(length)
+        }
+        return count
+    }
+
     private static func isSequence(_ unit: UnsafeRawBufferPointer) -> Bool {
         unit.first.map { $0 >> 1 & 0x3F == 33 } ?? false
     }

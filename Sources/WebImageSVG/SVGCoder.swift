@@ -11,9 +11,9 @@ public import WebImage
 ///
 /// Nothing outside the document is read: no files, no addresses but `data:`. No script runs. Embedded pictures are held against the
 /// limits, each and all together, before they are decoded; those that are damaged or of a format the core does not
-/// read are left out. Elements may lie 256 deep in one another, references 512 deep, and not in a circle. What would take too long to draw at
+/// read are left out, and so are drawings that are embedded by other elements than `image` and `feImage`. Elements may lie 256 deep in one another, references 512 deep, and not in a circle. What would take too long to draw at
 /// the size that is asked for (a minute, by an estimate that takes filters for bigger than they are; ten seconds, where references
-/// repeat what is drawn) is refused with ``WebImage/WebImageError/Code/limitExceeded``. Compressed documents (`.svgz`) are not read. The result is an image
+/// repeat what is drawn, for dashes, and for finding out which rules are for which elements) is refused with ``WebImage/WebImageError/Code/limitExceeded``. Compressed documents (`.svgz`) are not read. The result is an image
 /// with alpha; ``WebImage/ImageMetadata/isVector`` says that it was drawn. SVG is not encoded.
 public struct SVGCoder: ImageCoder {
     /// The longest side that cairo draws.

@@ -14,10 +14,16 @@ struct SVGElements {
         /// The radii of feMorphology, in the units of the document or of the filter's element.
         var radius: (x: Double, y: Double)?
         var measuresByShape = false
-        /// What a hidden one lies in, from which its shapes inherit.
-        var ancestors: [Int] = []
+        /// The one that it lies in.
+        var parent: Int?
+        /// Whether it is hidden, and its shapes inherit from what it lies in all the same.
+        var inherits = false
         /// Bytes that say what is drawn.
         var byteCount = 0
+        /// How long the path is.
+        var outline = 0.0
+        /// Where a line begins and where it ends.
+        var line = SIMD4<Double>.zero
 
         /// Drawn only where it is referred to.
         var isHidden = false
@@ -31,6 +37,8 @@ struct SVGElements {
     private(set) var styleSheet: [UInt8] = []
     /// By how much transforms and view boxes make shapes bigger, all together.
     private(set) var magnification = 1.0
+    /// No canvas has a longer side, in units of the document.
+    private(set) var extent = 300.0
     private var open: [Int] = []
 
     private static let hidden: Set<String> = [
@@ -38,6 +46,14 @@ struct SVGElements {
         "style",
         "title", "desc", "metadata", "script",
     ]
+    private static let heirs: Set<String> = ["pattern", "marker", "mask", "clipPath"]
+    private static let mostElements = 1_000_000
+    /// The attributes that are looked at, but for addresses.
+    static let attributes = SVGStyle.properties.union([
+        "id", "class", "style", "transform", "gradientTransform", "patternTransform", "viewBox", "d", "points",
+        "radius",
+        "numOctaves", "order", "primitiveUnits", "x1", "y1", "x2", "y2",
+    ])
     private static let shapes: Set<String> = [
         "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "textPath", "tref",
         "image",
@@ -51,7 +67,7 @@ struct SVGElements {
     private static let timeOfFactor = 18.0
     private static let timeOfOctave = 170.0
 
-    /// - Throws: ``WebImageError/Code/badImageData``.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     mutating func take(_ event: SVGMarkup.Event) throws(WebImageError) {
         switch event {
         case .open(let name):
@@ -60,7 +76,16 @@ struct SVGElements {
             element.isHidden = Self.hidden.contains(text)
             element.isShape = Self.shapes.contains(text)
             element.time = Self.times[text] ?? (text.hasPrefix("fe") ? Self.timeOfPrimitive : 0)
-            if ["pattern", "marker", "mask", "clipPath"].contains(text) { element.ancestors = open }
+            element.parent = open.last
+            element.inherits = Self.heirs.contains(text)
+            // That many are all that librsvg reads.
+            guard elements.count < Self.mostElements else {
+                throw .limitExceeded(
+                    "elements of the SVG document",
+                    allowed: Self.mostElements,
+                    required: elements.count + 1
+                )
+            }
             open.append(elements.count)
             elements.append(element)
         case .attribute(let name, let value): try take(String(decoding: name, as: UTF8.self), value.text)
@@ -80,6 +105,7 @@ struct SVGElements {
     /// Ends what was left open.
     mutating func finish() {
         while let last = open.popLast() { elements[last].end = elements.count }
+        magnify(styleSheet)
     }
 
     private mutating func take(_ attribute: String, _ value: [UInt8]) throws(WebImageError) {
@@ -102,18 +128,34 @@ struct SVGElements {
                 elements[last].style.refer(to: address.dropFirst().prefix { $0 > 0x20 }, .once)
             }
         case "transform", "gradientTransform", "patternTransform": magnify(value)
-        case "viewBox": if last > 0 { magnification *= 1000 }
-        case "d", "points": elements[last].byteCount += value.count
+        case "viewBox":
+            if last > 0 { magnification *= 1000 }
+            let numbers = String(decoding: value, as: UTF8.self).split { $0 == "," || $0.isWhitespace }
+            extent = numbers.reduce(extent) { max($0, abs(Double($1) ?? .infinity)) }
+        case "d", "points":
+            elements[last].byteCount += value.count
+            elements[last].outline += attribute == "d" ? SVGOutline.path(value) : SVGOutline.points(value)
+        case "x1", "y1", "x2", "y2":
+            let place = ["x1", "y1", "x2", "y2"].firstIndex(of: attribute) ?? 0
+            let (number, unit) = SVGOutline.number(String(decoding: value, as: UTF8.self))
+            let isPlain = unit.isEmpty || unit == "px"
+            elements[last].line[place] =
+                isPlain ? number : SVGOutline.length(String(decoding: value, as: UTF8.self)) * (place < 2 ? -1 : 1)
         case "radius", "numOctaves", "order", "primitiveUnits": takeFilter(attribute, value, last)
         default:
             guard SVGStyle.properties.contains(attribute) else { return }
             try elements[last].style.set(attribute, SVGStyleSheet.clean(value))
+            guard attribute == "width" || attribute == "height", elements[last].name.elementsEqual("svg".utf8) else {
+                return
+            }
+            extent = max(extent, elements[last].style.outline)
         }
     }
 
     private mutating func takeFilter(_ attribute: String, _ value: [UInt8], _ index: Int) {
         let text = String(decoding: value, as: UTF8.self)
-        let numbers = text.split { $0 == "," || $0.isWhitespace }.compactMap { Double($0) }
+        // Two numbers may stand together without a gap, and comments between them.
+        let numbers = text.split { $0 == "," || $0.isWhitespace }.map { Double($0) ?? .infinity }
         let (first, second) = (numbers.first ?? 1, numbers.last ?? 1)
         switch attribute {
         case "radius":
@@ -127,16 +169,17 @@ struct SVGElements {
 
     /// Takes the greatest number of each function that can make something bigger.
     private mutating func magnify(_ value: [UInt8]) {
-        let text = String(decoding: value, as: UTF8.self).lowercased()
+        let text = String(decoding: SVGStyleSheet.clean(value), as: UTF8.self).lowercased()
         for function in text.split(separator: ")") {
-            guard let open = function.firstIndex(of: "("),
-                ["scale", "matrix", "skew"].contains(where: { function[..<open].contains($0) })
+            guard let open = function.lastIndex(of: "("),
+                let name = function[..<open].split(whereSeparator: { !$0.isLetter && !$0.isNumber }).last,
+                ["scale", "matrix", "skew"].contains(where: { name.hasPrefix($0) })
             else { continue }
-            let isMatrix = function[..<open].contains("matrix")
+            let isMatrix = name.hasPrefix("matrix")
             let numbers = function[function.index(after: open)...].split {
                 !($0.isNumber || "+-.e".contains($0))
             }.prefix(isMatrix ? 4 : 3).map { abs(Double($0) ?? 1000) }
-            let isSkew = function[..<open].contains("skew")
+            let isSkew = name.hasPrefix("skew")
             magnification *= max(isSkew ? 100 : numbers.reduce(0, max) * (isMatrix ? 2 : 1), 1)
         }
         if magnification.isNaN { magnification = .infinity }

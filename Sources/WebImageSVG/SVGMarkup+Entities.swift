@@ -5,13 +5,12 @@ import WebImage
 extension SVGMarkup {
     /// A reference in the midst of content. What it stands for lies as deep as it does itself.
     mutating func reference(_ visit: Visitor) throws(WebImageError) {
-        guard let end = bytes[offset...].prefix(256).firstIndex(of: UInt8(ascii: ";")) else {
-            offset += 1
-            return
-        }
-        let name = ArraySlice(bytes[offset + 1..<end])
-        offset = end + 1
-        guard let text = entities[Array(name)], name.first != UInt8(ascii: "#") else {
+        offset += 1
+        let name = name()
+        guard starts(with: ";") else { throw Self.error("it has a reference without an end") }
+        offset += 1
+        let isStandard = Self.standard[String(decoding: name, as: UTF8.self)] != nil
+        guard let text = entities[Array(name)], !isStandard, name.first != UInt8(ascii: "#") else {
             // Others than those that XML knows and those of the document come to nothing.
             return try visit(.text(ArraySlice((try? replacement(of: name, level: 0)) ?? [])))
         }
@@ -42,8 +41,13 @@ extension SVGMarkup {
         guard expansionLeft >= 0 else { throw Self.error("its entities make too much text") }
     }
 
+    /// Those that every document has, whatever it declares.
+    private static let standard: [String: String] = ["lt": "<", "gt": ">", "amp": "&", "quot": "\"", "apos": "'"]
+    /// How long a reference to a character may be.
+    private static let longestCharacter = 32
+
     /// Text without references: those to characters and to entities of the document, and of these theirs.
-    func expanded(_ text: [UInt8], level: Int) throws(WebImageError) -> [UInt8] {
+    mutating func expanded(_ text: [UInt8], level: Int) throws(WebImageError) -> [UInt8] {
         guard level < Self.deepestEntity else { throw Self.error("its entities are nested too deeply") }
         var result: [UInt8] = []
         var rest = text[...]
@@ -61,16 +65,17 @@ extension SVGMarkup {
         return result + rest
     }
 
-    func replacement(of name: ArraySlice<UInt8>, level: Int) throws(WebImageError) -> [UInt8] {
+    mutating func replacement(of name: ArraySlice<UInt8>, level: Int) throws(WebImageError) -> [UInt8] {
         if name.first == UInt8(ascii: "#") {
             let text = String(decoding: name.dropFirst(), as: UTF8.self)
             let code = text.first == "x" ? UInt32(text.dropFirst(), radix: 16) : UInt32(text)
             guard let code, let scalar = Unicode.Scalar(code) else { throw Self.error("it has a wrong reference") }
             return Array(String(Character(scalar)).utf8)
         }
-        let standard: [String: String] = ["lt": "<", "gt": ">", "amp": "&", "quot": "\"", "apos": "'"]
-        if let character = standard[String(decoding: name, as: UTF8.self)] { return Array(character.utf8) }
+        if let character = Self.standard[String(decoding: name, as: UTF8.self)] { return Array(character.utf8) }
         guard let text = entities[Array(name)] else { throw Self.error("it refers to an entity that it does not have") }
+        // Also what comes to nothing takes time.
+        try use(text.count)
         return try expanded(text, level: level + 1)
     }
 
@@ -117,13 +122,15 @@ extension SVGMarkup {
         try skip(past: ">")
     }
 
-    private func charactersReplaced(_ text: [UInt8]) throws(WebImageError) -> [UInt8] {
+    private mutating func charactersReplaced(_ text: [UInt8]) throws(WebImageError) -> [UInt8] {
         var result: [UInt8] = []
         var rest = text[...]
         while let start = rest.firstIndex(of: UInt8(ascii: "&")) {
             result += rest[..<start]
-            let end = rest[start...].firstIndex(of: UInt8(ascii: ";"))
-            if let end, rest[rest.index(after: start)] == UInt8(ascii: "#") {
+            if rest[start...].dropFirst().first == UInt8(ascii: "#") {
+                guard let end = rest[start...].prefix(Self.longestCharacter).firstIndex(of: UInt8(ascii: ";")) else {
+                    throw Self.error("it has a reference without an end")
+                }
                 result += try replacement(of: rest[(start + 1)..<end], level: 0)
                 rest = rest[(end + 1)...]
             } else {
@@ -137,17 +144,24 @@ extension SVGMarkup {
     /// Lists of attributes have defaults, which count like all the attributes that are looked at; those that would make work on
     /// elements that do not say so are refused.
     private mutating func otherDeclaration(_ visit: Visitor) throws(WebImageError) {
+        var mentioned: Set<String> = []
         while offset < bytes.count, bytes[offset] != UInt8(ascii: ">") {
             guard bytes[offset] == UInt8(ascii: "\"") || bytes[offset] == UInt8(ascii: "'") else {
-                offset += 1
+                let word = name()
+                let local = Self.local(word)
+                let name = local.elementsEqual("href".utf8) ? local : word
+                mentioned.insert(String(decoding: name, as: UTF8.self))
+                if word.isEmpty { offset += 1 }
                 continue
             }
             let text = try value(of: try literal()).text
+            defaultCount += 1
+            guard defaultCount <= Self.mostDefaults else { throw Self.error("too many attributes have defaults") }
             let refers = text.first == UInt8(ascii: "#") || text.contains(UInt8(ascii: "("))
-            guard !refers, !text.contains(UInt8(ascii: "\\")) else {
+            guard mentioned.isDisjoint(with: SVGElements.attributes), !refers, !text.contains(UInt8(ascii: "\\")) else {
                 throw Self.error("its attributes refer to something by default")
             }
-            for name in SVGScreening.names {
+            for name in SVGScreening.names where mentioned.contains(name) {
                 try visit(.attribute(name: ArraySlice(name.utf8), Value(text: text, range: nil)))
             }
         }
@@ -157,8 +171,12 @@ extension SVGMarkup {
     /// Only encodings in which markup is ASCII: in others it would look different here and there.
     func checkEncoding() throws(WebImageError) {
         let start = bytes.prefix(3).elementsEqual([0xEF, 0xBB, 0xBF]) ? 3 : 0
-        let head = String(decoding: bytes[start...].prefix(256), as: UTF8.self)
-        guard head.hasPrefix("<?xml"), let end = head.firstRange(of: "?>")?.lowerBound,
+        // However much white space is in it.
+        let isDeclared =
+            bytes[start...].starts(with: "<?xml".utf8) && bytes[start...].dropFirst(5).first.map(Self.isSpace) == true
+        let declaration = isDeclared ? bytes[start...].prefix { $0 != UInt8(ascii: ">") } : bytes[..<0]
+        let head = String(decoding: declaration, as: UTF8.self)
+        guard let end = head.lastIndex(of: "?"),
             let found = head[..<end].firstRange(of: "encoding")
         else { return }
         let name = head[found.upperBound..<end].lowercased().drop { "= \t\r\n\"'".contains($0) }

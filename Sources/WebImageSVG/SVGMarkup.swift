@@ -32,6 +32,10 @@ struct SVGMarkup {
     static let longestExpansion = 1 << 20
     /// How deep entities may lie in one another.
     static let deepestEntity = 8
+    /// How many attributes an element may have, and how many of them the document type declaration may add: libxml2 compares
+    /// each with all the others.
+    static let mostAttributes = 1024
+    static let mostDefaults = 64
 
     let bytes: UnsafeBufferPointer<UInt8>
     var offset = 0
@@ -41,6 +45,8 @@ struct SVGMarkup {
     let level: Int
     /// Bytes that entities may still make.
     var expansionLeft: Int
+    /// Defaults of attributes so far.
+    var defaultCount = 0
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
@@ -56,7 +62,7 @@ struct SVGMarkup {
         expansionLeft = outer.expansionLeft
     }
 
-    /// Calls `visit` with all elements, attributes (by their local names) and text, those that entities stand for included.
+    /// Calls `visit` with all elements and attributes that librsvg looks at (by their local names) and text, those that entities stand for included.
     ///
     /// - Throws: ``WebImageError/Code/badImageData`` for markup that is broken, too deep or refused, and what `visit` throws.
     mutating func walk(_ visit: Visitor) throws(WebImageError) {
@@ -91,7 +97,8 @@ struct SVGMarkup {
     private mutating func instruction() throws(WebImageError) {
         let start = offset
         try skip(past: "?>")
-        let text = String(decoding: bytes[start..<offset], as: UTF8.self).lowercased()
+        // White space is nothing to those who read addresses.
+        let text = String(decoding: bytes[start..<offset].filter { $0 > 0x20 }, as: UTF8.self).lowercased()
         guard !text.hasPrefix("<?xml-stylesheet") || !(text.contains("data:") || text.contains("&")) else {
             throw Self.error("it has a style sheet in an address")
         }
@@ -129,13 +136,13 @@ struct SVGMarkup {
     private static func endsName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "="), UInt8(ascii: ">"), UInt8(ascii: "/"), UInt8(ascii: "\""), UInt8(ascii: "'"),
-            UInt8(ascii: "<"), UInt8(ascii: "["):
+            UInt8(ascii: "<"), UInt8(ascii: "["), UInt8(ascii: "&"), UInt8(ascii: ";"):
             true
         default: false
         }
     }
 
-    private static func local(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    static func local(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         name.lastIndex(of: UInt8(ascii: ":")).map { name[($0 + 1)...] } ?? name
     }
 
@@ -145,6 +152,7 @@ struct SVGMarkup {
         depth += 1
         guard depth <= Self.deepest else { throw Self.error("its elements are nested too deeply") }
         try visit(.open(name: Self.local(element)))
+        var count = 0
         while true {
             skipSpace()
             guard offset < bytes.count else { throw Self.error("its markup ends too early") }
@@ -167,7 +175,13 @@ struct SVGMarkup {
                 }
                 offset += 1
                 skipSpace()
-                try visit(.attribute(name: Self.local(name), value(of: try literal())))
+                count += 1
+                guard count <= Self.mostAttributes else { throw Self.error("an element has too many attributes") }
+                let (local, value) = (Self.local(name), try value(of: try literal()))
+                // With a prefix only addresses mean anything to librsvg, which refuses prefixes that stand for nothing.
+                if local.count == name.count || local.elementsEqual("href".utf8) {
+                    try visit(.attribute(name: local, value))
+                }
             }
         }
     }
@@ -188,8 +202,6 @@ struct SVGMarkup {
     mutating func value(of range: Range<Int>) throws(WebImageError) -> Value {
         let raw = bytes[range]
         guard raw.contains(UInt8(ascii: "&")) else { return Value(text: Array(raw), range: range) }
-        let text = try expanded(Array(raw), level: 0)
-        try use(max(text.count - raw.count, 0))
-        return Value(text: text, range: nil)
+        return Value(text: try expanded(Array(raw), level: 0), range: nil)
     }
 }

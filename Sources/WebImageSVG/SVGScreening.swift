@@ -18,6 +18,8 @@ struct SVGScreening {
     /// What is written over parts of the document.
     private var edits: [(range: Range<Int>, byte: UInt8)] = []
     private var elements = SVGElements()
+    /// Whether the attributes that come are those of a picture.
+    private var isPicture = false
 
     private init(limits: ImageLimits, level: Int, decodedByteCount: Int) {
         self.limits = limits
@@ -45,6 +47,9 @@ struct SVGScreening {
             do throws(WebImageError) {
                 try markup.walk { (event) throws(WebImageError) in
                     try elements.take(event)
+                    if case .open(let name) = event {
+                        isPicture = name.elementsEqual("image".utf8) || name.elementsEqual("feImage".utf8)
+                    }
                     guard case .attribute(let name, let value) = event else { return }
                     switch String(decoding: name, as: UTF8.self) {
                     case "href": try look(at: value)
@@ -96,7 +101,7 @@ struct SVGScreening {
 
     /// White space is nothing to those who read addresses.
     private mutating func look(at value: SVGMarkup.Value) throws(WebImageError) {
-        let start = value.text.prefix(1024).filter { $0 > 0x20 }.prefix(5)
+        let start = value.text.lazy.filter { $0 > 0x20 }.prefix(5)
         guard start.map({ $0 | 0x20 }).elementsEqual("data:".utf8.map { $0 | 0x20 }) else { return }
         let text = String(decoding: value.text.filter { $0 > 0x20 }, as: UTF8.self)
         do throws(WebImageError) {
@@ -117,13 +122,16 @@ struct SVGScreening {
                 throw .limitExceeded("SVG documents in one another", allowed: Self.deepest, required: level + 2)
             }
             var inner = SVGScreening(limits: limits, level: level + 1, decodedByteCount: decodedByteCount)
+            // Others would make it a part of this one, as big as this one is drawn; browsers do not show that.
+            guard isPicture else { throw WebImageError(.badImageData, "it embeds a drawing that is no picture") }
             let screened = try inner.screen(picture)
             // What is to be hidden in it cannot be: it is part of an address.
             guard screened == picture else { throw WebImageError(.badImageData, "it embeds a picture that is damaged") }
             decodedByteCount = inner.decodedByteCount
+            let work = try SVGWork(inner.elements)
             let document = try SVGDocument(screened)
             size = try document.pixelSize()
-            try document.check(try SVGWork(inner.elements), width: size.width, height: size.height)
+            try document.check(work, width: size.width, height: size.height)
         } else {
             let properties = try Self.coders.properties(of: picture, limits: limits)
             size = (properties.width, properties.height)

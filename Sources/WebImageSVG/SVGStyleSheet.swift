@@ -14,8 +14,15 @@ struct SVGStyleSheet {
     }
 
     private(set) var rules: [Key: SVGStyle] = [:]
+    private(set) var selectors: [Selector] = []
+    /// References that rules have brought, each for each selector.
+    private var referenceCount = 0
 
-    /// - Throws: ``WebImageError/Code/badImageData`` for what is imported from within an address, where nobody looks at it.
+    private static let mostSelectors = 1 << 20
+    private static let mostReferences = 1 << 20
+
+    /// - Throws: ``WebImageError/Code/badImageData`` for what is imported from within an address, where nobody looks at it;
+    ///   ``WebImageError/Code/limitExceeded``.
     init(_ text: [UInt8]) throws(WebImageError) {
         var rest = Self.clean(text)[...]
         while let end = rest.firstIndex(where: { "{};".utf8.contains($0) }) {
@@ -24,26 +31,57 @@ struct SVGStyleSheet {
             rest = rest[(end + 1)...]
             if prelude.first == UInt8(ascii: "@") {
                 // What lies in the braces of a rule with this sign are rules again.
-                guard !String(decoding: prelude, as: UTF8.self).lowercased().contains("data:") else {
+                let text = String(decoding: prelude.filter { $0 > 0x20 }, as: UTF8.self).lowercased()
+                guard !text.contains("data:") else {
                     throw WebImageError(
                         .badImageData,
                         "the SVG document is refused: it has a style sheet in an address"
                     )
                 }
             } else if mark == UInt8(ascii: "{") {
-                let close = rest.firstIndex(of: UInt8(ascii: "}")) ?? rest.endIndex
+                let close = Self.endOfBlock(rest)
                 try add(prelude, rest[..<close])
                 rest = rest[close...]
             }
         }
     }
 
+    /// Where the brace is closed behind which a text begins: pairs of any kind may lie between, in each of which only its own end
+    /// counts.
+    private static func endOfBlock(_ text: ArraySlice<UInt8>) -> Int {
+        var open = [UInt8(ascii: "}")]
+        for (offset, byte) in zip(text.indices, text) {
+            switch byte {
+            case UInt8(ascii: "{"): open.append(UInt8(ascii: "}"))
+            case UInt8(ascii: "("): open.append(UInt8(ascii: ")"))
+            case UInt8(ascii: "["): open.append(UInt8(ascii: "]"))
+            case open.last:
+                open.removeLast()
+                if open.isEmpty { return offset }
+            default: break
+            }
+        }
+        return text.endIndex
+    }
+
     private mutating func add(_ selectors: ArraySlice<UInt8>, _ body: ArraySlice<UInt8>) throws(WebImageError) {
         var style = SVGStyle()
         try style.set(clean: body)
-        guard !style.isEmpty else { return }
+        let bracketed = Selector.Walk(selectors)
         for selector in Self.withoutBrackets(selectors).split(separator: UInt8(ascii: ",")) {
-            rules[Self.key(of: selector), default: SVGStyle()].merge(style)
+            let key = Self.key(of: selector)
+            self.selectors.append(Selector(key: key, walk: Selector.Walk(selector).union(bracketed), selector.count))
+            try Self.check(self.selectors.count, most: Self.mostSelectors)
+            guard !style.isEmpty else { continue }
+            referenceCount += style.references.count
+            try Self.check(referenceCount, most: Self.mostReferences)
+            rules[key, default: SVGStyle()].merge(style)
+        }
+    }
+
+    private static func check(_ count: Int, most: Int) throws(WebImageError) {
+        guard count <= most else {
+            throw .limitExceeded("rules of the SVG document", allowed: most, required: count)
         }
     }
 
@@ -74,6 +112,7 @@ struct SVGStyleSheet {
 
     /// The text without comments, escapes resolved, and without what looks like structure in strings and addresses.
     static func clean(_ text: [UInt8]) -> [UInt8] {
+        let text = withUniformLines(text)
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
         var quote: UInt8?
@@ -82,26 +121,31 @@ struct SVGStyleSheet {
         while offset < text.count {
             let byte = text[offset]
             if byte == UInt8(ascii: "\\") {
-                result += escaped(text, &offset)
+                result += escaped(text, &offset, isInText: quote != nil || isInAddress)
                 continue
             }
             offset += 1
             if let open = quote {
-                if byte == open || byte == 0x0A { quote = nil }
-                result.append(isStructure(byte) ? 0x20 : byte)
+                let isEnd = byte == open || byte == 0x0A
+                if isEnd { quote = nil }
+                result.append(isEnd || byte == 0x20 ? byte : inText(byte))
             } else if isInAddress {
-                if byte == UInt8(ascii: ")") { isInAddress = false }
-                result.append(isStructure(byte) ? 0x20 : byte)
+                let isEnd = byte == UInt8(ascii: ")")
+                if isEnd { isInAddress = false }
+                result.append(isEnd || byte == 0x20 ? byte : inText(byte))
             } else if byte == UInt8(ascii: "/"), offset < text.count, text[offset] == UInt8(ascii: "*") {
-                offset += 1
+                // The asterisk that begins it does not end it.
+                offset += 2
                 while offset < text.count, !(text[offset] == UInt8(ascii: "/") && text[offset - 1] == UInt8(ascii: "*"))
                 {
                     offset += 1
                 }
                 offset += 1
+                // Names do not go on behind it.
+                result.append(0x20)
             } else {
                 if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") { quote = byte }
-                if byte == UInt8(ascii: "("), String(decoding: result.suffix(3), as: UTF8.self).lowercased() == "url" {
+                if byte == UInt8(ascii: "("), endsWithAddressName(result) {
                     let next = text[offset...].first { $0 > 0x20 }
                     isInAddress = next != UInt8(ascii: "\"") && next != UInt8(ascii: "'")
                 }
@@ -111,26 +155,62 @@ struct SVGStyleSheet {
         return result
     }
 
-    private static func isStructure(_ byte: UInt8) -> Bool { "{};".utf8.contains(byte) }
+    /// Line breaks of all kinds as one.
+    private static func withUniformLines(_ text: [UInt8]) -> [UInt8] {
+        guard text.contains(where: { $0 == 0x0D || $0 == 0x0C }) else { return text }
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count)
+        var isAfterReturn = false
+        for byte in text {
+            if byte != 0x0A || !isAfterReturn { result.append(byte == 0x0D || byte == 0x0C ? 0x0A : byte) }
+            isAfterReturn = byte == 0x0D
+        }
+        return result
+    }
 
-    /// What is escaped is part of a name, whatever it looks like.
-    private static func escaped(_ text: [UInt8], _ offset: inout Int) -> [UInt8] {
+    /// Whether a text ends with the name `url`, and not with a longer one.
+    private static func endsWithAddressName(_ text: [UInt8]) -> Bool {
+        guard String(decoding: text.suffix(3), as: UTF8.self).lowercased() == "url" else { return false }
+        guard let before = text.dropLast(3).last else { return true }
+        return !isName(before) && !"@#".utf8.contains(before)
+    }
+
+    /// What would look like structure, or like the end of an address, stands as something that XML does not have.
+    private static let hidden = Array("{};()\"' ".utf8)
+
+    private static func inText(_ byte: UInt8) -> UInt8 {
+        hidden.firstIndex(of: byte).map { UInt8($0 + 1) } ?? byte
+    }
+
+    /// A part of a text as it was before ``clean(_:)``.
+    static func original(_ text: some Collection<UInt8>) -> [UInt8] {
+        text.map { $0 > 0 && Int($0) <= hidden.count ? hidden[Int($0) - 1] : $0 }
+    }
+
+    static func isName(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF) || byte > 0x7F || "-_".utf8.contains(byte)
+    }
+
+    /// What is escaped is part of a name, whatever it looks like, or of a text, which may be an address.
+    private static func escaped(_ text: [UInt8], _ offset: inout Int, isInText: Bool) -> [UInt8] {
         offset += 1
         let digits = text[min(offset, text.count)...].prefix(6).prefix {
             (0x30...0x39).contains($0) || (0x41...0x46).contains($0 & 0xDF)
         }
-        guard !digits.isEmpty else {
+        let bytes: [UInt8]
+        if digits.isEmpty {
             defer { offset += 1 }
-            guard offset < text.count else { return [] }
-            return "{}();:,\"'".utf8.contains(text[offset]) || text[offset] <= 0x20
-                ? [UInt8(ascii: "_")] : [text[offset]]
+            // An escaped line break is none.
+            guard offset < text.count, text[offset] != 0x0A else { return [] }
+            bytes = [text[offset]]
+        } else {
+            offset += digits.count
+            if offset < text.count, text[offset] <= 0x20 { offset += 1 }
+            let code = UInt32(String(decoding: digits, as: UTF8.self), radix: 16).flatMap(Unicode.Scalar.init)
+            bytes = code.map { Array(String(Character($0)).utf8) } ?? [UInt8(ascii: "_")]
         }
-        offset += digits.count
-        if offset < text.count, text[offset] <= 0x20 { offset += 1 }
-        let code = UInt32(String(decoding: digits, as: UTF8.self), radix: 16).flatMap(Unicode.Scalar.init)
-        guard let code, code.value > 0x20, !"{}();:,\"'".unicodeScalars.contains(code) else {
-            return [UInt8(ascii: "_")]
-        }
-        return Array(String(Character(code)).utf8)
+        let isControl = bytes.contains { $0 < 0x20 }
+        guard isInText, !isControl else { return bytes.map { isName($0) ? $0 : UInt8(ascii: "_") } }
+        return bytes.map(inText)
     }
 }

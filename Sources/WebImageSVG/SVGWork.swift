@@ -11,14 +11,19 @@ struct SVGWork {
         var time = 0.0
         var shapes = 0.0
         var byteCount = 0.0
+        /// How long the outlines are, in units of the document.
+        var outline = 0.0
         /// How deep librsvg calls itself for it.
         var depth = 1
 
-        mutating func add(_ other: Cost, times: Double = 1) {
+        /// - Parameter step: how much deeper the other one lies.
+        mutating func add(_ other: Cost, times: Double = 1, step: Int = 1) {
             time += other.time * times
             shapes += other.shapes * times
             byteCount += other.byteCount * times
-            depth = max(depth, other.depth + 1)
+            outline += other.outline * times
+            // Not more than it is: who is too deep as it seems is looked at again, and again by all that refer to it.
+            depth = max(depth, other.depth + step)
         }
     }
 
@@ -33,17 +38,27 @@ struct SVGWork {
     /// Of a shape that covers the canvas, in nanoseconds for each pixel; and of each that covers none of it, and of each byte that
     /// says what a shape looks like.
     private static let time = (pixel: 0.8, shape: 10_000.0, byte: 100.0)
+    /// Of each piece of a dashed line, seen or not, which takes 70 bytes too; in nanoseconds.
+    private static let timeOfDash = 1500.0
     private static let deepest = 512
+    /// How often references may be looked up.
+    var mostLookups = 1 << 22
 
     private let elements: SVGElements
     private let rules: [SVGStyleSheet.Key: SVGStyle]
     private let hasRules: Bool
+    /// The shortest dashes of the document; nil without any.
+    private let dash: Double?
 
-    /// - Throws: ``WebImageError/Code/badImageData``.
+    /// - Throws: ``WebImageError/Code/badImageData``; ``WebImageError/Code/limitExceeded`` for what librsvg would take too long to read.
     init(_ elements: SVGElements) throws(WebImageError) {
         self.elements = elements
-        rules = try SVGStyleSheet(elements.styleSheet).rules
+        let styleSheet = try SVGStyleSheet(elements.styleSheet)
+        let time = styleSheet.timeToMatch(elements.elements)
+        try Self.check(time, most: Self.mostSeconds.again, name: "seconds to read the SVG document")
+        rules = styleSheet.rules
         hasRules = !rules.isEmpty
+        dash = (elements.elements.lazy.map(\.style) + Array(rules.values)).compactMap(\.dash).min()
     }
 
     /// - Parameters:
@@ -51,13 +66,19 @@ struct SVGWork {
     ///   - height: the same.
     ///   - scale: pixels that a unit of the document takes.
     /// - Throws: ``WebImageError/Code/limitExceeded`` for what would take too long; ``WebImageError/Code/badImageData`` for references
-    ///   that are too deep, or go in a circle.
+    ///   that are too deep, or go in a circle; ``WebImageError/Code/outOfMemory``.
     func check(width: Int, height: Int, scale: Double) throws(WebImageError) {
         guard !elements.elements.isEmpty else { return }
-        var run = Run(work: self, width: Double(width), height: Double(height), scale: scale)
-        let all = try run.cost(of: 0, depth: 0)
+        let result = DeepStack.run { () -> Result<(all: Cost, once: Double), WebImageError> in
+            do throws(WebImageError) {
+                var run = Run(work: self, width: Double(width), height: Double(height), scale: scale)
+                let all = try run.cost(of: 0, depth: 0)
+                return .success((all, elements.elements.indices.reduce(0.0) { $0 + run.ownTime(of: $1) }))
+            } catch { return .failure(error) }
+        }
+        guard let result else { throw WebImageError(.outOfMemory, "no memory for a thread") }
+        let (all, once) = try result.get()
         let pixels = Double(width) * Double(height)
-        let once = elements.elements.indices.reduce(0.0) { $0 + run.ownTime(of: $1) }
         let shapes = elements.elements.count { $0.isShape }
         let byteCount = elements.elements.reduce(0) { $0 + $1.byteCount }
         let again =
@@ -66,14 +87,21 @@ struct SVGWork {
             + max(all.byteCount - Double(byteCount), 0) * Self.time.byte
         try Self.check(once * pixels, most: Self.mostSeconds.once)
         try Self.check(again, most: Self.mostSeconds.again)
+        // Who inherits which dashes is not looked at.
+        guard let dash, all.outline > 0 else { return }
+        try Self.check(all.outline / dash * Self.timeOfDash, most: Self.mostSeconds.again)
     }
 
-    private static func check(_ nanoseconds: Double, most: Double) throws(WebImageError) {
+    private static func check(
+        _ nanoseconds: Double,
+        most: Double,
+        name: String = "seconds to draw the SVG document"
+    ) throws(WebImageError) {
         // Also what is no number.
         guard nanoseconds <= most * 1e9 else {
             let needed = nanoseconds.isFinite ? min(nanoseconds / 1e9, 1e15) : 1e15
             throw .limitExceeded(
-                "seconds to draw the SVG document",
+                name,
                 allowed: Int(most),
                 required: Int(needed.rounded(.up))
             )
@@ -87,6 +115,7 @@ struct SVGWork {
         let height: Double
         let scale: Double
         private var states: [State]
+        private var lookups = 0
 
         init(work: SVGWork, width: Double, height: Double, scale: Double) {
             self.work = work
@@ -106,6 +135,11 @@ struct SVGWork {
             let element = work.elements.elements[index]
             var cost = Cost(time: ownTime(of: index), shapes: element.isShape ? 1 : 0)
             cost.byteCount = Double(element.byteCount)
+            if element.isShape {
+                let line = element.line
+                cost.outline = element.outline + outline(of: element.style)
+                cost.outline += abs(line[2] - line[0]) + abs(line[3] - line[1])
+            }
             var child = index + 1
             while child < element.end {
                 let next = work.elements.elements[child]
@@ -121,16 +155,34 @@ struct SVGWork {
                 guard let style = work.rules[key] else { continue }
                 try add(style, shapes, points, depth, to: &referred)
                 referred.time += style.time
+                if element.isShape { referred.outline += outline(of: style) }
             }
-            for ancestor in element.ancestors {
-                let outer = work.elements.elements[ancestor]
+            var ancestor = element.inherits ? element.parent : nil
+            while let place = ancestor {
+                try look()
+                let outer = work.elements.elements[place]
+                ancestor = outer.parent
                 for style in [outer.style] + keys(of: outer).compactMap({ work.rules[$0] }) {
                     try addInherited(style, except: index, shapes, points, depth, to: &referred)
                 }
             }
-            cost.add(referred)
+            cost.add(referred, step: 0)
             states[index] = .known(cost)
             return cost
+        }
+
+        private func outline(of style: SVGStyle) -> Double { style.outline + style.share * work.elements.extent }
+
+        /// Counts what is looked up.
+        private mutating func look() throws(WebImageError) {
+            lookups += 1
+            guard lookups <= work.mostLookups else {
+                throw .limitExceeded(
+                    "references of the SVG document",
+                    allowed: work.mostLookups,
+                    required: lookups
+                )
+            }
         }
 
         /// Adds what a style refers to.
@@ -143,8 +195,9 @@ struct SVGWork {
         ) throws(WebImageError) {
             // A use has the shapes of what it refers to, so that comes first.
             var (shapes, points) = (shapes, points)
-            for reference in style.references where reference.times == .once {
-                guard let target = work.elements.places[reference.name] else { continue }
+            for reference in style.references {
+                try look()
+                guard reference.times == .once, let target = work.elements.places[reference.name] else { continue }
                 let drawn = try self.cost(of: target, depth: depth + 1)
                 cost.add(drawn)
                 (shapes, points) = (shapes + drawn.shapes, points + drawn.byteCount)
@@ -161,8 +214,10 @@ struct SVGWork {
             _ depth: Int,
             to cost: inout Cost
         ) throws(WebImageError) {
-            for reference in style.references where reference.times != .once {
-                guard let target = work.elements.places[reference.name], target != except else { continue }
+            for reference in style.references {
+                try look()
+                guard reference.times != .once, let target = work.elements.places[reference.name], target != except
+                else { continue }
                 let times = reference.times == .eachShape ? shapes : points
                 cost.add(try self.cost(of: target, depth: depth + 1), times: times)
             }
@@ -173,8 +228,7 @@ struct SVGWork {
             guard work.hasRules, !element.name.starts(with: "fe".utf8), !element.name.elementsEqual("stop".utf8) else {
                 return []
             }
-            return [.all, .element(element.name)] + (element.identifier.map { [.identifier($0)] } ?? [])
-                + element.classes.map { .class($0) }
+            return SVGStyleSheet.keys(of: element)
         }
 
         /// Without what it refers to.

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Runs `body` on a new detached thread.
-public func startThread(_ body: @escaping @Sendable () -> Void) {
+/// Runs `body` on a new detached thread, with a stack of so many bytes or of the usual size.
+public func startThread(stackByteCount: Int? = nil, _ body: @escaping @Sendable () -> Void) {
     final class Box: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -9,6 +9,7 @@ public func startThread(_ body: @escaping @Sendable () -> Void) {
     var thread = pthread_t()
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
+    if let stackByteCount { pthread_attr_setstacksize(&attributes, stackByteCount) }
     pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
     defer { pthread_attr_destroy(&attributes) }
     let context = Unmanaged.passRetained(Box(body))

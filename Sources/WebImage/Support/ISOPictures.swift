@@ -10,6 +10,8 @@ package struct ISOPictures {
     }
 
     package private(set) var samples: [Sample] = []
+    /// Those of each item.
+    package private(set) var items: [Int: Set<Sample>] = [:]
     /// The properties of all items.
     package private(set) var properties: [ISOBox] = []
     private let bytes: ByteReader
@@ -49,9 +51,12 @@ package struct ISOPictures {
         return try boxes(in: box.content.lowerBound + skipped..<box.content.upperBound)
     }
 
-    private mutating func add(_ type: UInt32, _ ranges: [Range<Int>]) throws(WebImageError) {
+    /// - Parameter item: nil for a frame of a track.
+    private mutating func add(_ type: UInt32, _ ranges: [Range<Int>], item: Int? = nil) throws(WebImageError) {
         let sample = Sample(type: type, ranges: ranges.filter { !$0.isEmpty })
-        guard !sample.ranges.isEmpty, seen.insert(sample).inserted else { return }
+        guard !sample.ranges.isEmpty else { return }
+        if let item { items[item, default: []].insert(sample) }
+        guard seen.insert(sample).inserted else { return }
         byteCount += sample.ranges.reduce(0) { $0 + $1.count }
         guard byteCount <= 2 * bytes.count else {
             throw WebImageError(.badImageData, "the file's pictures lie over each other")
@@ -101,6 +106,10 @@ extension ISOPictures {
         else { return }
         let (offsetSize, lengthSize) = (sizes >> 12 & 15, sizes >> 8 & 15)
         let (baseSize, indexSize) = (sizes >> 4 & 15, version > 0 ? sizes & 15 : 0)
+        // Of others, and of indices, which no picture has that is read, each library makes something else.
+        guard indexSize == 0, [offsetSize, lengthSize, baseSize].allSatisfy({ [0, 4, 8].contains($0) }) else {
+            throw WebImageError(.badImageData, "the file says where its pictures lie in numbers of a strange size")
+        }
         for _ in 0..<count {
             guard lengthSize > 0, let item = cursor.number(version < 2 ? 2 : 4),
                 let method = version > 0 ? cursor.number(2) : 0,
@@ -108,15 +117,14 @@ extension ISOPictures {
             else { return }
             var ranges: [Range<Int>] = []
             for _ in 0..<extents {
-                guard cursor.number(indexSize) != nil, let offset = cursor.number(offsetSize),
-                    let length = cursor.number(lengthSize)
+                guard let offset = cursor.number(offsetSize), let length = cursor.number(lengthSize)
                 else { return }
                 let isInBox = method & 15 == 1
                 let whole = isInBox ? data : 0..<bytes.count
                 let (start, overflow) = (whole.lowerBound + offset).addingReportingOverflow(base)
                 if method & 15 < 2, !overflow { ranges.append(range(start, length, within: whole)) }
             }
-            for type in found[item] ?? [] { try add(type, ranges) }
+            for type in found[item] ?? [] { try add(type, ranges, item: item) }
         }
     }
 

@@ -84,6 +84,29 @@ import Testing
         #expect(colors.width >= 40 && colors.width < 40 + 64 && colors.height >= 32 && colors.height < 32 + 64)
     }
 
+    @Test(arguments: [31, 32])
+    func `AV1 tells its size behind an interval of any length`(zeros: Int) {
+        var bits: [Bool] = []
+        func append(_ value: Int, _ count: Int) {
+            for bit in (0..<count).reversed() { bits.append(value >> bit & 1 == 1) }
+        }
+        // Profile, still, reduced, timing information with equal intervals.
+        for (value, count) in [(0, 3), (0, 1), (0, 1), (1, 1), (1, 32), (1, 32), (1, 1)] { append(value, count) }
+        append(0, zeros)
+        // 32 zeros stand for themselves, fewer are followed by a one and by as many bits.
+        if zeros < 32 { append(1 << zeros, zeros + 1) }
+        // No model, no delays, one operating point; 16 bits for each side.
+        for (value, count) in [(0, 1), (0, 1), (0, 5), (0, 12), (0, 5), (15, 4), (15, 4), (4999, 16), (2999, 16)] {
+            append(value, count)
+        }
+        append(0, 64)
+        let bytes = stride(from: 0, to: bits.count - 7, by: 8).map { start in
+            (0..<8).reduce(UInt8(0)) { $0 << 1 | (bits[start + $1] ? 1 : 0) }
+        }
+        let picture = bytes.withUnsafeBytes { AV1Sequence.picture($0) }
+        #expect(picture.map { [$0.width, $0.height] } == [5000, 3000])
+    }
+
     @Test(arguments: liars + ["inside-320x240.heic", "av1-320x240.heic"])
     func `Damage of any of it never traps`(file: String) throws {
         let data = try Fixtures.data("CodedSizes/\(file)")

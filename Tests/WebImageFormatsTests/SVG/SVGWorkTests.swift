@@ -163,6 +163,18 @@ import WebImage
         #expect(image == nil || image?.bitmap.premultipliedRGBA(x: 10, y: 10).count == 4)
     }
 
+    @Test func `References as deep as they may be need no great stack`() {
+        let chain = (1...240).map { "<g id='c\($0)'><use href='#c\($0 - 1)'/></g>" }.joined()
+        let data = document("<defs><g id='c0'/>\(chain)</defs><use href='#c240'/>")
+        let result = Monitor<Bool?>(nil)
+        startThread(stackByteCount: 256 << 10) {
+            let image = try? SVGCoder().decode(data, options: .init())
+            result.withLock { $0 = image != nil }
+        }
+        // Drawn or refused, as librsvg has it.
+        #expect(result.wait { $0 } != nil)
+    }
+
     @Test func `Style sheets in addresses are refused, others that are not read are not`() {
         for style in [
             "@import url('data:text/css,*{filter:url(%23f)}');", "@\\69mport 'DATA:text/css,'; ",
@@ -207,5 +219,36 @@ import WebImage
         #expect(refusal(document(body + cards), size: 500) == nil)
         let big = String(repeating: "<rect width='9' height='9'/>", count: 20_000)
         #expect(refusal(document("<g fill='url(#p)'>\(big)</g><pattern id='p'/>"), size: 2000) == nil)
+    }
+
+    @Test func `Lines of endless dashes are refused`() {
+        let dashed = "fill='none' stroke='red' stroke-dasharray='.2'"
+        for shape in [
+            "<path d='M0 -9L8000000 -9' \(dashed)/>", "<path d='m0-9h8e6' \(dashed)/>",
+            "<path d='M0 0C8e6 0 0 8e6 9 9' \(dashed)/>",
+            "<path d='M0 0A1e-6 1 0 0110 10' \(dashed)/>", "<path d='M0 0Q1e6 0 9 9T0 0 9 9 0 0 9 9 0 0' \(dashed)/>",
+            "<line x1='-4e6' x2='4000000' \(dashed)/>", "<polyline points='0,0 8000000,0' \(dashed)/>",
+            "<rect width='8000000' height='9' \(dashed)/>", "<circle r='80000in' \(dashed)/>",
+            "<ellipse rx='9' style='ry:8000000px;stroke-dasharray:0.2'/>",
+            "<g style='stroke-dasharray:.2 .1'><path d='M0 0h8e6'/></g>",
+            "<style>path{stroke-dasharray:.2px,1px}</style><path d='M0 0h8e6'/>",
+            "<line x2='99999' stroke-dasharray='.1em'/>",
+            "<svg viewBox='0 0 8000000 8000000'><rect width='100%' height='1%' \(dashed)/></svg>",
+            "<style>rect{width:8000000px;height:9px}</style><rect \(dashed)/>",
+            "<path d='M0 0h99999' id='p'/>" + String(repeating: "<use href='#p' stroke-dasharray='.2'/>", count: 50),
+        ] {
+            #expect(isTooMuch(document(shape)), "\(shape.prefix(80))")
+            let solid = shape.replacing("stroke-dasharray", with: "stroke-nothing")
+            #expect(refusal(document(solid)) == nil, "\(solid.prefix(80))")
+        }
+    }
+
+    @Test func `Dashed lines of a usual length are drawn`() {
+        let grid = (0..<2000).map { "<line x1='\($0 % 50)0' y1='1000' x2='\($0 % 50)0' y2='2000'/>" }.joined()
+        let map = (0..<20_000).map { "L\($0 * 7 % 100 + 1000) \($0 * 3 % 100 + 1000)" }.joined()
+        for dashes in ["4 2", "1", "5px, 3px", "none", "0", "inherit", "0 3", "1mm 1mm"] {
+            let body = "<g stroke='red' stroke-dasharray='\(dashes)'>\(grid)<path d='M0 0\(map)z'/></g>"
+            #expect(refusal(document(body + "<rect width='100%' height='100%'/>"), size: 500) == nil, "\(dashes)")
+        }
     }
 }

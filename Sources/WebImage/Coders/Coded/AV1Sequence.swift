@@ -56,7 +56,7 @@ package enum AV1Sequence {
         guard let hasTiming = bits.flag() else { return false }
         var delayBits: Int?
         if hasTiming {
-            guard bits.skip(64), let isEqual = bits.flag(), !isEqual || bits.readGolomb() != nil,
+            guard bits.skip(64), let isEqual = bits.flag(), !isEqual || skipInterval(&bits),
                 let hasModel = bits.flag()
             else { return false }
             if hasModel {
@@ -75,6 +75,16 @@ package enum AV1Sequence {
             }
         }
         return true
+    }
+
+    /// As in HEVC, but for 32 zeros, which stand for themselves.
+    private static func skipInterval(_ bits: inout BitReader) -> Bool {
+        var rest = bits
+        if rest.read(32) == 0 {
+            bits = rest
+            return true
+        }
+        return bits.readGolomb() != nil
     }
 
     private static func skipTools(_ bits: inout BitReader, isReduced: Bool) -> Bool {

@@ -1,0 +1,150 @@
+import WebImage
+
+/// How many pixels are decoded for the pictures of a file, some of which are made of others: a grid may name one tile thousands of times,
+/// or itself.
+struct HEIFWork {
+    /// What is decoded for an item, and how deep libheif calls itself for it.
+    private struct Cost {
+        var pixels: Double
+        var depth = 1
+    }
+
+    private enum State {
+        case begun
+        case known(Cost)
+    }
+
+    private static let deepest = 16
+    /// The pictures that others are made of.
+    static let derived: Set<UInt32> = [fourCC("grid"), fourCC("iovl"), fourCC("iden")]
+
+    /// What each item is made of, its alpha too.
+    private var parts: [Int: [Int]] = [:]
+    /// The pixels of each item itself.
+    private var own: [Int: Double] = [:]
+    private var states: [Int: State] = [:]
+
+    /// - Parameter pictures: with those of ``derived``.
+    /// - Throws: ``WebImageError/Code/badImageData``.
+    init(_ pictures: ISOPictures, _ reader: ByteReader) throws(WebImageError) {
+        let properties = pictures.properties.map { Self.pixels(of: HEIFPictures.pictures(in: $0, reader)) }
+        // Items may have the same data, which is looked at once.
+        var pixels: [ISOPictures.Sample: Double] = [:]
+        for sample in pictures.samples {
+            try pictures.withBytes(of: sample) { pixels[sample] = Self.pixels(of: sample.type, $0) }
+        }
+        for (item, samples) in pictures.items { own[item] = samples.reduce(0) { max($0, pixels[$1] ?? 0) } }
+        for meta in ISOBox.boxes(in: reader, 0..<reader.count) where meta.type == fourCC("meta") {
+            for box in meta.children(in: reader, skipping: 4) {
+                if box.type == fourCC("iref") { try readReferences(box, reader) }
+                guard box.type == fourCC("iprp") else { continue }
+                for list in box.children(in: reader) where list.type == fourCC("ipma") {
+                    readAssociations(list, reader, properties)
+                }
+            }
+        }
+    }
+
+    /// - Throws: ``WebImageError/Code/limitExceeded``; ``WebImageError/Code/badImageData`` for pictures that are made of themselves.
+    mutating func check(_ limits: ImageLimits) throws(WebImageError) {
+        // A grid of as few tiles as will do has less than four times the pixels that are seen of it.
+        let (product, overflow) = max(limits.maximumPixelCount, 0).multipliedReportingOverflow(by: 4)
+        let most = overflow ? Int.max : product
+        for item in Set(parts.keys).union(own.keys) {
+            let pixels = try cost(of: item, depth: 0).pixels
+            guard pixels <= Double(most) else {
+                throw .limitExceeded("HEIF pixels to decode", allowed: most, required: Int(min(pixels, 1e18)))
+            }
+        }
+    }
+
+    private mutating func cost(of item: Int, depth: Int) throws(WebImageError) -> Cost {
+        var cost = Cost(pixels: own[item] ?? 0)
+        switch states[item] {
+        case .begun: throw WebImageError(.badImageData, "HEIF: a picture is made of itself")
+        case .known(let known): cost = known
+        case nil:
+            guard depth < Self.deepest else { break }
+            states[item] = .begun
+            for part in parts[item] ?? [] {
+                let other = try self.cost(of: part, depth: depth + 1)
+                cost.pixels += other.pixels
+                cost.depth = max(cost.depth, other.depth + 1)
+            }
+            states[item] = .known(cost)
+        }
+        guard depth + cost.depth <= Self.deepest else {
+            throw WebImageError(.badImageData, "HEIF: its pictures are nested too deeply")
+        }
+        return cost
+    }
+
+    private static func pixels(of pictures: [CodedPicture]) -> Double {
+        pictures.reduce(0) { max($0, Double($1.width) * Double($1.height)) }
+    }
+
+    /// Of the canvas of derived pictures, which say their size themselves, and of coded ones as often as they are there.
+    private static func pixels(of type: UInt32, _ bytes: UnsafeRawBufferPointer) -> Double {
+        switch type {
+        case fourCC("grid"): canvas(bytes, after: 4)
+        case fourCC("iovl"): canvas(bytes, after: 10)
+        case fourCC("iden"): 0
+        case fourCC("av01"): pixels(of: AV1Sequence.pictures(in: bytes))
+        default: pixels(of: HEVCSize.pictures(inUnits: bytes)) * Double(max(HEVCSize.pictureCount(inUnits: bytes), 1))
+        }
+    }
+
+    private static func canvas(_ bytes: UnsafeRawBufferPointer, after offset: Int) -> Double {
+        let reader = ByteReader(bytes)
+        guard let flags = reader.byte(1) else { return 0 }
+        let isWide = flags & 1 != 0
+        func number(_ offset: Int) -> Double {
+            (isWide ? reader.bigEndian32(offset).map(Double.init) : reader.bigEndian16(offset).map(Double.init)) ?? 0
+        }
+        return number(offset) * number(offset + (isWide ? 4 : 2))
+    }
+
+    private mutating func readReferences(_ box: ISOBox, _ reader: ByteReader) throws(WebImageError) {
+        let isWide = (reader.byte(box.content.lowerBound) ?? 0) > 0
+        let size = isWide ? 4 : 2
+        func number(_ offset: Int) -> Int? {
+            isWide ? reader.bigEndian32(offset).map(Int.init) : reader.bigEndian16(offset)
+        }
+        let references = box.children(in: reader, skipping: 4)
+        guard references.count < ISOBox.mostBoxes else {
+            throw WebImageError(.badImageData, "the file has too many boxes")
+        }
+        for reference in references {
+            let start = reference.content.lowerBound
+            guard let item = number(start), let count = reader.bigEndian16(start + size) else { continue }
+            for index in 0..<count {
+                let offset = start + size + 2 + index * size
+                guard offset + size <= reference.content.upperBound, let other = number(offset) else { break }
+                if reference.type == fourCC("dimg") { parts[item, default: []].append(other) }
+                // That of alpha says whose it is.
+                if reference.type == fourCC("auxl") { parts[other, default: []].append(item) }
+            }
+        }
+    }
+
+    /// Parameter sets that stand in properties.
+    private mutating func readAssociations(_ box: ISOBox, _ reader: ByteReader, _ properties: [Double]) {
+        var offset = box.content.lowerBound + 8
+        guard let version = reader.byte(box.content.lowerBound), let flags = reader.byte(box.content.lowerBound + 3),
+            let count = reader.bigEndian32(offset - 4)
+        else { return }
+        for _ in 0..<count {
+            let item = version == 0 ? reader.bigEndian16(offset) : reader.bigEndian32(offset).map(Int.init)
+            offset += version == 0 ? 2 : 4
+            guard let item, let number = reader.byte(offset) else { return }
+            offset += 1
+            for _ in 0..<number {
+                let index = flags & 1 != 0 ? reader.bigEndian16(offset) : reader.byte(offset).map(Int.init)
+                guard let index else { return }
+                offset += flags & 1 != 0 ? 2 : 1
+                let property = (index & (flags & 1 != 0 ? 0x7FFF : 0x7F)) - 1
+                if properties.indices.contains(property) { own[item] = max(own[item] ?? 0, properties[property]) }
+            }
+        }
+    }
+}
