@@ -7,11 +7,13 @@ struct Snippet {
     let code: String
 }
 
-/// The files of `Snippets`. Code between `// snippet: name` and `// end` stands in an article, or in several.
+/// The files of the folders `Snippets`: those with views are compiled with the tests of views. Code between `// snippet: name` and `// end` stands in an article, or in several.
 enum Snippets {
-    static let folder = "Tests/DocumentationTests/Snippets"
+    static let folders = ["Tests/DocumentationTests/Snippets", "Tests/WebImageGTKTests/Snippets"]
 
-    static func files() throws -> [Document] { try Project.files(below: folder, named: ".swift").map(Document.init) }
+    static func files() throws -> [Document] {
+        try folders.flatMap { try Project.files(below: $0, named: ".swift") }.map(Document.init)
+    }
 
     static func all() throws -> [Snippet] { try files().flatMap(snippets) }
 

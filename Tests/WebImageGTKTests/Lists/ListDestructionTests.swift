@@ -57,7 +57,7 @@ import WebImage
         let view = try #require(gtk_list_view_new(gtk_no_selection_new(names), factory))
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         #expect((loader?.cellCount ?? 0) > 0)
-        weak var gone = loader
+        weak let gone = loader
         loader = nil
         box.loader = nil
         #expect(gone == nil)

@@ -1,0 +1,65 @@
+import CWebImageGTK4
+import FoundationEssentials
+import WebImage
+import WebImageGTK
+
+// The code of `Documentation/Views.md` and of the README's part about GTK. It is compiled, not run.
+
+@MainActor
+private func oneCall(picture: OpaquePointer, url: URL) {
+    // snippet: views-one-call
+    picture.setImage(with: url)
+    // end
+
+    // snippet: views-while-loading
+    picture.imageTransition = .fade
+    picture.imageIndicator = ActivityIndicator()
+    picture.setImage(with: url, placeholder: .icon(name: "image-loading-symbolic"), options: .progressiveLoad) { result in
+        if case .failure(let error) = result { print(error) }
+    }
+    // end
+}
+
+@MainActor
+private func waiting(picture: OpaquePointer, url: URL) async throws {
+    // snippet: views-awaiting
+    let result = try await picture.setImage(awaiting: url)
+    print(result.image.size)
+    // end
+}
+
+@MainActor
+private func animations(picture: OpaquePointer) {
+    // snippet: views-animations
+    let animation = AnimatedImageView(picture)
+    animation.playbackMode = .bounce
+    animation.playbackRate = 2
+    animation.stopAnimating()
+    // end
+}
+
+@MainActor
+private func states(button: OpaquePointer, picture: OpaquePointer, url: URL, pressed: URL, background: URL, highlighted: URL) {
+    // snippet: views-states
+    button.setImage(with: url, for: .normal)
+    button.setImage(with: pressed, for: .active)
+    button.setBackgroundImage(with: background, for: .normal)
+    picture.setHighlightedImage(with: highlighted)
+    // end
+}
+
+@MainActor
+private func lists(urls: [URL], selection: OpaquePointer) {
+    // snippet: views-lists
+    let loader = ListImageLoader { position, _ in urls[position] }
+    let grid = gtk_grid_view_new(selection, loader.makeFactory(cellWidth: 160, cellHeight: 120))
+    // end
+    _ = grid
+}
+
+@MainActor
+private func life(application: OpaquePointer) {
+    // snippet: views-life
+    WebImageLifecycle.connect(to: application)
+    // end
+}
