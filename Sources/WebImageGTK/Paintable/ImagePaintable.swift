@@ -20,6 +20,7 @@ final class ImagePaintable {
     private let view: WeakObject
     let clock: FrameClock
     private var transition: Transition?
+    private var contentChanges: [Signal] = []
 
     private struct Transition {
         let effect: WebImageTransition
@@ -43,6 +44,7 @@ final class ImagePaintable {
     }
 
     isolated deinit {
+        for change in contentChanges { change.disconnect() }
         webimage_gtk_paintable_set_owner(pointer, nil)
         g_object_unref(pointer)
     }
@@ -99,6 +101,27 @@ final class ImagePaintable {
 
     private func replace(_ content: PaintableContent?) {
         self.content = content
+        watch(content)
+        measure()
+        invalidate()
+    }
+
+    /// Sees to a paintable that changes.
+    private func watch(_ content: PaintableContent?) {
+        for change in contentChanges { change.disconnect() }
+        contentChanges = []
+        let fixed = GDK_PAINTABLE_STATIC_CONTENTS.rawValue | GDK_PAINTABLE_STATIC_SIZE.rawValue
+        guard case .paintable(let reference) = content,
+            gdk_paintable_get_flags(reference.pointer.opaque).rawValue & fixed != fixed
+        else { return }
+        contentChanges = [
+            Signal("invalidate-contents", of: reference.pointer) { [weak self] in self?.invalidate() },
+            Signal("invalidate-size", of: reference.pointer) { [weak self] in self?.measure() },
+        ]
+    }
+
+    /// Wants the size that the content wants.
+    private func measure() {
         let size = content?.size ?? ImageSize(width: 0, height: 0)
         let (width, height) = (size.width.rounded(), size.height.rounded())
         webimage_gtk_paintable_set_size(
@@ -107,7 +130,6 @@ final class ImagePaintable {
             Int32(clamping: Int(min(max(height, 0), 1e9))),
             content?.ratio ?? 0
         )
-        invalidate()
     }
 
     /// Has it drawn anew.
