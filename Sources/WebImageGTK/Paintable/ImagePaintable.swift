@@ -200,8 +200,11 @@ final class ImagePaintable {
         overlay?(snapshot, place.view)
     }
 
-    /// That of the view's text.
-    private var color: GdkRGBA? { view.pointer.map(ViewSettings.textColor(of:)) }
+    /// That of the view's text, for icons; nil when there is none to be drawn.
+    private var color: GdkRGBA? {
+        guard content?.isPaintable == true || transition?.old?.isPaintable == true else { return nil }
+        return view.pointer.map(ViewSettings.textColor(of:))
+    }
 
     private nonisolated(unsafe) static let calls: UnsafePointer<webimage_gtk_paintable_calls> = {
         let calls = UnsafeMutablePointer<webimage_gtk_paintable_calls>.allocate(capacity: 1)
