@@ -7,10 +7,13 @@ enum ContentFit: Sendable {
     case contain
     case cover
     case scaleDown
+    /// Whole, in the biggest square there is.
+    case icon
 
-    /// What a picture says; others show them whole.
+    /// What a picture says; others than it and `GtkImage` show things whole.
     @MainActor
     static func of(_ view: UnsafeMutableRawPointer) -> ContentFit {
+        if view.isA(gtk_image_get_type()) { return .icon }
         guard view.isA(gtk_picture_get_type()) else { return .contain }
         return switch gtk_picture_get_content_fit(view.opaque) {
         case GTK_CONTENT_FIT_FILL: .fill
@@ -35,6 +38,9 @@ enum ContentFit: Sendable {
             return isWider
                 ? ImageSize(width: box.width, height: box.width / ratio)
                 : ImageSize(width: box.height * ratio, height: box.height)
+        case .icon:
+            let side = min(box.width, box.height)
+            return ContentFit.contain.size(of: size, ratio: ratio, in: ImageSize(width: side, height: side))
         case .cover:
             return isWider
                 ? ImageSize(width: box.height * ratio, height: box.height)
@@ -49,12 +55,33 @@ enum ContentFit: Sendable {
     ///   - ratio: its width by its height; 0 for something that takes any shape, and so the whole box.
     ///   - box: how big the box is.
     func rect(of size: ImageSize, ratio: Double, in box: ImageSize) -> ImageRect {
-        guard ratio > 0, box.width > 0, box.height > 0, self != .fill else {
-            return ImageRect(x: 0, y: 0, width: box.width, height: box.height)
-        }
-        let whole = ImageSize(width: size.width.rounded(), height: size.height.rounded())
-        let size = self.size(of: whole, ratio: ratio, in: box)
+        guard box.width > 0, box.height > 0, self != .fill else { return Self.whole(box) }
+        if self == .icon { return iconRect(ratio: ratio, in: box) }
+        guard ratio > 0 else { return Self.whole(box) }
+        let wanted = ImageSize(width: size.width.rounded(), height: size.height.rounded())
+        return Self.centered(self.size(of: wanted, ratio: ratio, in: box), in: box)
+    }
+
+    /// The square lies on whole points, what is in it on whole or half ones.
+    private func iconRect(ratio: Double, in box: ImageSize) -> ImageRect {
+        let side = min(box.width, box.height)
+        let square = Self.centered(ImageSize(width: side, height: side), in: box)
+        guard ratio > 0 else { return square }
+        let size = size(of: ImageSize(width: side, height: side), ratio: ratio, in: box)
         return ImageRect(
+            x: square.x + (side - size.width.rounded(.up)) / 2,
+            y: square.y + (side - size.height.rounded(.up)) / 2,
+            width: size.width,
+            height: size.height
+        )
+    }
+
+    private static func whole(_ box: ImageSize) -> ImageRect {
+        ImageRect(x: 0, y: 0, width: box.width, height: box.height)
+    }
+
+    private static func centered(_ size: ImageSize, in box: ImageSize) -> ImageRect {
+        ImageRect(
             x: ((box.width - size.width.rounded(.up)) / 2).rounded(.towardZero),
             y: ((box.height - size.height.rounded(.up)) / 2).rounded(.towardZero),
             width: size.width,

@@ -29,6 +29,7 @@ final class ImagePaintable {
     let view: WeakObject
     let clock: FrameClock
     private var transition: Transition?
+    private var contentChanges: [Signal] = []
 
     private struct Transition {
         let effect: WebImageTransition
@@ -52,6 +53,7 @@ final class ImagePaintable {
     }
 
     isolated deinit {
+        for change in contentChanges { change.disconnect() }
         webimage_gtk_paintable_set_owner(pointer, nil)
         g_object_unref(pointer)
     }
@@ -110,6 +112,28 @@ final class ImagePaintable {
     private func replace(_ content: PaintableContent?) {
         self.content = content
         frame = .poster
+        watch(content)
+        measure()
+        invalidate()
+        contentHandler?()
+    }
+
+    /// Sees to a paintable that changes.
+    private func watch(_ content: PaintableContent?) {
+        for change in contentChanges { change.disconnect() }
+        contentChanges = []
+        let fixed = GDK_PAINTABLE_STATIC_CONTENTS.rawValue | GDK_PAINTABLE_STATIC_SIZE.rawValue
+        guard case .paintable(let reference) = content,
+            gdk_paintable_get_flags(reference.pointer.opaque).rawValue & fixed != fixed
+        else { return }
+        contentChanges = [
+            Signal("invalidate-contents", of: reference.pointer) { [weak self] in self?.invalidate() },
+            Signal("invalidate-size", of: reference.pointer) { [weak self] in self?.measure() },
+        ]
+    }
+
+    /// Wants the size that the content wants.
+    private func measure() {
         let wishes = hasFixedSize ? nil : content
         let size = wishes?.size ?? ImageSize(width: 0, height: 0)
         let (width, height) = (size.width.rounded(), size.height.rounded())
@@ -119,8 +143,6 @@ final class ImagePaintable {
             Int32(clamping: Int(min(max(height, 0), 1e9))),
             wishes?.ratio ?? 0
         )
-        invalidate()
-        contentHandler?()
     }
 
     /// Has it drawn anew.
@@ -211,8 +233,11 @@ final class ImagePaintable {
         overlay?(snapshot, place.view)
     }
 
-    /// That of the view's text.
-    var color: GdkRGBA? { view.pointer.map(ViewSettings.textColor(of:)) }
+    /// That of the view's text, for icons; nil when there is none to be drawn.
+    var color: GdkRGBA? {
+        guard content?.isPaintable == true || substitute?.isPaintable == true || transition?.old?.isPaintable == true else { return nil }
+        return view.pointer.map(ViewSettings.textColor(of:))
+    }
 
     private nonisolated(unsafe) static let calls: UnsafePointer<webimage_gtk_paintable_calls> = {
         let calls = UnsafeMutablePointer<webimage_gtk_paintable_calls>.allocate(capacity: 1)

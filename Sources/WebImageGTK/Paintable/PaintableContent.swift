@@ -43,6 +43,11 @@ enum PaintableContent {
         }
     }
 
+    /// Whether it is a paintable of GTK's.
+    var isPaintable: Bool {
+        if case .paintable = self { true } else { false }
+    }
+
     /// Whether nothing shows through; false when that is not known.
     var isOpaque: Bool {
         guard case .texture(let texture, _) = self else { return false }

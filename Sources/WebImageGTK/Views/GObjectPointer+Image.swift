@@ -134,7 +134,9 @@ extension GObjectPointer {
         nonmutating set { ViewState.of(gobjectPointer).transition = newValue }
     }
 
-    /// What shows that a picture is being loaded; nil, the default, for nothing.
+    /// What shows that a picture is being loaded; nil, the default, for nothing. One object is for one view.
+    ///
+    /// One that is set while a load is under way takes over from the former.
     @MainActor
     public var imageIndicator: (any WebImageIndicator)? {
         get { ViewState.existing(gobjectPointer)?.indicator }

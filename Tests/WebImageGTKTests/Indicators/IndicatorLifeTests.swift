@@ -273,4 +273,39 @@ import WebImage
         try await bench.end(picture, a, with: .failure(WebImageError(.invalidDownloadStatusCode, "no")))
         window.close()
     }
+
+    @Test func `An icon that was there before stays below it`() async throws {
+        let named = UnsafeMutableRawPointer(try #require(gtk_image_new_from_icon_name("image-missing")))
+        let icon = try #require(g_themed_icon_new("image-missing"))
+        let general = UnsafeMutableRawPointer(try #require(gtk_image_new_from_gicon(icon)))
+        g_object_unref(UnsafeMutableRawPointer(icon))
+        for (view, url) in [(named, a), (general, b)] {
+            gtk_image_set_pixel_size(view.opaque, 48)
+            let window = try await TestWindow(view)
+            let indicator = activity(.small)
+            view.imageIndicator = indicator
+            try await bench.begin(view.opaque, url, .delayPlaceholder)
+            time.pass(1)
+            let state = ViewState.of(view)
+            #expect(gtk_image_get_paintable(view.opaque) == state.paintable.pointer.opaque)
+            #expect(state.paintable.content?.isPaintable == true && indicator.isVisible)
+            try await bench.end(view.opaque, url)
+            #expect(state.paintable.content?.image?.pixelWidth == 40)
+            window.close()
+        }
+    }
+
+    @Test func `A preview leaves it there, and so does more of the same picture`() async throws {
+        let (picture, window, state) = try await shown()
+        let indicator = activity()
+        picture.imageIndicator = indicator
+        try await bench.begin(picture, a)
+        time.pass(1)
+        state.paintable.show(PaintableContent(try Quarters.old()))
+        state.paintable.exchange(try #require(PaintableContent(try Quarters.new())))
+        #expect(indicator.isVisible && state.paintable.overlay != nil)
+        try await bench.end(picture, a)
+        #expect(!indicator.isVisible && state.paintable.overlay == nil)
+        window.close()
+    }
 }

@@ -46,7 +46,7 @@ final class TestWindow {
 
 /// A picture of a widget.
 @MainActor
-struct WidgetPixels {
+struct WidgetPixels: Equatable {
     let width: Int
     let height: Int
     private let bytes: [UInt8]

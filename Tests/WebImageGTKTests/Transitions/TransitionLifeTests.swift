@@ -257,7 +257,7 @@ import WebImage
 
     @Test func `On widgets transitions look as they do without`() async throws {
         try Display.open()
-        // Four by three of 120 by 80, in which pictures are shown whole: 120 by 60, and 40 by 80.
+        // Four by three of 60 by 40, in which pictures are shown whole: 60 by 30, and 20 by 40.
         let grid = UnsafeMutableRawPointer(try #require(gtk_grid_new()))
         let pictures = Effects.names.enumerated().map { index, _ in
             let picture = ViewBench.makePicture()
@@ -276,7 +276,7 @@ import WebImage
         }
         gtk_grid_set_row_homogeneous(grid.assumingMemoryBound(to: GtkGrid.self), 1)
         gtk_grid_set_column_homogeneous(grid.assumingMemoryBound(to: GtkGrid.self), 1)
-        let window = try await TestWindow(grid, 480, 240)
+        let window = try await TestWindow(grid, 240, 120)
         let background = try window.pixels(of: grid).middle
         let (old, new) = (try Quarters.old(40, 20), try Quarters.new(20, 40))
         for progress in [0, 0.25, 0.5, 0.75, 1] {
@@ -291,9 +291,9 @@ import WebImage
                 let expected = try TransitionMoment.draw(
                     Effects.named(name),
                     progress,
-                    in: ImageSize(width: 120, height: 80),
-                    old: (old, ImageRect(x: 0, y: 10, width: 120, height: 60)),
-                    new: (new, ImageRect(x: 40, y: 0, width: 40, height: 80))
+                    in: ImageSize(width: 60, height: 40),
+                    old: (old, ImageRect(x: 0, y: 5, width: 60, height: 30)),
+                    new: (new, ImageRect(x: 20, y: 0, width: 20, height: 40))
                 )
                 let pixels = try window.pixels(of: UnsafeMutableRawPointer(picture))
                 #expect(pixels.differences(from: expected, background: background) == 0, "\(name) at \(progress)")
