@@ -124,11 +124,11 @@ final class ListBench {
         // GTK does not follow the first step of a list.
         if !hasScrolled {
             gtk_adjustment_set_value(adjustment, 1)
-            await window.frames(3)
+            await window.frames()
         }
         hasScrolled = true
         gtk_adjustment_set_value(adjustment, gtk_adjustment_get_upper(adjustment) * share)
-        await window.frames(3)
+        await window.frames()
     }
 
     func isMapped(_ view: UnsafeMutableRawPointer) -> Bool { gtk_widget_get_mapped(view.widget) != 0 }
