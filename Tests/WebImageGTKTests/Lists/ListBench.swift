@@ -128,7 +128,7 @@ final class ListBench {
         }
         hasScrolled = true
         gtk_adjustment_set_value(adjustment, gtk_adjustment_get_upper(adjustment) * share)
-        await window.frames()
+        await window.frames(3)
     }
 
     func isMapped(_ view: UnsafeMutableRawPointer) -> Bool { gtk_widget_get_mapped(view.widget) != 0 }
