@@ -48,7 +48,9 @@ import Testing
         return window
     }
 
-    @Test func `An application that is ended by SIGTERM while it loads has written what was stored, and trimmed`() async throws {
+    @Test func `An application that is ended by SIGTERM while it loads has written what was stored, and trimmed`()
+        async throws
+    {
         let before = ViewState.count
         let bench = try ViewBench()
         let cache = cache { $0.maxDiskAge = 0 }
@@ -73,7 +75,9 @@ import Testing
     }
 
     @Test func `A warning of the system's memory monitor empties caches`() throws {
-        WebImageLifecycle.connect(to: try #require(g_application_new("test.webimage.Memory", G_APPLICATION_NON_UNIQUE)))
+        let application = try #require(g_application_new("test.webimage.Memory", G_APPLICATION_NON_UNIQUE))
+        WebImageLifecycle.connect(to: application)
+        defer { g_object_unref(application) }
         let cache = cache()
         cache.storeToMemory(try image(), forKey: "k")
         let monitor = try #require(MemoryWarnings.monitor)
@@ -158,14 +162,19 @@ private struct WindowManager {
     init(of shown: TestWindow) throws {
         library = try #require(dlopen(nil, RTLD_NOW))
         let surface = try #require(gtk_native_get_surface(OpaquePointer(shown.window)))
-        let getWindow = try Self.function("gdk_x11_surface_get_xid", library, as: (@convention(c) (OpaquePointer) -> UInt).self)
+        let getWindow = try Self.function(
+            "gdk_x11_surface_get_xid",
+            library,
+            as: (@convention(c) (OpaquePointer) -> UInt).self
+        )
         let getDisplay = try Self.function(
             "gdk_x11_display_get_xdisplay",
             library,
             as: (@convention(c) (OpaquePointer) -> OpaquePointer?).self
         )
         window = getWindow(surface)
-        display = try #require(getDisplay(try #require(gdk_surface_get_display(surface))))
+        let opened = try #require(gdk_surface_get_display(surface))
+        display = try #require(getDisplay(opened))
     }
 
     private static func function<Function>(
@@ -175,7 +184,8 @@ private struct WindowManager {
     ) throws -> Function { unsafeBitCast(try #require(dlsym(library, name)), to: type) }
 
     func setHidden(_ isHidden: Bool) {
-        typealias Change = @convention(c) (OpaquePointer, UInt, UInt, UInt, Int32, Int32, UnsafePointer<UInt>, Int32) -> Int32
+        typealias Change =
+            @convention(c) (OpaquePointer, UInt, UInt, UInt, Int32, Int32, UnsafePointer<UInt>, Int32) -> Int32
         typealias Flush = @convention(c) (OpaquePointer) -> Int32
         guard let change = try? Self.function("XChangeProperty", library, as: Change.self),
             let flush = try? Self.function("XFlush", library, as: Flush.self)

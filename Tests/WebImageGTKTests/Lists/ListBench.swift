@@ -124,7 +124,7 @@ final class ListBench {
         // GTK does not follow the first step of a list.
         if !hasScrolled {
             gtk_adjustment_set_value(adjustment, 1)
-            await window.frames(3)
+            await window.frames()
         }
         hasScrolled = true
         gtk_adjustment_set_value(adjustment, gtk_adjustment_get_upper(adjustment) * share)

@@ -7,9 +7,9 @@ import WebImage
 
 /// Lists of which parts go while cells are loaded.
 @Suite(.serialized, .needsDisplay) @MainActor struct ListDestructionTests {
-    enum Step: CaseIterable { case dropFactory, dropModel, emptyModel, destroyWindow, deliver }
+    nonisolated enum Step: CaseIterable, Sendable { case dropFactory, dropModel, emptyModel, destroyWindow, deliver }
 
-    static let orders: [[Step]] = {
+    nonisolated static let orders: [[Step]] = {
         let steps = Step.allCases
         return steps.indices.flatMap { start in
             let turned = Array(steps[start...] + steps[..<start])
@@ -80,7 +80,9 @@ import WebImage
             gtk_box_append(UnsafeMutableRawPointer(box)?.assumingMemoryBound(to: GtkBox.self), gtk_label_new("text"))
         }
         ObjectSignal("bind", of: UnsafeMutableRawPointer(factory)) { item in
-            guard let box = gtk_list_item_get_child(item.opaque), let picture = gtk_widget_get_first_child(box) else { return }
+            guard let box = gtk_list_item_get_child(item.opaque), let picture = gtk_widget_get_first_child(box) else {
+                return
+            }
             loader.bind(item, view: picture)
         }
         let view = try #require(gtk_list_view_new(gtk_no_selection_new(names), factory))

@@ -49,7 +49,7 @@ import WebImage
     @Test(arguments: ListBench.Kind.allCases)
     func `A cell that is used again never shows the picture of before`(kind: ListBench.Kind) async throws {
         let list = try await ListBench(kind)
-        for step in 1...12 {
+        for step in 1...6 {
             // Half of what is under way comes while cells go to other items.
             for (index, url) in list.bench.loader.waiting.sorted(by: { $0.path < $1.path }).enumerated()
             where index % 2 == 0 {
@@ -124,7 +124,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { ahead.allSatisfy { !list.bench.loader.waiting.contains($0) } })
         #expect(await list.loadVisible())
         let requests = list.bench.loader.requests.count
-        await list.scroll(to: 0.14)
+        await list.scroll(to: 0.25)
         let come = list.numbers.map { url($0) }.filter { ahead.contains($0) }
         #expect(!come.isEmpty)
         #expect(!list.bench.loader.requests.dropFirst(requests).contains { ahead.contains($0) })

@@ -7,11 +7,11 @@ import WebImage
 
 /// Views, cells and windows that go while their loads run, in whatever order.
 @Suite(.serialized, .needsDisplay) @MainActor struct DestructionTests {
-    enum Step: CaseIterable { case unparent, destroyWindow, releaseView, deliver }
+    nonisolated enum Step: CaseIterable, Sendable { case unparent, destroyWindow, releaseView, deliver }
 
-    static let orders: [[Step]] = orders(of: Step.allCases)
+    nonisolated static let orders: [[Step]] = orders(of: Step.allCases)
 
-    private static func orders(of steps: [Step]) -> [[Step]] {
+    private nonisolated static func orders(of steps: [Step]) -> [[Step]] {
         guard steps.count > 1 else { return [steps] }
         return steps.flatMap { step in orders(of: steps.filter { $0 != step }).map { [step] + $0 } }
     }
