@@ -17,10 +17,13 @@ final class HighlightPart: ViewPart {
     func viewWillGo() { content = nil }
 
     /// Whether the view is highlighted: pressed, pointed at, selected, or by the program.
-    var isHighlighted: Bool {
-        guard let state else { return isForced }
-        let flags = GTK_STATE_FLAG_PRELIGHT.rawValue | GTK_STATE_FLAG_ACTIVE.rawValue | GTK_STATE_FLAG_SELECTED.rawValue
-        return isForced || gtk_widget_get_state_flags(state.view.widget).rawValue & flags != 0
+    var isHighlighted: Bool { isForced || state.map { Self.isHighlighted($0.view) } == true }
+
+    /// Whether a view is pressed, pointed at or selected.
+    static func isHighlighted(_ view: UnsafeMutableRawPointer) -> Bool {
+        let flags = [GTK_STATE_FLAG_PRELIGHT, GTK_STATE_FLAG_ACTIVE, GTK_STATE_FLAG_SELECTED]
+        let set = gtk_widget_get_state_flags(view.widget).rawValue
+        return flags.contains { set & $0.rawValue != 0 }
     }
 
     /// Looks at what is to be shown. A picture that moves is not replaced.

@@ -14,6 +14,7 @@ final class HeldLoader: ImageLoading {
         let id: Int
         let progress: @Sendable (LoadProgress) -> Void
         let completion: @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+        let partialData: PartialImageData?
     }
 
     private let state = Monitor(State())
@@ -29,7 +30,12 @@ final class HeldLoader: ImageLoading {
         let url = request.url
         let id = state.withLock { state in
             state.requests.append(url)
-            let held = Held(id: state.requests.count, progress: progress, completion: completion)
+            let held = Held(
+                id: state.requests.count,
+                progress: progress,
+                completion: completion,
+                partialData: request.partialData
+            )
             state.waiting[url, default: []].append(held)
             return held.id
         }
@@ -57,6 +63,12 @@ final class HeldLoader: ImageLoading {
     func end(_ url: URL, with result: Result<Data, WebImageError>) {
         let held = state.withLock { $0.waiting.removeValue(forKey: url) ?? [] }
         for load in held { load.completion(result.map { LoadedImageData(data: $0) }) }
+    }
+
+    /// Leaves what has come of a URL, for previews.
+    func leave(_ data: Data, _ url: URL) {
+        let held = state.withLock { $0.waiting[url] ?? [] }
+        for load in held { load.partialData?.update(data, expectedByteCount: nil) }
     }
 
     /// Tells how much of a URL has come.

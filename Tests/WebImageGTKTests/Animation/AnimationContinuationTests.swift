@@ -1,0 +1,192 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+@Suite(.serialized, .needsDisplay) @MainActor struct AnimationContinuationTests {
+    let bench: ViewBench
+    let told = Told()
+    private let url = ViewBench.url("moving.gif")
+    private static let name = "Animation/pillow.gif"
+
+    init() throws { bench = try ViewBench() }
+
+    private func load(_ stage: AnimationStage, _ options: WebImageOptions = .progressiveLoad) async throws {
+        let told = told
+        stage.picture.setImage(
+            with: url,
+            options: options,
+            context: bench.context,
+            completed: { told.results.append($0) }
+        )
+        try #require(await bench.loader.request(of: url))
+    }
+
+    /// Where each frame of a GIF of this kind ends: at the next block after its pixels.
+    private func frameEnds(_ data: Data) -> [Int] {
+        let bytes = [UInt8](data)
+        func table(_ flags: UInt8) -> Int { flags & 0x80 != 0 ? 3 << (Int(flags & 7) + 1) : 0 }
+        var ends: [Int] = []
+        var place = 13 + table(bytes[10])
+        func skipBlocks() {
+            while bytes[place] != 0 { place += Int(bytes[place]) + 1 }
+            place += 1
+        }
+        while place < bytes.count, bytes[place] != 0x3B {
+            let isFrame = bytes[place] == 0x2C
+            place += isFrame ? 11 + table(bytes[place + 9]) : 2
+            skipBlocks()
+            if isFrame { ends.append(place) }
+        }
+        return ends
+    }
+
+    @Test func `A GIF that is arriving plays as far as it has come, waits there, and goes on without a jump`()
+        async throws
+    {
+        let stage = try await AnimationStage()
+        let data = try Fixtures.data(Self.name)
+        let ends = frameEnds(data)
+        try #require(ends.count == 6)
+        try await load(stage)
+        bench.loader.leave(data.prefix(ends[0] / 2), url)
+        #expect(await MainLoopTurns.wait { stage.state.paintable.content != nil })
+        #expect(stage.view.player == nil, "one frame does not move")
+        bench.loader.leave(data.prefix(ends[2]), url)
+        try #require(await MainLoopTurns.wait { stage.view.player != nil })
+        stage.takeClock()
+        let first = try #require(stage.view.player)
+        #expect(first.totalFrameCount >= 2 && first.totalFrameCount < 6)
+        let last = first.totalFrameCount - 1
+        #expect(await stage.reaches(0))
+        for index in 1...last { #expect(await stage.plays(to: index, after: 1)) }
+        stage.link.advance(1)
+        #expect(!stage.view.isAnimating && stage.view.currentFrameIndex == last && stage.view.currentLoopCount == 0)
+        #expect(stage.loops.isEmpty)
+        let seen = try await stage.middle()
+        bench.loader.end(url, with: .success(data))
+        try #require(await MainLoopTurns.wait { told.results.count == 1 })
+        stage.takeClock()
+        let whole = try #require(stage.view.player)
+        #expect(whole !== first && whole.totalFrameCount == 6 && stage.view.isAnimating)
+        #expect(try await stage.middle() == seen, "what was seen stays")
+        stage.shown = []
+        #expect(await stage.reaches(last))
+        for index in (last + 1)..<6 { #expect(await stage.plays(to: index, after: 1)) }
+        #expect(stage.shown == Array(last..<6), "none was left out, and it did not begin anew")
+        stage.window.close()
+    }
+
+    @Test func `More that comes while it plays waits until it is needed`() async throws {
+        let stage = try await AnimationStage()
+        let data = try Fixtures.data(Self.name)
+        let ends = frameEnds(data)
+        try await load(stage)
+        bench.loader.leave(data.prefix(ends[2]), url)
+        try #require(await MainLoopTurns.wait { stage.view.player != nil })
+        stage.takeClock()
+        let first = try #require(stage.view.player)
+        let last = first.totalFrameCount - 1
+        #expect(await stage.reaches(0))
+        bench.loader.leave(data.prefix(ends[4] + 1), url)
+        try #require(
+            await MainLoopTurns.wait {
+                stage.state.paintable.content?.image?.animation?.frameCount ?? 0 > first.totalFrameCount
+            }
+        )
+        #expect(stage.view.player === first)
+        for index in 1...last { #expect(await stage.plays(to: index, after: 1)) }
+        stage.link.advance(1)
+        let next = try #require(stage.view.player)
+        #expect(next !== first && next.totalFrameCount > first.totalFrameCount && stage.view.isAnimating)
+        stage.takeClock()
+        #expect(await stage.reaches(last))
+        #expect(await stage.plays(to: last + 1, after: 1))
+        stage.picture.cancelCurrentImageLoad()
+        stage.window.close()
+    }
+
+    @Test(arguments: [AnimationPlaybackMode.normal, .reverse])
+    func `Otherwise it waits for the whole picture`(mode: AnimationPlaybackMode) async throws {
+        let stage = try await AnimationStage()
+        let data = try Fixtures.data(Self.name)
+        if mode == .normal { stage.view.shouldIncrementalLoad = false }
+        stage.view.playbackMode = mode
+        try await load(stage)
+        bench.loader.leave(data.prefix(frameEnds(data)[3]), url)
+        #expect(await MainLoopTurns.wait { stage.state.paintable.content?.image?.animation != nil })
+        #expect(stage.view.player == nil)
+        bench.loader.end(url, with: .success(data))
+        try #require(await MainLoopTurns.wait { told.results.count == 1 })
+        #expect(stage.view.isAnimating && stage.view.player?.totalFrameCount == 6)
+        stage.window.close()
+    }
+
+    @Test func `Another picture of the same slot begins anew`() async throws {
+        let stage = try await AnimationStage()
+        try await load(stage, [])
+        bench.loader.end(url, with: .success(try Fixtures.data(Self.name)))
+        try #require(await MainLoopTurns.wait { stage.view.player != nil })
+        stage.takeClock()
+        #expect(await stage.reaches(0))
+        #expect(await stage.plays(to: 1, after: 1))
+        let other = ViewBench.url("other.gif")
+        stage.picture.setImage(with: other, options: .delayPlaceholder, context: bench.context, completed: nil)
+        try #require(await bench.loader.request(of: other))
+        #expect(await stage.plays(to: 2, after: 1), "until it is there the old one plays")
+        bench.loader.end(other, with: .success(try Fixtures.data(Self.name)))
+        let former = try #require(stage.view.player)
+        #expect(await MainLoopTurns.wait { stage.view.player !== former })
+        #expect(stage.view.currentFrameIndex == 0)
+        stage.window.close()
+    }
+
+    @Test func `When the view grows it goes on with bigger frames`() async throws {
+        let stage = try await AnimationStage()
+        stage.view.autoPlayAnimatedImage = false
+        var context = bench.context
+        context.thumbnailPixelSize = ImageSize(width: 24, height: 18)
+        stage.picture.setImage(with: url, context: context, completed: nil)
+        try #require(await bench.loader.request(of: url))
+        bench.loader.end(url, with: .success(try Fixtures.data(Self.name)))
+        try #require(await MainLoopTurns.wait { stage.view.player != nil })
+        stage.takeClock()
+        stage.view.startAnimating()
+        #expect(await stage.reaches(0))
+        for index in [1, 2] { #expect(await stage.plays(to: index, after: 1)) }
+        #expect(stage.view.currentFrame?.pixelWidth == 24)
+        // As noteDrawn does, were the size not that of the context.
+        let shown = try #require(stage.state.shown)
+        var request = shown.load.request
+        request.isUpgrade = true
+        let whole = try ImageCodersManager.shared.decode(Fixtures.data(Self.name), options: ImageDecodeOptions())
+        let animation = try AnimatedImage(data: Fixtures.data(Self.name))
+        let upgrade = ViewLoad(
+            request,
+            context: shown.load.context,
+            key: shown.load.key,
+            number: shown.load.number,
+            state: stage.state,
+            setter: shown.load.setter,
+            showsInPaintable: true
+        )
+        let bigger = Image(bitmap: whole.bitmap, metadata: animation.image.metadata, animation: animation)
+        let content = try #require(PaintableContent(bigger))
+        stage.state.continuingAnimation(of: upgrade) { upgrade.setter(content, nil) }
+        stage.takeClock()
+        #expect(stage.view.currentFrame?.pixelWidth == 24 && stage.view.isAnimating)
+        stage.shown = []
+        #expect(
+            await MainLoopTurns.wait {
+                stage.link.advance()
+                return stage.view.currentFrame?.pixelWidth == 48
+            }
+        )
+        #expect(stage.shown == [2])
+        #expect(await stage.plays(to: 3, after: 1))
+        stage.window.close()
+    }
+}

@@ -1,0 +1,213 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+@Suite(.serialized, .needsDisplay) @MainActor struct ButtonWidgetsTests {
+    let bench: ViewBench
+    let told = Told()
+    private let a = ViewBench.url("a.bmp")
+    private let b = ViewBench.url("b.bmp")
+
+    init() throws { bench = try ViewBench() }
+
+    private func pointer(_ button: OpaquePointer) -> UnsafeMutablePointer<GtkButton> {
+        UnsafeMutableRawPointer(button).assumingMemoryBound(to: GtkButton.self)
+    }
+
+    private func child(_ button: OpaquePointer) -> UnsafeMutableRawPointer? {
+        gtk_button_get_child(pointer(button)).map { UnsafeMutableRawPointer($0) }
+    }
+
+    private func finish(_ url: URL, _ data: Data, _ count: Int = 1) async throws {
+        try #require(await bench.loader.request(of: url))
+        bench.loader.end(url, with: .success(data))
+        try #require(await MainLoopTurns.wait { told.results.count == count })
+    }
+
+    private func middle(_ window: TestWindow, _ widget: OpaquePointer?) async throws -> [UInt8] {
+        await window.frames()
+        return try window.pixels(of: UnsafeMutableRawPointer(try #require(widget))).middle
+    }
+
+    @Test func `A background lies behind the label that the button has`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new_with_label("Open")))
+        let label = try #require(child(button))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        let told = told
+        var (natural, minimum): (gint, gint) = (0, 0)
+        func measure() -> gint {
+            gtk_widget_measure(
+                UnsafeMutableRawPointer(button).widget,
+                GTK_ORIENTATION_HORIZONTAL,
+                -1,
+                &minimum,
+                &natural,
+                nil,
+                nil
+            )
+            return natural
+        }
+        let width = measure()
+        button.setBackgroundImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        try await finish(a, ViewBench.picture(400, 300, 255, 0, 0))
+        let overlay = try #require(child(button))
+        #expect(overlay.isA(gtk_overlay_get_type()))
+        #expect(gtk_widget_get_parent(label.widget) == overlay.widget)
+        #expect(abs(measure() - width) <= 8, "what lies in front says how big the button is")
+        await window.frames()
+        let pixels = try window.pixels(of: UnsafeMutableRawPointer(try #require(button.buttonBackgroundPicture)))
+        #expect(pixels.rgba(2, 2) == [255, 0, 0, 255] && pixels.rgba(pixels.width - 2, 2) == [255, 0, 0, 255])
+        let whole = try window.pixels(of: overlay)
+        let isWritten = (0..<whole.width).contains { whole.rgba($0, whole.height / 2) != [255, 0, 0, 255] }
+        #expect(isWritten, "the label is seen before it")
+        #expect(button.buttonPicture == nil)
+        window.close()
+    }
+
+    @Test func `An image takes the place of the label, which stays as the name, and lies before a background`()
+        async throws
+    {
+        let button = OpaquePointer(try #require(gtk_button_new_with_label("Open")))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        let told = told
+        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        try await finish(a, ViewBench.green)
+        #expect(child(button).map { OpaquePointer($0) } == button.buttonPicture && button.buttonPicture != nil)
+        #expect(gtk_test_accessible_has_property(button, GTK_ACCESSIBLE_PROPERTY_LABEL) != 0)
+        button.setBackgroundImage(with: b, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        try await finish(b, ViewBench.blue, 2)
+        let overlay = try #require(child(button))
+        #expect(overlay.isA(gtk_overlay_get_type()))
+        #expect(try await middle(window, button) == [0, 255, 0, 255])
+        let pixels = try window.pixels(of: overlay)
+        #expect(pixels.rgba(1, 1) == [0, 0, 255, 255], "beside the image there is the background")
+        window.close()
+    }
+
+    @Test func `A background first and then an image are the same`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new_with_label("Open")))
+        let label = ObjectReference(retaining: try #require(child(button)))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        let told = told
+        button.setBackgroundImage(with: b, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        try await finish(b, ViewBench.blue)
+        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        try await finish(a, ViewBench.green, 2)
+        #expect(gtk_widget_get_parent(label.pointer.widget) == nil)
+        #expect(try await middle(window, button) == [0, 255, 0, 255])
+        window.close()
+    }
+
+    @Test func `A button without content has the size of its background`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)))
+        gtk_widget_set_valign(UnsafeMutableRawPointer(button).widget, GTK_ALIGN_START)
+        gtk_box_append(box.assumingMemoryBound(to: GtkBox.self), UnsafeMutableRawPointer(button).widget)
+        let window = try await TestWindow(box, 200, 120)
+        let told = told
+        button.setBackgroundImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        try await finish(a, ViewBench.picture(90, 70, 255, 0, 0))
+        await window.frames(3)
+        let picture = UnsafeMutableRawPointer(try #require(button.buttonBackgroundPicture))
+        #expect(gtk_widget_get_width(picture.widget) == 90 && gtk_widget_get_height(picture.widget) == 70)
+        window.close()
+    }
+
+    @Test func `What the program puts into the button afterwards stays until an image is set`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        let told = told
+        button.setBackgroundImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        gtk_button_set_label(pointer(button), "Other")
+        try await finish(a, ViewBench.red)
+        #expect(gtk_button_get_label(pointer(button)).map { String(cString: $0) } == "Other")
+        let label = try #require(child(button))
+        button.setBackgroundImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        #expect(gtk_widget_get_parent(label.widget) == child(button)?.widget && told.results.count == 2)
+        #expect(try await middle(window, button.buttonBackgroundPicture) == [255, 0, 0, 255])
+        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        #expect(try await middle(window, button) == [255, 0, 0, 255])
+        window.close()
+    }
+
+    @Test func `Pictures are decoded for the size of the button, and anew when it grows`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let widget = UnsafeMutableRawPointer(button).widget
+        gtk_widget_set_size_request(widget, 60, 45)
+        let window = try await TestWindow(UnsafeMutableRawPointer(button), 60, 45)
+        let told = told
+        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        try await finish(a, ViewBench.picture(800, 600, 255, 0, 0))
+        let result = try #require(button.imageLoadState(forKey: button.imageOperationKey(for: .normal))?.result)
+        #expect(result.image.pixelWidth <= 80 && result.image.pixelWidth > 20)
+        let inner = ViewState.of(UnsafeMutableRawPointer(try #require(button.buttonPicture)))
+        gtk_widget_set_size_request(widget, 300, 225)
+        #expect(await MainLoopTurns.wait { inner.paintable.content?.image?.pixelWidth ?? 0 > 200 })
+        #expect(try await middle(window, button) == [255, 0, 0, 255])
+        #expect(told.results.count == 1 && bench.loader.requests.count == 1)
+        window.close()
+    }
+
+    @Test func `A transition leads to the picture of the state that is seen`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        let told = told
+        var moments = 0
+        var ends: [Bool] = []
+        var transition = WebImageTransition(duration: 0.1) { moment in
+            moments += 1
+            moment.drawNew()
+        }
+        transition.completion = { ends.append($0) }
+        button.imageTransition = transition
+        button.setImage(
+            with: a,
+            for: .normal,
+            options: .waitTransition,
+            context: bench.context,
+            completed: { told.results.append($0) }
+        )
+        try await finish(a, ViewBench.red)
+        #expect(moments > 1 && ends == [true])
+        button.setImage(with: b, for: .insensitive, context: bench.context, completed: { told.results.append($0) })
+        try await finish(b, ViewBench.blue, 2)
+        await window.frames(3)
+        #expect(ends == [true], "what is not seen needs none")
+        #expect(try await middle(window, button) == [255, 0, 0, 255])
+        window.close()
+    }
+
+    @Test func `Pictures of buttons move`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        let told = told
+        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        try await finish(a, try Fixtures.data("Animation/random-0.gif"))
+        let view = AnimatedImageView(try #require(button.buttonPicture))
+        #expect(await MainLoopTurns.wait { view.currentFrameIndex > 0 })
+        let player = view.player
+        UnsafeMutableRawPointer(button).widget.withMemoryRebound(to: GtkWidget.self, capacity: 1) {
+            gtk_widget_set_state_flags($0, GTK_STATE_FLAG_PRELIGHT, 0)
+        }
+        #expect(view.player === player, "the same picture plays on in a state that has none of its own")
+        window.close()
+    }
+
+    @Test func `A destroyed button cancels its loads, tells them so, and leaves nothing behind`() async throws {
+        let before = ViewState.count
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        let told = told
+        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setBackgroundImage(with: b, for: .active, context: bench.context, completed: { told.results.append($0) })
+        try await finish(a, ViewBench.red)
+        #expect(ViewState.count == before + 3)
+        window.close()
+        #expect(told.codes == [nil, .cancelled])
+        #expect(await MainLoopTurns.wait { ViewState.count == before })
+    }
+}
