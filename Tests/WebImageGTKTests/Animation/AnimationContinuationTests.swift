@@ -52,9 +52,6 @@ import WebImage
         let ends = frameEnds(data)
         try #require(ends.count == 6)
         try await load(stage)
-        bench.loader.leave(data.prefix(ends[0] / 2), url)
-        #expect(await MainLoopTurns.wait { stage.state.paintable.content != nil })
-        #expect(stage.view.player == nil, "one frame does not move")
         bench.loader.leave(data.prefix(ends[2]), url)
         try #require(await MainLoopTurns.wait { stage.view.player != nil })
         stage.takeClock()
@@ -62,8 +59,8 @@ import WebImage
         #expect(first.totalFrameCount >= 2 && first.totalFrameCount < 6)
         let last = first.totalFrameCount - 1
         #expect(await stage.reaches(0))
-        for index in 1...last { #expect(await stage.plays(to: index, after: 1)) }
-        stage.link.advance(1)
+        for index in 1...last { #expect(await stage.plays(to: index)) }
+        stage.link.advance(10)
         #expect(!stage.view.isAnimating && stage.view.currentFrameIndex == last && stage.view.currentLoopCount == 0)
         #expect(stage.loops.isEmpty)
         let seen = try await stage.middle()
@@ -75,7 +72,7 @@ import WebImage
         #expect(try await stage.middle() == seen, "what was seen stays")
         stage.shown = []
         #expect(await stage.reaches(last))
-        for index in (last + 1)..<6 { #expect(await stage.plays(to: index, after: 1)) }
+        for index in (last + 1)..<6 { #expect(await stage.plays(to: index)) }
         #expect(stage.shown == Array(last..<6), "none was left out, and it did not begin anew")
         stage.window.close()
     }
@@ -85,26 +82,34 @@ import WebImage
         let data = try Fixtures.data(Self.name)
         let ends = frameEnds(data)
         try await load(stage)
-        bench.loader.leave(data.prefix(ends[2]), url)
-        try #require(await MainLoopTurns.wait { stage.view.player != nil })
+        let decoder = GIFCoder().makeProgressiveDecoder(options: ImageDecodeOptions())
+        func arrive(_ byteCount: Int) throws {
+            try decoder.update(data.prefix(byteCount), isFinished: false)
+            let load = try #require(stage.state.loads["image"])
+            let preview = try #require(try decoder.image(maximumPreviewPixelCount: .max))
+            #expect(preview.metadata.isIncremental)
+            let content = try #require(PaintableContent(preview))
+            // What a delivery does.
+            stage.state.continuingAnimation(of: load) { load.setter(content, nil) }
+        }
+        try arrive(ends[0] / 2)
+        #expect(stage.view.player == nil && stage.state.paintable.content != nil, "one frame does not move")
+        try arrive(ends[2])
         stage.takeClock()
         let first = try #require(stage.view.player)
         let last = first.totalFrameCount - 1
         #expect(await stage.reaches(0))
-        bench.loader.leave(data.prefix(ends[4] + 1), url)
-        try #require(
-            await MainLoopTurns.wait {
-                stage.state.paintable.content?.image?.animation?.frameCount ?? 0 > first.totalFrameCount
-            }
-        )
+        try arrive(ends[4])
+        #expect(stage.state.paintable.content?.image?.animation?.frameCount ?? 0 > first.totalFrameCount)
         #expect(stage.view.player === first)
-        for index in 1...last { #expect(await stage.plays(to: index, after: 1)) }
-        stage.link.advance(1)
+        for index in 1...last { #expect(await stage.plays(to: index)) }
+        stage.link.advance(10)
         let next = try #require(stage.view.player)
         #expect(next !== first && next.totalFrameCount > first.totalFrameCount && stage.view.isAnimating)
         stage.takeClock()
+        stage.shown = []
         #expect(await stage.reaches(last))
-        #expect(await stage.plays(to: last + 1, after: 1))
+        #expect(await stage.plays(to: last + 1))
         stage.picture.cancelCurrentImageLoad()
         stage.window.close()
     }
@@ -132,11 +137,11 @@ import WebImage
         try #require(await MainLoopTurns.wait { stage.view.player != nil })
         stage.takeClock()
         #expect(await stage.reaches(0))
-        #expect(await stage.plays(to: 1, after: 1))
+        #expect(await stage.plays(to: 1))
         let other = ViewBench.url("other.gif")
         stage.picture.setImage(with: other, options: .delayPlaceholder, context: bench.context, completed: nil)
         try #require(await bench.loader.request(of: other))
-        #expect(await stage.plays(to: 2, after: 1), "until it is there the old one plays")
+        #expect(await stage.plays(to: 2), "until it is there the old one plays")
         bench.loader.end(other, with: .success(try Fixtures.data(Self.name)))
         let former = try #require(stage.view.player)
         #expect(await MainLoopTurns.wait { stage.view.player !== former })
@@ -156,7 +161,7 @@ import WebImage
         stage.takeClock()
         stage.view.startAnimating()
         #expect(await stage.reaches(0))
-        for index in [1, 2] { #expect(await stage.plays(to: index, after: 1)) }
+        for index in [1, 2] { #expect(await stage.plays(to: index)) }
         #expect(stage.view.currentFrame?.pixelWidth == 24)
         // As noteDrawn does, were the size not that of the context.
         let shown = try #require(stage.state.shown)
@@ -186,7 +191,7 @@ import WebImage
             }
         )
         #expect(stage.shown == [2])
-        #expect(await stage.plays(to: 3, after: 1))
+        #expect(await stage.plays(to: 3))
         stage.window.close()
     }
 }

@@ -57,7 +57,7 @@ import WebImage
         let overlay = try #require(child(button))
         #expect(overlay.isA(gtk_overlay_get_type()))
         #expect(gtk_widget_get_parent(label.widget) == overlay.widget)
-        #expect(abs(measure() - width) <= 8, "what lies in front says how big the button is")
+        #expect(abs(measure() - width) <= 1, "what lies in front says how big the button is")
         await window.frames()
         let pixels = try window.pixels(of: UnsafeMutableRawPointer(try #require(button.buttonBackgroundPicture)))
         #expect(pixels.rgba(2, 2) == [255, 0, 0, 255] && pixels.rgba(pixels.width - 2, 2) == [255, 0, 0, 255])
@@ -77,7 +77,10 @@ import WebImage
         button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
         try await finish(a, ViewBench.green)
         #expect(child(button).map { OpaquePointer($0) } == button.buttonPicture && button.buttonPicture != nil)
-        #expect(gtk_test_accessible_has_property(button, GTK_ACCESSIBLE_PROPERTY_LABEL) != 0)
+        // Without an accessible there is nothing to be named.
+        if g_getenv("GTK_A11Y").map({ String(cString: $0) }) != "none" {
+            #expect(gtk_test_accessible_has_property(button, GTK_ACCESSIBLE_PROPERTY_LABEL) != 0)
+        }
         button.setBackgroundImage(with: b, for: .normal, context: bench.context, completed: { told.results.append($0) })
         try await finish(b, ViewBench.blue, 2)
         let overlay = try #require(child(button))
@@ -104,16 +107,16 @@ import WebImage
 
     @Test func `A button without content has the size of its background`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
-        let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)))
-        gtk_widget_set_valign(UnsafeMutableRawPointer(button).widget, GTK_ALIGN_START)
-        gtk_box_append(box.assumingMemoryBound(to: GtkBox.self), UnsafeMutableRawPointer(button).widget)
-        let window = try await TestWindow(box, 200, 120)
+        let window = try await TestWindow(UnsafeMutableRawPointer(button), 200, 120)
         let told = told
         button.setBackgroundImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
         try await finish(a, ViewBench.picture(90, 70, 255, 0, 0))
-        await window.frames(3)
-        let picture = UnsafeMutableRawPointer(try #require(button.buttonBackgroundPicture))
-        #expect(gtk_widget_get_width(picture.widget) == 90 && gtk_widget_get_height(picture.widget) == 70)
+        let content = try #require(child(button)).widget
+        for (orientation, size) in [(GTK_ORIENTATION_HORIZONTAL, 90), (GTK_ORIENTATION_VERTICAL, 70)] {
+            var (minimum, natural): (gint, gint) = (0, 0)
+            gtk_widget_measure(content, orientation, -1, &minimum, &natural, nil, nil)
+            #expect(natural == gint(size))
+        }
         window.close()
     }
 

@@ -66,8 +66,10 @@ final class AnimationStage {
     }
 
     /// Plays on by a frame.
-    func plays(to index: Int, after seconds: Double = 0.1) async -> Bool {
-        link.advance(seconds)
+    ///
+    /// - Parameter seconds: the time of the frame that is seen, unless another one is given.
+    func plays(to index: Int, after seconds: Double? = nil) async -> Bool {
+        link.advance(seconds ?? view.player?.provider.duration(at: view.currentFrameIndex) ?? 0)
         return await reaches(index)
     }
 
