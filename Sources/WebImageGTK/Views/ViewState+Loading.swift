@@ -64,7 +64,7 @@ extension ViewState {
     // MARK: What a load tells
 
     /// Whether nothing newer was begun in the load's slot.
-    private func isLatest(_ load: ViewLoad) -> Bool { lastNumbers[load.key] == load.number }
+    func isLatest(_ load: ViewLoad) -> Bool { lastNumbers[load.key] == load.number }
 
     func note(_ phase: ViewLoadState.Phase, of load: ViewLoad) {
         guard isLatest(load), !load.request.isUpgrade else { return }
@@ -104,11 +104,14 @@ extension ViewState {
         } else if !isPreview {
             shownElsewhere[load.key] = ShownLoad(load: load, image: result.image)
         }
+        button?.delivery = load
         guard let transition, result.usesTransition(load.request), let target = target(of: load, content) else {
             continuingAnimation(of: load) { load.setter(content, result) }
             return then()
         }
-        run(transition, in: target, to: content, result, of: load, then: then)
+        continuingAnimation(of: load, isLedTo: true) {
+            run(transition, in: target, to: content, result, of: load, then: then)
+        }
     }
 
     /// Where a transition to what a load brought would be seen.

@@ -149,6 +149,27 @@ import WebImage
         stage.window.close()
     }
 
+    @Test func `When the view grows after a transition, the frame that is seen gets more pixels`() async throws {
+        let picture = ViewBench.makePicture()
+        let raw = UnsafeMutableRawPointer(picture)
+        let fixed = UnsafeMutableRawPointer(try #require(gtk_fixed_new()))
+        gtk_fixed_put(fixed.assumingMemoryBound(to: GtkFixed.self), raw.widget, 0, 0)
+        gtk_widget_set_size_request(raw.widget, 24, 18)
+        let window = try await TestWindow(fixed, 200, 150)
+        picture.imageTransition = .fade(duration: 0.05)
+        picture.setImage(with: url, context: bench.context, completed: nil)
+        try #require(await bench.loader.request(of: url))
+        bench.loader.end(url, with: .success(try Fixtures.data(Self.name)))
+        let view = AnimatedImageView(picture)
+        #expect(await MainLoopTurns.wait { view.currentFrameIndex == 2 })
+        view.stopAnimating()
+        #expect(view.currentFrame?.pixelWidth == 24)
+        gtk_widget_set_size_request(raw.widget, 96, 72)
+        #expect(await MainLoopTurns.wait { view.currentFrame?.pixelWidth == 48 })
+        #expect(view.currentFrameIndex == 2 && !view.isAnimating)
+        window.close()
+    }
+
     @Test func `When the view grows it goes on with bigger frames`() async throws {
         let stage = try await AnimationStage()
         stage.view.autoPlayAnimatedImage = false

@@ -200,6 +200,26 @@ import WebImage
         window.close()
     }
 
+    @Test func `When the button grows, a picture that moves stays where it is`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let widget = UnsafeMutableRawPointer(button).widget
+        let fixed = UnsafeMutableRawPointer(try #require(gtk_fixed_new()))
+        gtk_fixed_put(fixed.assumingMemoryBound(to: GtkFixed.self), widget, 0, 0)
+        gtk_widget_set_size_request(widget, 36, 36)
+        let window = try await TestWindow(fixed, 200, 150)
+        let told = told
+        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        try await finish(a, try Fixtures.data("Animation/pillow.gif"))
+        let view = AnimatedImageView(try #require(button.buttonPicture))
+        #expect(await MainLoopTurns.wait { view.currentFrameIndex == 2 })
+        view.stopAnimating()
+        #expect(view.currentFrame?.pixelWidth ?? 48 < 48)
+        gtk_widget_set_size_request(widget, 150, 120)
+        #expect(await MainLoopTurns.wait { view.currentFrame?.pixelWidth == 48 })
+        #expect(view.currentFrameIndex == 2 && !view.isAnimating)
+        window.close()
+    }
+
     @Test func `A destroyed button cancels its loads, tells them so, and leaves nothing behind`() async throws {
         let before = ViewState.count
         let button = OpaquePointer(try #require(gtk_button_new()))
