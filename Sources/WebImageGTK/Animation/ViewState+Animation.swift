@@ -25,14 +25,17 @@ extension ViewState {
     }
 
     /// Shows what a load brought; if that is the animation that plays, only more of it or with more pixels, then it goes on.
-    func continuingAnimation(of load: ViewLoad, show: () -> Void) {
+    ///
+    /// - Parameter isLedTo: a transition leads there: then it begins with its first frame.
+    func continuingAnimation(of load: ViewLoad, isLedTo: Bool = false, show: () -> Void) {
         guard load.showsInPaintable else { return show() }
         let part = animation
         part?.continues =
-            part?.loadNumber == load.number
+            !isLedTo && part?.loadNumber == load.number
             && (load.request.isUpgrade || part?.image?.metadata.isIncremental == true)
         show()
         part?.continues = false
-        animation?.loadNumber = load.number
+        // Whoever was told of it may have begun another.
+        if isLatest(load) { animation?.loadNumber = load.number }
     }
 }

@@ -14,11 +14,22 @@ final class ButtonPart: ViewPart {
         /// Another one for each content.
         let version: Int
         let key: String
+        /// What brought it; nil for a placeholder.
+        let load: ViewLoad?
+
+        /// Whether it is the animation of another one, more of it or with more pixels.
+        @MainActor
+        func continues(_ former: Entry?) -> Bool {
+            guard let former, let load, let number = former.load?.number, load.number == number else { return false }
+            return load.request.isUpgrade || former.content.image?.metadata.isIncremental == true
+        }
     }
 
     private let widgets = ButtonWidgets()
     private var entries: [Slot: Entry] = [:]
     private var lastVersion = 0
+    /// The load whose picture comes next.
+    var delivery: ViewLoad?
     /// What the pictures show.
     private var shown: [ButtonRole: Entry] = [:]
     private weak var state: ViewState?
@@ -79,7 +90,8 @@ final class ButtonPart: ViewPart {
 
     private func store(_ content: PaintableContent?, _ slot: Slot, _ key: String) {
         lastVersion += 1
-        entries[slot] = content.map { Entry(content: $0, version: lastVersion, key: key) }
+        let load = delivery.take()
+        entries[slot] = content.map { Entry(content: $0, version: lastVersion, key: key, load: load) }
     }
 
     private func transitionTarget(_ content: PaintableContent, _ slot: Slot, _ key: String) -> ImagePaintable? {
@@ -99,8 +111,12 @@ final class ButtonPart: ViewPart {
         let entry = entry(role)
         // What is shown may be playing, or a transition may lead to it.
         guard entry?.version != shown[role]?.version else { return }
+        let former = shown[role]
         shown[role] = entry
-        paintable(role)?.show(entry?.content)
+        guard let inner = widgets.picture(role).map({ ViewState.of($0) }) else { return }
+        inner.animation?.continues = entry?.continues(former) == true
+        inner.paintable.show(entry?.content)
+        inner.animation?.continues = false
     }
 }
 

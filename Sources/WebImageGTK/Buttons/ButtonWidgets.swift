@@ -22,37 +22,45 @@ final class ButtonWidgets {
                 role == .image ? GTK_CONTENT_FIT_SCALE_DOWN : GTK_CONTENT_FIT_COVER
             )
         }
-        arrange(button)
+        arrange(button, after: role)
     }
 
-    private func arrange(_ button: UnsafeMutableRawPointer) {
+    private func arrange(_ button: UnsafeMutableRawPointer, after role: ButtonRole) {
         let pointer = button.assumingMemoryBound(to: GtkButton.self)
         let child = gtk_button_get_child(pointer).map { UnsafeMutableRawPointer($0) }
         // The program may have put something else there meanwhile.
-        let own = child == overlay?.pointer ? content : child.map { ObjectReference(retaining: $0) }
+        let present = child == overlay?.pointer ? content : child.map { ObjectReference(retaining: $0) }
+        let wanted = role == .image ? pictures[.image] : present
         keepName(of: pointer)
         guard let background = pictures[.background] else {
-            if let image = pictures[.image], child != image.pointer {
-                gtk_button_set_child(pointer, image.pointer.widget)
-            }
+            if let wanted, child != wanted.pointer { gtk_button_set_child(pointer, wanted.pointer.widget) }
             return
         }
         guard
             let overlay = overlay ?? gtk_overlay_new().map({ ObjectReference(retaining: UnsafeMutableRawPointer($0)) })
-        else {
-            return
-        }
+        else { return }
         self.overlay = overlay
-        if child != overlay.pointer { gtk_button_set_child(pointer, overlay.pointer.widget) }
+        if child != overlay.pointer { replaceChild(of: pointer, by: overlay) }
         put(background, on: overlay, at: 0)
-        let wanted = pictures[.image] ?? own
-        if content?.pointer != wanted?.pointer, let content, isChild(content, of: overlay) {
+        if let content, content.pointer != wanted?.pointer, isChild(content, of: overlay) {
             gtk_overlay_remove_overlay(overlay.pointer.opaque, content.pointer.widget)
         }
         content = wanted
         if let wanted { put(wanted, on: overlay, at: 1) }
+        if role == .image { for style in Self.contentStyles { gtk_widget_remove_css_class(button.widget, style) } }
         // What lies in front says how big the button is.
         gtk_overlay_set_measure_overlay(overlay.pointer.opaque, background.pointer.widget, wanted == nil ? 1 : 0)
+    }
+
+    /// Classes that GTK gives a button for what lies in it.
+    private static let contentStyles = ["text-button", "image-button"]
+
+    /// What lies in front is still what it was, and so is the style of the button.
+    private func replaceChild(of button: UnsafeMutablePointer<GtkButton>, by child: ObjectReference) {
+        let widget = UnsafeMutableRawPointer(button).widget
+        let styles = Self.contentStyles.filter { gtk_widget_has_css_class(widget, $0) != 0 }
+        gtk_button_set_child(button, child.pointer.widget)
+        for style in styles { gtk_widget_add_css_class(widget, style) }
     }
 
     private func put(_ child: ObjectReference, on overlay: ObjectReference, at place: Int) {

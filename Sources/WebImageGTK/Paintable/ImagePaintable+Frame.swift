@@ -28,7 +28,8 @@ extension ImagePaintable {
         guard let visible = visibleContent else { return }
         var rect = ImageRect(x: 0, y: 0, width: width, height: height)
         // Frames seldom have another shape; what stands for the content may.
-        if let ratio = content?.ratio, ratio > 0, visible.ratio > 0, abs(visible.ratio / ratio - 1) > 0.02 {
+        let ratio = content?.ratio ?? 0
+        if visible.ratio > 0, ratio <= 0 || abs(visible.ratio / ratio - 1) > 0.02 {
             rect = ViewPlace(view.pointer, drawing: content, width, height).rect(of: visible)
         }
         visible.draw(into: snapshot, rect, color: color)

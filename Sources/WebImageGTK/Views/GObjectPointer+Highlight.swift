@@ -94,9 +94,13 @@ extension GObjectPointer {
     }
 
     /// Whether the view is highlighted, by its state flags or because this was set to true. Setting it to false leaves it to the flags.
+    ///
+    /// - Precondition: the object is a `GtkWidget`.
     @MainActor
     public var isHighlighted: Bool {
-        get { ViewState.existing(gobjectPointer)?.highlight?.isHighlighted ?? false }
+        get {
+            ViewState.existing(gobjectPointer)?.highlight?.isHighlighted ?? HighlightPart.isHighlighted(gobjectPointer)
+        }
         nonmutating set { ViewState.of(gobjectPointer).makeHighlight().isForced = newValue }
     }
 }

@@ -8,6 +8,8 @@ final class HighlightPart: ViewPart {
     var isForced = false { didSet { update() } }
     var content: PaintableContent? { didSet { update() } }
     private weak var state: ViewState?
+    /// What a `GtkImage` shows when it is not highlighted, if that is an icon of the program's.
+    private var icon: ObjectReference?
 
     init(_ state: ViewState) {
         self.state = state
@@ -17,18 +19,65 @@ final class HighlightPart: ViewPart {
     func viewWillGo() { content = nil }
 
     /// Whether the view is highlighted: pressed, pointed at, selected, or by the program.
-    var isHighlighted: Bool {
-        guard let state else { return isForced }
-        let flags = GTK_STATE_FLAG_PRELIGHT.rawValue | GTK_STATE_FLAG_ACTIVE.rawValue | GTK_STATE_FLAG_SELECTED.rawValue
-        return isForced || gtk_widget_get_state_flags(state.view.widget).rawValue & flags != 0
+    var isHighlighted: Bool { isForced || state.map { Self.isHighlighted($0.view) } == true }
+
+    /// Whether a view is pressed, pointed at or selected.
+    static func isHighlighted(_ view: UnsafeMutableRawPointer) -> Bool {
+        let flags = [GTK_STATE_FLAG_PRELIGHT, GTK_STATE_FLAG_ACTIVE, GTK_STATE_FLAG_SELECTED]
+        let set = gtk_widget_get_state_flags(view.widget).rawValue
+        return flags.contains { set & $0.rawValue != 0 }
     }
 
     /// Looks at what is to be shown. A picture that moves is not replaced.
     func update() {
         guard let state, !state.isEnded else { return }
         let shown = isHighlighted && state.animation?.player == nil ? content : nil
-        if shown == nil, state.paintable.substitute == nil { return }
+        guard shown != nil || state.paintable.substitute != nil else { return }
+        if shown != nil, state.paintable.substitute == nil { takePlace(in: state) }
         state.paintable.substitute = shown
+        if shown == nil { giveBack(state) }
+    }
+
+    /// Makes the paintable what the view shows, whatever that is now.
+    private func takePlace(in state: ViewState) {
+        icon = nil
+        if state.paintable.content == nil {
+            if state.view.isA(gtk_picture_get_type()) {
+                adopt(gtk_picture_get_paintable(state.view.opaque), state)
+            } else if state.view.isA(gtk_image_get_type()) {
+                adopt(gtk_image_get_paintable(state.view.opaque), state)
+                icon = imageIcon(of: state.view)
+            }
+        }
+        state.installPaintable()
+    }
+
+    /// What the program had the view show is there when the highlight ends, and says meanwhile how big the view is.
+    private func adopt(_ other: OpaquePointer?, _ state: ViewState) {
+        guard let other, other != state.paintable.pointer.opaque else { return }
+        state.paintable.show(.paintable(ObjectReference(retaining: UnsafeMutableRawPointer(other))))
+    }
+
+    /// The icon that a `GtkImage` shows; of those the image knows best how they are drawn.
+    private func imageIcon(of view: UnsafeMutableRawPointer) -> ObjectReference? {
+        switch gtk_image_get_storage_type(view.opaque) {
+        case GTK_IMAGE_ICON_NAME:
+            guard let icon = gtk_image_get_icon_name(view.opaque).flatMap(g_themed_icon_new) else { return nil }
+            return ObjectReference(adopting: UnsafeMutableRawPointer(icon))
+        case GTK_IMAGE_GICON:
+            return gtk_image_get_gicon(view.opaque).map { ObjectReference(retaining: UnsafeMutableRawPointer($0)) }
+        default: return nil
+        }
+    }
+
+    private func giveBack(_ state: ViewState) {
+        guard let icon else { return }
+        self.icon = nil
+        // Unless another picture came meanwhile.
+        guard state.paintable.content == nil,
+            gtk_image_get_paintable(state.view.opaque) == state.paintable.pointer.opaque
+        else { return }
+        gtk_image_set_from_gicon(state.view.opaque, OpaquePointer(icon.pointer))
     }
 }
 
@@ -51,33 +100,6 @@ extension ViewState {
         var request = request
         request.context = request.context ?? WebImageContext()
         request.context?.setImageOperationKey = Self.highlightedKey
-        return load(request, key: Self.highlightedKey) { [weak self, weak part] content, _ in
-            if content != nil {
-                self?.adoptPicture()
-                self?.installPaintable()
-            }
-            part?.content = content
-        }
-    }
-
-    /// Takes over what the program had the view show, so that it is there when the highlight ends.
-    private func adoptPicture() {
-        guard paintable.content == nil else { return }
-        if view.isA(gtk_picture_get_type()) {
-            adopt(gtk_picture_get_paintable(view.opaque))
-        } else if view.isA(gtk_image_get_type()) {
-            if gtk_image_get_storage_type(view.opaque) == GTK_IMAGE_ICON_NAME,
-                let name = gtk_image_get_icon_name(view.opaque)
-            {
-                paintable.show(ViewPlaceholder.icon(name: String(cString: name)).content(for: view))
-            } else {
-                adopt(gtk_image_get_paintable(view.opaque))
-            }
-        }
-    }
-
-    private func adopt(_ other: OpaquePointer?) {
-        guard let other, other != paintable.pointer.opaque else { return }
-        paintable.show(.paintable(ObjectReference(retaining: UnsafeMutableRawPointer(other))))
+        return load(request, key: Self.highlightedKey) { [weak part] content, _ in part?.content = content }
     }
 }

@@ -65,7 +65,7 @@ extension ViewState {
     // MARK: What a load tells
 
     /// Whether nothing newer was begun in the load's slot.
-    private func isLatest(_ load: ViewLoad) -> Bool { lastNumbers[load.key] == load.number }
+    func isLatest(_ load: ViewLoad) -> Bool { lastNumbers[load.key] == load.number }
 
     func note(_ phase: ViewLoadState.Phase, of load: ViewLoad) {
         guard isLatest(load), !load.request.isUpgrade else { return }
@@ -107,13 +107,16 @@ extension ViewState {
                 return then()
             }
         }
+        button?.delivery = load
         guard let transition, result.usesTransition(load.request), let target = target(of: load, content) else {
             if !isPreview { note(shown: result.image, by: load) }
             continuingAnimation(of: load) { load.setter(content, result) }
             return then()
         }
         if !transition.avoidAutoSetImage { note(shown: result.image, by: load) }
-        run(transition, in: target, to: content, result, of: load, then: then)
+        continuingAnimation(of: load, isLedTo: true) {
+            run(transition, in: target, to: content, result, of: load, then: then)
+        }
     }
 
     /// Remembers how what is seen was loaded, to load it with more pixels.

@@ -15,6 +15,7 @@ final class HeldLoader: ImageLoading {
         let id: Int
         let progress: @Sendable (LoadProgress) -> Void
         let completion: @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+        let partialData: PartialImageData?
     }
 
     private let state = Monitor(State())
@@ -31,7 +32,12 @@ final class HeldLoader: ImageLoading {
         let id = state.withLock { state in
             state.requests.append(url)
             state.priorities[url] = request.priority
-            let held = Held(id: state.requests.count, progress: progress, completion: completion)
+            let held = Held(
+                id: state.requests.count,
+                progress: progress,
+                completion: completion,
+                partialData: request.partialData
+            )
             state.waiting[url, default: []].append(held)
             return held.id
         }
@@ -69,6 +75,12 @@ final class HeldLoader: ImageLoading {
     func end(_ url: URL, with result: Result<Data, WebImageError>) {
         let held = state.withLock { $0.waiting.removeValue(forKey: url) ?? [] }
         for load in held { load.completion(result.map { LoadedImageData(data: $0) }) }
+    }
+
+    /// Leaves what has come of a URL, for previews.
+    func leave(_ data: Data, _ url: URL) {
+        let held = state.withLock { $0.waiting[url] ?? [] }
+        for load in held { load.partialData?.update(data, expectedByteCount: nil) }
     }
 
     /// Tells how much of a URL has come.

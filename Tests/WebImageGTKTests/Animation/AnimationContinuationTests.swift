@@ -1,0 +1,218 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+@Suite(.serialized, .needsDisplay) @MainActor struct AnimationContinuationTests {
+    let bench: ViewBench
+    let told = Told()
+    private let url = ViewBench.url("moving.gif")
+    private static let name = "Animation/pillow.gif"
+
+    init() throws { bench = try ViewBench() }
+
+    private func load(_ stage: AnimationStage, _ options: WebImageOptions = .progressiveLoad) async throws {
+        let told = told
+        stage.picture.setImage(
+            with: url,
+            options: options,
+            context: bench.context,
+            completed: { told.results.append($0) }
+        )
+        try #require(await bench.loader.request(of: url))
+    }
+
+    /// Where each frame of a GIF of this kind ends: at the next block after its pixels.
+    private func frameEnds(_ data: Data) -> [Int] {
+        let bytes = [UInt8](data)
+        func table(_ flags: UInt8) -> Int { flags & 0x80 != 0 ? 3 << (Int(flags & 7) + 1) : 0 }
+        var ends: [Int] = []
+        var place = 13 + table(bytes[10])
+        func skipBlocks() {
+            while bytes[place] != 0 { place += Int(bytes[place]) + 1 }
+            place += 1
+        }
+        while place < bytes.count, bytes[place] != 0x3B {
+            let isFrame = bytes[place] == 0x2C
+            place += isFrame ? 11 + table(bytes[place + 9]) : 2
+            skipBlocks()
+            if isFrame { ends.append(place) }
+        }
+        return ends
+    }
+
+    @Test func `A GIF that is arriving plays as far as it has come, waits there, and goes on without a jump`()
+        async throws
+    {
+        let stage = try await AnimationStage()
+        let data = try Fixtures.data(Self.name)
+        let ends = frameEnds(data)
+        try #require(ends.count == 6)
+        try await load(stage)
+        bench.loader.leave(data.prefix(ends[2]), url)
+        try #require(await MainLoopTurns.wait { stage.view.player != nil })
+        stage.takeClock()
+        let first = try #require(stage.view.player)
+        #expect(first.totalFrameCount >= 2 && first.totalFrameCount < 6)
+        let last = first.totalFrameCount - 1
+        #expect(await stage.reaches(0))
+        for index in 1...last { #expect(await stage.plays(to: index)) }
+        stage.link.advance(10)
+        #expect(!stage.view.isAnimating && stage.view.currentFrameIndex == last && stage.view.currentLoopCount == 0)
+        #expect(stage.loops.isEmpty)
+        let seen = try await stage.middle()
+        bench.loader.end(url, with: .success(data))
+        try #require(await MainLoopTurns.wait { told.results.count == 1 })
+        stage.takeClock()
+        let whole = try #require(stage.view.player)
+        #expect(whole !== first && whole.totalFrameCount == 6 && stage.view.isAnimating)
+        #expect(try await stage.middle() == seen, "what was seen stays")
+        stage.shown = []
+        #expect(await stage.reaches(last))
+        for index in (last + 1)..<6 { #expect(await stage.plays(to: index)) }
+        #expect(stage.shown == Array(last..<6), "none was left out, and it did not begin anew")
+        stage.window.close()
+    }
+
+    @Test func `More that comes while it plays waits until it is needed`() async throws {
+        let stage = try await AnimationStage()
+        let data = try Fixtures.data(Self.name)
+        let ends = frameEnds(data)
+        try await load(stage)
+        let decoder = GIFCoder().makeProgressiveDecoder(options: ImageDecodeOptions())
+        func arrive(_ byteCount: Int) throws {
+            try decoder.update(data.prefix(byteCount), isFinished: false)
+            let load = try #require(stage.state.loads["image"])
+            let preview = try #require(try decoder.image(maximumPreviewPixelCount: .max))
+            #expect(preview.metadata.isIncremental)
+            let content = try #require(PaintableContent(preview))
+            // What a delivery does.
+            stage.state.continuingAnimation(of: load) { load.setter(content, nil) }
+        }
+        try arrive(ends[0] / 2)
+        #expect(stage.view.player == nil && stage.state.paintable.content != nil, "one frame does not move")
+        try arrive(ends[2])
+        stage.takeClock()
+        let first = try #require(stage.view.player)
+        let last = first.totalFrameCount - 1
+        #expect(await stage.reaches(0))
+        try arrive(ends[4])
+        #expect(stage.state.paintable.content?.image?.animation?.frameCount ?? 0 > first.totalFrameCount)
+        #expect(stage.view.player === first)
+        for index in 1...last { #expect(await stage.plays(to: index)) }
+        stage.link.advance(10)
+        let next = try #require(stage.view.player)
+        #expect(next !== first && next.totalFrameCount > first.totalFrameCount && stage.view.isAnimating)
+        stage.takeClock()
+        stage.shown = []
+        #expect(await stage.reaches(last))
+        #expect(await stage.plays(to: last + 1))
+        stage.picture.cancelCurrentImageLoad()
+        stage.window.close()
+    }
+
+    @Test(arguments: [AnimationPlaybackMode.normal, .reverse])
+    func `Otherwise it waits for the whole picture`(mode: AnimationPlaybackMode) async throws {
+        let stage = try await AnimationStage()
+        let data = try Fixtures.data(Self.name)
+        if mode == .normal { stage.view.shouldIncrementalLoad = false }
+        stage.view.playbackMode = mode
+        try await load(stage)
+        bench.loader.leave(data.prefix(frameEnds(data)[3]), url)
+        #expect(await MainLoopTurns.wait { stage.state.paintable.content?.image?.animation != nil })
+        #expect(stage.view.player == nil)
+        bench.loader.end(url, with: .success(data))
+        try #require(await MainLoopTurns.wait { told.results.count == 1 })
+        #expect(stage.view.isAnimating && stage.view.player?.totalFrameCount == 6)
+        stage.window.close()
+    }
+
+    @Test func `Another picture of the same slot begins anew`() async throws {
+        let stage = try await AnimationStage()
+        try await load(stage, [])
+        bench.loader.end(url, with: .success(try Fixtures.data(Self.name)))
+        try #require(await MainLoopTurns.wait { stage.view.player != nil })
+        stage.takeClock()
+        #expect(await stage.reaches(0))
+        #expect(await stage.plays(to: 1))
+        let other = ViewBench.url("other.gif")
+        stage.picture.setImage(with: other, options: .delayPlaceholder, context: bench.context, completed: nil)
+        try #require(await bench.loader.request(of: other))
+        #expect(await stage.plays(to: 2), "until it is there the old one plays")
+        bench.loader.end(other, with: .success(try Fixtures.data(Self.name)))
+        let former = try #require(stage.view.player)
+        #expect(await MainLoopTurns.wait { stage.view.player !== former })
+        #expect(stage.view.currentFrameIndex == 0)
+        stage.window.close()
+    }
+
+    @Test func `When the view grows after a transition, the frame that is seen gets more pixels`() async throws {
+        let picture = ViewBench.makePicture()
+        let raw = UnsafeMutableRawPointer(picture)
+        let fixed = UnsafeMutableRawPointer(try #require(gtk_fixed_new()))
+        gtk_fixed_put(fixed.assumingMemoryBound(to: GtkFixed.self), raw.widget, 0, 0)
+        gtk_widget_set_size_request(raw.widget, 24, 18)
+        let window = try await TestWindow(fixed, 200, 150)
+        picture.imageTransition = .fade(duration: 0.05)
+        picture.setImage(with: url, context: bench.context, completed: nil)
+        try #require(await bench.loader.request(of: url))
+        bench.loader.end(url, with: .success(try Fixtures.data(Self.name)))
+        let view = AnimatedImageView(picture)
+        #expect(await MainLoopTurns.wait { view.currentFrameIndex == 2 })
+        view.stopAnimating()
+        #expect(view.currentFrame?.pixelWidth == 24)
+        gtk_widget_set_size_request(raw.widget, 96, 72)
+        #expect(await MainLoopTurns.wait { view.currentFrame?.pixelWidth == 48 })
+        #expect(view.currentFrameIndex == 2 && !view.isAnimating)
+        window.close()
+    }
+
+    @Test func `When the view grows it goes on with bigger frames`() async throws {
+        let stage = try await AnimationStage()
+        stage.view.autoPlayAnimatedImage = false
+        var context = bench.context
+        context.thumbnailPixelSize = ImageSize(width: 24, height: 18)
+        stage.picture.setImage(with: url, context: context, completed: nil)
+        try #require(await bench.loader.request(of: url))
+        bench.loader.end(url, with: .success(try Fixtures.data(Self.name)))
+        try #require(await MainLoopTurns.wait { stage.view.player != nil })
+        stage.takeClock()
+        stage.view.startAnimating()
+        #expect(await stage.reaches(0))
+        for index in [1, 2] { #expect(await stage.plays(to: index)) }
+        #expect(stage.view.currentFrame?.pixelWidth == 24)
+        // As noteDrawn does, were the size not that of the context.
+        let shown = try #require(stage.state.shown)
+        var request = shown.load.request
+        request.isUpgrade = true
+        let whole = try ImageCodersManager.shared.decode(Fixtures.data(Self.name), options: ImageDecodeOptions())
+        let animation = try AnimatedImage(data: Fixtures.data(Self.name))
+        let upgrade = ViewLoad(
+            request,
+            context: shown.load.context,
+            key: shown.load.key,
+            number: shown.load.number,
+            state: stage.state,
+            setter: shown.load.setter,
+            showsInPaintable: true
+        )
+        let bigger = Image(bitmap: whole.bitmap, metadata: animation.image.metadata, animation: animation)
+        let content = try #require(PaintableContent(bigger))
+        stage.state.continuingAnimation(of: upgrade) { upgrade.setter(content, nil) }
+        stage.takeClock()
+        #expect(stage.view.currentFrame?.pixelWidth == 24 && stage.view.isAnimating)
+        stage.shown = []
+        #expect(
+            await MainLoopTurns.wait {
+                stage.link.advance()
+                return stage.view.currentFrame?.pixelWidth == 48
+            }
+        )
+        #expect(stage.shown == [2])
+        #expect(await stage.plays(to: 3))
+        stage.window.close()
+    }
+}

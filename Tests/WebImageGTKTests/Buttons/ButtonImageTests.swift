@@ -1,0 +1,252 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+@Suite(.serialized, .needsDisplay) @MainActor struct ButtonImageTests {
+    private typealias Color = [UInt8]
+
+    let bench: ViewBench
+    let told = Told()
+    private static let colors: [ButtonState: Color] = [
+        .normal: [255, 0, 0, 255], .active: [0, 255, 0, 255], .prelight: [0, 0, 255, 255],
+        .insensitive: [255, 255, 0, 255], .checked: [0, 255, 255, 255],
+    ]
+
+    init() throws { bench = try ViewBench() }
+
+    private func url(_ state: ButtonState, _ role: ButtonRole = .image) -> URL {
+        ViewBench.url("\(role)-\(state).bmp")
+    }
+
+    private func data(_ state: ButtonState) -> Data {
+        let color = Self.colors[state] ?? [0, 0, 0, 255]
+        return ViewBench.picture(40, 30, color[0], color[1], color[2])
+    }
+
+    private func set(_ button: OpaquePointer, _ state: ButtonState, _ role: ButtonRole = .image) async throws {
+        let told = told
+        let count = told.results.count
+        if role == .image {
+            button.setImage(
+                with: url(state),
+                for: state,
+                context: bench.context,
+                completed: { told.results.append($0) }
+            )
+        } else {
+            button.setBackgroundImage(
+                with: url(state, role),
+                for: state,
+                context: bench.context,
+                completed: { told.results.append($0) }
+            )
+        }
+        try #require(await bench.loader.request(of: url(state, role)))
+        bench.loader.end(url(state, role), with: .success(data(state)))
+        try #require(await MainLoopTurns.wait { told.results.count > count })
+    }
+
+    /// What is seen in the middle of a role's picture.
+    private func middle(_ window: TestWindow, _ button: OpaquePointer, _ role: ButtonRole = .image) async throws
+        -> Color
+    {
+        await window.frames()
+        let picture = role == .image ? button.buttonPicture : button.buttonBackgroundPicture
+        return try window.pixels(of: UnsafeMutableRawPointer(try #require(picture))).middle
+    }
+
+    private func setFlag(_ flag: GtkStateFlags, _ isSet: Bool, _ button: OpaquePointer) {
+        let widget = UnsafeMutableRawPointer(button).widget
+        isSet ? gtk_widget_set_state_flags(widget, flag, 0) : gtk_widget_unset_state_flags(widget, flag)
+    }
+
+    @Test func `The states are those of GTK`() {
+        let flags: [ButtonState: GtkStateFlags] = [
+            .normal: GTK_STATE_FLAG_NORMAL, .active: GTK_STATE_FLAG_ACTIVE, .prelight: GTK_STATE_FLAG_PRELIGHT,
+            .insensitive: GTK_STATE_FLAG_INSENSITIVE, .checked: GTK_STATE_FLAG_CHECKED,
+        ]
+        #expect(flags.count == ButtonState.allCases.count)
+        for (state, flag) in flags { #expect(state.rawValue == flag.rawValue) }
+    }
+
+    @Test func `Each state has slots of its own`() {
+        let button = UnsafeMutableRawPointer(bitPattern: 16).map { OpaquePointer($0) }
+        let keys = ButtonState.allCases.compactMap { button?.imageOperationKey(for: $0) }
+        let backgrounds = ButtonState.allCases.compactMap { button?.backgroundImageOperationKey(for: $0) }
+        #expect(Set(keys + backgrounds).count == 10)
+        #expect(keys.first == "GtkButtonImageOperation0")
+        #expect(backgrounds.last == "GtkButtonBackgroundImageOperation2048")
+    }
+
+    @Test(arguments: [ButtonRole.image, .background])
+    func `The picture of the state is seen, the first of insensitive, active, checked and prelight`(role: ButtonRole)
+        async throws
+    {
+        let button = OpaquePointer(try #require(gtk_toggle_button_new()))
+        let raw = UnsafeMutableRawPointer(button)
+        let window = try await TestWindow(raw)
+        for state in ButtonState.allCases { try await set(button, state, role) }
+        #expect(told.codes == [nil, nil, nil, nil, nil])
+        #expect(try await middle(window, button, role) == Self.colors[.normal])
+        setFlag(GTK_STATE_FLAG_PRELIGHT, true, button)
+        #expect(try await middle(window, button, role) == Self.colors[.prelight])
+        gtk_toggle_button_set_active(raw.assumingMemoryBound(to: GtkToggleButton.self), 1)
+        #expect(try await middle(window, button, role) == Self.colors[.checked])
+        setFlag(GTK_STATE_FLAG_ACTIVE, true, button)
+        #expect(try await middle(window, button, role) == Self.colors[.active])
+        gtk_widget_set_sensitive(raw.widget, 0)
+        // Themes draw what cannot be used paler.
+        let content = ViewState.of(
+            UnsafeMutableRawPointer(
+                try #require(
+                    role == .image ? button.buttonPicture : button.buttonBackgroundPicture
+                )
+            )
+        ).paintable.content?.image
+        #expect(content?.bitmap.pixels.prefix(3) == [0, 255, 255])
+        #expect(try await middle(window, button, role) != Self.colors[.active])
+        gtk_widget_set_sensitive(raw.widget, 1)
+        setFlag(GTK_STATE_FLAG_ACTIVE, false, button)
+        gtk_toggle_button_set_active(raw.assumingMemoryBound(to: GtkToggleButton.self), 0)
+        setFlag(GTK_STATE_FLAG_PRELIGHT, false, button)
+        #expect(try await middle(window, button, role) == Self.colors[.normal])
+        window.close()
+    }
+
+    @Test func `A state without a picture shows that of normal, and its URL`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        #expect(button.currentImageURL == nil && button.imageURL(for: .normal) == nil && button.buttonPicture == nil)
+        #expect(button.currentBackgroundImageURL == nil && button.backgroundImageURL(for: .active) == nil)
+        try await set(button, .normal)
+        try await set(button, .active)
+        setFlag(GTK_STATE_FLAG_PRELIGHT, true, button)
+        #expect(try await middle(window, button) == Self.colors[.normal])
+        #expect(button.currentImageURL == url(.normal) && button.imageURL(for: .prelight) == nil)
+        setFlag(GTK_STATE_FLAG_ACTIVE, true, button)
+        #expect(try await middle(window, button) == Self.colors[.active])
+        #expect(button.currentImageURL == url(.active) && button.imageURL(for: .active) == url(.active))
+        try await set(button, .normal, .background)
+        #expect(button.currentBackgroundImageURL == url(.normal, .background))
+        #expect(button.backgroundImageURL(for: .normal) == url(.normal, .background))
+        #expect(button.latestOperationKey == button.backgroundImageOperationKey(for: .normal))
+        window.close()
+    }
+
+    @Test(arguments: [ButtonRole.image, .background])
+    func `Each state's load is cancelled by itself, or by the next one of the state`(role: ButtonRole) async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        var context = bench.context
+        context.setImageOperationKey = "not looked at"
+        var ended: [ButtonState: [WebImageError.Code?]] = [:]
+        func begin(_ state: ButtonState, _ url: URL) async throws {
+            let completed = { @MainActor (result: Result<WebImageResult, WebImageError>) in
+                if case .failure(let error) = result {
+                    ended[state, default: []].append(error.code)
+                } else {
+                    ended[state, default: []].append(nil)
+                }
+            }
+            if role == .image {
+                button.setImage(with: url, for: state, context: context, completed: completed)
+            } else {
+                button.setBackgroundImage(with: url, for: state, context: context, completed: completed)
+            }
+            try #require(await bench.loader.request(of: url))
+        }
+        for state in [ButtonState.normal, .active, .checked] { try await begin(state, url(state, role)) }
+        let normalKey =
+            role == .image
+            ? button.imageOperationKey(for: .normal) : button.backgroundImageOperationKey(for: .normal)
+        #expect(button.imageLoadOperation(forKey: normalKey) != nil)
+        role == .image ? button.cancelImageLoad(for: .active) : button.cancelBackgroundImageLoad(for: .active)
+        role == .image ? button.cancelImageLoad(for: .prelight) : button.cancelBackgroundImageLoad(for: .prelight)
+        #expect(ended == [.active: [.cancelled]])
+        let other = ViewBench.url("other.bmp")
+        try await begin(.checked, other)
+        #expect(ended == [.active: [.cancelled], .checked: [.cancelled]])
+        bench.loader.end(url(.normal, role), with: .success(data(.normal)))
+        bench.loader.end(other, with: .success(data(.checked)))
+        #expect(await MainLoopTurns.wait { ended[.normal] == [nil] && ended[.checked] == [.cancelled, nil] })
+        window.close()
+    }
+
+    @Test func `A placeholder is seen until the picture is there, and progress is told`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
+        let told = told
+        button.setImage(
+            with: url(.normal),
+            for: .normal,
+            placeholder: .image(green),
+            context: bench.context,
+            progress: { told.progress.append($0) },
+            completed: { told.results.append($0) }
+        )
+        #expect(try await middle(window, button) == [0, 255, 0, 255])
+        try #require(await bench.loader.request(of: url(.normal)))
+        bench.loader.report(1, of: 2, url(.normal))
+        #expect(await MainLoopTurns.wait { told.progress.last?.fraction == 0.5 })
+        bench.loader.end(url(.normal), with: .success(data(.normal)))
+        #expect(await MainLoopTurns.wait { told.codes == [nil] })
+        #expect(try await middle(window, button) == Self.colors[.normal])
+        #expect(button.setImage(with: nil, for: .normal, completed: { told.results.append($0) }) == nil)
+        #expect(told.codes.last == .invalidURL && button.imageURL(for: .normal) == nil)
+        #expect(try await middle(window, button)[3] == 0, "no placeholder takes the picture away")
+        window.close()
+    }
+
+    @Test func `The async forms return the picture, and throw why there is none`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        let context = bench.context
+        let (a, b) = (url(.normal), url(.active))
+        for isBackground in [false, true] {
+            await bench.cache.clear(.all)
+            let first = Task {
+                try await isBackground
+                    ? button.setBackgroundImage(awaiting: a, for: .normal, context: context)
+                    : button.setImage(awaiting: a, for: .normal, context: context)
+            }
+            try #require(await bench.loader.request(of: a))
+            bench.loader.end(a, with: .success(data(.normal)))
+            #expect(try await first.value.url == a)
+            let second = Task { () -> WebImageError.Code? in
+                do throws(WebImageError) {
+                    _ =
+                        try await isBackground
+                        ? button.setBackgroundImage(awaiting: b, for: .active, context: context)
+                        : button.setImage(awaiting: b, for: .active, context: context)
+                    return nil
+                } catch { return error.code }
+            }
+            try #require(await bench.loader.request(of: b))
+            second.cancel()
+            #expect(await second.value == .cancelled)
+        }
+        window.close()
+    }
+
+    @Test func `setImage without a state is that of normal`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        let told = told
+        button.setImage(with: url(.active), context: bench.context, completed: { told.results.append($0) })
+        try #require(await bench.loader.request(of: url(.active)))
+        button.cancelCurrentImageLoad()
+        #expect(told.codes == [.cancelled])
+        button.setImage(with: url(.normal), context: bench.context, completed: { told.results.append($0) })
+        try #require(await bench.loader.request(of: url(.normal)))
+        bench.loader.end(url(.normal), with: .success(data(.normal)))
+        #expect(await MainLoopTurns.wait { told.codes == [.cancelled, nil] })
+        #expect(try await middle(window, button) == Self.colors[.normal])
+        #expect(button.imageURL == url(.normal) && button.imageURL(for: .normal) == url(.normal))
+        window.close()
+    }
+}
