@@ -235,7 +235,8 @@ final class ImagePaintable {
 
     /// That of the view's text, for icons; nil when there is none to be drawn.
     var color: GdkRGBA? {
-        guard content?.isPaintable == true || substitute?.isPaintable == true || transition?.old?.isPaintable == true else { return nil }
+        guard content?.isPaintable == true || substitute?.isPaintable == true || transition?.old?.isPaintable == true
+        else { return nil }
         return view.pointer.map(ViewSettings.textColor(of:))
     }
 

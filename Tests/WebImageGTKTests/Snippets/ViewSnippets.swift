@@ -14,7 +14,8 @@ private func oneCall(picture: OpaquePointer, url: URL) {
     // snippet: views-while-loading
     picture.imageTransition = .fade
     picture.imageIndicator = ActivityIndicator()
-    picture.setImage(with: url, placeholder: .icon(name: "image-loading-symbolic"), options: .progressiveLoad) { result in
+    picture.setImage(with: url, placeholder: .icon(name: "image-loading-symbolic"), options: .progressiveLoad) {
+        result in
         if case .failure(let error) = result { print(error) }
     }
     // end
@@ -39,7 +40,14 @@ private func animations(picture: OpaquePointer) {
 }
 
 @MainActor
-private func states(button: OpaquePointer, picture: OpaquePointer, url: URL, pressed: URL, background: URL, highlighted: URL) {
+private func states(
+    button: OpaquePointer,
+    picture: OpaquePointer,
+    url: URL,
+    pressed: URL,
+    background: URL,
+    highlighted: URL
+) {
     // snippet: views-states
     button.setImage(with: url, for: .normal)
     button.setImage(with: pressed, for: .active)

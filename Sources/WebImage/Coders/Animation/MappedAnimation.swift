@@ -6,7 +6,8 @@ package final class MappedAnimation: GradualAnimation {
     private let body: @Sendable (Image) throws(WebImageError) -> Image
 
     /// - Parameter body: makes a frame, on the thread that asks for it; must make the same of the same frame.
-    package init(_ base: any AnimatedImageProvider, _ body: @escaping @Sendable (Image) throws(WebImageError) -> Image) {
+    package init(_ base: any AnimatedImageProvider, _ body: @escaping @Sendable (Image) throws(WebImageError) -> Image)
+    {
         self.base = base
         self.body = body
     }
