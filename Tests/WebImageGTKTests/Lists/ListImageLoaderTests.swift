@@ -157,7 +157,9 @@ import WebImage
         list.close()
     }
 
-    @Test func `With delayPlaceholder, too, a cell that is used again does not show the picture of before`() async throws {
+    @Test func `With delayPlaceholder, too, a cell that is used again does not show the picture of before`()
+        async throws
+    {
         let list = try await ListBench { $0.options = .delayPlaceholder }
         #expect(await list.loadVisible())
         for share in [0.3, 0.6, 0.9] {
