@@ -135,6 +135,8 @@ public final class ListImageLoader {
     private func load(_ url: URL?, _ position: Int, in cell: ListCell, _ view: UnsafeMutableRawPointer) {
         let state = ViewState.of(view)
         state.preferredPixelSize = preferredPixelSize(of: view, state)
+        // What the cell showed before belongs to another item, so it is no placeholder.
+        if options.contains(.delayPlaceholder) { state.paintable.show(nil) }
         var options = options.subtracting([.lowPriority, .highPriority])
         options.insert(cell.priority == .high ? .highPriority : .lowPriority)
         var ended: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)?

@@ -157,6 +157,18 @@ import WebImage
         list.close()
     }
 
+    @Test func `With delayPlaceholder, too, a cell that is used again does not show the picture of before`()
+        async throws
+    {
+        let list = try await ListBench { $0.options = .delayPlaceholder }
+        #expect(await list.loadVisible())
+        for share in [0.3, 0.6, 0.9] {
+            await list.scroll(to: share)
+            #expect(!list.visible.isEmpty && list.wrongCells == [])
+        }
+        list.close()
+    }
+
     @Test func `When the list goes, loads are cancelled and nothing is left behind`() async throws {
         let before = ViewState.count
         let list = try await ListBench()
