@@ -15,8 +15,13 @@ final class GridPage {
     private var items: [PictureItem] = []
     private let manager: WebImageManager
     private let open: (Int) -> Void
-    /// Cells whose picture is under way.
-    private(set) var pendingCount = 0
+    private lazy var loader = ListImageLoader { [weak self] position, _ in
+        guard let self, items.indices.contains(position) else { return nil }
+        return items[position].url
+    }
+    /// Positions that have had a cell, and those whose load has ended.
+    private var bound: Set<Int> = []
+    private var ended: Set<Int> = []
     /// What could not be loaded.
     private(set) var failures: [(PictureItem, WebImageError)] = []
 
@@ -43,7 +48,7 @@ final class GridPage {
     /// Shows other pictures.
     func show(_ items: [PictureItem]) {
         self.items = items
-        failures = []
+        (failures, bound, ended) = ([], [], [])
         let count = g_list_model_get_n_items(model)
         var names: [UnsafePointer<CChar>?] = []
         let copies = items.map { g_strdup($0.title) }
@@ -62,22 +67,33 @@ final class GridPage {
 
     private func connect(_ factory: OpaquePointer?) {
         guard let factory else { return }
-        let owner = Unmanaged.passUnretained(self).toOpaque()
-        typealias ItemCall =
-            @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
-        let setup: ItemCall = { _, item, owner in GridPage.call(owner, item) { $0.setUp($1) } }
-        let bind: ItemCall = { _, item, owner in GridPage.call(owner, item) { $0.bind($1) } }
-        let unbind: ItemCall = { _, item, owner in GridPage.call(owner, item) { $0.unbind($1) } }
-        for (name, call) in [("setup", setup), ("bind", bind), ("unbind", unbind)] {
-            g_signal_connect_data(
-                UnsafeMutableRawPointer(factory),
-                name,
-                unsafeBitCast(call, to: GCallback.self),
-                owner,
-                nil,
-                GConnectFlags(rawValue: 0)
-            )
+        loader.options = [.delayPlaceholder, .decodeFirstFrameOnly]
+        var context = WebImageContext()
+        context.customManager = manager
+        loader.context = context
+        loader.placeholder = { _ in .icon(name: "image-missing") }
+        loader.completed = { [weak self] position, result in self?.note(result, at: position) }
+        loader.connect(to: factory) { [weak self] item in
+            self?.setUp(OpaquePointer(item)) ?? Make.required(gtk_picture_new())
         }
+        let owner = Unmanaged.passUnretained(self).toOpaque()
+        let bind: @convention(c) (UnsafeMutableRawPointer, OpaquePointer, UnsafeMutableRawPointer) -> Void = {
+            _,
+            item,
+            owner in
+            nonisolated(unsafe) let (itemPointer, ownerPointer) = (item, owner)
+            MainActor.assumeIsolated {
+                Unmanaged<GridPage>.fromOpaque(ownerPointer).takeUnretainedValue().fill(itemPointer)
+            }
+        }
+        g_signal_connect_data(
+            UnsafeMutableRawPointer(factory),
+            "bind",
+            unsafeBitCast(bind, to: GCallback.self),
+            owner,
+            nil,
+            GConnectFlags(rawValue: 0)
+        )
         let activate: @convention(c) (UnsafeMutableRawPointer, guint, UnsafeMutableRawPointer) -> Void = {
             _,
             position,
@@ -97,18 +113,8 @@ final class GridPage {
         )
     }
 
-    private nonisolated static func call(
-        _ owner: UnsafeMutableRawPointer,
-        _ item: UnsafeMutableRawPointer,
-        _ body: @MainActor (GridPage, OpaquePointer) -> Void
-    ) {
-        nonisolated(unsafe) let (owner, item) = (owner, OpaquePointer(item))
-        MainActor.assumeIsolated {
-            body(Unmanaged<GridPage>.fromOpaque(owner).takeUnretainedValue(), item)
-        }
-    }
-
-    private func setUp(_ item: OpaquePointer) {
+    /// Makes a cell: its picture.
+    private func setUp(_ item: OpaquePointer) -> Widget {
         let picture = Make.required(gtk_picture_new())
         gtk_widget_set_size_request(picture, Self.cellWidth, Self.cellHeight)
         picture.imageTransition = .fade(duration: 0.2)
@@ -120,53 +126,30 @@ final class GridPage {
         let cell = Make.box(GTK_ORIENTATION_VERTICAL, spacing: 4, picture, title)
         cell.margins(6)
         gtk_list_item_set_child(item, cell)
+        return picture
     }
 
-    /// The picture and the title of a cell.
-    private func parts(of item: OpaquePointer) -> (picture: Widget, title: Widget)? {
-        guard let cell = gtk_list_item_get_child(item), let picture = gtk_widget_get_first_child(cell),
-            let title = gtk_widget_get_last_child(cell)
-        else { return nil }
-        return (picture, title)
-    }
-
-    private func bind(_ item: OpaquePointer) {
+    /// Writes a cell's texts.
+    private func fill(_ item: OpaquePointer) {
         let position = Int(gtk_list_item_get_position(item))
-        guard items.indices.contains(position), let (picture, title) = parts(of: item) else { return }
+        guard items.indices.contains(position), let cell = gtk_list_item_get_child(item),
+            let picture = gtk_widget_get_first_child(cell), let title = gtk_widget_get_last_child(cell)
+        else { return }
         let entry = items[position]
         gtk_label_set_text(title.opaque, entry.title)
         gtk_widget_set_tooltip_text(title, entry.title)
         gtk_picture_set_alternative_text(picture.opaque, entry.title)
-        pendingCount += 1
-        picture.setImage(
-            with: entry.url,
-            placeholder: .icon(name: "image-missing"),
-            options: [.delayPlaceholder, .decodeFirstFrameOnly],
-            context: entry.context(manager)
-        ) { [weak self] result in
-            guard let self else { return }
-            pendingCount -= 1
-            if case .failure(let error) = result, error.code != .cancelled { failures.append((entry, error)) }
-        }
+        bound.insert(position)
     }
 
-    private func unbind(_ item: OpaquePointer) {
-        guard let (picture, _) = parts(of: item) else { return }
-        // Cancels, and clears: the next picture of the cell comes later.
-        picture.setImage(with: nil)
-    }
-}
-
-extension PictureItem {
-    /// How its picture is loaded: what lies on this machine already is not copied into the cache on disk.
-    @MainActor
-    func context(_ manager: WebImageManager) -> WebImageContext {
-        var context = WebImageContext()
-        context.customManager = manager
-        if url.scheme == "file" || url.scheme == "data" {
-            context.storeCacheType = .memory
-            context.originalStoreCacheType = ImageCacheType.none
+    private func note(_ result: Result<WebImageResult, WebImageError>, at position: Int) {
+        ended.insert(position)
+        guard case .failure(let error) = result, error.code != .cancelled, items.indices.contains(position) else {
+            return
         }
-        return context
+        failures.append((items[position], error))
     }
+
+    /// Pictures of cells that are under way.
+    var pendingCount: Int { bound.subtracting(ended).count }
 }

@@ -79,7 +79,8 @@ final class ViewerPage {
         animation.show(nil)
         fit()
         let recording = LoadRecording()
-        var context = item.context(manager)
+        var context = WebImageContext()
+        context.customManager = manager
         context.observer = recording
         picture.setImage(with: item.url, options: [.progressiveLoad, .highPriority], context: context) {
             [weak self] result in

@@ -21,6 +21,14 @@ final class Gallery {
         WebImageFormats.registerAll()
         cache = arguments.cacheDirectory.map { ImageCache(directory: $0) } ?? .shared
         manager = WebImageManager(cache: cache)
+        manager.optionsProcessor = WebImageOptionsProcessor { url, options, context in
+            // What lies on this machine already is not copied into the cache on disk.
+            guard url?.scheme == "file" || url?.scheme == "data" else { return nil }
+            var context = context
+            context.storeCacheType = .memory
+            context.originalStoreCacheType = ImageCacheType.none
+            return WebImageOptionsResult(options: options, context: context)
+        }
         // Its own process each time: a screenshot must not end up in a window that is open.
         guard let application = gtk_application_new("org.webimage.Gallery", G_APPLICATION_NON_UNIQUE) else {
             return nil
@@ -33,6 +41,7 @@ final class Gallery {
             Arguments.complain(complaint)
             exitCode = 1
         }
+        WebImageLifecycle.connect(to: application, quitSignals: [SIGINT, SIGTERM])
         Signal("activate", of: UnsafeMutableRawPointer(application)) { [self] in activate() }
         let status = g_application_run(
             UnsafeMutableRawPointer(application).assumingMemoryBound(to: GApplication.self),

@@ -7,21 +7,52 @@ struct ShownLoad {
     let load: ViewLoad
     let image: Image
 
-    /// The box in pixels to load it into anew when it is drawn at a size in pixels; nil as long as it is good enough.
+    /// The box in pixels to load it into anew when it is drawn at a size in pixels; nil as long as it is good enough, or what was asked for
+    /// last did not help.
     ///
     /// A bit more is asked for than is needed, so that a window that is being resized asks seldom.
+    ///
+    /// - Parameter asked: the box that it was loaded into anew the last time.
     @MainActor
-    func betterBox(drawn width: Double, _ height: Double) -> ImageSize? {
+    func betterBox(drawn width: Double, _ height: Double, asked: ImageSize? = nil) -> ImageSize? {
         guard load.request.context?.thumbnailPixelSize == nil, width >= 1, height >= 1 else { return nil }
         let (pixelWidth, pixelHeight) = (Double(image.pixelWidth), Double(image.pixelHeight))
-        let source = image.sourcePixelSize
-        let lacks =
-            (width > pixelWidth + 1 || height > pixelHeight + 1) && image.metadata.isThumbnail
-            && (source.width > pixelWidth + 1 || source.height > pixelHeight + 1)
         let isWasteful = pixelWidth > max(width * 2, width + 128) && pixelHeight > max(height * 2, height + 128)
-        guard lacks || (isWasteful && !image.metadata.isVector) else { return nil }
+        let isLacking = lacksPixels(width, height)
+        guard isLacking || (isWasteful && !image.metadata.isVector) else { return nil }
+        let box = Self.rounded(isLacking ? neededSize(width, height) : ImageSize(width: width, height: height))
+        if let asked {
+            // A transformer may make the same of any number of pixels, and what cannot be loaded now cannot be a frame later.
+            guard isLacking ? box.width > asked.width || box.height > asked.height : box != asked else { return nil }
+        }
+        return box
+    }
+
+    private func lacksPixels(_ width: Double, _ height: Double) -> Bool {
+        let source = image.sourcePixelSize
+        let (pixelWidth, pixelHeight) = (Double(image.pixelWidth), Double(image.pixelHeight))
+        guard image.metadata.isThumbnail, source.width > pixelWidth + 1 || source.height > pixelHeight + 1 else {
+            return false
+        }
+        return width > pixelWidth + 1 || height > pixelHeight + 1
+    }
+
+    /// The size at which the picture has all pixels of that size, if it is made without being stretched: it may be drawn stretched.
+    private func neededSize(_ width: Double, _ height: Double) -> ImageSize {
+        let source = image.sourcePixelSize
+        guard source.width > 0, source.height > 0, load.context.preserveAspectRatio ?? true else {
+            return ImageSize(width: width, height: height)
+        }
+        let scale = min(max(width / source.width, height / source.height), 1)
+        return ImageSize(width: source.width * scale, height: source.height * scale)
+    }
+
+    private static func rounded(_ size: ImageSize) -> ImageSize {
         let step = 64.0
-        return ImageSize(width: (width / step).rounded(.up) * step, height: (height / step).rounded(.up) * step)
+        return ImageSize(
+            width: (size.width / step).rounded(.up) * step,
+            height: (size.height / step).rounded(.up) * step
+        )
     }
 }
 
@@ -38,7 +69,9 @@ extension ViewState {
     func noteDrawn(_ shown: ShownLoad?, _ width: Double, _ height: Double) {
         guard usesAutomaticThumbnailSize, !isResizing, let shown, loads[shown.load.key] == nil else { return }
         let scale = Double(gtk_widget_get_scale_factor(view.widget))
-        guard let box = shown.betterBox(drawn: width * scale, height * scale) else { return }
+        let last = askedBoxes[shown.load.key]
+        let asked = last?.number == shown.load.number ? last?.box : nil
+        guard let box = shown.betterBox(drawn: width * scale, height * scale, asked: asked) else { return }
         isResizing = true
         // Not while GTK draws.
         MainMailbox.shared.post { [weak self] in self?.resize(shown, to: box) }
@@ -67,6 +100,7 @@ extension ViewState {
             showsInPaintable: shown.load.showsInPaintable
         )
         loads[key] = load
+        askedBoxes[key] = (load.number, box)
         load.start(url, manager: request.context?.customManager ?? .shared)
     }
 }

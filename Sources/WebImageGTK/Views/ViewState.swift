@@ -25,6 +25,8 @@ final class ViewState {
     /// The same of slots that have a setter of their own, by key.
     var shownElsewhere: [String: ShownLoad] = [:]
     var isResizing = false
+    /// The boxes for which pictures were loaded anew, by slot, and the loads that had brought them first.
+    var askedBoxes: [String: (number: Int, box: ImageSize)] = [:]
     var transition: WebImageTransition?
     var indicator: (any WebImageIndicator)? { didSet { indicatorChanged(from: oldValue) } }
     /// Loads that show the indicator.

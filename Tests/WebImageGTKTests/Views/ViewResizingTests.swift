@@ -107,8 +107,52 @@ import WebImage
         window.close()
     }
 
+    @Test func `A picture that is drawn stretched is loaded anew once, and then left in peace`() async throws {
+        for fit in [GTK_CONTENT_FIT_FILL, GTK_CONTENT_FIT_COVER] {
+            let view = ViewBench.makePicture()
+            gtk_picture_set_content_fit(view, fit)
+            let window = try await TestWindow(UnsafeMutableRawPointer(view), 60, 100)
+            try await load(view)
+            // 400 by 300 must be 134 wide to be 100 high.
+            #expect(await MainLoopTurns.wait { (shown(view)?.pixelHeight ?? 0) >= 100 })
+            let state = try #require(ViewState.existing(UnsafeMutableRawPointer(view)))
+            let image = shown(view)
+            for _ in 0..<4 {
+                state.paintable.invalidate()
+                await window.frames()
+            }
+            #expect(shown(view) === image && state.loads.isEmpty)
+            window.close()
+            await bench.cache.clear(.all)
+        }
+    }
+
+    @Test func `More pixels that cannot be had are asked for once`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
+        try await load(view)
+        await bench.cache.clear(.all)
+        let state = try #require(ViewState.existing(UnsafeMutableRawPointer(view)))
+        for round in 0..<3 {
+            state.noteDrawn(300, 225)
+            guard round == 0 else { continue }
+            try #require(await bench.loader.request(of: url))
+            bench.loader.end(url, with: .failure(WebImageError(.timedOut, "no")))
+            #expect(await MainLoopTurns.wait { state.loads.isEmpty })
+        }
+        await window.frames()
+        #expect(bench.loader.requests == [url, url])
+        #expect(shown(view)?.pixelWidth == 100)
+        window.close()
+    }
+
     @Test func `When more pixels are worth a decode`() throws {
-        func box(_ change: (inout ImageMetadata) -> Void, _ width: Double, _ height: Double) throws -> ImageSize? {
+        func box(
+            _ change: (inout ImageMetadata) -> Void,
+            _ width: Double,
+            _ height: Double,
+            asked: ImageSize? = nil
+        ) throws -> ImageSize? {
             var metadata = ImageMetadata()
             (metadata.sourceWidth, metadata.sourceHeight, metadata.isThumbnail) = (4000, 3000, true)
             change(&metadata)
@@ -123,7 +167,7 @@ import WebImage
                 setter: { _, _ in },
                 showsInPaintable: true
             )
-            return ShownLoad(load: load, image: image).betterBox(drawn: width, height)
+            return ShownLoad(load: load, image: image).betterBox(drawn: width, height, asked: asked)
         }
         #expect(try box({ _ in }, 400, 300) == nil)
         #expect(try box({ _ in }, 401, 301) == nil)
@@ -134,5 +178,14 @@ import WebImage
         #expect(try box({ _ in }, 250, 180) == nil, "not so many too many")
         #expect(try box({ $0.isVector = true }, 100, 75) == nil)
         #expect(try box({ _ in }, 0, 0) == nil)
+        // Drawn stretched, or cut, it needs more in one direction than it is drawn at.
+        #expect(try box({ _ in }, 300, 600) == ImageSize(width: 832, height: 640))
+        #expect(try box({ _ in }, 9000, 9000) == ImageSize(width: 4032, height: 3008), "there are no more than that")
+        // What was asked for and did not help is not asked for again.
+        let asked = ImageSize(width: 448, height: 320)
+        #expect(try box({ _ in }, 402, 301, asked: asked) == nil)
+        #expect(try box({ _ in }, 460, 345, asked: asked) == ImageSize(width: 512, height: 384))
+        #expect(try box({ _ in }, 190, 140, asked: ImageSize(width: 192, height: 192)) == nil)
+        #expect(try box({ _ in }, 190, 140, asked: asked) == ImageSize(width: 192, height: 192))
     }
 }
