@@ -65,6 +65,14 @@ private func lists(urls: [URL], selection: OpaquePointer) {
     _ = grid
 }
 
+/// Calls of the comparisons with other libraries.
+@MainActor
+private func calls(picture: OpaquePointer, url: URL, image: Image) {
+    picture.setImage(with: url, placeholder: .image(image))
+    picture.setImage(with: url, options: .delayPlaceholder)
+    picture.cancelCurrentImageLoad()
+}
+
 @MainActor
 private func life(application: OpaquePointer) {
     // snippet: views-life
