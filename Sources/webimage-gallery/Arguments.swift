@@ -31,7 +31,7 @@ struct Arguments {
           --cache-dir DIR     where pictures are kept on disk
 
         Keys: arrows and Enter in the grid; in a picture Left and Right, + - 0 1 for its size, Space to play, I for its facts,
-        Escape to go back. Ctrl+O opens a folder, Ctrl+Q quits.
+        Escape to go back. Ctrl+O opens a folder, Ctrl+L pictures or lists, Ctrl+Q quits.
         """
 
     /// Reads them, or ends the program: with 0 after `--help`, with 64 when they make no sense.

@@ -32,7 +32,8 @@ extension GalleryWindow {
         if isControl {
             switch key {
             case Int(GDK_KEY_q): gtk_window_close(widget.cast())
-            case Int(GDK_KEY_o): chooseFolder()
+            case Int(GDK_KEY_o): choose(.folder)
+            case Int(GDK_KEY_l): choose(.files)
             default: return false
             }
             return true

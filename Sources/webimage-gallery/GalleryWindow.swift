@@ -111,7 +111,13 @@ final class GalleryWindow {
     private func addHeaderButtons(to header: Widget) {
         gtk_header_bar_pack_start(
             header.opaque,
-            Make.button(icon: "folder-open-symbolic", "Open a folder (Ctrl+O)") { [weak self] in self?.chooseFolder() }
+            Make.button(icon: "folder-open-symbolic", "Open a folder (Ctrl+O)") { [weak self] in self?.choose(.folder) }
+        )
+        gtk_header_bar_pack_start(
+            header.opaque,
+            Make.button(icon: "document-open-symbolic", "Open pictures or lists (Ctrl+L)") { [weak self] in
+                self?.choose(.files)
+            }
         )
         gtk_header_bar_pack_end(
             header.opaque,
@@ -123,10 +129,8 @@ final class GalleryWindow {
         )
     }
 
-    /// Asks for a folder or a list, and shows what is in it.
-    func chooseFolder() {
-        FolderChooser.run(over: widget) { [weak self] path in
-            self?.show(PictureList([path]).items)
-        }
+    /// Asks for a folder, or for pictures and lists, and shows what is there.
+    func choose(_ kind: SourceChooser.Kind) {
+        SourceChooser.run(kind, over: widget) { [weak self] paths in self?.show(PictureList(paths).items) }
     }
 }

@@ -30,6 +30,7 @@ final class ViewerPage {
         self.manager = manager
         picture = Make.required(gtk_picture_new())
         gtk_picture_set_can_shrink(picture.opaque, 1)
+        picture.imageIndicator = ProgressIndicator()
         animation = AnimationControls(AnimatedImageView(picture))
         scroller = Make.required(gtk_scrolled_window_new())
         scroller.expand()

@@ -45,6 +45,8 @@ import WebImageGTK
         grid.checkAll()
         frames.report()
         grid.report(isQuiet: isQuiet)
+        empty(cache)
+        DeliveryCost.measure(address: arguments[0], count: min(count, 250), manager: manager)
     }
 
     private static func empty(_ cache: ImageCache) {

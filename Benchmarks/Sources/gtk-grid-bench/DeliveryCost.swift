@@ -1,0 +1,45 @@
+import BenchSupport
+import CBenchGTK
+import FoundationEssentials
+import Glibc
+import WebImage
+import WebImageGTK
+
+/// What a picture takes of the main thread, from the call to the view that has it, drawing left out: the views are in no window.
+@MainActor
+enum DeliveryCost {
+    /// Loads pictures over the network, then the same again from memory.
+    static func measure(address: String, count: Int, manager: WebImageManager) {
+        let urls = (0..<count).compactMap { URL(string: "\(address)/\($0).jpg") }
+        for name in ["remote", "memory"] {
+            let views = urls.map { _ in makeView() }
+            var context = WebImageContext()
+            context.customManager = manager
+            var (loaded, failed) = (0, 0)
+            let start = threadTime()
+            for (view, url) in zip(views, urls) {
+                view.setImage(with: url, context: context) { result in
+                    if case .success = result { loaded += 1 } else { failed += 1 }
+                }
+            }
+            GridBench.turn(for: 60) { loaded + failed == urls.count }
+            let seconds = threadTime() - start
+            guard loaded == urls.count else { Measurement.stop("\(urls.count - loaded) pictures did not come") }
+            Measurement.report("delivery-\(name)", seconds * 1000 / Double(urls.count), "ms")
+            for view in views { g_object_unref(view) }
+        }
+    }
+
+    private static func makeView() -> UnsafeMutableRawPointer {
+        guard let view = gtk_picture_new() else { Measurement.stop("no view") }
+        gtk_widget_set_size_request(view, 160, 120)
+        return g_object_ref_sink(view)
+    }
+
+    /// Processor time of the calling thread, in seconds.
+    private static func threadTime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
