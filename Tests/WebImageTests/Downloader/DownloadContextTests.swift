@@ -92,11 +92,13 @@ import Testing
                 note((try? result.get().data) == Data(body))
             }
             #expect(await log.value { $0.ends.count == number * 3 + 2 ? true : nil } == true)
-            // An end that the caller brings about, too.
+            // An end that the caller brings about, too; before the server has a say.
+            downloader.isSuspended = true
             let token = downloader.downloadData(with: url, context: context) { result in
                 note((try? result.get()) == nil)
             }
             token.cancel()
+            downloader.isSuspended = false
             #expect(await log.value { $0.ends.count == number * 3 + 3 ? true : nil } == true)
         }
         #expect(log.withLock { $0.ends } == ["own", "own", "own", "main", "main", "main"])
