@@ -30,6 +30,8 @@ final class AwaitedLoad {
 
     private func begin(_ operation: WebImageLoadOperation?) {
         self.operation = operation
+        // A view that goes loads nothing more, and tells nobody.
+        if operation == nil { end(.failure(WebImageError(.cancelled, "the view is no more"))) }
         if isCancelled { operation?.cancel() }
     }
 

@@ -124,7 +124,7 @@ extension GObjectPointer {
     @MainActor
     public var latestLoadState: ViewLoadState? {
         guard let state = ViewState.existing(gobjectPointer), let key = state.latestKey else { return nil }
-        return state.loadStates[key]
+        return state.loadState(key)
     }
 
     /// What leads to pictures that took time to come; nil, the default, for nothing.

@@ -55,6 +55,6 @@ extension GObjectPointer {
     /// - Parameter key: of the slot.
     @MainActor
     public func imageLoadState(forKey key: String) -> ViewLoadState? {
-        ViewState.existing(gobjectPointer)?.loadStates[key]
+        ViewState.existing(gobjectPointer)?.loadState(key)
     }
 }

@@ -36,7 +36,23 @@ final class ViewLoad {
     private(set) var operation: WebImageLoadOperation?
     private var isOver = false
     private var hasIndicator = false
-    private let readings = Lock<LoadProgress?>(nil)
+    /// Whether a picture that was no preview has been delivered.
+    private var hasPicture = false
+    private let readings = Lock(Readings())
+
+    private struct Readings {
+        var latest: LoadProgress?
+        /// Whether somebody on the main thread wants each of them.
+        var isHeard = false
+        var isPosted = false
+
+        /// Whether the main thread is to be woken.
+        mutating func takePost() -> Bool {
+            guard isHeard, latest != nil, !isPosted else { return false }
+            isPosted = true
+            return true
+        }
+    }
 
     init(
         _ request: Request,
@@ -67,6 +83,7 @@ final class ViewLoad {
         // Everything comes through the mailbox, or at once if it is there at once.
         context.callbackQueue = .inline
         var progress: (@Sendable (LoadProgress) -> Void)?
+        readings.withLock { $0.isHeard = request.progress != nil || state?.indicator != nil }
         if !request.isUpgrade { progress = { [weak self] reading in self?.receive(reading) } }
         operation = manager.loadImage(
             with: url,
@@ -99,16 +116,34 @@ final class ViewLoad {
     }
 
     private nonisolated func receive(_ reading: LoadProgress) {
-        // One item waits, however many readings come.
-        let isFirst = readings.withLock { latest in
-            defer { latest = reading }
-            return latest == nil
+        // One item waits, however many readings come; and none when nobody listens.
+        let mustPost = readings.withLock { readings in
+            readings.latest = reading
+            return readings.takePost()
         }
-        guard isFirst else { return }
+        if mustPost { post() }
+    }
+
+    private nonisolated func post() {
         MainMailbox.shared.post { [weak self] in
-            guard let self, let reading = readings.withLock({ $0.take() }) else { return }
-            deliver(reading)
+            let reading = self?.readings.withLock { readings in
+                readings.isPosted = false
+                return readings.latest
+            }
+            if let reading { self?.deliver(reading) }
         }
+    }
+
+    /// How much has come; nil before anything has.
+    var latestReading: LoadProgress? { readings.withLock { $0.latest } }
+
+    /// Somebody wants each reading from now on.
+    func listen() {
+        let mustPost = readings.withLock { readings in
+            readings.isHeard = true
+            return readings.takePost()
+        }
+        if mustPost { post() }
     }
 
     // MARK: Delivery
@@ -126,7 +161,10 @@ final class ViewLoad {
             let isPreview = loaded.image.metadata.isIncremental
             if loaded.isFinal { end() } else if !isPreview { stopIndicator() }
             guard let state else { return complete(result) }
-            if !isPreview { state.note(.loaded(loaded), of: self) }
+            if !isPreview {
+                hasPicture = true
+                state.note(.loaded(loaded), of: self)
+            }
             if request.options.contains(.avoidAutoSetImage) { return complete(result) }
             state.show(loaded, of: self) { [self] in
                 if !isPreview { complete(result) }
@@ -138,7 +176,8 @@ final class ViewLoad {
     private func finish(_ result: Result<WebImageResult, WebImageError>) {
         guard !isOver else { return }
         end()
-        if case .failure(let error) = result, let state {
+        // A picture that could not be refreshed is a picture.
+        if case .failure(let error) = result, !hasPicture, let state {
             state.note(.failed(error), of: self)
             if error.code != .cancelled { state.showFailure(of: self) }
         }

@@ -25,7 +25,8 @@ extension ViewState {
         former?.stopAnimating()
         guard showsIndicator, let indicator else { return }
         indicator.startAnimating(in: view)
-        if let key = latestKey, let state = loadStates[key], state.isLoading {
+        for load in loads.values { load.listen() }
+        if let key = latestKey, let state = loadState(key), state.isLoading {
             indicator.updateProgress(state.progress.fraction)
         }
         if wasVisible { (indicator as? any DelayedIndicator)?.show() }

@@ -18,6 +18,7 @@ extension ViewState {
         setter: ViewLoad.Setter? = nil,
         transitionTarget: ViewLoad.TransitionTarget? = nil
     ) -> WebImageLoadOperation? {
+        // Its completion is not called: it may be what begins this.
         guard !isLeaving else { return nil }
         let key = request.context?.setImageOperationKey ?? defaultKey
         latestKey = key
@@ -69,6 +70,12 @@ extension ViewState {
 
     func note(_ phase: ViewLoadState.Phase, of load: ViewLoad) {
         guard isLatest(load), !load.request.isUpgrade else { return }
+        var progress = load.latestReading ?? loadStates[load.key]?.progress
+        if case .loaded = phase, progress?.receivedByteCount == 0, progress?.expectedByteCount == nil {
+            // It did not come in bytes, and is there as a whole.
+            progress = LoadProgress(receivedByteCount: 1, expectedByteCount: 1)
+        }
+        if let progress { loadStates[load.key]?.progress = progress }
         loadStates[load.key]?.phase = phase
     }
 
@@ -76,6 +83,15 @@ extension ViewState {
         guard isLatest(load), !load.request.isUpgrade else { return }
         loadStates[load.key]?.progress = reading
         if showsIndicator { indicator?.updateProgress(reading.fraction) }
+    }
+
+    /// What is known of a slot, with the latest reading of what is under way.
+    func loadState(_ key: String) -> ViewLoadState? {
+        var state = loadStates[key]
+        if let load = loads[key], isLatest(load), !load.request.isUpgrade, let reading = load.latestReading {
+            state?.progress = reading
+        }
+        return state
     }
 
     /// The load has ended.

@@ -199,9 +199,40 @@ import WebImage
         _ = set(picture, a)
         try #require(await bench.loader.request(of: a))
         for received in 1...100 { bench.loader.report(Int64(received), of: 100, a) }
-        try #require(await MainLoopTurns.wait { picture.imageProgress.receivedByteCount == 100 })
+        try #require(await MainLoopTurns.wait { told.progress.last?.receivedByteCount == 100 })
         #expect(told.progress.count < 10 && told.progress.last?.fraction == 1)
         try await finish(a, .success(ViewBench.red))
+        window.close()
+    }
+
+    @Test func `How far it has come is known without a listener, and what did not come in bytes is there as a whole`()
+        async throws
+    {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        picture.setImage(with: a, context: bench.context, completed: nil)
+        try #require(await bench.loader.request(of: a))
+        bench.loader.report(30, of: 100, a)
+        #expect(picture.imageProgress.fraction == 0.3, "at once: nothing has to come through the main loop")
+        bench.loader.end(a, with: .success(ViewBench.red))
+        #expect(await MainLoopTurns.wait { picture.latestLoadState?.result != nil })
+        #expect(picture.imageProgress.receivedByteCount == 30)
+        _ = set(picture, a)
+        #expect(told.codes == [nil] && picture.imageProgress.fraction == 1 && told.progress.isEmpty)
+        window.close()
+    }
+
+    @Test func `A picture that cannot be refreshed stays, and the placeholder does not take its place`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
+        _ = set(picture, a)
+        try await finish(a, .success(ViewBench.red))
+        _ = set(picture, a, placeholder: .image(green), [.delayPlaceholder, .refreshCached])
+        try await finish(a, .failure(WebImageError(.timedOut, "no")), results: 3)
+        #expect(told.codes == [nil, nil, .timedOut])
+        #expect(picture.latestLoadState?.result != nil)
+        #expect(try await color(window, picture) == [255, 0, 0, 255])
         window.close()
     }
 
