@@ -65,6 +65,8 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     private let life = Lock(Life())
     private var plan: Plan?
     private var request: DownloadRequest?
+    /// When it was sent, in seconds since 1970.
+    private var requestTime = 0.0
     private var next: DownloadRequest?
     private var chain = RedirectChain()
     private var body = BodyBuffer(limit: 0)
@@ -157,6 +159,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         }
         guard let number else { return }
         self.request = request
+        requestTime = core.clock.wallTime()
         body = BodyBuffer(limit: config.maximumResponseByteCount)
         lastLeftByteCount = 0
         if number == 1 { core.note(request, of: id) }
@@ -195,11 +198,12 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     func didReceive(_ response: HTTPResponse) -> WebImageError? {
         guard let plan, let request else { return nil }
         if RedirectRules.isRedirect(response), let answer = redirect(response, request, plan) { return answer }
-        guard let delivered = plan.hooks.responseModifier.map({ $0.modifiedResponse(for: response) }) ?? response
-        else {
+        let modified = plan.hooks.responseModifier.map { $0.modifiedResponse(for: response) } ?? response
+        guard var delivered = modified else {
             core.note(response, of: id)
             return WebImageError(.invalidDownloadResponse, "the response modifier said no", response: response)
         }
+        delivered.exchange = exchange(for: response, request)
         self.response = delivered
         core.note(delivered, of: id)
         let check = ResponseCheck(config: plan.config.value, sendsRange: request.headers["Range"] != nil)
@@ -254,6 +258,15 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
             return end(result, metrics: metrics)
         }
         decrypt(loaded, decryptor, metrics: metrics)
+    }
+
+    private func exchange(for response: HTTPResponse, _ request: DownloadRequest) -> HTTPExchange {
+        HTTPExchange(
+            requestHeaders: request.headers,
+            requestTime: requestTime,
+            responseTime: core.clock.wallTime(),
+            redirects: response.exchange?.redirects ?? []
+        )
     }
 
     /// What a redirect is answered with; nil to take it for the answer.

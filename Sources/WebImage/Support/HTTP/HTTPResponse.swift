@@ -10,6 +10,8 @@ public struct HTTPResponse: Sendable, Hashable {
     public var httpVersion: String
     /// The fields of the final response.
     public var headers: HTTPHeaders
+    /// How and when it was asked for; nil when nobody said. Not looked at when responses are compared.
+    var exchange: HTTPExchange?
 
     /// A response.
     public init(url: URL, statusCode: Int, httpVersion: String = "1.1", headers: HTTPHeaders = [:]) {
@@ -17,6 +19,20 @@ public struct HTTPResponse: Sendable, Hashable {
         self.statusCode = statusCode
         self.httpVersion = httpVersion
         self.headers = headers
+    }
+
+    /// Whether two responses are the same, however they were asked for.
+    public static func == (left: HTTPResponse, right: HTTPResponse) -> Bool {
+        left.statusCode == right.statusCode && left.url == right.url && left.httpVersion == right.httpVersion
+            && left.headers == right.headers
+    }
+
+    /// Feeds the response's own properties.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(url)
+        hasher.combine(statusCode)
+        hasher.combine(httpVersion)
+        hasher.combine(headers)
     }
 
     /// Type and subtype of the body in lower case, without parameters; nil when the response does not say.
