@@ -38,16 +38,17 @@ extension DiskCache {
             let path = path(ofName: item.string)
             guard let (file, _) = try? reader.open(path) else { return true }
             defer { _ = calls.close(file) }
-            guard let (trailer, byteCount) = reader.trailer(file, status: status) else { return true }
+            guard let (trailer, footer) = reader.trailer(file, status: status) else { return true }
             body(
                 DiskCacheEntry(
                     key: trailer.key,
                     path: path,
-                    byteCount: byteCount,
+                    byteCount: footer.bodyLength,
                     allocatedSize: status.allocatedSize,
                     created: Date(timeIntervalSince1970: Double(trailer.created) / 1e9),
                     modified: Date(timeIntervalSince1970: status.st_mtim.seconds),
-                    accessed: Date(timeIntervalSince1970: status.st_atim.seconds)
+                    accessed: Date(timeIntervalSince1970: status.st_atim.seconds),
+                    validators: trailer.validators
                 )
             )
             return true

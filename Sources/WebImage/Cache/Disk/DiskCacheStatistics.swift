@@ -37,6 +37,8 @@ public struct DiskCacheEntry: Sendable, Hashable {
     public var modified: Date
     /// When it was last read or stored, to the second.
     public var accessed: Date
+    /// What the server gave to ask it later for a newer picture, and what is known of its response; nil when nothing was kept.
+    public var validators: CacheValidators?
 }
 
 /// A file in the cache directory that is not what was stored.

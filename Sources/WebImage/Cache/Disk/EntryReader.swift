@@ -35,6 +35,7 @@ struct LoadedEntry: Sendable {
     /// The picture with what was stored with it.
     var content: CachedImageData {
         var content = CachedImageData(data: data)
+        content.dataHash.value = footer.contentHash
         records.forEach { tag, bytes in
             switch tag {
             case EntryTrailer.Tag.extendedData: content.extendedData = Data(bytes)
@@ -153,7 +154,7 @@ struct EntryReader: Sendable {
     func trailer(
         _ file: Int32,
         status: stat
-    ) -> (trailer: EntryTrailer, bodyLength: Int)? {
+    ) -> (trailer: EntryTrailer, footer: EntryFooter)? {
         let size = Int(status.st_size)
         var length = min(size, 4096)
         while length >= EntryTrailer.footerSize {
@@ -171,7 +172,7 @@ struct EntryReader: Sendable {
             let records = EntryRecords(
                 bytes: UnsafeRawBufferPointer(rebasing: tail[start..<(length - EntryTrailer.footerSize)])
             )
-            return records.trailer(created: footer.created).map { ($0, footer.bodyLength) }
+            return records.trailer(created: footer.created).map { ($0, footer) }
         }
         return nil
     }

@@ -59,6 +59,9 @@ struct EntryTrailer: Sendable {
         set { setRecord(Tag.thumbHash, newValue.map { Data($0.bytes) }) }
     }
 
+    /// Whether the key is `key`, byte for byte.
+    func hasKey(_ key: String) -> Bool { self.key.utf8.elementsEqual(key.utf8) }
+
     private func record(_ tag: UInt32) -> Data? { records.first { $0.tag == tag }?.bytes }
 
     private mutating func setRecord(_ tag: UInt32, _ bytes: Data?) {
@@ -118,6 +121,9 @@ struct EntryFooter: Sendable {
     let recordsLength: Int
     let created: Int64
     let bodyHash: UInt64
+
+    /// The hash of the bytes as everybody else has it, who takes 0 for unknown.
+    var contentHash: UInt64 { max(bodyHash, 1) }
 
     /// Reads and checks the footer and the hash of the trailer.
     ///
