@@ -21,16 +21,18 @@ extension DiskCache {
     /// time.
     public func thumbHash(forKey key: String) -> ThumbHash? { trailer(forKey: key)?.trailer.thumbHash }
 
-    /// What the server gave with the entry of `key`, and what is known of its response; nil when there is nothing. Reads the end of
-    /// the file only and does not set the access time.
+    /// What the server gave with the entry of `key`, and what is known of its response; nil when there is nothing. Reads the
+    /// end of the file only and does not set the access time.
     public func validators(forKey key: String) -> CacheValidators? { trailer(forKey: key)?.trailer.validators }
 
     /// The same with the hash of the bytes; nil when there is no entry. The bytes are not looked at.
     func knownValidators(forKey key: String) -> KnownValidators? {
-        trailer(forKey: key).map { KnownValidators(validators: $0.trailer.validators, contentHash: $0.footer.contentHash) }
+        trailer(forKey: key).map {
+            KnownValidators(validators: $0.trailer.validators, contentHash: $0.footer.contentHash)
+        }
     }
 
-    private func trailer(forKey key: String) -> (trailer: EntryTrailer, footer: EntryFooter)? {
+    private func trailer(forKey key: String) -> LoadedTrailer? {
         guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return nil }
         let path = cachePath(forKey: key)
         guard let (file, status) = try? EntryReader(calls: calls).open(path) else { return nil }

@@ -8,6 +8,8 @@ public struct DiskCacheStatistics: Sendable, Hashable {
     public var missCount = 0
     /// Entries written.
     public var storeCount = 0
+    /// Changes of what is stored with an entry that were written without writing the entry anew.
+    public var amendCount = 0
     /// Writes that were given up because of an error of the system or a limit.
     public var failedStoreCount = 0
     /// Entries found damaged and removed.
