@@ -24,8 +24,8 @@ public struct CacheValidators: Sendable, Hashable {
     ///   - etag: that of the record, if there is one, when nil.
     ///   - lastModified: that of the record, if there is one, when nil.
     init?(etag: String?, lastModified: String?, receivedHash: UInt64?, record: HTTPCacheRecord? = nil) {
-        self.etag = Self.usable(etag) ?? Self.usable(record?.headers["ETag"])
-        self.lastModified = Self.usable(lastModified) ?? Self.usable(record?.headers["Last-Modified"])
+        self.etag = Self.usable(etag) ?? Self.usable(record?.headers.firstValue(of: "ETag"))
+        self.lastModified = Self.usable(lastModified) ?? Self.usable(record?.headers.firstValue(of: "Last-Modified"))
         self.receivedHash = receivedHash
         self.record = record
         if self.etag == nil, self.lastModified == nil, receivedHash == nil, record == nil { return nil }
