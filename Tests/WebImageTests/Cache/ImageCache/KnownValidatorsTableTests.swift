@@ -65,6 +65,18 @@ import Testing
         #expect(wrong == [])
     }
 
+    @Test func `A lookup takes no memory, whether it finds anything or not`() throws {
+        let directory = TemporaryDirectory()
+        let run = try ProgramRun(ProgramRun.product("hit-cost"), [directory.path])
+        #expect(run.status == 0, "\(run.errors)")
+        for name in ["known", "unknown"] {
+            let line = try #require(run.lines.first { $0.hasPrefix(name + " ") })
+            // Of a thousand; other threads may take one meanwhile.
+            let count = try #require(Int(line.split(separator: " ")[1]))
+            #expect(count < 20, "\(line)")
+        }
+    }
+
     @Test func `It does what a list by use does`() {
         var random = SeededGenerator(seed: 11)
         let table = Lock(KnownValidatorsTable(capacity: 20))
