@@ -78,7 +78,7 @@ import WebImage
         let keys = keys(Int(arguments[1]) ?? 0)
         let validators = (0..<2).map { CacheValidators(etag: "\"5f3c-61a2b\($0)\"", lastModified: nil) }
         // Files get their slots with the first.
-        for key in keys { cache.amend(extendedData: nil, validators: validators[1], forKey: key) }
+        for key in keys { cache.amend(extendedData: .some(nil), validators: validators[1], forKey: key) }
         let before = cache.statistics.amendCount
         var (inPlace, anew): ([Double], [Double]) = ([], [])
         let passes = Int(arguments[2]) ?? 1
