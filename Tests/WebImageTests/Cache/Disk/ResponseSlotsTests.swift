@@ -33,8 +33,12 @@ import Testing
     }
 
     @Test func `The valid slot with the higher number counts`() throws {
-        #expect(content(try region(("a", 1), nil)) == .init(index: 0, sequence: 1, bytes: Data("a".utf8)))
-        #expect(content(try region(nil, ("b", 9))) == .init(index: 1, sequence: 9, bytes: Data("b".utf8)))
+        #expect(
+            content(try region(("a", 1), nil)) == ResponseSlots.Content(index: 0, sequence: 1, bytes: Data("a".utf8))
+        )
+        #expect(
+            content(try region(nil, ("b", 9))) == ResponseSlots.Content(index: 1, sequence: 9, bytes: Data("b".utf8))
+        )
         #expect(content(try region(("a", 1), ("b", 2)))?.bytes == Data("b".utf8))
         #expect(content(try region(("a", 3), ("b", 2)))?.bytes == Data("a".utf8))
         #expect(content(try region(("a", .max), ("b", .max - 1)))?.sequence == .max)
@@ -82,10 +86,14 @@ import Testing
     @Test func `An amendment goes to the slot that does not count`() throws {
         let first = slots.amendment(to: Data("x".utf8), after: nil)
         #expect(first?.offset == 0 && first?.bytes == slots.encoded(Data("x".utf8), sequence: 1))
-        let second = slots.amendment(to: Data(), after: .init(index: 0, sequence: 7, bytes: Data()))
+        let second = slots.amendment(to: Data(), after: ResponseSlots.Content(index: 0, sequence: 7, bytes: Data()))
         #expect(second?.offset == 512 && second?.bytes == slots.encoded(Data(), sequence: 8))
-        #expect(slots.amendment(to: Data(), after: .init(index: 1, sequence: 8, bytes: Data()))?.offset == 0)
-        #expect(slots.amendment(to: Data(), after: .init(index: 1, sequence: .max, bytes: Data())) == nil)
+        #expect(
+            slots.amendment(to: Data(), after: ResponseSlots.Content(index: 1, sequence: 8, bytes: Data()))?.offset == 0
+        )
+        #expect(
+            slots.amendment(to: Data(), after: ResponseSlots.Content(index: 1, sequence: .max, bytes: Data())) == nil
+        )
         #expect(slots.amendment(to: Data(count: 600), after: nil) == nil)
     }
 
