@@ -88,17 +88,17 @@ import Testing
     @Test func `Long and hostile lists take time in proportion to their length`() {
         let pieces = ["\"", "\\\"", "\"\\", ",", "=", "=\"", " ", "a=\"\\\"", "\"\"", "a=\"b\\"]
         for piece in pieces {
-            let text = String(repeating: piece, count: 400_000 / piece.utf8.count)
+            let text = String(repeating: piece, count: 100_000 / piece.utf8.count)
             var reader = HTTPDirectiveReader(text)
             var count = 0
             let time = ContinuousClock().measure { while reader.next() != nil { count += 1 } }
             #expect(count <= text.utf8.count)
-            // A square of the length would be hours.
+            // With the square of the length it would be minutes.
             #expect(time < .seconds(20))
         }
     }
 
-    @Test(arguments: 0..<20)
+    @Test(arguments: 0..<8)
     func `Random bytes never trap a parser`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let alphabet = Array("\"\\,= \t;:*/Wa0192-no-store max-age=GMT,Tue, 14 Nov 2023 22:13:20 \u{0}\u{7F}\r\n".utf8)
@@ -113,7 +113,7 @@ import Testing
                 }
                 headers.add(name: names[random.below(names.count)], value: String(decoding: bytes, as: UTF8.self))
             }
-            let response = HTTPResponse(url: CacheRow.url, statusCode: random.below(700), headers: headers)
+            let response = HTTPResponse(url: CacheRow.url, statusCode: 100 + random.below(600), headers: headers)
             let request = HTTPCacheRequest(headers: headers)
             let now = random.unit() * 4e9
             let record = HTTPCacheMachine.record(of: response, request: request, now: now)

@@ -108,7 +108,7 @@ import Testing
         let request = HTTPCacheRequest()
         let now = CacheRow.start + 101
         let decision = HTTPCacheMachine.decide(strict, isStored: true, request: request, policy: .http, now: now)
-        #expect(CacheRow.text(decision) == "ask noCache, never")
+        #expect(CacheRow.text(decision) == "ask noCache, never (fresh)")
         let varying = try #require(updated(stored, "Vary: Foo", sent: ["Foo": "1", "Bar": "2"]))
         #expect(varying.selectingHeaders == ["foo": "1"])
         #expect(!varying.isSelected(by: request))
