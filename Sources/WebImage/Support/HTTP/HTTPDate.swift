@@ -5,19 +5,22 @@ enum HTTPDate {
     /// - Parameter now: the present in the same measure. Of the years that end in the two digits of the old form, the last one
     ///   that is not more than 50 years away in the future is meant.
     static func parse(_ text: String, now: Double) -> Double? {
-        let parts = text.split(separator: " ")
+        let trimmed = HTTPHeaders.trimmed(text.utf8[...])
+        // One space between two parts: with more it is no date, except before a day of one digit in the third form.
+        var parts = trimmed.split(separator: " ", omittingEmptySubsequences: false)
         guard let weekday = parts.first, isWord(weekday) else { return nil }
-        if parts.count == 6, weekday.hasSuffix(","), parts[5] == "GMT" {
+        if parts.count == 6, weekday.hasSuffix(","), isGMT(parts[5]) {
             // Sun, 06 Nov 1994 08:49:37 GMT
             guard let year = number(parts[3], digits: 4...4) else { return nil }
             return seconds(year: year, month: parts[2], day: parts[1], time: parts[4])
         }
-        if parts.count == 4, weekday.hasSuffix(","), parts[3] == "GMT" {
+        if parts.count == 4, weekday.hasSuffix(","), isGMT(parts[3]) {
             // Sunday, 06-Nov-94 08:49:37 GMT
             let date = parts[1].split(separator: "-", omittingEmptySubsequences: false)
             guard date.count == 3, let year = number(date[2], digits: 2...2) else { return nil }
             return seconds(year: fullYear(year, now: now), month: date[1], day: date[0], time: parts[2])
         }
+        if parts.count == 6, parts[2].isEmpty, parts[3].utf8.count == 1 { parts.remove(at: 2) }
         if parts.count == 5, !weekday.hasSuffix(",") {
             // Sun Nov  6 08:49:37 1994
             guard let year = number(parts[4], digits: 4...4) else { return nil }
@@ -29,6 +32,8 @@ enum HTTPDate {
     private static let months = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
+
+    private static func isGMT(_ text: Substring) -> Bool { text == "GMT" || text.lowercased() == "gmt" }
 
     private static func isWord(_ text: Substring) -> Bool {
         let letters = text.hasSuffix(",") ? text.dropLast() : text

@@ -1,0 +1,48 @@
+/// What the fields of a response say about caching, read once so that decisions are arithmetic.
+struct HTTPCacheFacts: Sendable, Hashable {
+    let control: HTTPCacheControl
+    /// `Expires`; of several the earliest. Minus infinity for one that is no date, which is a time past. nil without one.
+    let expires: Double?
+    /// `Date`; nil where it does not say.
+    let date: Double?
+    /// `Age` in seconds: the first of a list, 0 where it is no number.
+    let age: Double
+    /// `Last-Modified`; nil without a date.
+    let lastModified: Double?
+    /// The names that `Vary` lists, in lower case.
+    let vary: [String]
+    /// Whether `Vary` has a `*`.
+    let variesOnAll: Bool
+    /// Whether the server can be asked about it: there is an `ETag` or a `Last-Modified`.
+    let hasValidator: Bool
+
+    /// What these fields say.
+    ///
+    /// - Parameter responseTime: when they came, in seconds since 1970: the century of years with two digits follows from it.
+    init(_ headers: HTTPHeaders, receivedAt responseTime: Double) {
+        control = HTTPCacheControl(headers)
+        expires = Self.expires(headers, responseTime)
+        date = headers.firstValue(of: "Date").flatMap { HTTPDate.parse($0, now: responseTime) }
+        age = headers.firstValue(of: "Age").flatMap(Self.firstNumber) ?? 0
+        let modified = headers.firstValue(of: "Last-Modified")
+        lastModified = modified.flatMap { HTTPDate.parse($0, now: responseTime) }
+        let vary = headers.listedNames(of: "Vary")
+        self.vary = vary
+        variesOnAll = vary.contains("*")
+        hasValidator = CacheValidators(etag: headers.firstValue(of: "ETag"), lastModified: modified) != nil
+    }
+
+    private static func expires(_ headers: HTTPHeaders, _ responseTime: Double) -> Double? {
+        var earliest: Double?
+        for field in headers.fields where HTTPHeaders.equal(field.name, "Expires") {
+            let time = HTTPDate.parse(field.value, now: responseTime) ?? -.infinity
+            earliest = min(earliest ?? time, time)
+        }
+        return earliest
+    }
+
+    private static func firstNumber(_ text: String) -> Double? {
+        let first = text.utf8.prefix { $0 != UInt8(ascii: ",") }
+        return HTTPDirective.seconds(HTTPHeaders.trimmed(first).utf8)
+    }
+}
