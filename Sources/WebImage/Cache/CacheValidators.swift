@@ -4,6 +4,9 @@ public struct CacheValidators: Sendable, Hashable {
     public private(set) var etag: String?
     /// The `Last-Modified` field, as it came.
     public private(set) var lastModified: String?
+    /// What an HTTP cache knows of the response, by which it can tell whether the picture is still fresh; nil when it was not
+    /// kept.
+    public private(set) var record: HTTPCacheRecord?
     /// The XXH3 of the bytes as they were received, when other bytes were stored (see ``CacheSerializer``); nil when what was
     /// received is what is stored.
     var receivedHash: UInt64?
@@ -11,22 +14,45 @@ public struct CacheValidators: Sendable, Hashable {
     /// Validators; nil when there are none. A value that is empty, longer than 1 KiB, or that has a CR, LF or NUL in it
     /// counts as none.
     public init?(etag: String?, lastModified: String?) {
-        self.etag = etag.flatMap { Self.isUsable($0) ? $0 : nil }
-        self.lastModified = lastModified.flatMap { Self.isUsable($0) ? $0 : nil }
-        if self.etag == nil, self.lastModified == nil { return nil }
+        self.init(etag: etag, lastModified: lastModified, receivedHash: nil)
     }
 
-    /// The same, and what was received; nil when there is neither a validator nor a hash: also without validators the bytes of
-    /// a later answer can be compared.
-    init?(etag: String?, lastModified: String?, receivedHash: UInt64?) {
-        self.etag = etag.flatMap { Self.isUsable($0) ? $0 : nil }
-        self.lastModified = lastModified.flatMap { Self.isUsable($0) ? $0 : nil }
+    /// The same, what was received, and what is known of the response; nil when there is nothing of it: also without
+    /// validators the bytes of a later answer can be compared.
+    ///
+    /// - Parameters:
+    ///   - etag: that of the record, if there is one, when nil.
+    ///   - lastModified: that of the record, if there is one, when nil.
+    init?(etag: String?, lastModified: String?, receivedHash: UInt64?, record: HTTPCacheRecord? = nil) {
+        self.etag = Self.usable(etag) ?? Self.usable(record?.headers["ETag"])
+        self.lastModified = Self.usable(lastModified) ?? Self.usable(record?.headers["Last-Modified"])
         self.receivedHash = receivedHash
-        if self.etag == nil, self.lastModified == nil, receivedHash == nil { return nil }
+        self.record = record
+        if self.etag == nil, self.lastModified == nil, receivedHash == nil, record == nil { return nil }
     }
 
-    private static func isUsable(_ value: String) -> Bool {
+    /// What a record of a response holds; nil when there is neither a record nor a hash.
+    init?(record: HTTPCacheRecord?, receivedHash: UInt64? = nil) {
+        self.init(etag: nil, lastModified: nil, receivedHash: receivedHash, record: record)
+    }
+
+    /// Whether a server can be asked with it for a newer picture, or it tells when that has to be done: then it will change
+    /// while the picture stays.
+    var mayChange: Bool { etag != nil || lastModified != nil || record != nil }
+
+    private static func usable(_ value: String?) -> String? {
+        guard let value else { return nil }
         let bytes = value.utf8
-        return !bytes.isEmpty && bytes.count <= 1024 && bytes.allSatisfy { $0 != 0 && $0 != 10 && $0 != 13 }
+        guard !bytes.isEmpty, bytes.count <= 1024 else { return nil }
+        return bytes.allSatisfy { $0 != 0 && $0 != 10 && $0 != 13 } ? value : nil
+    }
+}
+
+extension CacheValidators? {
+    /// The same with the hash of what was received, also where there was nothing else.
+    func with(receivedHash: UInt64) -> CacheValidators? {
+        guard var validators = self else { return CacheValidators(record: nil, receivedHash: receivedHash) }
+        validators.receivedHash = receivedHash
+        return validators
     }
 }

@@ -95,6 +95,40 @@ extension ImageCachesManager {
         round.start()
     }
 
+    /// What is known of the entry on disk without looking there, of the highest cache that knows something.
+    public func knownValidators(forKey key: String) -> KnownValidators? {
+        guard !key.isEmpty else { return nil }
+        for cache in select({ $0.query }).caches.reversed() {
+            if let known = cache.knownValidators(forKey: key) { return known }
+        }
+        return nil
+    }
+
+    /// Reads what is stored with the entry on disk, of the cache that a query finds it in.
+    ///
+    /// - Parameters:
+    ///   - key: of the entry.
+    ///   - priority: passed on to the caches.
+    ///   - completion: called exactly once: at once, on the caller's thread, without a key or caches, else on the
+    ///     thread of the cache that answers. A cancel calls it at once with nil, and gives up what the caches still
+    ///     have to do.
+    @discardableResult
+    public func queryValidators(
+        forKey key: String,
+        priority: LoadPriority,
+        completion: @escaping @Sendable (KnownValidators?) -> Void
+    ) -> any WebImageOperation {
+        let selection = key.isEmpty ? Selection(caches: [], isConcurrent: false) : select({ $0.query })
+        if selection.caches.count == 1, let only = selection.caches.first {
+            return only.queryValidators(forKey: key, priority: priority, completion: completion)
+        }
+        let round = Round(selection, priority: priority, completion: completion) { cache, priority, answer in
+            cache.queryValidators(forKey: key, priority: priority, completion: answer)
+        }
+        round.start()
+        return round
+    }
+
     /// Removes one entry.
     ///
     /// - Parameters:

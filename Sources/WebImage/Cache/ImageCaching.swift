@@ -3,7 +3,9 @@ public import FoundationEssentials
 /// What a disk cache holds for a key.
 public struct CachedImageData: Sendable, Hashable {
     /// The encoded picture, byte for byte as it was stored.
-    public var data: Data
+    public var data: Data { didSet { dataHash.value = nil } }
+    /// The XXH3 of the bytes where somebody has computed it, never 0; nil when it is not known.
+    var dataHash = Uncompared<UInt64?>(value: nil)
     /// Bytes of the user's that were stored with it.
     public var extendedData: Data?
     /// What the server gave to ask it later for a newer picture.
@@ -55,6 +57,19 @@ public protocol ImageCaching: AnyObject, Sendable {
     /// then refreshed with the validators that it has.
     func amend(validators: CacheValidators?, forKey key: String)
 
+    /// What is known of the entry on disk without looking there; nil when nothing is. Called on any thread, the main one
+    /// included: must neither block nor take long. By default nothing is known.
+    func knownValidators(forKey key: String) -> KnownValidators?
+
+    /// Reads what is stored with the entry on disk, away from the caller's thread; nil when there is no entry. A cancelled query
+    /// that has not started answers nil. By default the whole entry is read.
+    @discardableResult
+    func queryValidators(
+        forKey key: String,
+        priority: LoadPriority,
+        completion: @escaping @Sendable (KnownValidators?) -> Void
+    ) -> any WebImageOperation
+
     /// Removes one entry.
     func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?)
 
@@ -87,4 +102,17 @@ extension ImageCaching {
 
     /// Does nothing.
     public func amend(validators: CacheValidators?, forKey key: String) {}
+
+    /// Nil.
+    public func knownValidators(forKey key: String) -> KnownValidators? { nil }
+
+    /// Reads the whole entry.
+    @discardableResult
+    public func queryValidators(
+        forKey key: String,
+        priority: LoadPriority,
+        completion: @escaping @Sendable (KnownValidators?) -> Void
+    ) -> any WebImageOperation {
+        queryDisk(forKey: key, priority: priority) { completion($0.map { KnownValidators($0) }) }
+    }
 }

@@ -10,6 +10,8 @@ public struct ImageStoreRequest: Sendable {
     public var extendedData: Data?
     /// What the server gave to ask it later for a newer picture; stored with the entry on disk.
     public var validators: CacheValidators?
+    /// The XXH3 of ``data``, where it is known; never 0. It is remembered with the validators.
+    var dataHash: UInt64?
     /// The picture in about 25 bytes, for a placeholder; stored with the entry on disk.
     public var thumbHash: ThumbHash?
     /// The key.

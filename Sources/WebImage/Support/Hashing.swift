@@ -6,6 +6,11 @@ enum Hashing {
     /// XXH3, 64 bits: for checksums. Not for anything an attacker must not forge.
     static func xxh3(_ bytes: UnsafeRawBufferPointer) -> UInt64 { webimage_xxh3(bytes.baseAddress, bytes.count) }
 
+    /// XXH3, 64 bits, with a seed.
+    static func xxh3(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
+        XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, seed)
+    }
+
     /// MD5 of the UTF-8 bytes of `string` in 32 lower-case hexadecimal digits: for file names.
     static func md5Hex(_ string: String) -> String {
         var copy = string

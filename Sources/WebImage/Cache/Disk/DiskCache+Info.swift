@@ -38,16 +38,17 @@ extension DiskCache {
             let path = path(ofName: item.string)
             guard let (file, _) = try? reader.open(path) else { return true }
             defer { _ = calls.close(file) }
-            guard let (trailer, byteCount) = reader.trailer(file, status: status) else { return true }
+            guard let found = reader.trailer(file, status: status) else { return true }
             body(
                 DiskCacheEntry(
-                    key: trailer.key,
+                    key: found.trailer.key,
                     path: path,
-                    byteCount: byteCount,
+                    byteCount: found.footer.bodyLength,
                     allocatedSize: status.allocatedSize,
-                    created: Date(timeIntervalSince1970: Double(trailer.created) / 1e9),
+                    created: Date(timeIntervalSince1970: Double(found.footer.created) / 1e9),
                     modified: Date(timeIntervalSince1970: status.st_mtim.seconds),
-                    accessed: Date(timeIntervalSince1970: status.st_atim.seconds)
+                    accessed: Date(timeIntervalSince1970: status.st_atim.seconds),
+                    validators: found.trailer.validators
                 )
             )
             return true

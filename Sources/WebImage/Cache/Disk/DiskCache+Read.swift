@@ -15,21 +15,32 @@ extension DiskCache {
 
     /// The extended data stored with the entry of `key`; nil when there is none. Reads the end of the file only and does
     /// not set the access time.
-    public func extendedData(forKey key: String) -> Data? { trailer(forKey: key)?.extendedData }
+    public func extendedData(forKey key: String) -> Data? { trailer(forKey: key)?.trailer.extendedData }
 
     /// The hash stored with the entry of `key`; nil when there is none. Reads the end of the file only and does not set the access
     /// time.
-    public func thumbHash(forKey key: String) -> ThumbHash? { trailer(forKey: key)?.thumbHash }
+    public func thumbHash(forKey key: String) -> ThumbHash? { trailer(forKey: key)?.trailer.thumbHash }
 
-    private func trailer(forKey key: String) -> EntryTrailer? {
+    /// What the server gave with the entry of `key`, and what is known of its response; nil when there is nothing. Reads the
+    /// end of the file only and does not set the access time.
+    public func validators(forKey key: String) -> CacheValidators? { trailer(forKey: key)?.trailer.validators }
+
+    /// The same with the hash of the bytes; nil when there is no entry. The bytes are not looked at.
+    func knownValidators(forKey key: String) -> KnownValidators? {
+        trailer(forKey: key).map {
+            KnownValidators(validators: $0.trailer.validators, contentHash: $0.footer.contentHash)
+        }
+    }
+
+    private func trailer(forKey key: String) -> LoadedTrailer? {
         guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return nil }
         let path = cachePath(forKey: key)
         guard let (file, status) = try? EntryReader(calls: calls).open(path) else { return nil }
         defer { _ = calls.close(file) }
         guard status.st_mode & S_IFMT == S_IFREG,
-            let (trailer, _) = EntryReader(calls: calls).trailer(file, status: status), trailer.key == key
+            let found = EntryReader(calls: calls).trailer(file, status: status), found.trailer.hasKey(key)
         else { return nil }
-        return trailer
+        return found
     }
 
     /// Whether there is a file for `key`. Does not open it, so it can turn out to be damaged when it is read.

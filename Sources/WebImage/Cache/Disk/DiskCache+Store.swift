@@ -32,37 +32,6 @@ extension DiskCache {
         return isStored
     }
 
-    /// Puts extended data to an existing entry, in place of what was there; nil takes it away. See
-    /// ``amend(extendedData:validators:forKey:)``.
-    public func setExtendedData(_ extendedData: Data?, forKey key: String) {
-        amend(extendedData: .some(extendedData), validators: nil, forKey: key)
-    }
-
-    /// Changes what is stored with an entry, in place of what was there: nil leaves a part alone, and `.some(nil)` takes it
-    /// away. Bytes and times of the entry stay as they are, and so does what a later version of the library put there. Has
-    /// no effect without an entry. Cost: reads and, if something changes, writes the whole entry, so better store all of it
-    /// together.
-    public func amend(extendedData: Data??, validators: CacheValidators??, forKey key: String) {
-        guard extendedData != nil || validators != nil else { return }
-        guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return }
-        let name = CacheFileName(key: key).string
-        stripe(of: name).withLock { _ in
-            let outcome = EntryReader(calls: calls).read(path(ofName: name), key: key)
-            guard case .entry(let entry, let status) = outcome, let found = entry.trailer else { return }
-            var trailer = found
-            if let extendedData, extendedData != trailer.extendedData { trailer.extendedData = extendedData }
-            if let validators, validators != trailer.validators { trailer.validators = validators }
-            guard trailer.records != found.records else { return }
-            let identity = FileIdentity(status)
-            write(entry.data, trailer: trailer, name: name, times: (status.st_atim, status.st_mtim), overwriting: true)
-            {
-                // Another process may have stored other bytes meanwhile.
-                self.status(ofName: name).map { FileIdentity($0) == identity } ?? false
-            }
-        }
-        keepSizeLimit()
-    }
-
     /// Removes the entry of `key`, if there is one.
     public func removeData(forKey key: String) {
         guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return }
@@ -103,7 +72,7 @@ extension DiskCache {
 
     /// Commits an entry, with the repairs that can be tried. The stripe of the name is held.
     @discardableResult
-    private func write(
+    func write(
         _ data: Data,
         trailer: EntryTrailer,
         name: String,

@@ -8,6 +8,8 @@ public struct DiskCacheStatistics: Sendable, Hashable {
     public var missCount = 0
     /// Entries written.
     public var storeCount = 0
+    /// Changes of what is stored with an entry that were written without writing the entry anew.
+    public var amendCount = 0
     /// Writes that were given up because of an error of the system or a limit.
     public var failedStoreCount = 0
     /// Entries found damaged and removed.
@@ -37,6 +39,8 @@ public struct DiskCacheEntry: Sendable, Hashable {
     public var modified: Date
     /// When it was last read or stored, to the second.
     public var accessed: Date
+    /// What the server gave to ask it later for a newer picture, and what is known of its response; nil when nothing was kept.
+    public var validators: CacheValidators?
 }
 
 /// A file in the cache directory that is not what was stored.

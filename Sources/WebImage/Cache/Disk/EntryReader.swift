@@ -23,22 +23,26 @@ struct FileIdentity: Sendable, Hashable {
 struct LoadedEntry: Sendable {
     let block: FileBlock
     let footer: EntryFooter
+    /// What the slots hold; nil when there are none, or neither can be used.
+    let response: ResponseSlots.Content?
 
     /// The picture's bytes, without a copy.
     var data: Data { block.data(count: footer.bodyLength) }
 
     var records: EntryRecords {
-        let end = footer.bodyLength + footer.recordsLength
-        return EntryRecords(bytes: UnsafeRawBufferPointer(rebasing: block.bytes[footer.bodyLength..<end]))
+        EntryRecords(bytes: UnsafeRawBufferPointer(rebasing: block.bytes[footer.recordsRange]))
     }
 
     /// The picture with what was stored with it.
     var content: CachedImageData {
         var content = CachedImageData(data: data)
+        content.dataHash.value = footer.contentHash
+        if let response { content.validators = ResponseLines(response.bytes).validators }
         records.forEach { tag, bytes in
             switch tag {
             case EntryTrailer.Tag.extendedData: content.extendedData = Data(bytes)
-            case EntryTrailer.Tag.response: content.validators = ResponseLines(Data(bytes)).validators
+            case EntryTrailer.Tag.response where footer.slotSize == 0:
+                content.validators = ResponseLines(Data(bytes)).validators
             case EntryTrailer.Tag.thumbHash: content.thumbHash = ThumbHash(bytes: bytes)
             default: break
             }
@@ -47,7 +51,15 @@ struct LoadedEntry: Sendable {
     }
 
     /// Everything that belongs to the picture; nil when there is no key.
-    var trailer: EntryTrailer? { records.trailer(created: footer.created) }
+    var trailer: EntryTrailer? { records.trailer(of: footer, response: response) }
+}
+
+/// What belongs to the picture of a file, read without it.
+struct LoadedTrailer: Sendable {
+    let footer: EntryFooter
+    /// What the slots hold; nil when there are none, or neither can be used.
+    let response: ResponseSlots.Content?
+    let trailer: EntryTrailer
 }
 
 /// Reads entries and checks them: length, hashes, key.
@@ -68,14 +80,22 @@ struct EntryReader: Sendable {
 
     /// Files up to this size are read before their footer is checked.
     private static let checkFirstSize = 64 << 20
+    /// Where less than the whole file is wanted, so much of its end is read first.
+    private static let usualTrailerSize = 4096
+    /// How often slots are read again of which neither can be used.
+    private static let slotReadings = 2
     /// Why a file that this library did not write, or did not write to its end, is no entry.
     static let noFooter = "there is no footer"
 
     let calls: FileCalls
 
-    /// Opens a file to read it; refuses symbolic links, and never waits for a FIFO.
-    func open(_ path: String) throws(SystemCallError) -> (file: Int32, status: stat) {
-        let file = path.withCString { calls.open($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY) }
+    /// Opens a file to read it, and perhaps to write in it; refuses symbolic links, and never waits for a FIFO.
+    func open(
+        _ path: String,
+        forWriting: Bool = false
+    ) throws(SystemCallError) -> (file: Int32, status: stat) {
+        let access = forWriting ? O_RDWR : O_RDONLY
+        let file = path.withCString { calls.open($0, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY) }
         guard file >= 0 else { throw SystemCallError(call: "open", path: path, number: -file) }
         var status = stat()
         guard fstat(file, &status) == 0 else {
@@ -119,12 +139,12 @@ struct EntryReader: Sendable {
             // A disk that cannot read the bytes any more will not later; memory may be there later.
             return error.number == EIO ? .damaged(identity, reason: error.description) : .failed(error)
         }
-        let outcome = check(block, key: key, status: status)
+        let outcome = check(block, key: key, file, status: status)
         if case .entry = outcome { accessed(file, status) }
         return outcome
     }
 
-    private func check(_ block: FileBlock, key: String?, status: stat) -> Outcome {
+    private func check(_ block: FileBlock, key: String?, _ file: Int32, status: stat) -> Outcome {
         let identity = FileIdentity(status)
         let footer: EntryFooter
         do throws(EntryFooter.Failure) {
@@ -140,94 +160,64 @@ struct EntryReader: Sendable {
             }
         }
         let body = UnsafeRawBufferPointer(rebasing: block.bytes[..<footer.bodyLength])
-        let end = footer.bodyLength + footer.recordsLength
-        let records = EntryRecords(bytes: UnsafeRawBufferPointer(rebasing: block.bytes[footer.bodyLength..<end]))
+        let records = EntryRecords(bytes: UnsafeRawBufferPointer(rebasing: block.bytes[footer.recordsRange]))
         if let key, !records.hasKey(key) { return .foreign }
         guard Hashing.xxh3(body) == footer.bodyHash else {
             return .damaged(identity, reason: "the bytes do not match their checksum")
         }
-        return .entry(LoadedEntry(block: block, footer: footer), status: status)
+        let slots = UnsafeRawBufferPointer(rebasing: block.bytes[footer.slotsRange])
+        let response = response(in: slots, of: footer, file)
+        return .entry(LoadedEntry(block: block, footer: footer, response: response), status: status)
     }
 
     /// What belongs to an open entry, without its bytes. Reads the end of the file only; the bytes are not checked.
-    func trailer(
-        _ file: Int32,
-        status: stat
-    ) -> (trailer: EntryTrailer, bodyLength: Int)? {
+    func trailer(_ file: Int32, status: stat) -> LoadedTrailer? {
         let size = Int(status.st_size)
-        var length = min(size, 4096)
+        var length = min(size, Self.usualTrailerSize)
         while length >= EntryTrailer.footerSize {
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 16)
             defer { buffer.deallocate() }
             guard pread(file, buffer.baseAddress, length, off_t(size - length)) == length else { return nil }
             let tail = UnsafeRawBufferPointer(buffer)
-            let needed = recordsLength(in: tail) &+ EntryTrailer.footerSize
-            guard let footer = try? EntryFooter.read(from: tail, fileSize: size) else {
-                guard length < size, needed > length, needed <= size else { return nil }
-                length = needed
-                continue
+            if let footer = try? EntryFooter.read(from: tail, fileSize: size), footer.trailerLength <= length {
+                return trailer(in: tail, footer, file)
             }
-            let start = length - EntryTrailer.footerSize - footer.recordsLength
-            let records = EntryRecords(
-                bytes: UnsafeRawBufferPointer(rebasing: tail[start..<(length - EntryTrailer.footerSize)])
-            )
-            return records.trailer(created: footer.created).map { ($0, footer.bodyLength) }
+            guard length < size, let needed = EntryFooter.claimedTrailerLength(in: tail), needed > length,
+                needed <= size
+            else { return nil }
+            length = needed
         }
         return nil
     }
 
-    private func recordsLength(in tail: UnsafeRawBufferPointer) -> Int {
-        let offset = tail.count - EntryTrailer.footerSize + 8
-        return Int(
-            truncatingIfNeeded: UInt64(littleEndian: tail.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    private func trailer(in tail: UnsafeRawBufferPointer, _ footer: EntryFooter, _ file: Int32) -> LoadedTrailer? {
+        let bytes = UnsafeRawBufferPointer(rebasing: tail.suffix(footer.trailerLength))
+        let slotsLength = 2 * footer.slotSize
+        let records = EntryRecords(
+            bytes: UnsafeRawBufferPointer(rebasing: bytes[slotsLength..<(slotsLength + footer.recordsLength)])
         )
-    }
-}
-
-/// The bytes of a file: in memory of their own, or mapped.
-final class FileBlock: @unchecked Sendable {
-    // Sendable because the bytes are not written any more once the block has been made.
-    let bytes: UnsafeRawBufferPointer
-    private let isMapped: Bool
-
-    private init(_ bytes: UnsafeRawBufferPointer, isMapped: Bool) {
-        self.bytes = bytes
-        self.isMapped = isMapped
-    }
-
-    deinit {
-        guard let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress) else { return }
-        if isMapped {
-            munmap(base, bytes.count)
-        } else {
-            BufferPool.shared.give(base, byteCount: bytes.count)
+        let response = response(in: UnsafeRawBufferPointer(rebasing: bytes[..<slotsLength]), of: footer, file)
+        return records.trailer(of: footer, response: response).map {
+            LoadedTrailer(footer: footer, response: response, trailer: $0)
         }
     }
 
-    static func load(
-        _ file: Int32,
-        size: Int,
-        mapped: Bool,
-        calls: FileCalls,
-        path: String
-    ) throws(SystemCallError) -> FileBlock {
-        if mapped, size > 0 {
-            guard let base = mmap(nil, size, PROT_READ, MAP_PRIVATE, file, 0), base != MAP_FAILED else {
-                throw SystemCallError(call: "mmap", path: path, number: errno)
-            }
-            return FileBlock(UnsafeRawBufferPointer(start: base, count: size), isMapped: true)
+    /// What the slots of an open entry hold.
+    private func response(
+        in bytes: UnsafeRawBufferPointer,
+        of footer: EntryFooter,
+        _ file: Int32
+    ) -> ResponseSlots.Content? {
+        guard let slots = footer.slots else { return nil }
+        if let content = slots.content(of: bytes) { return content }
+        // Others may have written to both while they were read, which takes two of them; or the file is damaged.
+        for _ in 0..<Self.slotReadings {
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * slots.size, alignment: 16)
+            defer { buffer.deallocate() }
+            let offset = off_t(footer.slotsRange.lowerBound)
+            guard pread(file, buffer.baseAddress, buffer.count, offset) == buffer.count else { return nil }
+            if let content = slots.content(of: UnsafeRawBufferPointer(buffer)) { return content }
         }
-        guard let base = BufferPool.shared.take(byteCount: size) else {
-            throw SystemCallError(call: "read", path: path, number: ENOMEM)
-        }
-        let block = FileBlock(UnsafeRawBufferPointer(start: base, count: size), isMapped: false)
-        try calls.readFully(file, into: base, count: size, path: path)
-        return block
-    }
-
-    /// The first `count` bytes, without a copy; they keep the block.
-    func data(count: Int) -> Data {
-        guard count > 0, let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress) else { return Data() }
-        return Data(bytesNoCopy: base, count: count, deallocator: .custom { _, _ in _ = self })
+        return nil
     }
 }

@@ -41,6 +41,14 @@ struct EntryRecords {
         }
     }
 
+    /// Everything in a value of its own, with what a slot holds in the place of a record; nil when there is no key.
+    func trailer(of footer: EntryFooter, response: ResponseSlots.Content?) -> EntryTrailer? {
+        var trailer = trailer(created: footer.created)
+        guard footer.slotSize > 0 else { return trailer }
+        trailer?.response = response.flatMap { $0.bytes.isEmpty ? nil : $0.bytes }
+        return trailer
+    }
+
     /// Everything in a value of its own; nil when there is no key.
     func trailer(created: Int64) -> EntryTrailer? {
         var key: String?

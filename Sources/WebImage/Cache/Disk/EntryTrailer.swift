@@ -3,15 +3,20 @@ import FoundationEssentials
 /// What follows the picture in a cache file.
 ///
 /// A cache file starts with the bytes of the picture, so that any program can open it; decoders ignore what comes after
-/// the end of a picture. Then come records, then a footer of fixed size at the very end of the file:
+/// the end of a picture. Then come slots, if there are any, then records, then a footer of fixed size at the very end:
 ///
-///     picture │ records: (tag: u32, length: u32, bytes)… │ footer
+///     picture │ slot, slot │ records: (tag: u32, length: u32, bytes)… │ footer
 ///
-///     footer  bodyLength: u64, recordsLength: u64, created: i64 (ns since 1970), bodyHash: u64,
-///             version: u32, reserved: u32, trailerHash: u64, magic: 8 bytes
+///     footer  contentLength: u64, recordsLength: u64, created: i64 (ns since 1970), bodyHash: u64,
+///             version: u32, slotSize: u32, trailerHash: u64, magic: 8 bytes
 ///
 /// Numbers are little-endian, hashes are XXH3-64; `trailerHash` covers the records and the footer up to itself. The first
 /// record is the key. Records of a tag that this version does not know are kept when the entry is written again.
+///
+/// In version 1 there are no slots, and the content is the picture. In version 2 the content is the picture and the slots, which
+/// hold what the record ``Tag/response`` is in version 1, outside the hash: ``ResponseSlots``. Version 2 is written for entries whose
+/// response can change while the picture stays. Readers of version 1 find the lengths and the hash of version 2 right, take it for
+/// a later version, and leave it alone.
 struct EntryTrailer: Sendable {
     /// What a record holds.
     enum Tag {
@@ -31,12 +36,13 @@ struct EntryTrailer: Sendable {
 
     static let footerSize = 56
     static let version: UInt32 = 1
+    static let versionWithSlots: UInt32 = 2
     static let magic: UInt64 = 0x0A1A_0A0D_4643_4957  // "WICF\r\n\u{1a}\n"
 
     var key: String
     /// When the picture was stored, in nanoseconds since 1970.
     var created: Int64
-    /// Every record but the key.
+    /// Every record but the key; that of the response also where it lies in a slot.
     var records: [Record] = []
 
     var extendedData: Data? {
@@ -44,13 +50,19 @@ struct EntryTrailer: Sendable {
         set { setRecord(Tag.extendedData, newValue) }
     }
 
+    /// The lines of the answer that the picture came with.
+    var response: Data? {
+        get { record(Tag.response) }
+        set { setRecord(Tag.response, newValue) }
+    }
+
     /// What the server gave to ask for a newer picture. Lines of the record that are no validators stay when it is set.
     var validators: CacheValidators? {
-        get { record(Tag.response).flatMap { ResponseLines($0).validators } }
+        get { response.flatMap { ResponseLines($0).validators } }
         set {
-            var lines = ResponseLines(record(Tag.response) ?? Data())
+            var lines = ResponseLines(response ?? Data())
             lines.validators = newValue
-            setRecord(Tag.response, lines.isEmpty ? nil : lines.bytes)
+            response = lines.isEmpty ? nil : lines.bytes
         }
     }
 
@@ -59,6 +71,9 @@ struct EntryTrailer: Sendable {
         set { setRecord(Tag.thumbHash, newValue.map { Data($0.bytes) }) }
     }
 
+    /// Whether the key is `key`, byte for byte.
+    func hasKey(_ key: String) -> Bool { self.key.utf8.elementsEqual(key.utf8) }
+
     private func record(_ tag: UInt32) -> Data? { records.first { $0.tag == tag }?.bytes }
 
     private mutating func setRecord(_ tag: UInt32, _ bytes: Data?) {
@@ -66,27 +81,44 @@ struct EntryTrailer: Sendable {
         if let bytes { records.append(Record(tag: tag, bytes: bytes)) }
     }
 
+    /// The size of the slots that an entry gets; 0 for none.
+    private var slotSize: Int {
+        guard let response, ResponseLines(response).mayChange else { return 0 }
+        return ResponseSlots.size(for: response) ?? 0
+    }
+
     /// The bytes to put after a picture; nil when a record is too long for its length field.
     func encoded(bodyLength: Int, bodyHash: UInt64) -> [UInt8]? {
-        var key = key
-        var output: [UInt8] = []
-        output.reserveCapacity(8 + key.utf8.count + records.reduce(0) { $0 + 8 + $1.bytes.count } + Self.footerSize)
-        let fits =
-            key.withUTF8 { Self.append(Tag.key, UnsafeRawBufferPointer($0), to: &output) }
-            && records.allSatisfy { record in
-                record.bytes.withUnsafeBytes { Self.append(record.tag, $0, to: &output) }
-            }
-        guard fits else { return nil }
-        let recordsLength = output.count
-        Self.append(UInt64(bodyLength), to: &output)
-        Self.append(UInt64(recordsLength), to: &output)
+        let slotSize = slotSize
+        let slotsLength = 2 * slotSize
+        var output = [UInt8](repeating: 0, count: slotsLength)
+        guard appendRecords(to: &output, withResponse: slotSize == 0) else { return nil }
+        Self.append(UInt64(bodyLength + slotsLength), to: &output)
+        Self.append(UInt64(output.count - 8 - slotsLength), to: &output)
         Self.append(created, to: &output)
         Self.append(bodyHash, to: &output)
-        Self.append(Self.version, to: &output)
-        Self.append(UInt32(0), to: &output)
-        Self.append(output.withUnsafeBytes { Hashing.xxh3($0) }, to: &output)
+        Self.append(slotSize == 0 ? Self.version : Self.versionWithSlots, to: &output)
+        Self.append(UInt32(slotSize), to: &output)
+        let hash = output.withUnsafeBytes { Hashing.xxh3(UnsafeRawBufferPointer(rebasing: $0[slotsLength...])) }
+        Self.append(hash, to: &output)
         Self.append(Self.magic, to: &output)
+        if slotSize > 0 {
+            let slots = ResponseSlots(size: slotSize, seed: hash)
+            guard let slot = slots.encoded(response ?? Data(), sequence: 1) else { return nil }
+            output.replaceSubrange(..<slot.count, with: slot)
+        }
         return output
+    }
+
+    private func appendRecords(to output: inout [UInt8], withResponse: Bool) -> Bool {
+        var key = key
+        let length = records.reduce(8 + key.utf8.count) { $0 + 8 + $1.bytes.count }
+        output.reserveCapacity(output.count + length + Self.footerSize)
+        return key.withUTF8 { Self.append(Tag.key, UnsafeRawBufferPointer($0), to: &output) }
+            && records.allSatisfy { record in
+                guard withResponse || record.tag != Tag.response else { return true }
+                return record.bytes.withUnsafeBytes { Self.append(record.tag, $0, to: &output) }
+            }
     }
 
     private static func append(_ tag: UInt32, _ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) -> Bool {
@@ -99,51 +131,5 @@ struct EntryTrailer: Sendable {
 
     private static func append(_ number: some FixedWidthInteger, to output: inout [UInt8]) {
         withUnsafeBytes(of: number.littleEndian) { output.append(contentsOf: $0) }
-    }
-}
-
-/// The last bytes of a cache file, read.
-struct EntryFooter: Sendable {
-    /// Why a file is no entry.
-    enum Failure: Error, Hashable {
-        /// There is no footer: not written by this library, or torn.
-        case absent
-        /// A later version wrote it.
-        case unknownVersion
-        /// Lengths do not match the file, or the hash does not match.
-        case damaged
-    }
-
-    let bodyLength: Int
-    let recordsLength: Int
-    let created: Int64
-    let bodyHash: UInt64
-
-    /// Reads and checks the footer and the hash of the trailer.
-    ///
-    /// - Parameter tail: the end of the file, at least the whole trailer; `nil` is returned when it holds less.
-    /// - Parameter fileSize: the size of the whole file.
-    static func read(from tail: UnsafeRawBufferPointer, fileSize: Int) throws(Failure) -> EntryFooter? {
-        guard tail.count >= EntryTrailer.footerSize else { throw .absent }
-        let start = tail.count - EntryTrailer.footerSize
-        func number<Number: FixedWidthInteger>(at offset: Int, as type: Number.Type) -> Number {
-            Number(littleEndian: tail.loadUnaligned(fromByteOffset: start + offset, as: type))
-        }
-        guard number(at: 48, as: UInt64.self) == EntryTrailer.magic else { throw .absent }
-        guard let body = Int(exactly: number(at: 0, as: UInt64.self)),
-            let records = Int(exactly: number(at: 8, as: UInt64.self))
-        else { throw .damaged }
-        let (sum, overflow) = body.addingReportingOverflow(records)
-        guard !overflow, sum == fileSize - EntryTrailer.footerSize else { throw .damaged }
-        guard records <= start else { return nil }
-        let hashed = UnsafeRawBufferPointer(rebasing: tail[(start - records)..<(start + 40)])
-        guard Hashing.xxh3(hashed) == number(at: 40, as: UInt64.self) else { throw .damaged }
-        guard number(at: 32, as: UInt32.self) == EntryTrailer.version else { throw .unknownVersion }
-        return EntryFooter(
-            bodyLength: body,
-            recordsLength: records,
-            created: number(at: 16, as: Int64.self),
-            bodyHash: number(at: 24, as: UInt64.self)
-        )
     }
 }

@@ -10,6 +10,10 @@ struct FileCalls: Sendable {
     var write: @Sendable (_ file: Int32, _ pieces: UnsafePointer<iovec>, _ count: Int32) -> Int
     var close: @Sendable (_ file: Int32) -> Int32
     var rename: @Sendable (_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>, _ exclusive: Bool) -> Int32
+    var writeAt: @Sendable (_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ offset: Int) -> Int = {
+        let result = pwrite($0, $1, $2, $3)
+        return result >= 0 ? result : -Int(errno)
+    }
     /// As `readdir`, with the reason in `errno`.
     var list: @Sendable (_ stream: OpaquePointer) -> UnsafeMutablePointer<dirent>? = { readdir($0) }
     /// As `fstatat`, symbolic links not followed.
@@ -90,6 +94,24 @@ extension FileCalls {
             let ofFirst = min(result, pieces.0.iov_len)
             Self.advance(&pieces.0, by: ofFirst)
             Self.advance(&pieces.1, by: min(result - ofFirst, pieces.1.iov_len))
+        }
+    }
+
+    /// Writes over what is in a file, however many calls it takes.
+    func writeFully(
+        _ file: Int32,
+        _ bytes: UnsafeRawBufferPointer,
+        at offset: Int,
+        path: @autoclosure () -> String
+    ) throws(SystemCallError) {
+        var rest = bytes[...]
+        while let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress, !rest.isEmpty {
+            let result = writeAt(file, start, rest.count, offset + rest.startIndex)
+            if result == -Int(EINTR) { continue }
+            guard result > 0 else {
+                throw SystemCallError(call: "pwrite", path: path(), number: result < 0 ? Int32(-result) : ENOSPC)
+            }
+            rest = rest.dropFirst(result)
         }
     }
 

@@ -2,29 +2,62 @@ import FoundationEssentials
 
 /// What is kept of the answer that a picture came with: lines `name: value` in UTF-8, each ended by a line feed.
 ///
-/// This version knows `etag`, `last-modified` and `x-received-hash` (sixteen hexadecimal digits). Other lines stay, byte for
-/// byte and in their order, when the record is written again, so a later version adds lines and no formats.
+/// This version knows `etag`, `last-modified`, `x-received-hash` (sixteen hexadecimal digits) and `x-record`, which ends the
+/// lines of its own: what comes after `x-record: 1` are the lines of a ``HTTPCacheRecord``, among them names that a server chose.
+/// A validator that the record has is not there twice. Other lines before those of the record stay, byte for byte and in their
+/// order, when the record is written again, so a later version adds lines and no formats.
 struct ResponseLines: Sendable {
     private enum Name {
         static let etag = "etag"
         static let lastModified = "last-modified"
         static let receivedHash = "x-received-hash"
+        static let record = "x-record"
     }
 
-    /// Without their line feeds.
-    private var lines: [Data]
+    private typealias Line = ArraySlice<UInt8>
 
-    init(_ bytes: Data) { lines = bytes.split(separator: 0x0A) }
+    /// The version of the record's lines.
+    private static let recordVersion = "1"
+    /// A record that takes more bytes is not kept.
+    static let longestRecord = 32 << 10
 
-    var isEmpty: Bool { lines.isEmpty }
+    /// Without their line feeds, and without those of the record.
+    private var lines: [Line] = []
+    /// What comes after the line that begins the record, and that line; empty without a record.
+    private var recordLines: [Line] = []
+
+    init(_ bytes: Data) {
+        let bytes = [UInt8](bytes)
+        var start = 0
+        while start < bytes.count {
+            let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
+            let line = bytes[start..<end]
+            start = end + 1
+            if line.isEmpty { continue }
+            if recordLines.isEmpty, !Self.isLine(line, of: Name.record) {
+                lines.append(line)
+            } else {
+                recordLines.append(line)
+            }
+        }
+    }
+
+    var isEmpty: Bool { lines.isEmpty && recordLines.isEmpty }
 
     var bytes: Data {
-        var output = Data(capacity: lines.reduce(0) { $0 + $1.count + 1 })
-        for line in lines {
+        var output: [UInt8] = []
+        output.reserveCapacity((lines + recordLines).reduce(0) { $0 + $1.count + 1 })
+        for line in lines + recordLines {
             output += line
             output.append(0x0A)
         }
-        return output
+        return Data(output)
+    }
+
+    /// Whether a server can be asked with what is there for a newer picture, or it tells when that has to be done.
+    var mayChange: Bool {
+        !recordLines.isEmpty
+            || lines.contains { Self.isLine($0, of: Name.etag) || Self.isLine($0, of: Name.lastModified) }
     }
 
     /// The validators among the lines; nil when there are none that can be used. Setting them leaves the other lines alone.
@@ -33,29 +66,51 @@ struct ResponseLines: Sendable {
             CacheValidators(
                 etag: value(Name.etag),
                 lastModified: value(Name.lastModified),
-                receivedHash: value(Name.receivedHash).flatMap(Self.number)
+                receivedHash: value(Name.receivedHash).flatMap(Self.number),
+                record: record
             )
         }
         set {
-            set(Name.etag, newValue?.etag)
-            set(Name.lastModified, newValue?.lastModified)
+            let record = setRecord(newValue?.record)
+            let known = CacheValidators(record: record)
+            set(Name.etag, newValue?.etag == known?.etag ? nil : newValue?.etag)
+            set(Name.lastModified, newValue?.lastModified == known?.lastModified ? nil : newValue?.lastModified)
             set(Name.receivedHash, newValue?.receivedHash.map(Self.hexadecimal))
         }
     }
 
+    private var record: HTTPCacheRecord? {
+        guard let first = recordLines.first, Self.text(first, of: Name.record) == Self.recordVersion else { return nil }
+        return HTTPCacheRecord(lines: recordLines.dropFirst().compactMap { String(validating: $0, as: UTF8.self) })
+    }
+
+    /// Puts a record in the place of what was there. What is there then: nil for one that cannot be kept.
+    private mutating func setRecord(_ record: HTTPCacheRecord?) -> HTTPCacheRecord? {
+        recordLines = []
+        guard let record else { return nil }
+        let texts = record.encodedLines()
+        let isUsable = texts.allSatisfy { !$0.isEmpty && !$0.utf8.contains(0x0A) }
+        guard isUsable, texts.reduce(0, { $0 + $1.utf8.count + 1 }) <= Self.longestRecord else { return nil }
+        recordLines = (["\(Name.record): \(Self.recordVersion)"] + texts).map { Line($0.utf8) }
+        return record
+    }
+
     private func value(_ name: String) -> String? {
-        guard let line = lines.first(where: { Self.isLine($0, of: name) }) else { return nil }
-        return String(validating: line.dropFirst(name.utf8.count + 2), as: UTF8.self)
+        lines.first { Self.isLine($0, of: name) }.flatMap { Self.text($0, of: name) }
     }
 
     private mutating func set(_ name: String, _ value: String?) {
         lines.removeAll { Self.isLine($0, of: name) }
-        if let value { lines.append(Data("\(name): \(value)".utf8)) }
+        if let value { lines.append(Line("\(name): \(value)".utf8)) }
     }
 
-    private static func isLine(_ line: Data, of name: String) -> Bool {
-        line.count >= name.utf8.count + 2 && line.starts(with: name.utf8)
-            && line.dropFirst(name.utf8.count).starts(with: ": ".utf8)
+    private static func isLine(_ line: Line, of name: String) -> Bool {
+        let count = name.utf8.count
+        return line.count >= count + 2 && line.starts(with: name.utf8) && line.dropFirst(count).starts(with: ": ".utf8)
+    }
+
+    private static func text(_ line: Line, of name: String) -> String? {
+        String(validating: line.dropFirst(name.utf8.count + 2), as: UTF8.self)
     }
 
     private static func number(_ digits: String) -> UInt64? {

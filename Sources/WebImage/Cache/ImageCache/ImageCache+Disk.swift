@@ -6,11 +6,13 @@ extension ImageCache {
     /// Takes work for a key and sees to it that it is done, on a thread of the cache.
     func submit(_ work: DiskWork, forKey key: String, completion: DiskBacklog.Completion?) {
         let config = config
+        let replaces = !config.writesWithoutOverwriting
         let isScheduled = changing(key) { backlog in
-            backlog.submit(
+            note(work, forKey: key, replacing: replaces)
+            return backlog.submit(
                 work,
                 forKey: key,
-                replacing: !config.writesWithoutOverwriting,
+                replacing: replaces,
                 costLimit: config.maxPendingWriteBytes,
                 completion: completion
             )
@@ -23,7 +25,8 @@ extension ImageCache {
         let wait = DiskWait()
         let replaces = !config.writesWithoutOverwriting
         _ = changing(key) { backlog in
-            backlog.submit(work, forKey: key, replacing: replaces) { wait.finish() }
+            note(work, forKey: key, replacing: replaces)
+            return backlog.submit(work, forKey: key, replacing: replaces) { wait.finish() }
         }
         // All threads of the cache may stand here, so nothing is left to them: whatever can be begun is begun here.
         while true {
@@ -91,7 +94,11 @@ extension ImageCache {
     }
 
     func clearDisk(completion: DiskBacklog.Completion?) {
-        if changing(nil, { $0.requestClear(completion: completion) }) { scheduleClear() }
+        let isScheduled = changing(nil) { backlog in
+            known.withLock { $0.removeAll() }
+            return backlog.requestClear(completion: completion)
+        }
+        if isScheduled { scheduleClear() }
     }
 
     /// Changes what readers of a key (of all keys, if nil) see, and their marks with it: under both locks, so that who has
@@ -129,7 +136,14 @@ extension ImageCache {
     /// Blocks.
     func readEntry(forKey key: String) -> CachedImageData? {
         guard !key.isEmpty else { return nil }
-        if let entry = readOwnEntry(forKey: key) { return entry }
+        let mark = marks.withLock { $0.mark(of: key) }
+        let entry = readOwnEntry(forKey: key) ?? readForeignEntry(forKey: key)
+        learn(entry.map { KnownValidators($0) }, forKey: key, since: mark)
+        return entry
+    }
+
+    /// What a read-only directory or the additional path has for a key. Blocks.
+    func readForeignEntry(forKey key: String) -> CachedImageData? {
         let (additionalPath, isMapped) = state.withLock { ($0.additionalCachePath, $0.config.mapsDiskData) }
         if let entry = readOnlyEntry(forKey: key, mapped: isMapped) { return entry }
         guard let path = additionalPath?(key) else { return nil }

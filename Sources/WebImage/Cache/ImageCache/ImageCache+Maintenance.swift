@@ -24,7 +24,7 @@ extension ImageCache {
     /// Removes expired entries, then the oldest if there is too much; see ``DiskCache/removeExpiredData(timeLimit:)``.
     @discardableResult
     public func removeExpiredData() async -> DiskCacheCleanup {
-        await onDiskQueue { $0.diskCache.removeExpiredData(timeLimit: nil) }
+        await onDiskQueue { $0.upkeep.removeExpiredData(timeLimit: nil) }
     }
 
     /// Removes expired entries, then the oldest if there is too much; then calls `completion` on `callbackQueue`.
@@ -33,7 +33,7 @@ extension ImageCache {
         completion: (@Sendable (DiskCacheCleanup) -> Void)?
     ) {
         diskQueue.submit {
-            let cleanup = self.diskCache.removeExpiredData(timeLimit: nil)
+            let cleanup = self.upkeep.removeExpiredData(timeLimit: nil)
             if let completion { callbackQueue.async { completion(cleanup) } }
         }
     }

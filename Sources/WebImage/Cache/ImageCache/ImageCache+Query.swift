@@ -184,7 +184,7 @@ extension ImageCache {
         priority: LoadPriority,
         completion: @escaping @Sendable (CachedImageData?) -> Void
     ) -> any WebImageOperation {
-        let query = DiskQuery(completion)
+        let query = DiskQuery<CachedImageData>(completion)
         let readKey = ReadKey(key: MemoryCacheKey(key), mark: marks.withLock { $0.mark(of: key) })
         query.result.attach(read(readKey, priority: priority) { query.result.finish($0) })
         return query

@@ -5,7 +5,15 @@ extension ImageCache {
         get { Self.usable(state.withLock { $0.config.readOnlyDirectories }) }
         set {
             state.withLock { $0.config.readOnlyDirectories = Self.usable(newValue) }
-            marks.withLock { $0.changeAll() }
+            changePlaces()
+        }
+    }
+
+    /// After a change of where else entries are read: what was read or is known of any of them may be of another one now.
+    func changePlaces() {
+        marks.withLock { marks in
+            marks.changeAll()
+            known.withLock { $0.removeAll() }
         }
     }
 

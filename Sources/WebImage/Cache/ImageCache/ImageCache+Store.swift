@@ -147,12 +147,13 @@ extension ImageStoreRequest {
         let extendedData = extendedData ?? image?.extendedData
         let validators = validatorsWithSource
         if let data = data ?? image?.encodedAnimation {
-            let entry = CachedImageData(
+            var entry = CachedImageData(
                 data: data,
                 extendedData: extendedData,
                 validators: validators,
                 thumbHash: thumbHash
             )
+            if self.data != nil { entry.dataHash.value = dataHash }
             return .write(entry)
         }
         guard let image else { return nil }
@@ -173,6 +174,6 @@ extension ImageStoreRequest {
         guard validators?.receivedHash == nil, let hash = image?.metadata.sourceHash, hash != 0 else {
             return validators
         }
-        return CacheValidators(etag: validators?.etag, lastModified: validators?.lastModified, receivedHash: hash)
+        return validators.with(receivedHash: hash)
     }
 }

@@ -31,6 +31,7 @@ public final class ImageCache: ImageCaching {
     let state: Lock<State>
     let backlog = Lock(DiskBacklog())
     let marks = Lock(WriteMarks())
+    let known = Lock(KnownValidatorsTable())
     /// Reads of bytes under way, and of images.
     let reads = SharedWork<ReadKey, CachedImageData?>()
     let decodes = SharedWork<DecodeKey, ImageCacheResult>()
@@ -86,6 +87,7 @@ public final class ImageCache: ImageCaching {
             diskCache: diskCache,
             state: state,
             backlog: backlog,
+            known: known,
             diskQueue: diskQueue,
             clock: clock
         )
@@ -113,7 +115,7 @@ public final class ImageCache: ImageCaching {
                 return (newValue, state.version)
             }
             if isOtherInterval { upkeep.setTimer() }
-            if isOtherPlace { marks.withLock { $0.changeAll() } }
+            if isOtherPlace { changePlaces() }
             // Not with the lock held, because images that are evicted are reported to the user's code. Whoever finds that
             // another change came in between applies that one once more, so the last one wins everywhere.
             while true {
@@ -140,7 +142,7 @@ public final class ImageCache: ImageCaching {
         get { state.withLock { $0.additionalCachePath } }
         set {
             state.withLock { $0.additionalCachePath = newValue }
-            marks.withLock { $0.changeAll() }
+            changePlaces()
         }
     }
 }

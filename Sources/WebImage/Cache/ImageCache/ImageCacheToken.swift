@@ -50,11 +50,11 @@ public final class ImageCacheToken: WebImageOperation {
     }
 }
 
-/// A read of an entry under way, for ``ImageCaching/queryDisk(forKey:priority:completion:)``.
-final class DiskQuery: ImageLoaderOperation {
-    let result: PendingResult<CachedImageData?>
+/// A read of an entry, or of what is stored with it, under way.
+final class DiskQuery<Value: Sendable>: ImageLoaderOperation {
+    let result: PendingResult<Value?>
 
-    init(_ completion: @escaping @Sendable (CachedImageData?) -> Void) { result = PendingResult(completion) }
+    init(_ completion: @escaping @Sendable (Value?) -> Void) { result = PendingResult(completion) }
 
     func cancel() { result.cancel()?(nil) }
 

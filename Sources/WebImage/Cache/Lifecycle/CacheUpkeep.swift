@@ -12,6 +12,7 @@ final class CacheUpkeep: Sendable {
     let diskCache: any DiskCaching
     let state: Lock<ImageCache.State>
     let backlog: Lock<DiskBacklog>
+    let known: Lock<KnownValidatorsTable>
     let diskQueue: WorkQueue
     let clock: ClockSource
     private let timer = Lock<MaintenanceTimer?>(nil)
@@ -22,6 +23,7 @@ final class CacheUpkeep: Sendable {
         diskCache: any DiskCaching,
         state: Lock<ImageCache.State>,
         backlog: Lock<DiskBacklog>,
+        known: Lock<KnownValidatorsTable>,
         diskQueue: WorkQueue,
         clock: ClockSource
     ) {
@@ -29,6 +31,7 @@ final class CacheUpkeep: Sendable {
         self.diskCache = diskCache
         self.state = state
         self.backlog = backlog
+        self.known = known
         self.diskQueue = diskQueue
         self.clock = clock
     }
@@ -55,7 +58,7 @@ final class CacheUpkeep: Sendable {
     }
 
     private func runPass() {
-        guard !diskCache.removeExpiredData(timeLimit: Self.passSeconds).isComplete else { return }
+        guard !removeExpiredData(timeLimit: Self.passSeconds).isComplete else { return }
         let now = clock.monotonicNanoseconds()
         state.withLock { state in
             // Switched off meanwhile.
@@ -63,6 +66,21 @@ final class CacheUpkeep: Sendable {
             state.nextExpiry = min(state.nextExpiry, now &+ Self.nanoseconds(Self.resumeSeconds))
         }
         setTimer()
+    }
+
+    /// A pass; what it removed is not known any more. Blocks.
+    @discardableResult
+    func removeExpiredData(timeLimit: Double?) -> DiskCacheCleanup {
+        let cleanup = diskCache.removeExpiredData(timeLimit: timeLimit)
+        guard cleanup.expiredCount + cleanup.trimmedCount > 0 else { return cleanup }
+        for key in known.withLock({ $0.keys }) where !diskCache.containsData(forKey: key) {
+            // Under the lock that a store takes before what is known changes: what waits to be written stays known.
+            backlog.withLock { backlog in
+                guard backlog.pending(key).picture == nil else { return }
+                known.withLock { $0.set(nil, forKey: key) }
+            }
+        }
+        return cleanup
     }
 
     /// Has the timer fire when the next pass is due. Called when that has changed.
@@ -127,9 +145,12 @@ final class CacheUpkeep: Sendable {
         diskQueue.submit(priority: .low) {
             self.memoryCache.didEnterBackground(leaving: config.backgroundMemoryShare)
             guard config.shouldRemoveExpiredDataWhenEnterBackground else { return }
-            self.diskCache.removeExpiredData(timeLimit: nil)
+            self.removeExpiredData(timeLimit: nil)
         }
     }
 
-    func didReceiveMemoryWarning() { memoryCache.didReceiveMemoryWarning() }
+    func didReceiveMemoryWarning() {
+        memoryCache.didReceiveMemoryWarning()
+        known.withLock { $0.removeAll() }
+    }
 }

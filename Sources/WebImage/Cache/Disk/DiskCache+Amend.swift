@@ -1,0 +1,80 @@
+public import FoundationEssentials
+import Glibc
+
+extension DiskCache {
+    /// Puts extended data to an existing entry, in place of what was there; nil takes it away. See
+    /// ``amend(extendedData:validators:forKey:)``.
+    public func setExtendedData(_ extendedData: Data?, forKey key: String) {
+        amend(extendedData: .some(extendedData), validators: nil, forKey: key)
+    }
+
+    /// Changes what is stored with an entry, in place of what was there: nil leaves a part alone, and `.some(nil)` takes it
+    /// away. Bytes and times of the entry stay as they are, and so does what a later version of the library put there. Has
+    /// no effect without an entry.
+    ///
+    /// Validators of an entry that was stored with some are written into its file, without its bytes being read or written; they
+    /// are there whole or not at all. Cost: about 20 µs. Other changes, and validators that are longer than the place for them, cost
+    /// reading and writing the whole entry, so better store all of it together.
+    public func amend(extendedData: Data??, validators: CacheValidators??, forKey key: String) {
+        guard extendedData != nil || validators != nil else { return }
+        guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return }
+        let name = CacheFileName(key: key).string
+        let isRewritten = stripe(of: name).withLock { _ -> Bool in
+            if let validators, amendInPlace(name, key: key, validators: validators, extendedData: extendedData) {
+                return false
+            }
+            rewrite(name, key: key, validators: validators, extendedData: extendedData)
+            return true
+        }
+        if isRewritten { keepSizeLimit() }
+    }
+
+    /// Writes other validators into the file of an entry. Its stripe is held.
+    ///
+    /// - Returns: whether nothing remains to be done; else the entry has to be written anew, if there is one.
+    private func amendInPlace(
+        _ name: String,
+        key: String,
+        validators: CacheValidators?,
+        extendedData: Data??
+    ) -> Bool {
+        let path = path(ofName: name)
+        let reader = EntryReader(calls: calls)
+        guard let (file, status) = try? reader.open(path, forWriting: true) else { return false }
+        defer { _ = calls.close(file) }
+        guard status.st_mode & S_IFMT == S_IFREG, let found = reader.trailer(file, status: status),
+            found.trailer.hasKey(key), let slots = found.footer.slots
+        else { return false }
+        if let extendedData, extendedData != found.trailer.extendedData { return false }
+        guard validators != found.trailer.validators else { return true }
+        var trailer = found.trailer
+        trailer.validators = validators
+        guard let amendment = slots.amendment(to: trailer.response ?? Data(), after: found.response) else {
+            return false
+        }
+        let offset = found.footer.slotsRange.lowerBound + amendment.offset
+        let isWritten = amendment.bytes.withUnsafeBytes { bytes in
+            (try? calls.writeFully(file, bytes, at: offset, path: path)) != nil
+        }
+        // The file is as old as its picture.
+        let omitted = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)  // UTIME_OMIT
+        futimens(file, [omitted, status.st_mtim])
+        if isWritten { state.withLock { $0.statistics.amendCount += 1 } }
+        return isWritten
+    }
+
+    /// Writes an entry anew, with its bytes. Its stripe is held.
+    private func rewrite(_ name: String, key: String, validators: CacheValidators??, extendedData: Data??) {
+        let outcome = EntryReader(calls: calls).read(path(ofName: name), key: key)
+        guard case .entry(let entry, let status) = outcome, let found = entry.trailer else { return }
+        var trailer = found
+        if let extendedData, extendedData != trailer.extendedData { trailer.extendedData = extendedData }
+        if let validators, validators != trailer.validators { trailer.validators = validators }
+        guard trailer.records != found.records else { return }
+        let identity = FileIdentity(status)
+        write(entry.data, trailer: trailer, name: name, times: (status.st_atim, status.st_mtim), overwriting: true) {
+            // Another process may have stored other bytes meanwhile.
+            self.status(ofName: name).map { FileIdentity($0) == identity } ?? false
+        }
+    }
+}

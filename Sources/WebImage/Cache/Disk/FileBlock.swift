@@ -1,0 +1,50 @@
+import FoundationEssentials
+import Glibc
+
+/// The bytes of a file: in memory of their own, or mapped.
+final class FileBlock: @unchecked Sendable {
+    // Sendable because the bytes are not written any more once the block has been made.
+    let bytes: UnsafeRawBufferPointer
+    private let isMapped: Bool
+
+    private init(_ bytes: UnsafeRawBufferPointer, isMapped: Bool) {
+        self.bytes = bytes
+        self.isMapped = isMapped
+    }
+
+    deinit {
+        guard let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress) else { return }
+        if isMapped {
+            munmap(base, bytes.count)
+        } else {
+            BufferPool.shared.give(base, byteCount: bytes.count)
+        }
+    }
+
+    static func load(
+        _ file: Int32,
+        size: Int,
+        mapped: Bool,
+        calls: FileCalls,
+        path: String
+    ) throws(SystemCallError) -> FileBlock {
+        if mapped, size > 0 {
+            guard let base = mmap(nil, size, PROT_READ, MAP_PRIVATE, file, 0), base != MAP_FAILED else {
+                throw SystemCallError(call: "mmap", path: path, number: errno)
+            }
+            return FileBlock(UnsafeRawBufferPointer(start: base, count: size), isMapped: true)
+        }
+        guard let base = BufferPool.shared.take(byteCount: size) else {
+            throw SystemCallError(call: "read", path: path, number: ENOMEM)
+        }
+        let block = FileBlock(UnsafeRawBufferPointer(start: base, count: size), isMapped: false)
+        try calls.readFully(file, into: base, count: size, path: path)
+        return block
+    }
+
+    /// The first `count` bytes, without a copy; they keep the block.
+    func data(count: Int) -> Data {
+        guard count > 0, let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress) else { return Data() }
+        return Data(bytesNoCopy: base, count: count, deallocator: .custom { _, _ in _ = self })
+    }
+}

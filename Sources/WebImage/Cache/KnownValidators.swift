@@ -1,0 +1,38 @@
+/// What a cache knows of an entry on disk beside its picture: enough to judge whether a picture in memory still serves.
+public struct KnownValidators: Sendable, Hashable {
+    /// What the server gave with the picture; nil when there is an entry, and nothing was given with it.
+    public var validators: CacheValidators?
+    /// The XXH3 of the bytes as they were received (as `ImageMetadata.sourceHash`); nil when it is not known.
+    var contentHash: UInt64?
+
+    /// What is known of an entry.
+    ///
+    /// - Parameter validators: what the server gave with it; nil for nothing.
+    public init(validators: CacheValidators?) { self.init(validators: validators, contentHash: nil) }
+
+    /// - Parameter contentHash: of the bytes that are stored; those that were received count, where they were others.
+    init(validators: CacheValidators?, contentHash: UInt64?) {
+        self.validators = validators
+        self.contentHash = validators?.receivedHash ?? contentHash
+    }
+
+    /// What an entry that was read tells.
+    init(_ entry: CachedImageData) { self.init(validators: entry.validators, contentHash: entry.dataHash.value) }
+
+    /// The same after a change of the entry.
+    func amended(by amendment: EntryAmendment?) -> KnownValidators {
+        guard let changed = amendment?.validators else { return self }
+        // What the hash was of is not there to be looked at any more.
+        let isLost = validators?.receivedHash != nil && changed?.receivedHash == nil
+        return KnownValidators(validators: changed, contentHash: isLost ? nil : contentHash)
+    }
+}
+
+/// A value that does not count when what has it is compared.
+struct Uncompared<Value: Sendable>: Sendable, Hashable {
+    var value: Value
+
+    static func == (left: Uncompared, right: Uncompared) -> Bool { true }
+
+    func hash(into hasher: inout Hasher) {}
+}
