@@ -21,6 +21,11 @@ def rows(shop):
               peers={"C: open + read": column(results["C"], "read")},
               contracts=[Contract("<=", 1.5, "C: open + read")],
               note="ours compares key, length and checksum on top")
+    amended = shop.in_turns({"ours": lambda: shop.ours("disk-bench", "amend", place, count, 5)})["ours"]
+    yield Row("disk-amend", "Validators of an entry of 40 KiB changed", "µs", column(amended, "amend"),
+              peers={"entry written anew": column(amended, "anew")},
+              contracts=[Contract("<=", 0.5, "entry written anew")], in_chart=False,
+              note="what a 304 brings, written into the file")
     yield from many(shop)
 
 

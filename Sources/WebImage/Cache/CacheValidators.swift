@@ -6,7 +6,8 @@ public struct CacheValidators: Sendable, Hashable {
     public private(set) var lastModified: String?
     /// What an HTTP cache knows of the response, by which it can tell whether the picture is still fresh; nil when it was not
     /// kept.
-    public private(set) var record: HTTPCacheRecord?
+    public var record: HTTPCacheRecord? { sharedRecord?.value }
+    private var sharedRecord: Shared<HTTPCacheRecord>?
     /// The XXH3 of the bytes as they were received, when other bytes were stored (see ``CacheSerializer``); nil when what was
     /// received is what is stored.
     var receivedHash: UInt64?
@@ -24,10 +25,10 @@ public struct CacheValidators: Sendable, Hashable {
     ///   - etag: that of the record, if there is one, when nil.
     ///   - lastModified: that of the record, if there is one, when nil.
     init?(etag: String?, lastModified: String?, receivedHash: UInt64?, record: HTTPCacheRecord? = nil) {
-        self.etag = Self.usable(etag) ?? Self.usable(record?.headers["ETag"])
-        self.lastModified = Self.usable(lastModified) ?? Self.usable(record?.headers["Last-Modified"])
+        self.etag = Self.usable(etag) ?? Self.usable(record?.headers.firstValue(of: "ETag"))
+        self.lastModified = Self.usable(lastModified) ?? Self.usable(record?.headers.firstValue(of: "Last-Modified"))
         self.receivedHash = receivedHash
-        self.record = record
+        sharedRecord = record.map { Shared($0) }
         if self.etag == nil, self.lastModified == nil, receivedHash == nil, record == nil { return nil }
     }
 
@@ -38,7 +39,7 @@ public struct CacheValidators: Sendable, Hashable {
 
     /// Whether a server can be asked with it for a newer picture, or it tells when that has to be done: then it will change
     /// while the picture stays.
-    var mayChange: Bool { etag != nil || lastModified != nil || record != nil }
+    var mayChange: Bool { etag != nil || lastModified != nil || sharedRecord != nil }
 
     private static func usable(_ value: String?) -> String? {
         guard let value else { return nil }

@@ -35,11 +35,22 @@ func storeUntilKilled(_ cache: DiskCache, count: Int, microseconds: Int, random:
         let number = Int.random(in: 0..<200, using: &random)
         let key = HammerPicture.key(number)
         let version = Int.random(in: 0..<1000, using: &random)
-        cache.store(
-            HammerPicture.bytes(number, version: version),
-            forKey: key,
-            extendedData: Data("extended \(version)".utf8)
+        let entry = CachedImageData(
+            data: HammerPicture.bytes(number, version: version),
+            extendedData: Data("extended \(version)".utf8),
+            validators: HammerPicture.etag(number, version: version, count: 400).flatMap {
+                CacheValidators(etag: $0, lastModified: nil)
+            }
         )
+        cache.store(entry, forKey: key)
+        for count in 0..<number % 4 {
+            let etag = HammerPicture.etag(number, version: version + count, count: 400 + count)
+            cache.amend(
+                extendedData: nil,
+                validators: CacheValidators(etag: etag, lastModified: nil),
+                forKey: key
+            )
+        }
         if number % 8 == 0 { cache.setExtendedData(Data("again \(version)".utf8), forKey: key) }
         if number % 16 == 1 { cache.removeData(forKey: key) }
     }

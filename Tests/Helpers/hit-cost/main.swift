@@ -71,3 +71,21 @@ manager.observer = LoadRecording()
 measure("observed-manager") { load() }
 manager.observer = nil
 measure("last") { load() }
+let validators = CacheValidators(
+    record: HTTPCacheRecord(
+        statusCode: 200,
+        headers: ["cache-control": "max-age=60", "etag": "\"an entity tag of more than fifteen bytes\""],
+        requestTime: 0,
+        responseTime: 0
+    )
+)
+for number in 0..<100 {
+    var request = ImageStoreRequest(key: url.absoluteString + (number == 0 ? "" : "\(number)"), data: Data([1]))
+    request.validators = validators
+    cache.store(request, completion: nil)
+}
+// What is counted is all threads' doing.
+_ = cache.prepareForExit(within: 20)
+let key = url.absoluteString
+measure("known") { if cache.knownValidators(forKey: key)?.validators?.etag == nil { exit(1) } }
+measure("unknown") { if cache.knownValidators(forKey: "http://host/other.png") != nil { exit(1) } }

@@ -14,6 +14,20 @@ public enum HammerPicture {
         return output.withUnsafeBytes { Data($0) }
     }
 
+    /// An entity tag of a picture, every byte of which follows from its beginning; none for every eighth picture.
+    public static func etag(_ number: Int, version: Int, count: Int) -> String? {
+        guard number % 8 != 0 else { return nil }
+        return "\"\(number)-\(version)-" + String(repeating: "\(version % 10)", count: count) + "\""
+    }
+
+    /// Whether `etag` is some entity tag of the picture, byte for byte.
+    public static func isWhole(etag: String?, number: Int) -> Bool {
+        guard let etag, number % 8 != 0 else { return etag == nil && number % 8 == 0 }
+        let parts = etag.dropFirst().dropLast().split(separator: "-")
+        guard parts.count == 3, let version = Int(parts[1]) else { return false }
+        return etag == self.etag(number, version: version, count: parts[2].count)
+    }
+
     /// Whether `data` is some version of the picture, byte for byte.
     public static func isWhole(_ data: Data, number: Int) -> Bool {
         guard data.count >= 16 else { return false }

@@ -16,6 +16,27 @@ import Testing
         #expect(other?.etag == nil && other?.lastModified == "yesterday")
     }
 
+    @Test func `A record is enough, and gives what it has`() {
+        let record = StoredRecords.record(3)
+        let validators = CacheValidators(record: record)
+        #expect(validators?.record == record && validators?.etag == "\"3\"" && validators?.lastModified == nil)
+        var bare = record
+        bare.headers = [:]
+        #expect(CacheValidators(record: bare)?.etag == nil && CacheValidators(record: bare)?.mayChange == true)
+        #expect(CacheValidators(record: nil) == nil)
+        bare.headers = ["etag": "a\nb"]
+        #expect(CacheValidators(record: bare)?.etag == nil)
+        #expect(CacheValidators(record: record) != CacheValidators(etag: "\"3\"", lastModified: nil))
+    }
+
+    @Test func `The hash of what was received is put to whatever there is`() {
+        let record = StoredRecords.record(3)
+        let with = CacheValidators(record: record).with(receivedHash: 5)
+        #expect(with?.receivedHash == 5 && with?.record == record && with?.etag == "\"3\"")
+        let alone = CacheValidators?.none.with(receivedHash: 5)
+        #expect(alone?.receivedHash == 5 && alone?.mayChange == false)
+    }
+
     @Test func `A value of 1 KiB is taken`() {
         let value = String(repeating: "a", count: 1024)
         #expect(CacheValidators(etag: value, lastModified: nil)?.etag == value)

@@ -83,7 +83,7 @@ struct EntryReader: Sendable {
     /// Where less than the whole file is wanted, so much of its end is read first.
     private static let usualTrailerSize = 4096
     /// How often slots are read again of which neither can be used.
-    private static let slotReadings = 2
+    private static let slotReadings = 4
     /// Why a file that this library did not write, or did not write to its end, is no entry.
     static let noFooter = "there is no footer"
 

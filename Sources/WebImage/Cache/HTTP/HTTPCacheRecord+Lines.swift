@@ -45,7 +45,7 @@ extension HTTPCacheRecord {
             case Name.selecting:
                 guard let inner = Self.field(field.value) else { return nil }
                 selecting.add(name: inner.name, value: inner.value)
-            case let name where Self.isReserved(name): continue
+            case let name where Self.isReserved(name.lowercased()): continue
             default: headers.add(name: field.name, value: field.value)
             }
         }

@@ -16,9 +16,11 @@ import Testing
             #expect(process.wait() == 128 + SIGKILL)
             let cache = DiskCache(path: path)
             for number in 0..<200 {
-                guard let data = cache.data(forKey: HammerPicture.key(number)) else { continue }
+                guard let entry = cache.entry(forKey: HammerPicture.key(number)) else { continue }
                 survivors += 1
-                #expect(HammerPicture.isWhole(data, number: number))
+                #expect(HammerPicture.isWhole(entry.data, number: number))
+                // Also those whose amendment was under way.
+                #expect(HammerPicture.isWhole(etag: entry.validators?.etag, number: number))
             }
             #expect(cache.statistics.damagedCount == 0)
         }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import WebImage
@@ -87,7 +88,7 @@ import Testing
     @Test func `A later version is told from damage`() throws {
         var bytes = try file([1], EntryTrailer(key: "k", created: 0))
         let start = bytes.count - 56
-        bytes[start + 32] = 2
+        bytes[start + 32] = 3
         let hash = bytes[1..<(start + 40)].withUnsafeBytes { Hashing.xxh3($0) }
         withUnsafeBytes(of: hash.littleEndian) { bytes.replaceSubrange((start + 40)..<(start + 48), with: $0) }
         #expect(throws: EntryFooter.Failure.unknownVersion) { try footer(bytes) }
@@ -99,6 +100,89 @@ import Testing
             #expect(!EntryRecords(bytes: bytes).forEach { _, _ in })
             #expect(EntryRecords(bytes: bytes).trailer(created: 0) == nil)
             #expect(!EntryRecords(bytes: UnsafeRawBufferPointer(rebasing: bytes[..<5])).forEach { _, _ in })
+        }
+    }
+
+    /// The bytes with another number in the footer, and the hash that belongs to it.
+    private func changed(_ bytes: [UInt8], bodyLength: Int, at offset: Int, to number: some FixedWidthInteger)
+        -> [UInt8]
+    {
+        var bytes = bytes
+        let start = bytes.count - 56
+        withUnsafeBytes(of: number.littleEndian) {
+            bytes.replaceSubrange((start + offset)..<(start + offset + $0.count), with: $0)
+        }
+        let hash = bytes[bodyLength..<(start + 40)].withUnsafeBytes { Hashing.xxh3($0) }
+        withUnsafeBytes(of: hash.littleEndian) { bytes.replaceSubrange((start + 40)..<(start + 48), with: $0) }
+        return bytes
+    }
+
+    @Test func `With validators there are slots before the records, as documented`() throws {
+        var trailer = EntryTrailer(key: "k", created: 7)
+        trailer.validators = CacheValidators(etag: "\"1\"", lastModified: nil)
+        trailer.extendedData = Data([5])
+        let bytes = try file(Array("body".utf8), trailer)
+        #expect(bytes.count == 4 + 1024 + 9 + 9 + 56)
+        let start = bytes.count - 56
+        #expect(Array(bytes[1028..<1037]) == [1, 0, 0, 0, 1, 0, 0, 0, UInt8(ascii: "k")])
+        #expect(Array(bytes[start..<(start + 8)]) == [4, 4, 0, 0, 0, 0, 0, 0])
+        #expect(Array(bytes[(start + 8)..<(start + 16)]) == [18, 0, 0, 0, 0, 0, 0, 0])
+        #expect(Array(bytes[(start + 32)..<(start + 40)]) == [2, 0, 0, 0, 0, 2, 0, 0])
+        let footer = try #require(try footer(bytes))
+        #expect(footer.bodyLength == 4 && footer.slotSize == 512 && footer.recordsLength == 18)
+        #expect(footer.slotsRange == 4..<1028 && footer.recordsRange == 1028..<1046 && footer.trailerLength == 1098)
+        let slots = ResponseSlots(size: 512, seed: footer.trailerHash)
+        let slot = try #require(slots.encoded(Data("etag: \"1\"\n".utf8), sequence: 1))
+        #expect(Array(bytes[4..<(4 + slot.count)]) == slot)
+        #expect(bytes[(4 + slot.count)..<1028].allSatisfy { $0 == 0 })
+        // To readers of version 1, which check these before they look at the version, it is a later one and not damage.
+        let content = 1028
+        #expect(content + 18 == bytes.count - 56)
+        let hash = bytes[content..<(start + 40)].withUnsafeBytes { Hashing.xxh3($0) }
+        #expect(hash == footer.trailerHash)
+    }
+
+    @Test func `Without anything that may change there are none, as in version 1`() throws {
+        var trailer = EntryTrailer(key: "k", created: 7)
+        trailer.validators = CacheValidators(etag: nil, lastModified: nil, receivedHash: 8)
+        let bytes = try file([1], trailer)
+        let footer = try #require(try footer(bytes))
+        #expect(footer.slotSize == 0 && footer.slots == nil && footer.bodyLength == 1)
+        #expect(bytes[bytes.count - 56 + 32] == 1)
+    }
+
+    @Test func `Slots that cannot be are damage, not a trap`() throws {
+        var trailer = EntryTrailer(key: "k", created: 7)
+        trailer.validators = CacheValidators(etag: "\"1\"", lastModified: nil)
+        let whole = try file([1, 2, 3], trailer)
+        let records = 3 + 1024
+        for size in [UInt32.max, UInt32(Int32.max), 0, 1, 23, 514, 1 << 20, UInt32(ResponseSlots.largestSize + 1)] {
+            let bytes = changed(whole, bodyLength: records, at: 36, to: size)
+            #expect(throws: EntryFooter.Failure.damaged, "\(size)") { try self.footer(bytes) }
+        }
+        // Other sizes that fit in are slots in which nothing is.
+        let other = try #require(try footer(changed(whole, bodyLength: records, at: 36, to: UInt32(100))))
+        #expect(other.bodyLength == 827)
+        // In version 1 that number means nothing.
+        let first = try #require(try footer(changed(whole, bodyLength: records, at: 32, to: UInt32(1))))
+        #expect(first.bodyLength == 1027 && first.slotSize == 0)
+        for version in [0, 3, UInt32.max] {
+            let bytes = changed(whole, bodyLength: records, at: 32, to: version)
+            #expect(throws: EntryFooter.Failure.unknownVersion) { try self.footer(bytes) }
+        }
+    }
+
+    @Test func `What a footer claims of the trailer's length overflows into nothing`() {
+        var random = SeededGenerator(seed: 5)
+        for number in [UInt64.max, UInt64(Int64.max), .max - 56, 1 << 62] {
+            var bytes = [UInt8](repeating: 0, count: 56)
+            withUnsafeBytes(of: number.littleEndian) { bytes.replaceSubrange(8..<16, with: $0) }
+            withUnsafeBytes(of: EntryTrailer.magic.littleEndian) { bytes.replaceSubrange(48..<56, with: $0) }
+            bytes[32] = 2
+            for index in 36..<40 { bytes[index] = UInt8.random(in: 0...255, using: &random) }
+            let length = bytes.withUnsafeBytes { EntryFooter.claimedTrailerLength(in: $0) }
+            #expect(length == nil || length ?? 0 > 1 << 61)
+            #expect(bytes.dropFirst().withUnsafeBytes { EntryFooter.claimedTrailerLength(in: $0) } == nil)
         }
     }
 

@@ -17,6 +17,10 @@ import Testing
         ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
         ("Sun Nov 16 08:49:37 2031", 1_952_585_377),
         ("sun, 06 nov 1994 08:49:37 GMT", 784_111_777),
+        ("SUN, 06 NOV 1994 08:49:37 gMt", 784_111_777),
+        ("Sunday, 06-Nov-94 08:49:37 gmt", 784_111_777),
+        (" Sun, 06 Nov 1994 08:49:37 GMT\t", 784_111_777),
+        ("Sun Nov 6 08:49:37 1994", 784_111_777),
     ])
     func `The three forms of dates are read`(text: String, seconds: Double) {
         #expect(HTTPDate.parse(text, now: now) == seconds)
@@ -42,6 +46,9 @@ import Testing
         "1un, 06 Nov 1994 08:49:37 GMT", "Sun, ٠٦ Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-1994 08:49:37 GMT",
         "Sunday, 06-Nov 08:49:37 GMT", "Sun, Nov 6 08:49:37 1994", "Sun Nov 6 08:49:37 94",
         "Sun, 06 Nov 99999999999999999999 08:49:37 GMT", "Sunday, --- 08:49:37 GMT",
+        "Sun, 06  Nov  1994 08:49:37 GMT", "Sun,  06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94  08:49:37 GMT",
+        "Sun Nov  16 08:49:37 1994", "Sun Nov   6 08:49:37 1994", "Sun  Nov 6 08:49:37 1994",
+        "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08.49.37 GMT",
     ])
     func `What is no date is nil`(text: String) {
         #expect(HTTPDate.parse(text, now: now) == nil)
