@@ -44,10 +44,41 @@ extension CacheCommand {
         var created: String
         var modified: String
         var accessed: String
+        /// What the server said; nil where it was not noted.
+        var freshness: Freshness?
+    }
+
+    private struct Freshness: Encodable {
+        var fresh: Bool
+        var ageSeconds: Double
+        /// Nil where nothing tells.
+        var lifetimeSeconds: Double?
+        var reason: String
+
+        init(_ freshness: HTTPFreshness) {
+            fresh = freshness.isFresh
+            ageSeconds = Self.rounded(freshness.age)
+            lifetimeSeconds = freshness.lifetime.map(Self.rounded)
+            reason = freshness.explanation
+        }
+
+        /// To the millisecond, and so that JSON can say it.
+        private static func rounded(_ seconds: Double) -> Double { (min(max(seconds, 0), 1e12) * 1000).rounded() / 1000 }
+    }
+
+    /// "fresh for 5 min 3 s", "stale for 12 s", or nothing where the server's answer was not noted.
+    private static func words(_ freshness: HTTPFreshness?) -> String {
+        guard let freshness else { return "-" }
+        guard let lifetime = freshness.lifetime else { return freshness.isFresh ? "fresh" : "to be asked about" }
+        if freshness.isFresh { return "fresh for \(TimeWords.describe(lifetime - freshness.age))" }
+        if freshness.age < lifetime { return "to be asked about" }
+        return "stale for \(TimeWords.describe(freshness.age - lifetime))"
     }
 
     static func list(_ cache: DiskCache, json: Bool) -> Int32 {
+        let now = Date().timeIntervalSince1970
         cache.forEachEntry { entry in
+            let freshness = entry.validators?.record?.freshness(now: now)
             if json {
                 Terminal.print(
                     JSONLine.text(
@@ -57,14 +88,15 @@ extension CacheCommand {
                             bytes: entry.byteCount,
                             created: JSONLine.time(entry.created.timeIntervalSince1970),
                             modified: JSONLine.time(entry.modified.timeIntervalSince1970),
-                            accessed: JSONLine.time(entry.accessed.timeIntervalSince1970)
+                            accessed: JSONLine.time(entry.accessed.timeIntervalSince1970),
+                            freshness: freshness.map { Freshness($0) }
                         )
                     )
                 )
             } else {
                 Terminal.print(
                     "\(JSONLine.time(entry.accessed.timeIntervalSince1970))  "
-                        + "\(ByteCount.describe(Int64(entry.byteCount)))  \(entry.key)\n"
+                        + "\(ByteCount.describe(Int64(entry.byteCount)))  \(words(freshness))  \(entry.key)\n"
                 )
             }
         }

@@ -11,6 +11,8 @@ struct CommonOptions: Sendable {
     var json: Bool
     var isQuiet: Bool
     var maxConcurrent: Int
+    /// How long what is cached serves.
+    var cachePolicy: CachePolicy
     private var headers: [(String, String)] = []
     private var timeout: Double?
 
@@ -24,6 +26,12 @@ struct CommonOptions: Sendable {
         cacheSpecs + [
             OptionSpec("--no-cache", "neither read nor write the cache"),
             OptionSpec("--refresh", "load anew what is in the cache, and store it"),
+            OptionSpec(
+                "--cache-policy",
+                value: "POLICY",
+                "how long what is cached serves: immutable (for ever, the default), http (as the server says), revalidate"
+                    + " (the server is asked each time) or ttl=SECONDS"
+            ),
             OptionSpec("--cache-only", "load nothing; what is not in the cache is an error"),
             OptionSpec("--header", short: "-H", value: "'NAME: VALUE'", "send a header field; may be repeated"),
             OptionSpec("--timeout", value: "SECONDS", "longest time for one download; without it 15 s without a byte"),
@@ -39,6 +47,7 @@ struct CommonOptions: Sendable {
         isQuiet = arguments.has("--quiet")
         maxConcurrent = try arguments.integer("--max-concurrent", in: 1...256) ?? 6
         timeout = try arguments.number("--timeout", in: 0.001...86_400)
+        cachePolicy = try arguments.value("--cache-policy").map(Self.policy) ?? .immutable
         let modes = ["--no-cache", "--refresh", "--cache-only"].filter(arguments.has)
         guard modes.count <= 1 else { throw UsageError("\(modes.joined(separator: " and ")) do not go together") }
         if arguments.has("--refresh") { options.insert(.fromLoaderOnly) }
@@ -72,6 +81,22 @@ struct CommonOptions: Sendable {
         ])
     }
 
+    private static func policy(_ text: String) throws -> CachePolicy {
+        switch text {
+        case "immutable": return .immutable
+        case "http": return .http
+        case "revalidate": return .revalidate
+        default: break
+        }
+        let digits = text.dropFirst("ttl=".count)
+        guard text.hasPrefix("ttl="), let seconds = Double(digits), seconds >= 0, seconds.isFinite,
+            digits.utf8.allSatisfy({ (48...57).contains($0) || $0 == 46 })
+        else {
+            throw UsageError("--cache-policy takes immutable, http, revalidate or ttl=SECONDS, not '\(text)'")
+        }
+        return .ttl(seconds)
+    }
+
     private static func header(_ text: String) throws -> (String, String) {
         guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
             throw UsageError("--header takes 'Name: value', not '\(text)'")
@@ -92,6 +117,8 @@ struct Session: Sendable {
         self.common = common
         cache = common.usesCache ? common.makeCache() : nil
         manager = WebImageManager(cache: cache ?? NoCache.shared, loader: common.makeLoader())
+        // Without a cache there is nothing to be judged.
+        if cache != nil { manager.cachePolicy = common.cachePolicy }
     }
 
     /// A context for a source: what lies on this machine already is not put into the cache on disk, and without a cache none is

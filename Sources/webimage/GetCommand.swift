@@ -23,6 +23,8 @@ enum GetCommand: Command {
         var bytes: Int
         var elapsedMs: Double
         var output: String
+        var stale: Bool
+        var ageSeconds: Double?
         var explanation: String?
     }
 
@@ -182,6 +184,8 @@ enum GetCommand: Command {
                 bytes: written.bytes,
                 elapsedMs: elapsed,
                 output: written.path,
+                stale: result.isStale,
+                ageSeconds: result.age,
                 explanation: explanation?.field
             )
             await display.print(JSONLine.text(line), to: 1)
@@ -191,7 +195,8 @@ enum GetCommand: Command {
             let size = "\(result.image.pixelWidth)x\(result.image.pixelHeight)"
             let bytes = ByteCount.describe(Int64(written.bytes))
             let origin = result.cacheType == .none ? (source.isRemote ? "network" : "file") : result.cacheType.word
-            await display.print("\(written.path)  \(size) \(written.format) \(bytes)  (\(origin))\n", to: 1)
+            let stale = result.isStale ? ", stale" : ""
+            await display.print("\(written.path)  \(size) \(written.format) \(bytes)  (\(origin)\(stale))\n", to: 1)
         }
     }
 }

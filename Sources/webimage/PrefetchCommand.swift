@@ -21,6 +21,8 @@ enum PrefetchCommand: Command {
         var frames: Int
         var bytes: Int
         var elapsedMs: Double
+        var stale: Bool
+        var ageSeconds: Double?
         var pass: Int
     }
 
@@ -106,6 +108,8 @@ enum PrefetchCommand: Command {
             frames: result.image.metadata.frameCount,
             bytes: Int(result.metrics?.receivedByteCount ?? Int64(result.data?.count ?? 0)),
             elapsedMs: outcome.elapsedMilliseconds,
+            stale: result.isStale,
+            ageSeconds: result.age,
             pass: pass
         )
     }

@@ -55,6 +55,11 @@ public final class ImageLoadersManager: ImageLoading {
         loader(for: ImageLoadRequest(url: url))?.shouldBlockFailedURL(url, error: error) ?? false
     }
 
+    /// What the first loader that serves the request will send.
+    public func requestHeaders(for request: ImageLoadRequest) -> HTTPHeaders {
+        loader(for: request)?.requestHeaders(for: request) ?? request.additionalHeaders
+    }
+
     private func loader(for request: ImageLoadRequest) -> (any ImageLoading)? {
         loaders.last { $0.canLoad(request) }
     }

@@ -131,6 +131,11 @@ public final class WebImageDownloader: ImageLoading {
     /// Whether the scheme is http or https.
     public func canLoad(_ url: URL, options: WebImageOptions) -> Bool { DownloaderCore.serves(url) }
 
+    /// The downloader's fields, and those of the request in place of fields of the same name. What a modifier does is not known.
+    public func requestHeaders(for request: ImageLoadRequest) -> HTTPHeaders {
+        core.state.withLock { $0.headers }.overlaid(with: request.additionalHeaders)
+    }
+
     /// Starts a load; `progress` and `completion` are called on the network thread and must be quick.
     public func load(
         _ request: ImageLoadRequest,

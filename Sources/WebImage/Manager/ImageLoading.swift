@@ -129,11 +129,19 @@ public protocol ImageLoading: AnyObject, Sendable {
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation
 
+    /// The header fields that a request will be sent with, as far as they are known before: a cache compares them with those that an
+    /// answer was made for (`Vary`), and heeds what they say about caching. By default those of the request. Called on any
+    /// thread, before loads that are not ``CachePolicy/immutable``: must be quick.
+    func requestHeaders(for request: ImageLoadRequest) -> HTTPHeaders
+
     /// Whether a URL that failed with `error` should not be tried again until asked to.
     func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool
 }
 
 extension ImageLoading {
+    /// The request's own fields.
+    public func requestHeaders(for request: ImageLoadRequest) -> HTTPHeaders { request.additionalHeaders }
+
     /// Whether the request's URL is served.
     public func canLoad(_ request: ImageLoadRequest) -> Bool { canLoad(request.url, options: request.options) }
 }

@@ -19,6 +19,7 @@ extension WebImageContext {
             var loadValues = OptionValues()
             var additionalHeaders = HTTPHeaders()
             var cacheSerializer: CacheSerializer?
+            var cachePolicy: CachePolicy?
             var setImageOperationKey: String?
             var hooks = DownloadTransferHooks()
             var retryPolicy: DownloadRetryPolicy?
@@ -29,7 +30,8 @@ extension WebImageContext {
             var isPlain: Bool {
                 decodeOptions == nil && encodeOptions == nil && formatHint == .inherited && decodeToHDR == nil
                     && loadValues.isEmpty && additionalHeaders.fields.isEmpty && cacheSerializer == nil
-                    && setImageOperationKey == nil && hooks.identity == nil && retryPolicy == nil && observer == nil
+                    && cachePolicy == nil && setImageOperationKey == nil && hooks.identity == nil && retryPolicy == nil
+                    && observer == nil
                     && own.isEmpty
             }
         }
@@ -73,6 +75,16 @@ extension WebImageContext {
     public var decodeToHDR: Bool? {
         get { rare?.values.decodeToHDR }
         set { change { $0.decodeToHDR = newValue } }
+    }
+
+    /// Who decides how long a cached picture serves, and when the server is asked for a newer one. The manager's by default
+    /// (``WebImageManager/cachePolicy``).
+    ///
+    /// Under ``CachePolicy/http`` the directives of a `Cache-Control` among the ``additionalHeaders`` count, too: `no-cache`,
+    /// `no-store`, `max-age`, `max-stale`, `min-fresh` and `only-if-cached`.
+    public var cachePolicy: CachePolicy? {
+        get { rare?.values.cachePolicy }
+        set { change { $0.cachePolicy = newValue } }
     }
 
     /// Options for loaders of one's own. Loads with different ones do not share a download.

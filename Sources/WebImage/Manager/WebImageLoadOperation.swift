@@ -43,6 +43,8 @@ public final class WebImageLoadOperation: WebImageOperation {
         var priority: LoadPriority?
         var isCancelled = false
         var endHandler: EndHandler?
+        /// How far what the caches have serves; nil where nobody asked.
+        var standing: WebImageResult.Standing?
     }
 
     /// What is being loaded; nil if the caller's string was no URL.
@@ -82,6 +84,20 @@ public final class WebImageLoadOperation: WebImageOperation {
 
     /// Whether the load has ended: nothing is to be delivered any more, or only what already waits for the callback queue.
     public var isFinished: Bool { state.withLock { $0.receiver == nil } }
+
+    /// How far what the caches have serves, which pictures from there are delivered with; nil where nobody asked.
+    var standing: WebImageResult.Standing? {
+        get { state.withLock { $0.standing } }
+        set { state.withLock { $0.standing = newValue } }
+    }
+
+    /// Whether its caller can take one result alone.
+    var takesOneResult: Bool {
+        state.withLock { state in
+            if case .last? = state.receiver { return true }
+            return false
+        }
+    }
 
     /// Whether something is still to be delivered.
     var isRunning: Bool { !isFinished }
@@ -195,7 +211,7 @@ public final class WebImageLoadOperation: WebImageOperation {
             let mailbox = state.mailbox ?? DeliveryMailbox(callbackQueue)
             state.mailbox = mailbox
             // Under the lock, so that nothing that ends the load gets in before it.
-            mailbox.put(.interim(result), for: receiver)
+            mailbox.put(.interim(result.with(state.standing)), for: receiver)
             return mailbox
         }
         guard let mailbox else { return }
@@ -208,6 +224,7 @@ public final class WebImageLoadOperation: WebImageOperation {
 
     private func finish(_ ending: Ending, with result: Result<WebImageResult, WebImageError>) {
         guard let receiver = ending.receiver else { return }
+        let result = result.with(ending.standing)
         totals?.noteEnd(of: result)
         ending.endHandler?()
         observation?.end(result)
@@ -240,6 +257,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         var mailbox: DeliveryMailbox?
         var endHandler: EndHandler?
         var subscription: UInt64?
+        var standing: WebImageResult.Standing?
     }
 
     /// Takes all of it at once: between two sections ``subscribe(to:priority:progress:completion:)`` could leave work that
@@ -258,8 +276,17 @@ public final class WebImageLoadOperation: WebImageOperation {
                 receiver: receiver,
                 mailbox: state.mailbox,
                 endHandler: state.endHandler,
-                subscription: state.subscription
+                subscription: state.subscription,
+                standing: state.standing
             )
         }
+    }
+}
+
+extension Result<WebImageResult, WebImageError> {
+    /// With a picture from the caches how far it serves.
+    fileprivate func with(_ standing: WebImageResult.Standing?) -> Self {
+        guard let standing, case .success(let result) = self, result.cacheType != .none else { return self }
+        return .success(result.with(standing))
     }
 }

@@ -54,6 +54,7 @@ extension WebImageManager {
         let (options, context) = (load.options, load.context)
         // An observed load takes the long way, on which everything is told.
         guard !load.isObserved, options.isDisjoint(with: [.refreshCached, .queryMemoryData]),
+            cachePolicy(for: context, parts: load.parts) == .immutable,
             options.contains(.retryFailed) || !isFailed(url),
             let original = originalKey(for: url, context: context, parts: load.parts)
         else { return nil }

@@ -3,7 +3,8 @@ public import FoundationEssentials
 extension WebImageManager {
     /// The original bytes of a URL, from the disk cache if they are there, else from the loader, without decoding them.
     /// Shares a download with loads of the same picture. Bytes that come from the loader are not stored, because nothing
-    /// has shown yet that they are a picture.
+    /// has shown yet that they are a picture. Of the load's ``CachePolicy`` holds what holds of images, but that nothing is asked
+    /// behind what is stale: the server is asked first.
     ///
     /// - Throws: ``WebImageError``; ``WebImageError/Code/cancelled`` when the task is cancelled,
     ///   ``WebImageError/Code/badImageData`` when a loader made the picture and has no bytes of it.
@@ -33,6 +34,24 @@ extension WebImageManager {
         _ observation: LoadObservation?
     ) async throws(WebImageError) -> OriginalData {
         if !load.options.contains(.retryFailed), isFailed(url) { throw .blacklisted(url) }
+        let policy = cachePolicy(for: load.context, parts: load.parts)
+        let result =
+            policy == .immutable || load.options.contains(.fromLoaderOnly)
+            ? try await foundResult(url, load, observation)
+            : try await judgedResult(url, load, policy, observation)
+        switch result {
+        case .success(.data(let original)) where !original.isWithoutBytes: return original
+        case .success: throw WebImageError(.badImageData, "the load brought no data", url: url)
+        case .failure(let error): throw error.with(url: url)
+        }
+    }
+
+    /// What is on disk, else what the loader has.
+    func foundResult(
+        _ url: URL,
+        _ load: ResolvedLoad,
+        _ observation: LoadObservation?
+    ) async throws(WebImageError) -> WorkResult {
         var result: WorkResult = .failure(.notCached())
         let asks = delegate != nil && !load.options.contains(.fromCacheOnly)
         if asks, !load.options.contains(.fromLoaderOnly) {
@@ -42,22 +61,26 @@ extension WebImageManager {
             if asks, !mayDownload(url) { throw .downloadRefused(url) }
             result = await dataResult(url, load, load.options, observation)
         }
-        switch result {
-        case .success(.data(let original)) where !original.isWithoutBytes: return original
-        case .success: throw WebImageError(.badImageData, "the load brought no data", url: url)
-        case .failure(let error): throw error.with(url: url)
-        }
+        return result
     }
 
-    private func dataResult(
+    func dataResult(
         _ url: URL,
         _ load: ResolvedLoad,
         _ options: WebImageOptions,
-        _ observation: LoadObservation?
+        _ observation: LoadObservation?,
+        purpose: LoadPurpose = .picture
     ) async -> WorkResult {
         let key = originalKey(for: url, context: load.context, parts: load.parts)
-        let work = recipe(url: url, originalKey: key, resultKey: key, options: options, context: load.context)
-            .decode.data
+        let recipe = recipe(
+            url: url,
+            originalKey: key,
+            resultKey: key,
+            options: options,
+            context: load.context,
+            purpose: purpose
+        )
+        let work = recipe.decode.data
         observation?.noteStart(cacheKey: key ?? "")
         let pipeline = pipeline
         let request = DataRequest()

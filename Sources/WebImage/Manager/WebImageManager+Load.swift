@@ -71,8 +71,11 @@ extension WebImageManager {
             return operation
         }
         track(operation)
+        let policy = cachePolicy(for: context, parts: load.parts)
         if options.contains(.refreshCached) {
             startRefreshing(operation, url: url, options: options, context: context, progress: progress)
+        } else if policy != .immutable, !options.contains(.fromLoaderOnly) {
+            startJudging(operation, url: url, load: load, policy: policy, progress: progress)
         } else {
             start(operation, url: url, options: options, context: context, parts: load.parts, progress: progress)
         }
@@ -108,16 +111,16 @@ extension WebImageManager {
             guard options.contains(.queryMemoryData) else {
                 return operation.end(.success(.fromMemory(hit.image, url: url, key: cacheKey)))
             }
-            let query = MemoryDataQuery(
+            let image = CachedImage(
                 manager: self,
                 operation: operation,
                 url: url,
-                key: cacheKey,
                 originalKey: originalKey ?? "",
+                resultKey: cacheKey,
                 options: options,
                 context: context
             )
-            return query.start(with: hit)
+            return MemoryDataQuery(image).start(with: hit)
         }
         let recipe = recipe(
             url: url,
@@ -229,6 +232,7 @@ extension WebImageManager {
             operation.end(.failure(WebImageError(.badImageData, "the load brought no image", url: url)))
         case .failure(let error):
             noteEnd(of: url, options: options, loader: recipe.loader ?? imageLoader, error: error)
+            noteMissing(error.with(url: url), recipe)
             operation.end(.failure(error.with(url: url)))
         }
     }

@@ -35,6 +35,16 @@ struct MemoryDataQuery: Sendable {
     /// How often a new image is taken in place of the one before.
     private static let attemptLimit = 2
 
+    init(_ image: CachedImage) {
+        manager = image.manager
+        operation = image.operation
+        url = image.url
+        key = image.resultKey
+        originalKey = image.originalKey
+        options = image.options
+        context = image.context
+    }
+
     func start(with hit: MemoryHit) {
         // A byte limit made the image other than its bytes, and a load that may only look into memory reads no disk.
         guard hit.image.metadata.scaleDownLimitBytes == 0, context?.queryCacheType?.includesDisk ?? true else {

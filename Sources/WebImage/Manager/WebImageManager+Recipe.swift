@@ -44,6 +44,7 @@ extension WebImageManager {
             queriesDisk: originalQuery.includesDisk,
             storesDisk: originalStore.includesDisk,
             refreshes: purpose == .news,
+            rule: storageRule(url, options, context),
             serializer: serializer,
             load: options.contains(.fromCacheOnly) ? nil : load
         )

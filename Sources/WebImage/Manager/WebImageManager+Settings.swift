@@ -7,11 +7,12 @@ extension WebImageManager {
             var cacheSerializer: CacheSerializer?
             var optionsProcessor: WebImageOptionsProcessor?
             var observer: (any WebImageLoadObserver)?
+            var cachePolicy = CachePolicy.immutable
 
             /// Whether there is nothing.
             var isPlain: Bool {
                 transformer == nil && cacheKeyFilter == nil && cacheSerializer == nil && optionsProcessor == nil
-                    && observer == nil
+                    && observer == nil && cachePolicy == .immutable
             }
         }
 
@@ -67,6 +68,16 @@ extension WebImageManager {
     public var observer: (any WebImageLoadObserver)? {
         get { parts?.values.observer }
         set { change { $0.observer = newValue } }
+    }
+
+    /// Who decides how long a cached picture serves, for loads whose context does not say. ``CachePolicy/immutable`` by default:
+    /// SDWebImage's rule, that what a URL stands for never changes.
+    ///
+    /// Pictures in memory are judged without a task or a hop, as far as what is known of their entries is in memory, too: of the
+    /// last 4096 that were used.
+    public var cachePolicy: CachePolicy {
+        get { parts?.values.cachePolicy ?? .immutable }
+        set { change { $0.cachePolicy = newValue } }
     }
 
     /// How many seconds a URL that failed for good is not tried again; nil (the default) means as long as the process lives,

@@ -12,6 +12,7 @@ public final class WebImageManager: Sendable {
     /// The loader.
     public let imageLoader: any ImageLoading
     let pipeline: Pipeline
+    let clock: ClockSource
     let settings: Lock<Settings>
     /// What this manager's loads have come to.
     let totals = LoadTotals()
@@ -19,6 +20,7 @@ public final class WebImageManager: Sendable {
 
     private struct Activity {
         var failedURLs: FailedURLs
+        var missing = MissingPictures()
         var running: [ObjectIdentifier: (ticket: UInt64, operation: WebImageLoadOperation)] = [:]
         /// Counts the loads that were begun.
         var lastTicket: UInt64 = 0
@@ -43,6 +45,7 @@ public final class WebImageManager: Sendable {
         imageCache = cache
         imageLoader = loader
         self.pipeline = pipeline
+        self.clock = clock
         settings = Lock(Settings())
         activity = Lock(Activity(failedURLs: FailedURLs(clock: clock)))
     }
@@ -65,6 +68,21 @@ public final class WebImageManager: Sendable {
 
     /// Allows every URL that failed before to be tried again.
     public func removeAllFailedURLs() { activity.withLock { $0.failedURLs.removeAll() } }
+
+    /// What a server said of a request for which it has nothing, if that still holds.
+    func knownMissing(_ request: MissingPictures.Request) -> WebImageError? {
+        let now = clock.wallTime()
+        return activity.withLock { $0.missing.error(of: request, at: now) }
+    }
+
+    /// Remembers for some seconds that there is nothing, or with nil forgets it.
+    func noteMissing(_ request: MissingPictures.Request, _ error: WebImageError?, for seconds: Double = 0) {
+        let now = clock.wallTime()
+        activity.withLock { activity in
+            guard let error else { return activity.missing.remove(request) }
+            activity.missing.insert(request, error, at: now, for: seconds)
+        }
+    }
 
     /// Whether a URL failed before and is not tried again without ``WebImageOptions/retryFailed``; see ``failedURLLifetime``.
     public func isFailed(_ url: URL) -> Bool { activity.withLock { $0.failedURLs.contains(url) } }

@@ -23,11 +23,19 @@ public struct WebImageResult: Sendable {
     /// whose ``ImageMetadata/isIncremental`` is true.
     public let isFinal: Bool
     /// Boxed, to keep results small: one is made for every image from memory.
-    private let boxedRefreshError: (any Error)?
+    private let standing: Standing?
 
-    /// Why the picture could not be refreshed, and is the one that was cached. Of the async forms alone: the others hear of
-    /// it in a second call.
-    public var refreshError: WebImageError? { boxedRefreshError as? WebImageError }
+    /// Why the picture could not be refreshed, and is the one that was cached. With ``WebImageOptions/refreshCached`` of the async
+    /// forms alone: the others hear of it in a second call.
+    public var refreshError: WebImageError? { standing?.refreshError }
+
+    /// Whether the picture is from the cache and by the load's ``CachePolicy`` should have been asked for anew: because it may
+    /// serve while the server is asked, or because the server could not be. False under ``CachePolicy/immutable``.
+    public var isStale: Bool { standing?.isStale ?? false }
+
+    /// Seconds since the server made the picture or last said that it still serves, for one from the cache; nil under
+    /// ``CachePolicy/immutable``, for one that the load brought, and where nothing is known of it.
+    public var age: Double? { standing?.age }
 
     init(
         image: Image,
@@ -48,21 +56,69 @@ public struct WebImageResult: Sendable {
         self.response = response
         self.metrics = metrics
         self.isFinal = isFinal
-        boxedRefreshError = refreshError
+        standing = refreshError.map { Standing(refreshError: $0) }
     }
+
+    private init(_ result: WebImageResult, isFinal: Bool, standing: Standing?) {
+        image = result.image
+        data = result.data
+        cacheType = result.cacheType
+        url = result.url
+        cacheKey = result.cacheKey
+        response = result.response ?? standing?.response
+        metrics = result.metrics
+        self.isFinal = isFinal
+        self.standing = standing
+    }
+
+    /// The same, with what is known of how far it serves.
+    func with(_ standing: Standing) -> WebImageResult { WebImageResult(self, isFinal: isFinal, standing: standing) }
+
+    /// The same, announced as one after which another may come.
+    var asInterim: WebImageResult { WebImageResult(self, isFinal: false, standing: standing) }
 
     /// The same as the last of its load, with what went wrong after it.
     func asLast(refreshError: WebImageError? = nil) -> WebImageResult {
-        WebImageResult(
-            image: image,
-            data: data,
-            cacheType: cacheType,
-            url: url,
-            cacheKey: cacheKey,
-            response: response,
-            metrics: metrics,
-            refreshError: refreshError
-        )
+        var standing = standing
+        if let refreshError {
+            standing = standing ?? Standing()
+            standing?.refreshError = refreshError
+        }
+        return WebImageResult(self, isFinal: true, standing: standing)
+    }
+}
+
+extension WebImageResult {
+    /// How far a picture from the cache serves.
+    struct Standing: Sendable {
+        private final class Values: Sendable {
+            let age: Double?
+            let isStale: Bool
+            let response: HTTPResponse?
+            let refreshError: WebImageError?
+
+            init(age: Double?, isStale: Bool, response: HTTPResponse?, refreshError: WebImageError?) {
+                (self.age, self.isStale, self.response, self.refreshError) = (age, isStale, response, refreshError)
+            }
+        }
+
+        private var values: Values
+
+        init(
+            age: Double? = nil,
+            isStale: Bool = false,
+            response: HTTPResponse? = nil,
+            refreshError: WebImageError? = nil
+        ) { values = Values(age: age, isStale: isStale, response: response, refreshError: refreshError) }
+
+        var age: Double? { values.age }
+        var isStale: Bool { values.isStale }
+        /// What the server said when it was last asked.
+        var response: HTTPResponse? { values.response }
+        var refreshError: WebImageError? {
+            get { values.refreshError }
+            set { values = Values(age: age, isStale: isStale, response: response, refreshError: newValue) }
+        }
     }
 }
 

@@ -9,6 +9,7 @@ extension LoadRecipe {
 
     /// Starts the writes that the result calls for.
     func stored(_ image: PipelineImage, _ trace: LoadTrace) -> PipelineImage {
+        guard image.isStorable else { return unstored(image) }
         guard isTransformedAsAsked(image) else { return storedUntransformed(image, trace) }
         let group = StoreGroup()
         group.enter()
@@ -19,6 +20,12 @@ extension LoadRecipe {
             store(image, forKey: cacheKey, trace) { group.leave() }
         }
         return image.stored(group)
+    }
+
+    /// What may not be kept; what was kept of an older picture is out of date all the same.
+    private func unstored(_ image: PipelineImage) -> PipelineImage {
+        if replaces, let cacheKey { cache.removeImage(forKey: cacheKey, from: .all, completion: nil) }
+        return image.stored(image.stores)
     }
 
     private func storeOriginalInMemory(_ image: PipelineImage, _ trace: LoadTrace) {
@@ -73,8 +80,10 @@ extension LoadRecipe {
         let made = serializer?.bytes(for: given, data: image.data, url: url)
         let isSource = isOriginal && (made == nil || made == image.data)
         let hash = image.image.metadata.sourceHash
-        request.validators = CacheValidators(
-            isOriginal ? image.loaded?.response : nil,
+        // Where the original is not kept, the result is asked for with its validators.
+        let isAlone = isOriginal || !decode.data.storesDisk
+        request.validators = decode.data.rule.validators(
+            of: isAlone ? image.loaded?.response : nil,
             receivedHash: isSource || hash == 0 ? nil : hash
         )
         if let made { request.data = made }

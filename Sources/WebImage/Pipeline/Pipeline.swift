@@ -146,6 +146,9 @@ final class Pipeline: Sendable {
         return id
     }
 
+    /// Has work done for which nobody waits.
+    func keep(_ work: any Work, priority: LoadPriority) { subscribe(to: work, priority: priority) { _ in } }
+
     /// Gives a subscription up. True if it had not been completed; then it never will.
     @discardableResult
     func unsubscribe(_ id: UInt64) -> Bool {

@@ -37,13 +37,9 @@ extension Data {
     var contentHash: UInt64 { Swift.max(withUnsafeBytes { Hashing.xxh3($0) }, 1) }
 }
 
-extension CacheValidators {
-    /// The validators of a response with a whole picture, and the hash of what was received if other bytes are stored.
-    init?(_ response: HTTPResponse?, receivedHash: UInt64?) {
-        // Those of other statuses belong to an error page or to a part.
-        let headers = response?.statusCode == 200 ? response?.headers : nil
-        self.init(etag: headers?["ETag"], lastModified: headers?["Last-Modified"], receivedHash: receivedHash)
-    }
+extension ImageMetadata {
+    /// The XXH3 of the bytes that the image was made of; nil when that is not known.
+    var knownSourceHash: UInt64? { sourceHash == 0 ? nil : sourceHash }
 }
 
 extension Image {

@@ -46,6 +46,8 @@ indirect enum WorkKey: Hashable, Sendable {
         var storesDisk: Bool
         /// Whether the loader is asked for what is newer than the entry on disk.
         var refreshes: Bool
+        /// Whether not everything may be stored; see ``StorageRule``.
+        var isSelective: Bool
         var serializer: ObjectIdentifier?
         /// Nil when only the caches may be asked.
         var load: LoadKey?

@@ -22,6 +22,8 @@ struct OriginalData: Sendable {
     var reservation: ByteReservation?
     /// Keeps the bytes findable for loads that come while they are decoded.
     var lease: FreshData.Lease?
+    /// Whether the caches may keep it, and what is made of it.
+    var isStorable = true
 
     /// Whether a loader made the picture, and has no bytes of it.
     var isWithoutBytes: Bool { entry.data.isEmpty && loaded?.image != nil }
@@ -38,6 +40,8 @@ struct PipelineImage: Sendable {
     var loaded: LoadedImageData?
     /// The key that the image lies under, where that is another than the load's: that of an image that was not transformed.
     var cacheKey: String?
+    /// Whether the caches may keep it.
+    var isStorable = true
     /// Ends when everything has been written to the caches.
     var stores: StoreGroup
 }

@@ -10,6 +10,10 @@ final class FakeServer: ImageLoading {
         var lastModified: String?
         /// What a 304 says, in place of the validators that the picture has.
         var renewed = HTTPHeaders()
+        /// What a 200 says beside the validators.
+        var headers = HTTPHeaders()
+        /// In place of a picture.
+        var status: Int?
         var error: WebImageError?
         var serves = true
         /// Answers wait until they are let go.
@@ -67,6 +71,12 @@ final class FakeServer: ImageLoading {
     private func answer(to request: ImageLoadRequest) -> Result<LoadedImageData, WebImageError> {
         edit { content in
             if let error = content.error { return .failure(error) }
+            if let status = content.status {
+                let response = HTTPResponse(url: request.url, statusCode: status, headers: content.headers)
+                return .failure(
+                    WebImageError(.invalidDownloadStatusCode, "no", statusCode: status, response: response)
+                )
+            }
             let fields = request.additionalHeaders
             let isKnown =
                 content.etag != nil && fields["If-None-Match"] == content.etag
@@ -77,7 +87,7 @@ final class FakeServer: ImageLoading {
                     WebImageError(.cacheNotModified, "nothing newer", statusCode: 304, response: response)
                 )
             }
-            var headers = HTTPHeaders()
+            var headers = content.headers
             headers["ETag"] = content.etag
             headers["Last-Modified"] = content.lastModified
             let response = HTTPResponse(url: request.url, statusCode: 200, headers: headers)
@@ -129,15 +139,30 @@ struct RefreshHarness {
     let manager: WebImageManager
     let url = URL(string: "http://host/picture.png")!
 
-    init(_ text: String, etag: String? = nil, cache: any ImageCaching = FakeCache()) {
+    init(
+        _ text: String,
+        etag: String? = nil,
+        cache: any ImageCaching = FakeCache(),
+        clock: ClockSource = .system
+    ) {
         self.cache = cache
         server = FakeServer(text, etag: etag)
-        manager = WebImageManager(cache: cache, loader: server, pipeline: Pipeline())
+        manager = WebImageManager(cache: cache, loader: server, pipeline: Pipeline(), clock: clock)
     }
 
     var key: String { url.absoluteString }
     var fake: FakeCache { cache as! FakeCache }
     var disk: [String: CachedImageData] { fake.edit { $0.disk } }
+
+    /// What lies with the entry to ask the server with.
+    var validators: CacheValidators? {
+        let stored = disk[key]?.validators
+        return CacheValidators(
+            etag: stored?.etag,
+            lastModified: stored?.lastModified,
+            receivedHash: stored?.receivedHash
+        )
+    }
 
     /// Puts an entry on disk, as another process would.
     func put(_ text: String, etag: String? = nil, lastModified: String? = nil) {

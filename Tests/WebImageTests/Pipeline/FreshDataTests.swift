@@ -166,7 +166,8 @@ import Testing
             cache: ObjectIdentifier(cache),
             queriesDisk: false,
             storesDisk: true,
-            refreshes: false
+            refreshes: false,
+            isSelective: false
         )
         func data(_ text: String) -> OriginalData {
             OriginalData(entry: CachedImageData(data: Data(text.utf8)), source: .none)

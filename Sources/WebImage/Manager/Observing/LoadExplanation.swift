@@ -22,6 +22,7 @@ public enum LoadExplanation {
     private static func sentences(_ story: LoadStory, _ phase: LoadStory.Phase, isFirst: Bool) -> [String] {
         var sentences: [String] = []
         sentences += phase.joined.map(joining)
+        sentences += [phase.verdict.map(verdict)].compactMap { $0 }
         sentences += [isFirst ? way(story, phase) : news(story, phase)].compactMap { $0 }
         sentences += phase.download.retries.map(retry)
         sentences += phase.decodes.map(decode)
@@ -33,6 +34,20 @@ public enum LoadExplanation {
             )
         }
         return sentences.map(Wording.capitalized)
+    }
+
+    /// What the policy said of what is cached.
+    private static func verdict(_ verdict: CacheVerdict) -> String {
+        let age = verdict.age.map { " (\(Wording.duration(seconds: $0)) old)" } ?? ""
+        let act =
+            switch verdict.outcome {
+            case .serves: "what is cached\(age) serves"
+            case .servesStale: "what is cached\(age) serves while the server is asked"
+            case .asksFirst: "what is cached\(age) serves only if the server agrees"
+            case .loads: "what is cached is not for this request"
+            case .refuses: "what is cached may not be served"
+            }
+        return "\(act): \(verdict.explanation)."
     }
 
     // MARK: What was done with it

@@ -52,6 +52,7 @@ struct LoadStory {
         var transforms: [Transform] = []
         var stored: [(key: String, type: ImageCacheType)] = []
         var isNotModified = false
+        var verdict: CacheVerdict?
         /// Where the picture came from that ended the phase, and when.
         var interim: (time: UInt64, source: ImageCacheType)?
     }
@@ -94,6 +95,7 @@ struct LoadStory {
         case .joined(let stage): phase.joined.append(stage)
         case .stored(let key, let type): phase.stored.append((key, type))
         case .notModified: phase.isNotModified = true
+        case .judged(let verdict): phase.verdict = verdict
         case .decoded(let width, let height, _, let nanoseconds):
             let begun = event.time > nanoseconds ? event.time - nanoseconds : 0
             let waited = queued[.decode].map { begun > $0 ? begun - $0 : 0 } ?? 0

@@ -58,7 +58,9 @@ public struct WebImageLoadEvent: Sendable {
         case retried(WebImageError, after: Double)
         /// The loader has delivered.
         case downloaded(byteCount: Int, DownloadMetrics?)
-        /// There is nothing newer than the picture that was cached; with ``WebImageOptions/refreshCached``.
+        /// The load's ``CachePolicy`` has judged what is cached; not under ``CachePolicy/immutable``, and not where nothing is.
+        case judged(CacheVerdict)
+        /// There is nothing newer than the picture that was cached; with a policy that asks, or with ``WebImageOptions/refreshCached``.
         case notModified
         /// The picture was decoded, to so many pixels, in so much time (0 when nobody observed when that began).
         case decoded(width: Int, height: Int, fromByteCount: Int, nanoseconds: UInt64)

@@ -25,7 +25,9 @@ extension WebImageManager {
         let resolved = resolve(url, options, list.context)
         // A serializer makes the bytes on disk of the picture, so that has to be decoded.
         let isSerialized = (resolved.context?.cacheSerializer ?? cacheSerializer) != nil
-        guard !isSerialized else { return prefetchImage(url, list, options, completion) }
+        // How long what is there serves is judged where images are loaded.
+        let isImmutable = cachePolicy(for: resolved.context, parts: resolved.parts) == .immutable
+        guard !isSerialized, isImmutable else { return prefetchImage(url, list, options, completion) }
         let load = PrefetchDataLoad(
             manager: self,
             url: url,

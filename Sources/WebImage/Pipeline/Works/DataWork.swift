@@ -10,6 +10,7 @@ final class DataWork: Work {
     /// Whether the loader is asked in any case, with the validators of the entry on disk; what is there already ends the work
     /// with ``WebImageError/Code/cacheNotModified``.
     let refreshes: Bool
+    let rule: StorageRule
     /// Makes the bytes that are written to disk; what was loaded is written as it came without one.
     let serializer: CacheSerializer?
     /// Nil when only the caches may be asked.
@@ -24,6 +25,7 @@ final class DataWork: Work {
         queriesDisk: Bool,
         storesDisk: Bool,
         refreshes: Bool = false,
+        rule: StorageRule = StorageRule(),
         serializer: CacheSerializer? = nil,
         load: LoadWork?,
         isSecondTry: Bool = false
@@ -34,6 +36,7 @@ final class DataWork: Work {
         self.queriesDisk = queriesDisk
         self.storesDisk = storesDisk
         self.refreshes = refreshes
+        self.rule = rule
         self.serializer = storesDisk ? serializer : nil
         self.load = load
         dataKey = WorkKey.DataKey(
@@ -42,6 +45,7 @@ final class DataWork: Work {
             queriesDisk: queriesDisk,
             storesDisk: storesDisk,
             refreshes: refreshes,
+            isSelective: rule.isSelective,
             serializer: self.serializer.map { ObjectIdentifier($0) },
             load: load?.loadKey
         )
@@ -56,6 +60,7 @@ final class DataWork: Work {
             cacheKey: cacheKey,
             queriesDisk: false,
             storesDisk: storesDisk,
+            rule: rule,
             serializer: serializer,
             load: load,
             isSecondTry: true
@@ -97,6 +102,11 @@ final class DataWork: Work {
     private func startLoad(_ job: WorkJob, insteadOf known: SourceContent?) {
         guard let load else { return job.finish(.failure(.notCached())) }
         job.require(load.conditional(on: known?.validators)) { [self] result in
+            if let known, let answer = notModified(result) {
+                if renew(known, by: answer) { return job.finish(.failure(.unchanged(known, load.url))) }
+                // It is about other bytes than those that are known: the whole has to come.
+                return job.require(load) { [self] in job.finish(shared(outcome(of: $0, nil), job.pipeline.fresh)) }
+            }
             job.finish(shared(outcome(of: result, known), job.pipeline.fresh))
         }
     }
@@ -107,57 +117,61 @@ final class DataWork: Work {
     }
 
     private func outcome(of result: WorkResult, _ known: SourceContent?) -> WorkResult {
+        guard case .success(.loaded(let loaded, let reservation)) = result else { return result }
+        if let known, isUnchanged(loaded, known) { return .failure(.unchanged(known, load?.url)) }
+        let isStorable = rule.admits(loaded.response)
+        let original = OriginalData(
+            entry: CachedImageData(data: loaded.data),
+            source: .none,
+            loaded: loaded,
+            store: isStorable ? makeStore(of: loaded) : makeRemoval(),
+            reservation: reservation,
+            isStorable: isStorable
+        )
+        return .success(.data(original))
+    }
+
+    // MARK: What is known already
+
+    /// The answer that nothing has changed, if that is what came.
+    private func notModified(_ result: WorkResult) -> HTTPResponse?? {
         switch result {
-        case .success(.loaded(let loaded, let reservation)):
-            if let known, isUnchanged(loaded, known) { return .failure(.unchanged(known, load?.url)) }
-            let original = OriginalData(
-                entry: CachedImageData(data: loaded.data),
-                source: .none,
-                loaded: loaded,
-                store: makeStore(of: loaded),
-                reservation: reservation
-            )
-            return .success(.data(original))
-        case .failure(let error) where error.code == .cacheNotModified:
-            if let known { renew(known, by: error.response) }
-            return .failure(known.map { .unchanged($0, load?.url) } ?? error)
-        default:
-            return result
+        case .success(.loaded(let loaded, _)):
+            loaded.response.flatMap { $0.statusCode == 304 ? .some($0) : nil }
+        case .failure(let error) where error.code == .cacheNotModified: .some(error.response)
+        default: nil
         }
     }
 
-    /// Whether a load brought what is known. Then the entry gets the new validators, if they are others: with them the next
-    /// refresh may come without a body.
+    /// Whether a load brought what is known. Then the entry gets what was noted of the answer, if that is something else: with it
+    /// the next refresh may come without a body, or not be needed.
     private func isUnchanged(_ loaded: LoadedImageData, _ known: SourceContent) -> Bool {
-        if let response = loaded.response, response.statusCode == 304 {
-            renew(known, by: response)
-            return true
+        guard !loaded.data.isEmpty, loaded.data.contentHash == known.hash, rule.admits(loaded.response) else {
+            return false
         }
-        guard !loaded.data.isEmpty, loaded.data.contentHash == known.hash else { return false }
-        let validators = CacheValidators(loaded.response, receivedHash: known.validators?.receivedHash)
-        if let cacheKey, validators != known.validators { cache.amend(validators: validators, forKey: cacheKey) }
+        amend(rule.validators(of: loaded.response, receivedHash: known.validators?.receivedHash), known)
         return true
     }
 
-    /// Gives the entry the validators that came with a 304; those that it does not name stay.
-    private func renew(_ known: SourceContent, by response: HTTPResponse?) {
-        guard let cacheKey, let headers = response?.headers else { return }
-        let validators = CacheValidators(
-            etag: headers["ETag"] ?? known.validators?.etag,
-            lastModified: headers["Last-Modified"] ?? known.validators?.lastModified,
-            receivedHash: known.validators?.receivedHash
-        )
-        if validators != known.validators { cache.amend(validators: validators, forKey: cacheKey) }
+    /// Gives the entry what is noted with a 304; false when that is about other bytes.
+    private func renew(_ known: SourceContent, by response: HTTPResponse?) -> Bool {
+        guard let response else { return true }
+        guard let renewed = rule.renewed(known.validators, by: response) else { return false }
+        amend(renewed, known)
+        return true
     }
+
+    private func amend(_ validators: CacheValidators?, _ known: SourceContent) {
+        if let cacheKey, validators != known.validators { cache.amend(validators: validators, forKey: cacheKey) }
+    }
+
+    // MARK: Storing
 
     private func makeStore(of loaded: LoadedImageData) -> StoreOnce? {
         guard let cacheKey, storesDisk || refreshes else { return nil }
+        guard storesDisk else { return makeRemoval() }
         let url = load?.url
-        return StoreOnce { [cache, serializer, storesDisk, refreshes] contents, group in
-            guard storesDisk else {
-                // What lies there of the old picture is out of date all the same.
-                return cache.removeImage(forKey: cacheKey, from: .all) { group.leave() }
-            }
+        return StoreOnce { [cache, serializer, rule, refreshes] contents, group in
             // Without bytes the picture is stored as the loader made it, and encoded.
             let bytes = loaded.data.isEmpty && loaded.image != nil ? nil : loaded.data
             let image = loaded.image ?? contents.image
@@ -168,8 +182,9 @@ final class DataWork: Work {
             request.coder = contents.coder
             request.thumbHash = contents.seen.flatMap { try? ThumbHash(sampling: $0) }
             request.encodeOptions = contents.encodeOptions
-            request.validators = CacheValidators(
-                loaded.response,
+            if !isOther, bytes != nil { request.dataHash = contents.seen?.metadata.knownSourceHash }
+            request.validators = rule.validators(
+                of: loaded.response,
                 receivedHash: isOther ? loaded.data.contentHash : nil
             )
             if refreshes {
@@ -178,6 +193,12 @@ final class DataWork: Work {
                 cache.store(request) { group.leave() }
             }
         }
+    }
+
+    /// In place of a store: what lies there of the old picture is out of date all the same.
+    private func makeRemoval() -> StoreOnce? {
+        guard let cacheKey, refreshes else { return nil }
+        return StoreOnce { [cache] _, group in cache.removeImage(forKey: cacheKey, from: .all) { group.leave() } }
     }
 }
 

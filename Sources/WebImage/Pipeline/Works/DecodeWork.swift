@@ -94,6 +94,7 @@ final class DecodeWork: Work {
             original: isThumbnail ? nil : image,
             source: original.source,
             loaded: original.loaded,
+            isStorable: original.isStorable,
             stores: StoreGroup()
         )
     }

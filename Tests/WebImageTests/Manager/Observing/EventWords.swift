@@ -20,6 +20,7 @@ extension WebImageLoadEvent.Kind {
         case .headerRead(let width, let height, _): "header \(width)x\(height)"
         case .retried(let error, let seconds): "retried \(error.code.rawValue) \(seconds)"
         case .downloaded(let count, _): "downloaded \(count)"
+        case .judged(let verdict): "judged \(verdict.outcome)"
         case .notModified: "not modified"
         case .decoded(let width, let height, let count, _): "decoded \(width)x\(height) \(count)"
         case .transformed(let key, _): "transformed \(key)"

@@ -16,63 +16,48 @@ extension WebImageManager {
         guard options.isDisjoint(with: [.fromCacheOnly, .fromLoaderOnly]),
             let originalKey = originalKey(for: url, context: context)
         else { return start(operation, url: url, options: options, context: context, progress: progress) }
-        let refresh = ImageRefresh(
+        let image = CachedImage(
             manager: self,
             operation: operation,
             url: url,
             originalKey: originalKey,
             resultKey: resultKey(for: originalKey, context: context),
             options: options,
-            context: context,
-            progress: progress
+            context: context
         )
-        refresh.start()
-    }
-}
-
-/// One load that delivers what is cached and then what is newer.
-private struct ImageRefresh: Sendable {
-    let manager: WebImageManager
-    let operation: WebImageLoadOperation
-    let url: URL
-    let originalKey: String
-    let resultKey: String
-    let options: WebImageOptions
-    let context: WebImageContext?
-    let progress: (@Sendable (LoadProgress) -> Void)?
-
-    /// Looks for the picture in the caches.
-    func start() {
-        operation.observation?.noteStart(cacheKey: resultKey)
-        let lookup = manager.lookUp(resultKey, of: originalKey, options: options, context: context)
-        if let hit = lookup.hit {
-            manager.note(lookup, forKey: resultKey, operation)
-            return deliver(.fromMemory(hit.image, url: url, key: resultKey))
-        }
-        let recipe = recipe(for: .picture, options.union(.fromCacheOnly))
-        if options.contains(.queryDiskDataSync),
-            let image = recipe.imageFromDiskSync(for: operation, manager.trace(of: operation))
-        {
-            manager.note(lookup, forKey: resultKey, operation)
-            manager.totals.disk.hits.add()
-            return deliver(WebImageResult(image, url: url, key: resultKey))
-        }
-        operation.subscribe(to: ResultWork(recipe: recipe), priority: options.loadPriority, progress: nil) { result in
-            if case .success(.image(let image)) = result {
-                manager.note(lookup, forKey: resultKey, operation)
-                manager.totals.noteDisk(result, wasAsked: true)
-                deliver(WebImageResult(image, url: url, key: resultKey))
+        operation.observation?.noteStart(cacheKey: image.resultKey)
+        let refresh = ImageRefresh(image: image, progress: progress)
+        image.find(madeOf: nil, image.memory) { [self] cached in
+            if let cached {
+                refresh.start(after: cached)
             } else if operation.isRunning {
-                manager.start(operation, url: url, options: options, context: context, progress: progress)
+                start(operation, url: url, options: options, context: context, progress: progress)
             }
         }
     }
+}
+
+/// The part of a load that delivers what is cached and then what is newer.
+struct ImageRefresh: Sendable {
+    let image: CachedImage
+    let progress: (@Sendable (LoadProgress) -> Void)?
+    /// Whether a refresh that fails is nobody's business: what was delivered was allowed to serve.
+    var isSilent = false
+
+    private var manager: WebImageManager { image.manager }
+    private var operation: WebImageLoadOperation { image.operation }
+    private var options: WebImageOptions { image.options }
 
     /// Delivers what is cached, and asks for what is newer if that may be asked.
-    private func deliver(_ cached: WebImageResult) {
-        let recipe = recipe(for: .news, options)
-        guard manager.mayDownload(url), recipe.decode.data.load?.canStart ?? false else {
+    func start(after cached: WebImageResult) {
+        let recipe = image.recipe(for: .news, options)
+        guard manager.mayDownload(image.url), recipe.decode.data.load?.canStart ?? false else {
             return operation.deliver(.success(cached), isLast: true)
+        }
+        if isSilent, operation.takesOneResult {
+            // Nobody waits for what is newer; the next load has it.
+            operation.end(.success(cached))
+            return manager.pipeline.keep(ResultWork(recipe: recipe), priority: .low)
         }
         operation.deliver(.success(cached.asInterim), isLast: false)
         begin(recipe, after: cached)
@@ -102,49 +87,25 @@ private struct ImageRefresh: Sendable {
             let content = error.underlyingError as? UnchangedContent
             guard let content, delivered != 0, content.hash != delivered else { return endQuietly(recipe, nil) }
             // The original on disk is what the server has, but what was delivered was made of an older one.
-            begin(self.recipe(for: .renewal, options), after: cached)
+            begin(image.recipe(for: .renewal, options), after: cached)
         case .failure(let error):
+            if isSilent { return operation.endQuietly() }
             // Not remembered as failed: that would keep the picture that is cached from being loaded, too.
-            operation.deliver(.failure(error.with(url: url)), isLast: true)
+            operation.deliver(.failure(error.with(url: image.url)), isLast: true)
         default:
-            manager.finish(operation, result, recipe, url, resultKey, options)
+            // What is newer has no age yet.
+            operation.standing = nil
+            manager.finish(operation, result, recipe, image.url, image.resultKey, options)
         }
     }
 
     /// Ends the load after its first result, which was the last.
     private func endQuietly(_ recipe: LoadRecipe, _ stores: StoreGroup?) {
-        manager.noteEnd(of: url, options: options, loader: recipe.loader ?? manager.imageLoader, error: nil)
+        manager.noteEnd(of: image.url, options: options, loader: recipe.loader ?? manager.imageLoader, error: nil)
         if let stores, options.contains(.waitStoreCache) {
             stores.whenDone { operation.endQuietly() }
         } else {
             operation.endQuietly()
         }
-    }
-
-    private func recipe(for purpose: LoadPurpose, _ options: WebImageOptions) -> LoadRecipe {
-        manager.recipe(
-            url: url,
-            originalKey: originalKey,
-            resultKey: resultKey,
-            options: options,
-            context: context,
-            purpose: purpose
-        )
-    }
-}
-
-extension WebImageResult {
-    /// The same, announced as one after which another may come.
-    fileprivate var asInterim: WebImageResult {
-        WebImageResult(
-            image: image,
-            data: data,
-            cacheType: cacheType,
-            url: url,
-            cacheKey: cacheKey,
-            response: response,
-            metrics: metrics,
-            isFinal: false
-        )
     }
 }

@@ -1,0 +1,79 @@
+import FoundationEssentials
+
+extension WebImageManager {
+    /// Who decides how long what is cached serves a load.
+    func cachePolicy(for context: WebImageContext?, parts: Parts?) -> CachePolicy {
+        context?.cachePolicy ?? parts?.values.cachePolicy ?? .immutable
+    }
+
+    /// What is stored of the answers to a load.
+    func storageRule(_ url: URL, _ options: WebImageOptions, _ context: WebImageContext?) -> StorageRule {
+        let policy = cachePolicy(for: context, parts: parts)
+        return StorageRule(policy: policy, request: cacheRequest(url, policy, options, context), clock: clock)
+    }
+
+    /// A load as a cache sees it. Where the request has no say it is not made up.
+    func cacheRequest(
+        _ url: URL,
+        _ policy: CachePolicy,
+        _ options: WebImageOptions,
+        _ context: WebImageContext?
+    ) -> HTTPCacheRequest {
+        guard policy == .http else { return .plain }
+        let request = ImageLoadRequest(
+            url: url,
+            options: options.intersection(.affectingRequest),
+            additionalHeaders: context?.additionalHeaders ?? HTTPHeaders()
+        )
+        return HTTPCacheRequest(
+            headers: (context?.imageLoader ?? imageLoader).requestHeaders(for: request),
+            handlesCookies: options.contains(.handleCookies)
+        )
+    }
+
+    /// Remembers that there is nothing at a URL, if that is what a load came to and its policy is to heed it.
+    func noteMissing(_ error: WebImageError, _ recipe: LoadRecipe) {
+        let rule = recipe.decode.data.rule
+        guard rule.policy == .http, let load = recipe.decode.data.load, let response = error.response else { return }
+        let seconds = HTTPCacheMachine.negativeLifetime(
+            of: response,
+            request: rule.request,
+            policy: rule.policy,
+            now: clock.wallTime()
+        )
+        let request = MissingPictures.Request(url: load.url, headers: load.headers)
+        if let seconds { noteMissing(request, error, for: seconds) }
+    }
+
+    /// Begins a load whose policy says how long what is cached serves: judges that, and delivers it, or asks the server before,
+    /// or behind.
+    ///
+    /// What lies in memory, and is fresh by what is known in memory of its entry, is delivered before the call returns.
+    func startJudging(
+        _ operation: WebImageLoadOperation,
+        url: URL,
+        load: ResolvedLoad,
+        policy: CachePolicy,
+        progress: (@Sendable (LoadProgress) -> Void)?
+    ) {
+        let (options, context) = (load.options, load.context)
+        guard let originalKey = originalKey(for: url, context: context, parts: load.parts) else {
+            return start(operation, url: url, options: options, context: context, progress: progress)
+        }
+        let image = CachedImage(
+            manager: self,
+            operation: operation,
+            url: url,
+            originalKey: originalKey,
+            resultKey: resultKey(for: originalKey, context: context, parts: load.parts),
+            options: options,
+            context: context
+        )
+        JudgedLoad(image: image, policy: policy, progress: progress).start()
+    }
+}
+
+extension HTTPCacheRequest {
+    /// A request that says nothing.
+    static let plain = HTTPCacheRequest()
+}

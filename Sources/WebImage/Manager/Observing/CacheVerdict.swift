@@ -1,0 +1,47 @@
+/// What a load's ``CachePolicy`` said of what is cached, and why.
+public struct CacheVerdict: Sendable, Hashable {
+    /// What it said.
+    public enum Outcome: Sendable, Hashable {
+        /// What is cached serves; the server is not asked.
+        case serves
+        /// What is cached is stale and serves; the server is asked behind it.
+        case servesStale
+        /// The server is asked first whether what is cached still serves.
+        case asksFirst
+        /// What is cached is not for this request; the server is asked for another picture.
+        case loads
+        /// The request allows only what is cached, and that does not serve.
+        case refuses
+    }
+
+    /// What it said.
+    public let outcome: Outcome
+    /// Seconds since the server made what is cached or last said that it serves; nil where nothing is cached.
+    public let age: Double?
+    /// Why, as a part of an English sentence, for example "max-age says that it is fresh".
+    public let explanation: String
+
+    /// Nil when nothing is cached.
+    init?(_ decision: HTTPCacheDecision) {
+        switch decision {
+        case .hit(let answer): self.init(.serves, answer)
+        case .serveStale(let answer): self.init(.servesStale, answer)
+        case .revalidate(let answer, _): self.init(.asksFirst, answer)
+        case .fetch(.nothingStored): return nil
+        case .fetch(let rule): self.init(outcome: .loads, age: nil, explanation: rule.explanation)
+        case .unsatisfiable(let rule): self.init(outcome: .refuses, age: nil, explanation: rule.explanation)
+        }
+    }
+
+    private init(_ outcome: Outcome, _ answer: HTTPCacheAnswer) {
+        self.init(
+            outcome: outcome,
+            age: answer.rule == .noRecord ? nil : answer.age,
+            explanation: answer.rule.explanation
+        )
+    }
+
+    private init(outcome: Outcome, age: Double?, explanation: String) {
+        (self.outcome, self.age, self.explanation) = (outcome, age, explanation)
+    }
+}

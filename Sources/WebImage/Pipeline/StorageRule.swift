@@ -1,0 +1,60 @@
+import FoundationEssentials
+
+/// What is stored of the answers that a load brings, and what is noted with it.
+struct StorageRule: Sendable {
+    /// Who decides how long a picture serves.
+    let policy: CachePolicy
+    /// What is asked, as far as it is known before a request is sent.
+    let request: HTTPCacheRequest
+    let clock: ClockSource
+
+    /// What stores everything.
+    init(
+        policy: CachePolicy = .immutable,
+        request: HTTPCacheRequest = HTTPCacheRequest(),
+        clock: ClockSource = .system
+    ) {
+        self.policy = policy
+        self.request = request
+        self.clock = clock
+    }
+
+    /// Whether loads with this rule store other things than those with another; those of one URL that do not, share their work.
+    var isSelective: Bool { policy == .http }
+
+    /// Whether what came with a response may be stored; what came without one may.
+    func admits(_ response: HTTPResponse?) -> Bool {
+        response.map { HTTPCacheMachine.mayStore($0, request: request, policy: policy) } ?? true
+    }
+
+    /// What is noted with bytes that came with a response.
+    ///
+    /// - Parameter receivedHash: of what was received, if other bytes are stored.
+    func validators(of response: HTTPResponse?, receivedHash: UInt64?) -> CacheValidators? {
+        // Those of other statuses belong to an error page or to a part.
+        guard let response, (200...299).contains(response.statusCode), response.statusCode != 206 else {
+            return CacheValidators(record: nil, receivedHash: receivedHash)
+        }
+        let record = HTTPCacheMachine.record(of: response, request: request, now: clock.wallTime())
+        return CacheValidators(record: record, receivedHash: receivedHash)
+    }
+
+    /// What is noted with bytes of which a server says that they are what it has.
+    ///
+    /// - Returns: nil when what it says is about other bytes, which have to be fetched then.
+    func renewed(_ known: CacheValidators?, by notModified: HTTPResponse) -> CacheValidators? {
+        let now = clock.wallTime()
+        if let record = known?.record {
+            let updated = HTTPCacheMachine.updated(record, by: notModified, request: request, now: now)
+            return updated.flatMap { CacheValidators(record: $0, receivedHash: known?.receivedHash) }
+        }
+        // Stored by somebody who noted the validators alone, or nothing.
+        var headers = notModified.headers
+        headers["ETag"] = headers["ETag"] ?? known?.etag
+        headers["Last-Modified"] = headers["Last-Modified"] ?? known?.lastModified
+        var whole = HTTPResponse(url: notModified.url, statusCode: 200, headers: headers)
+        whole.exchange = notModified.exchange
+        let record = HTTPCacheMachine.record(of: whole, request: request, now: now)
+        return CacheValidators(record: record, receivedHash: known?.receivedHash)
+    }
+}

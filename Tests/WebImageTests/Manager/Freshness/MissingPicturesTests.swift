@@ -1,0 +1,57 @@
+import FoundationEssentials
+import Testing
+
+@testable import WebImage
+
+@Suite struct MissingPicturesTests {
+    private func request(_ number: Int, _ headers: HTTPHeaders = [:]) -> MissingPictures.Request {
+        MissingPictures.Request(url: URL(string: "http://host/\(number)")!, headers: headers)
+    }
+    private let error = WebImageError(.invalidDownloadStatusCode, "no", statusCode: 404)
+
+    @Test func `An answer holds until its time is over, and not before it came`() {
+        var missing = MissingPictures()
+        missing.insert(request(1), error, at: 100, for: 10)
+        #expect(missing.error(of: request(1), at: 100)?.statusCode == 404)
+        #expect(missing.error(of: request(1), at: 109.9) != nil)
+        #expect(missing.error(of: request(1), at: 110) == nil)
+        #expect(missing.count == 0)
+        missing.insert(request(1), error, at: 100, for: 10)
+        #expect(missing.error(of: request(1), at: 50) == nil)
+    }
+
+    @Test func `It holds for the request that was asked, and no other`() {
+        var missing = MissingPictures()
+        missing.insert(request(1), error, at: 0, for: 10)
+        #expect(missing.error(of: request(2), at: 1) == nil)
+        #expect(missing.error(of: request(1, ["Authorization": "me"]), at: 1) == nil)
+    }
+
+    @Test(arguments: [0, -1, Double.nan])
+    func `What lasts no time is not remembered`(_ seconds: Double) {
+        var missing = MissingPictures()
+        missing.insert(request(1), error, at: 0, for: seconds)
+        #expect(missing.count == 0)
+    }
+
+    @Test func `There are never more than the limit, and those stay that hold longest`() {
+        var missing = MissingPictures(limit: 10)
+        for number in 1...1000 {
+            missing.insert(request(number), error, at: 0, for: Double(number))
+            #expect(missing.count <= 10)
+            #expect(missing.error(of: request(number), at: 0.5) != nil)
+        }
+        var equal = MissingPictures(limit: 10)
+        for number in 1...100 {
+            equal.insert(request(number), error, at: 0, for: 5)
+            #expect(equal.count <= 10 && equal.error(of: request(number), at: 1) != nil)
+        }
+    }
+
+    @Test func `What is taken away is asked for again`() {
+        var missing = MissingPictures()
+        missing.insert(request(1), error, at: 0, for: 5)
+        missing.remove(request(1))
+        #expect(missing.error(of: request(1), at: 1) == nil)
+    }
+}
