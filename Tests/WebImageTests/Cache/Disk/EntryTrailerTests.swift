@@ -174,7 +174,7 @@ import Testing
 
     @Test func `What a footer claims of the trailer's length overflows into nothing`() {
         var random = SeededGenerator(seed: 5)
-        for number in [UInt64.max, UInt64(Int64.max), .max - 56, 1 << 62] {
+        for number: UInt64 in [.max, UInt64(Int64.max), .max - 56, 1 << 62] {
             var bytes = [UInt8](repeating: 0, count: 56)
             withUnsafeBytes(of: number.littleEndian) { bytes.replaceSubrange(8..<16, with: $0) }
             withUnsafeBytes(of: EntryTrailer.magic.littleEndian) { bytes.replaceSubrange(48..<56, with: $0) }
