@@ -31,7 +31,6 @@ struct HTTPCacheCase: Sendable {
 
     struct Step: Sendable {
         var expectation = Expectation.nothing
-        var isReload = false
         var query: String?
         var request: [Field] = []
         var answer = Answer()
@@ -39,6 +38,8 @@ struct HTTPCacheCase: Sendable {
         var endsWithPicture: Bool?
         var delivered: [FieldExpectation] = []
         var sent: [Field] = []
+        /// Names of fields that are not to be sent.
+        var unsent: [String] = []
         /// Seconds that pass after it.
         var wait = 0.0
 

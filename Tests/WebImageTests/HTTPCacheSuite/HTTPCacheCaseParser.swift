@@ -81,9 +81,7 @@ struct HTTPCacheCaseParser {
     private static func step(_ argument: String, _ line: String) throws -> HTTPCacheCase.Step {
         var step = HTTPCacheCase.Step()
         for word in argument.split(separator: " ").map(String.init) {
-            if word == "reload" {
-                step.isReload = true
-            } else if word.hasPrefix("query=") {
+            if word.hasPrefix("query=") {
                 step.query = String(word.dropFirst(6))
             } else if let expectation = HTTPCacheCase.Expectation(rawValue: word) {
                 step.expectation = expectation
@@ -104,6 +102,7 @@ struct HTTPCacheCaseParser {
         case "ask": step.request.append(try field(argument))
         case "give": step.answer.fields.append(try field(argument))
         case "early": step.answer.interimFields.append(try field(argument))
+        case "unsent": step.unsent.append(argument)
         case "sent": step.sent.append(try field(argument))
         case "expect": step.delivered.append(try expectation(argument))
         case "answer": try readAnswer(argument, line, into: &step.answer)

@@ -44,8 +44,6 @@ final class HTTPCacheMachineRun {
         for field in origin.render(step.request, now: clock.wallTime) {
             headers.add(name: field.name, value: field.value)
         }
-        // As browsers do; what the manager does is seen in its own run.
-        if step.isReload { headers.add(name: "Cache-Control", value: "max-age=0") }
         let request = HTTPCacheRequest(headers: headers)
         let entry = entries[url]
         let decision = HTTPCacheMachine.decide(
@@ -65,6 +63,7 @@ final class HTTPCacheMachineRun {
         case (.unsatisfiable, _): return HTTPCacheObservation(error: "not cached")
         default:
             if let end = errors[url], clock.wallTime < end { return HTTPCacheObservation(error: "remembered") }
+            if let entry { return validate(entry, url, request, ifFailing: .never, isSelected: false) }
             return take(ask(url, headers), url, request)
         }
     }
@@ -78,9 +77,12 @@ final class HTTPCacheMachineRun {
         _ entry: Entry,
         _ url: URL,
         _ request: HTTPCacheRequest,
-        ifFailing fallback: HTTPStaleFallback
+        ifFailing fallback: HTTPStaleFallback,
+        isSelected: Bool = true
     ) -> HTTPCacheObservation {
-        let conditions = HTTPCacheMachine.conditions(for: entry.record)
+        var conditions = HTTPCacheMachine.conditions(for: entry.record)
+        // Of what was stored for another request the tag alone tells whether it is for this one, too.
+        if !isSelected { conditions["If-Modified-Since"] = nil }
         guard let response = ask(url, request.headers.overlaid(with: conditions)) else {
             return fallback.whenUnreachable ? deliver(entry, url) : HTTPCacheObservation(error: "unreachable")
         }

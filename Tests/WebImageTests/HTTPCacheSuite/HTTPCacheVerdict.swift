@@ -23,7 +23,7 @@ enum HTTPCacheVerdict {
             let all =
                 [end(step, observation)] + [source(step.expectation, observation, index)]
                 + step.delivered.map { delivered($0, observation, start: start) }
-                + step.sent.map { sent($0, observation) }
+                + step.sent.map { sent($0, observation) } + step.unsent.map { unsent($0, observation) }
             return all.compactMap(\.self).map { "load \(index + 1): \($0)" }
         }
     }
@@ -77,6 +77,10 @@ enum HTTPCacheVerdict {
             let value = HTTPCacheText.filled(field.value, now: start)
             return headers[field.name] == value ? nil : "\(field.name): \(headers[field.name] ?? "missing")"
         }
+    }
+
+    private static func unsent(_ name: String, _ seen: HTTPCacheObservation) -> String? {
+        seen.exchanges.compactMap { $0.request[name] }.first.map { "sent \(name): \($0)" }
     }
 
     private static func sent(_ field: HTTPCacheCase.Field, _ seen: HTTPCacheObservation) -> String? {

@@ -56,6 +56,12 @@ import Testing
         #expect(complaints(step, HTTPCacheObservation(picture: 0)).count == 1)
     }
 
+    @Test func `Fields that must not be sent are looked for in all requests`() {
+        let step = HTTPCacheCase.Step(unsent: ["If-None-Match"])
+        #expect(complaints(step, HTTPCacheObservation(picture: 1, exchanges: [plain])).isEmpty)
+        #expect(complaints(step, HTTPCacheObservation(picture: 1, exchanges: [plain, refused])).count == 1)
+    }
+
     @Test func `Fields are looked at`() {
         var step = HTTPCacheCase.Step()
         step.delivered = [

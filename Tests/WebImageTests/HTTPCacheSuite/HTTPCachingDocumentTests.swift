@@ -1,7 +1,7 @@
 import Testing
 
 /// The document of the results.
-@Suite struct HTTPCacheTableTests {
+@Suite struct HTTPCachingDocumentTests {
     private let files = [
         HTTPCacheCaseFile(
             group: "Things",
@@ -15,7 +15,7 @@ import Testing
     ]
 
     @Test func `It has a row for each case, and why others are left out`() {
-        let text = HTTPCacheTable.text(files, complaints: ["a": [], "b": ["no"], "c": []])
+        let text = HTTPCachingDocument.text(files, complaints: ["a": [], "b": ["no"], "c": []])
         #expect(text.contains("| `a` | required | pass |  |\n"))
         #expect(text.contains("| `b` | optimal | does not | So. One \\| two. |\n"))
         #expect(text.contains("| `c` | check | yes |  |\n"))
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func `What was not run does not pass`() {
-        let text = HTTPCacheTable.text(files, complaints: ["b": []])
+        let text = HTTPCachingDocument.text(files, complaints: ["b": []])
         #expect(text.contains("| `a` | required | **fail** |  |\n") && text.contains("| `c` | check | no |  |\n"))
         #expect(text.contains("| `b` | optimal | pass | So. |\n"))
     }

@@ -1,5 +1,5 @@
 /// The document that says how the cases come out.
-enum HTTPCacheTable {
+enum HTTPCachingDocument {
     /// - Parameter complaints: by id; empty for a case that is as expected.
     static func text(_ files: [HTTPCacheCaseFile], complaints: [String: [String]]) -> String {
         var text = introduction(files.flatMap(\.cases), complaints)
@@ -37,8 +37,11 @@ enum HTTPCacheTable {
             `Tests/WebImageTests/HTTPCacheSuite/Cases`, in words of our own. Each is run by a `WebImageManager` with a downloader and
             a cache of its own against a server on loopback that does what the case says and counts its requests, in virtual time: once
             with what is in memory, and once with all of that forgotten before each load, so that the disk decides. It is run once more
-            against the decisions alone. This page is written by the tests (`WEBIMAGE_WRITE_HTTP_CACHING=1 swift test --filter HTTPCacheSuite`), which
-            fail when it differs from what they see.
+            against the decisions alone. Loads have the option `retryFailed`: without it a manager does not ask again for a URL that brought
+            bytes which are no picture, whatever the policy.
+
+            This page is written by the tests, `WEBIMAGE_WRITE_HTTP_CACHING=1 swift test --filter HTTPCacheSuiteTests`, which fail when it
+            differs from what they see.
 
             Of \(counts[0].all) required cases \(counts[0].passed) pass, of \(counts[1].all) that are called optimal \(counts[1].passed) do; \
             \(counts[2].all) are questions, \(counts[2].passed) of them answered with yes. The remark says why a case comes out otherwise than hoped.
