@@ -112,7 +112,7 @@ let package = Package(
         .testTarget(
             name: "WebImageTests",
             dependencies: ["WebImage", "TestSupport", "CLinux", "CPixels", "cache-hammer"],
-            exclude: ["Fixtures"],
+            exclude: ["Fixtures", "HTTPCacheSuite/Cases"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

@@ -1,7 +1,7 @@
 /// What a ``LoopbackServer`` does with a request.
 public struct LoopbackResponse: Sendable {
     /// Writes the answer; false closes the connection.
-    let run: @Sendable (LoopbackRequest, LoopbackConnection) -> Bool
+    public let run: @Sendable (LoopbackRequest, LoopbackConnection) -> Bool
 
     /// Anything: the script writes to the connection itself. It answers whether the connection stays open.
     public static func script(

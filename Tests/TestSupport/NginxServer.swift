@@ -27,7 +27,12 @@ public final class NginxServer: Sendable {
     /// - Parameters:
     ///   - files: what it serves: names and contents.
     ///   - locations: further lines for its `server` block.
-    public init(files: [String: [UInt8]] = [:], locations: String = "") throws {
+    ///   - logFormat: a line of the access log, in nginx's notation.
+    public init(
+        files: [String: [UInt8]] = [:],
+        locations: String = "",
+        logFormat: String = "$connection $connection_requests $server_protocol $uri $status"
+    ) throws {
         guard let nginx = Self.program("nginx"), let openssl = Self.program("openssl") else {
             throw StartFailure(description: "nginx or openssl is not installed")
         }
@@ -38,7 +43,7 @@ public final class NginxServer: Sendable {
         }
         let ports = (http: httpPort.port, https: httpsPort.port)
         try Self.makeCertificate(openssl, directory)
-        let configuration = Self.configuration(directory, ports: ports, locations: locations)
+        let configuration = Self.configuration(directory, ports, locations: locations, logFormat: logFormat)
         let file = directory.path("nginx.conf")
         try Data(configuration.utf8).write(to: URL(filePath: file))
         guard let watch = DirectoryWatch(directory.path) else {
@@ -68,7 +73,8 @@ public final class NginxServer: Sendable {
         return url
     }
 
-    /// The lines of the access log: connection number, requests on it so far, protocol, path and status.
+    /// The lines of the access log: connection number, requests on it so far, protocol, path and status, if it has no format of
+    /// its own.
     public var log: [String] {
         guard let data = FileManager.default.contents(atPath: directory.path("access.log")) else { return [] }
         return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
@@ -82,8 +88,9 @@ public final class NginxServer: Sendable {
 
     private static func configuration(
         _ directory: TemporaryDirectory,
-        ports: (http: Int, https: Int),
-        locations: String
+        _ ports: (http: Int, https: Int),
+        locations: String,
+        logFormat: String
     ) -> String {
         """
         daemon off;
@@ -94,7 +101,7 @@ public final class NginxServer: Sendable {
         events { worker_connections 1024; }
         http {
             types { image/jpeg jpg; image/png png; image/svg+xml svg; text/html html; }
-            log_format short '$connection $connection_requests $server_protocol $uri $status';
+            log_format short '\(logFormat)';
             access_log \(directory.path("access.log")) short;
             client_body_temp_path \(directory.path("body"));
             proxy_temp_path \(directory.path("proxy"));

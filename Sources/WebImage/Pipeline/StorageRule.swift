@@ -39,6 +39,15 @@ struct StorageRule: Sendable {
         return CacheValidators(record: record, receivedHash: receivedHash)
     }
 
+    /// What a server is asked with about bytes of which these are known.
+    ///
+    /// Of what was stored for another request its tag alone: a 304 to a date would not say which of the URL's pictures is meant
+    /// (RFC 9111, 4.3.1).
+    func conditions(from known: CacheValidators?) -> CacheValidators? {
+        guard policy == .http, let record = known?.record, !record.isSelected(by: request) else { return known }
+        return CacheValidators(etag: known?.etag, lastModified: nil)
+    }
+
     /// What is noted with bytes of which a server says that they are what it has.
     ///
     /// - Returns: nil when what it says is about other bytes, which have to be fetched then.

@@ -101,7 +101,7 @@ final class DataWork: Work {
     /// Asks the loader, for bytes other than those that are known if there are any.
     private func startLoad(_ job: WorkJob, insteadOf known: SourceContent?) {
         guard let load else { return job.finish(.failure(.notCached())) }
-        job.require(load.conditional(on: known?.validators)) { [self] result in
+        job.require(load.conditional(on: rule.conditions(from: known?.validators))) { [self] result in
             if let known, let answer = notModified(result) {
                 if renew(known, by: answer) { return job.finish(.failure(.unchanged(known, load.url))) }
                 // It is about other bytes than those that are known: the whole has to come.

@@ -1,0 +1,128 @@
+import FoundationEssentials
+import TestSupport
+
+@testable import WebImage
+
+/// Runs a case against the decisions alone, with a store of one record and one picture for each URL in place of caches, and the
+/// origin called in place of a network: what ``HTTPCacheMachine`` decides, and nothing else, makes the difference.
+final class HTTPCacheMachineRun {
+    private struct Entry {
+        var record: HTTPCacheRecord
+        var picture: Int
+    }
+
+    private let test: HTTPCacheCase
+    private let clock = ManualClock()
+    private let origin: HTTPCacheOrigin
+    private var entries: [URL: Entry] = [:]
+    private var errors: [URL: Double] = [:]
+
+    init(_ test: HTTPCacheCase) {
+        self.test = test
+        origin = HTTPCacheOrigin(test, clock: clock)
+    }
+
+    /// What is not as expected.
+    func complaints() -> [String] {
+        let start = clock.wallTime
+        var observations: [HTTPCacheObservation] = []
+        for (index, step) in test.steps.enumerated() {
+            origin.begin(index)
+            var observation = load(step)
+            observation.exchanges = origin.exchanges.filter { $0.step == index }
+            observations.append(observation)
+            clock.advance(step.wait)
+        }
+        return HTTPCacheVerdict.complaints(test, observations, start: start)
+    }
+
+    private func load(_ step: HTTPCacheCase.Step) -> HTTPCacheObservation {
+        guard let url = URL(string: "http://127.0.0.1/" + (step.query.map { "?" + $0 } ?? "")) else {
+            return HTTPCacheObservation(error: "no URL")
+        }
+        var headers = HTTPHeaders()
+        for field in origin.render(step.request, now: clock.wallTime) {
+            headers.add(name: field.name, value: field.value)
+        }
+        let request = HTTPCacheRequest(headers: headers)
+        let entry = entries[url]
+        let decision = HTTPCacheMachine.decide(
+            entry?.record,
+            isStored: entry != nil,
+            request: request,
+            policy: .http,
+            now: clock.wallTime
+        )
+        switch (decision, entry) {
+        case (.hit, let entry?): return deliver(entry, url)
+        case (.serveStale, let entry?):
+            let observation = deliver(entry, url)
+            _ = validate(entry, url, request, ifFailing: .never)
+            return observation
+        case (.revalidate(_, let fallback), let entry?): return validate(entry, url, request, ifFailing: fallback)
+        case (.unsatisfiable, _): return HTTPCacheObservation(error: "not cached")
+        default:
+            if let end = errors[url], clock.wallTime < end { return HTTPCacheObservation(error: "remembered") }
+            if let entry { return validate(entry, url, request, ifFailing: .never, isSelected: false) }
+            return take(ask(url, headers), url, request)
+        }
+    }
+
+    private func deliver(_ entry: Entry, _ url: URL) -> HTTPCacheObservation {
+        let response = HTTPCacheMachine.delivered(entry.record, url: url, now: clock.wallTime)
+        return HTTPCacheObservation(picture: entry.picture, headers: response.headers)
+    }
+
+    private func validate(
+        _ entry: Entry,
+        _ url: URL,
+        _ request: HTTPCacheRequest,
+        ifFailing fallback: HTTPStaleFallback,
+        isSelected: Bool = true
+    ) -> HTTPCacheObservation {
+        var conditions = HTTPCacheMachine.conditions(for: entry.record)
+        // Of what was stored for another request the tag alone tells whether it is for this one, too.
+        if !isSelected { conditions["If-Modified-Since"] = nil }
+        guard let response = ask(url, request.headers.overlaid(with: conditions)) else {
+            return fallback.whenUnreachable ? deliver(entry, url) : HTTPCacheObservation(error: "unreachable")
+        }
+        if response.statusCode == 304 {
+            guard
+                let record = HTTPCacheMachine.updated(entry.record, by: response, request: request, now: clock.wallTime)
+            else { return take(ask(url, request.headers), url, request) }
+            let renewed = Entry(record: record, picture: entry.picture)
+            entries[url] = renewed
+            return deliver(renewed, url)
+        }
+        if [500, 502, 503, 504].contains(response.statusCode), fallback.whenServerFails { return deliver(entry, url) }
+        return take(response, url, request)
+    }
+
+    private func ask(_ url: URL, _ headers: HTTPHeaders) -> HTTPResponse? {
+        let sent = clock.wallTime
+        let reply = origin.reply(to: headers)
+        guard let status = reply.status else { return nil }
+        var response = HTTPResponse(url: url, statusCode: status)
+        for field in reply.fields { response.headers.add(name: field.name, value: field.value) }
+        if status != 304 { response.headers["Content-Length"] = "\(reply.body.count)" }
+        response.exchange = HTTPExchange(requestHeaders: headers, requestTime: sent, responseTime: clock.wallTime)
+        return response
+    }
+
+    private func take(_ response: HTTPResponse?, _ url: URL, _ request: HTTPCacheRequest) -> HTTPCacheObservation {
+        guard let response, let step = origin.exchanges.last?.step else {
+            return HTTPCacheObservation(error: "unreachable")
+        }
+        let now = clock.wallTime
+        guard (200..<300).contains(response.statusCode), response.statusCode != 204 else {
+            let lifetime = HTTPCacheMachine.negativeLifetime(of: response, request: request, policy: .http, now: now)
+            errors[url] = lifetime.map { now + $0 }
+            return HTTPCacheObservation(headers: response.headers, error: "status \(response.statusCode)")
+        }
+        if HTTPCacheMachine.mayStore(response, request: request, policy: .http) {
+            let record = HTTPCacheMachine.record(of: response, request: request, now: now)
+            entries[url] = Entry(record: record, picture: step)
+        }
+        return HTTPCacheObservation(picture: step, headers: response.headers)
+    }
+}
