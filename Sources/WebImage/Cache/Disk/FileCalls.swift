@@ -17,6 +17,11 @@ struct FileCalls: Sendable {
         @Sendable (_ directory: Int32, _ name: UnsafePointer<CChar>, _ status: UnsafeMutablePointer<stat>) -> Int32 = {
             fstatat($0, $1, $2, AT_SYMLINK_NOFOLLOW)
         }
+    /// Writes at an offset; the file's own position stays.
+    var writeAt: @Sendable (_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ offset: Int) -> Int = {
+        let result = pwrite($0, $1, $2, off_t($3))
+        return result >= 0 ? result : -Int(errno)
+    }
 
     static let system = FileCalls(
         open: { path, flags in
@@ -90,6 +95,24 @@ extension FileCalls {
             let ofFirst = min(result, pieces.0.iov_len)
             Self.advance(&pieces.0, by: ofFirst)
             Self.advance(&pieces.1, by: min(result - ofFirst, pieces.1.iov_len))
+        }
+    }
+
+    /// Writes all bytes at an offset, however many calls it takes.
+    func writeFully(
+        _ file: Int32,
+        _ bytes: UnsafeRawBufferPointer,
+        at offset: Int,
+        path: @autoclosure () -> String
+    ) throws(SystemCallError) {
+        var done = 0
+        while done < bytes.count, let base = bytes.baseAddress {
+            let result = writeAt(file, base + done, bytes.count - done, offset + done)
+            if result == -Int(EINTR) { continue }
+            guard result > 0 else {
+                throw SystemCallError(call: "write", path: path(), number: result < 0 ? Int32(-result) : ENOSPC)
+            }
+            done += result
         }
     }
 
