@@ -19,6 +19,7 @@ extension PartialDownloads {
             // What is being written counts with what it was given room for, on disk or not yet.
             for name in state.active { sizes[name] = max(sizes[name] ?? 0, state.sizes?[name] ?? 0) }
             state.sizes = sizes
+            state.urls = Set(sizes.keys.compactMap(PartialKey.urlHash))
             state.readAt = time
             state.isReading = false
         }
@@ -30,6 +31,7 @@ extension PartialDownloads {
         if state.withLock({ $0.sizes == nil }) { readDirectory() }
         let (total, limit) = state.withLock { state -> (Int, Int) in
             state.sizes?[name] = byteCount
+            if let url = PartialKey.urlHash(inFileName: name) { state.urls.insert(url) }
             return ((state.sizes ?? [:]).values.reduce(0, +), state.limits.byteCount)
         }
         guard byteCount <= limit else { return false }

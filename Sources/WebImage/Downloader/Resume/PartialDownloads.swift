@@ -18,6 +18,8 @@ final class PartialDownloads: Sendable {
         var limits: Limits
         /// Sizes of all files by name; nil until the directory has been read.
         var sizes: [String: Int]?
+        /// The hashes of their URLs, and of some that are gone.
+        var urls: Set<UInt64> = []
         /// Those that are open in here.
         var active: Set<String> = []
         /// When the directory was last read, in monotonic nanoseconds.
@@ -76,7 +78,12 @@ final class PartialDownloads: Sendable {
             return (sizes.isEmpty, mustRead)
         }
         if mustRead { queue.submit { self.readDirectory() } }
-        guard !isKnownEmpty, let key = PartialKey(request) else { return false }
+        guard !isKnownEmpty else { return false }
+        // A key takes longer to make than most downloads can spare.
+        let url = PartialKey.hash(of: request.url.absoluteString)
+        guard state.withLock({ $0.sizes == nil || $0.urls.contains(url) }), let key = PartialKey(request) else {
+            return false
+        }
         let name = key.fileName
         guard state.withLock({ $0.sizes.map { $0[name] != nil } ?? true }) else { return false }
         queue.submit { completion(self.open(key, name, limit: limit)) }

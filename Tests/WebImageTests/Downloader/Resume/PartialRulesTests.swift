@@ -145,6 +145,7 @@ import Testing
         #expect(key.url == testURL("/a").absoluteString && key.digest.utf8.count == 32)
         #expect(!key.digest.contains("secret"))
         #expect(PartialKey.isFileName(Array(key.fileName.utf8)))
+        #expect(PartialKey.urlHash(inFileName: key.fileName) == PartialKey.hash(of: key.url))
         #expect(!CacheFileName.isEntryName(Array(key.fileName.utf8)), "a cache in the same directory leaves it alone")
         for name in ["part-", "part-" + String(repeating: "g", count: 32), "CACHEDIR.TAG", key.fileName + "0"] {
             #expect(!PartialKey.isFileName(Array(name.utf8)))
