@@ -51,7 +51,9 @@ enum CacheCommand: Command {
             }
             let limits = config
             run = { trim(common.makeDiskCache(), limits, json: common.json) }
-        case "clear": run = { clear(common.makeDiskCache(), json: common.json) }
+        case "clear":
+            await common.removePartialDownloads()
+            run = { clear(common.makeDiskCache(), json: common.json) }
         case "verify":
             let removes = arguments.has("--remove")
             run = { verify(common.makeDiskCache(), removes: removes, json: common.json) }

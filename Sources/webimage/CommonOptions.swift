@@ -66,9 +66,23 @@ struct CommonOptions: Sendable {
         DiskCache(path: ImageCache.diskCachePath(namespace: namespace, directory: cacheDirectory))
     }
 
+    /// Where downloads are kept that broke off.
+    private var partialDirectory: String { (cacheDirectory ?? ImageCache.defaultDiskCacheDirectory) + "/partial" }
+
+    /// Removes what is kept of downloads that broke off.
+    func removePartialDownloads() async {
+        var config = WebImageDownloaderConfig()
+        config.partialDownloadDirectory = partialDirectory
+        let downloader = WebImageDownloader(config: config)
+        await withCheckedContinuation { continuation in
+            downloader.removePartialDownloads(callbackQueue: .inline) { continuation.resume() }
+        }
+    }
+
     func makeLoader() -> ImageLoadersManager {
         var config = WebImageDownloaderConfig()
         config.maxConcurrentDownloads = maxConcurrent
+        if usesCache { config.partialDownloadDirectory = partialDirectory }
         if let timeout {
             config.totalTimeout = timeout
             config.downloadTimeout = min(timeout, config.downloadTimeout)

@@ -49,6 +49,12 @@ public final class HelperProcess {
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Waits until the files of a directory are as wanted, which is looked at now and after each change; false when the program
+    /// ends first, or after 15 seconds.
+    public func wait(forChangesOf directory: String, until condition: () -> Bool) -> Bool {
+        DirectoryWatch(directory)?.wait(orEndOf: pid, until: condition) ?? false
+    }
+
     /// Kills it, with no chance to clean up.
     public func kill() { Glibc.kill(pid, SIGKILL) }
 

@@ -77,6 +77,16 @@ struct BodyBuffer: ~Copyable {
         )
     }
 
+    /// Whether these bytes are there from `offset` on.
+    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
+        guard bytes.count > 0 else { return true }
+        guard let base, let other = bytes.baseAddress, offset >= 0, offset <= count, bytes.count <= count - offset
+        else {
+            return false
+        }
+        return memcmp(base + offset, other, bytes.count) == 0
+    }
+
     private mutating func reserve(_ more: Int) throws(WebImageError) {
         let (needed, overflow) = count.addingReportingOverflow(more)
         guard !overflow, needed <= limit else {

@@ -14,6 +14,9 @@ public struct DownloadMetrics: Sendable, Hashable {
     public var total: Double = 0
     /// Bytes of the body as they came over the wire, before content decoding.
     public var receivedByteCount: Int64 = 0
+    /// Bytes of the body that an earlier attempt had received, here or in another process, and that were not sent again but for
+    /// the few that tell whether they still belong to the picture; 0 when the body came from its beginning.
+    public var resumedByteCount: Int64 = 0
     /// "1.0", "1.1", "2" or "3".
     public var httpVersion: String = ""
     /// Whether an existing connection served the request.

@@ -4,7 +4,8 @@ import FoundationEssentials
 /// collects the body, and reports to everyone who waits for it. The user's hooks are asked in here.
 final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     // Sendable because `life` is a lock; `plan` and what follows are written before a transport has the sink, and
-    // afterwards only in the sink's calls, which come one at a time.
+    // afterwards only in the sink's calls, which come one at a time. `leftover` is written before the core is told of the end,
+    // and read by the core afterwards.
 
     struct Key: Hashable {
         var url: URL
@@ -27,13 +28,15 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     }
 
     /// What a download is sent and checked with; the same from the start to the end.
-    private struct Plan: Sendable {
+    struct Plan: Sendable {
         let transport: any HTTPTransport
         let config: ConfigSnapshot
         let hooks: DownloadTransferHooks
+        /// Where bodies that break off are kept.
+        let partials: PartialDownloads?
     }
 
-    private enum Stage {
+    enum Stage {
         /// In `begin`, which may have called out to a modifier or a transport.
         case starting
         /// An asynchronous modifier is asked.
@@ -49,10 +52,12 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         }
     }
 
-    private struct Life {
+    struct Life: ~Copyable {
         var stage = Stage.starting
         /// Counts the requests, redirects among them.
         var requestCount = 0
+        var body = BodyBuffer(limit: 0)
+        var keeping = BodyKeeping()
     }
 
     let id: UInt64
@@ -61,26 +66,43 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     let hooks: DownloadTransferHooks
     /// Which attempt of the download this is, 1 for the first.
     let attempt: Int
-    private let core: DownloaderCore
-    private let life = Lock(Life())
+    let core: DownloaderCore
+    /// What the attempt before has left.
+    let former: PartialDownload?
+    let life = Lock(Life())
     private var plan: Plan?
-    private var request: DownloadRequest?
+    private(set) var request: DownloadRequest?
     /// When it was sent, in seconds since 1970.
     private var requestTime = 0.0
-    private var next: DownloadRequest?
+    var next: DownloadRequest?
     private var chain = RedirectChain()
-    private var body = BodyBuffer(limit: 0)
     private var response: HTTPResponse?
     private var expected: Int64?
-    private var lastReportedFraction = 0.0
+    var lastReportedFraction = 0.0
     /// Bytes that there were when they were last left for previews.
-    private var lastLeftByteCount = 0
+    var lastLeftByteCount = 0
+    /// What is there of the body, while it may serve.
+    var part: PartialDownload?
+    /// Bytes of it that the body still has to begin with.
+    var overlap = 0
+    /// Bytes of it that have become part of the body.
+    var resumedByteCount = 0
+    /// What this attempt leaves for the next.
+    var leftover: PartialDownload?
 
-    init(id: UInt64, key: Key, hooks: DownloadTransferHooks, attempt: Int = 1, core: DownloaderCore) {
+    init(
+        id: UInt64,
+        key: Key,
+        hooks: DownloadTransferHooks,
+        attempt: Int = 1,
+        former: PartialDownload? = nil,
+        core: DownloaderCore
+    ) {
         self.id = id
         self.key = key
         self.hooks = hooks
         self.attempt = attempt
+        self.former = former
         self.core = core
     }
 
@@ -88,14 +110,18 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
 
     /// Asks the request modifier and sends the request.
     ///
-    /// - Parameter defaults: the downloader's own hooks, for those that the callers' contexts do not have.
+    /// - Parameters:
+    ///   - defaults: the downloader's own hooks, for those that the callers' contexts do not have.
+    ///   - partials: where bodies that break off are kept.
     func begin(
         _ transport: any HTTPTransport,
         config: ConfigSnapshot,
         headers: HTTPHeaders,
-        defaults: DownloadTransferHooks
+        defaults: DownloadTransferHooks,
+        partials: PartialDownloads? = nil
     ) {
-        let plan = Plan(transport: transport, config: config, hooks: hooks.filled(from: defaults))
+        let hooks = hooks.filled(from: defaults)
+        let plan = Plan(transport: transport, config: config, hooks: hooks, partials: partials)
         self.plan = plan
         let request = DownloadRequest(
             url: key.url,
@@ -107,7 +133,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         )
         switch plan.hooks.requestModifier?.body {
         case nil:
-            send(request, plan)
+            resume(request, plan)
         case .immediate(let modify):
             take(modify(request), plan)
         case .asynchronous(let modify):
@@ -131,7 +157,9 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         }
         switch stage {
         case .modifying(let task): task.cancel()
-        case .running(let transfer): transfer.cancel()
+        case .running(let transfer):
+            transfer.cancel()
+            keepCancelledBody()
         case .decrypting(let item): item.cancel()
         case .starting, .over: break
         }
@@ -143,10 +171,11 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
             return end(.failure(WebImageError(.invalidDownloadOperation, "the request modifier said no")))
         }
         if let problem = modified.problem { return end(.failure(problem)) }
-        send(modified, plan)
+        resume(modified, plan)
     }
 
-    private func send(_ request: DownloadRequest, _ plan: Plan) {
+    /// Sends a request, for the rest of the body if a part is there.
+    func send(_ request: DownloadRequest, _ plan: Plan) {
         let config = plan.config.value
         var transferRequest = HTTPTransferRequest(request, config: config)
         // libcurl's own following knows no handlers, and does not change all methods as it should.
@@ -155,14 +184,21 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         let number = life.withLock { life -> Int? in
             if case .over = life.stage { return nil }
             life.requestCount += 1
+            life.keeping.note(request, store: plan.partials)
             return life.requestCount
         }
-        guard let number else { return }
+        guard let number else {
+            part?.writer?.close()
+            return
+        }
         self.request = request
         requestTime = core.clock.wallTime()
-        body = BodyBuffer(limit: config.maximumResponseByteCount)
-        lastLeftByteCount = 0
-        if number == 1 { core.note(request, of: id) }
+        beginBody(plan)
+        part?.apply(to: &transferRequest)
+        if number == 1 {
+            core.note(request, of: id)
+            showPart(plan)
+        }
         let running = plan.transport.start(transferRequest, sink: self)
         let isOver = life.withLock { life -> Bool in
             if case .over = life.stage { return true }
@@ -180,6 +216,13 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         }
         var result = result
         if case .failure(let error) = result { result = .failure(error.with(url: key.url)) }
+        if case .over = stage { return }
+        guard case .failure(let error) = result else { return tell(result, metrics, after: stage) }
+        keepFailedBody(error) { [self, result] in tell(result, metrics, after: stage) }
+    }
+
+    private func tell(_ result: Result<LoadedImageData, WebImageError>, _ metrics: DownloadMetrics, after stage: Stage)
+    {
         switch stage {
         case .over:
             break
@@ -198,6 +241,8 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     func didReceive(_ response: HTTPResponse) -> WebImageError? {
         guard let plan, let request else { return nil }
         if RedirectRules.isRedirect(response), let answer = redirect(response, request, plan) { return answer }
+        // From here on, the rest of a body is like the whole.
+        guard let response = taken(response, plan) else { return partRefusal }
         let modified = plan.hooks.responseModifier.map { $0.modifiedResponse(for: response) } ?? response
         guard var delivered = modified else {
             core.note(response, of: id)
@@ -210,22 +255,54 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         if let problem = check.problem(of: delivered, received: response) { return problem }
         // What a modifier says of the length is not what comes.
         expected = request.method == "HEAD" ? nil : response.expectedByteCount
-        if let expected { body.expect(expected) }
-        core.noteBodyBegins(of: id)
-        core.report(LoadProgress(receivedByteCount: 0, expectedByteCount: expected), of: id)
+        bodyBegins(response, plan)
         return nil
     }
 
+    private func bodyBegins(_ response: HTTPResponse, _ plan: Plan) {
+        let now = plan.partials == nil ? 0 : core.clock.monotonicNanoseconds()
+        let part = resumedByteCount > 0 ? part : nil
+        life.withLock { life in
+            if let expected { life.body.expect(expected) }
+            life.keeping.begin(response, after: part, now: now)
+        }
+        if plan.partials != nil { core.noteBodyToKeep() }
+        if resumedByteCount > 0 {
+            core.noteResumption(of: id, byteCount: resumedByteCount)
+        } else {
+            core.noteBodyBegins(of: id)
+        }
+        core.report(LoadProgress(receivedByteCount: Int64(resumedByteCount), expectedByteCount: expected), of: id)
+    }
+
     func didReceive(_ bytes: UnsafeRawBufferPointer) -> WebImageError? {
-        do throws(WebImageError) { try body.append(bytes) } catch { return error }
-        let progress = LoadProgress(receivedByteCount: Int64(body.count), expectedByteCount: expected)
+        var bytes = bytes
+        guard overlap == 0 || passOverlap(&bytes) else {
+            askAnew()
+            return partRefusal
+        }
+        guard bytes.count > 0 else { return nil }
+        let byteCount: Int
+        do throws(WebImageError) {
+            byteCount = try life.withLock { life throws(WebImageError) in
+                try life.body.append(bytes)
+                return life.body.count
+            }
+        } catch {
+            return error
+        }
+        if resumedByteCount > 0, let expected, Int64(byteCount) > expected {
+            askAnew()
+            return partRefusal
+        }
+        let progress = LoadProgress(receivedByteCount: Int64(byteCount), expectedByteCount: expected)
         let interval = min(max(plan?.config.value.minimumProgressInterval ?? 0, 0), 1)
         if let expected, progress.receivedByteCount < expected {
             guard progress.fraction - lastReportedFraction >= interval else { return nil }
         }
         lastReportedFraction = progress.fraction
         core.report(progress, of: id)
-        leavePartialData(interval)
+        leavePartialData(interval, byteCount: byteCount)
         return nil
     }
 
@@ -233,15 +310,15 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     ///
     /// - Parameter interval: the least growth of a body of unknown length, as a part of what there was; that of others has been
     ///   looked at.
-    private func leavePartialData(_ interval: Double) {
+    private func leavePartialData(_ interval: Double, byteCount: Int) {
         guard plan?.hooks.decryptor == nil else { return }
         if let expected {
-            guard Int64(body.count) < expected else { return }
+            guard Int64(byteCount) < expected else { return }
         } else {
-            guard Double(body.count - lastLeftByteCount) >= interval * Double(lastLeftByteCount) else { return }
+            guard Double(byteCount - lastLeftByteCount) >= interval * Double(lastLeftByteCount) else { return }
         }
         let previewers = core.previewers(of: id)
-        guard !previewers.isEmpty, let data = body.snapshot() else { return }
+        guard !previewers.isEmpty, let data = life.withLock({ $0.body.snapshot() }) else { return }
         lastLeftByteCount = data.count
         for place in previewers { place.update(data, expectedByteCount: expected) }
     }
@@ -252,7 +329,8 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
             chain.note(metrics)
             return send(next, plan)
         }
-        let metrics = chain.completed(metrics)
+        var metrics = chain.completed(metrics)
+        metrics.resumedByteCount = Int64(resumedByteCount)
         let result = result(error, metrics: metrics)
         guard case .success(let loaded) = result, let decryptor = plan?.hooks.decryptor else {
             return end(result, metrics: metrics)
@@ -297,13 +375,20 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
 
     private func result(_ error: WebImageError?, metrics: DownloadMetrics) -> Result<LoadedImageData, WebImageError> {
         if let error { return .failure(error) }
-        if let expected, Int64(body.count) != expected {
-            let words = "the body has \(body.count) bytes and not the announced \(expected)"
+        let byteCount = life.withLock { $0.body.count }
+        guard overlap == 0 else {
+            return .failure(WebImageError(.networkConnectionLost, "the rest of the body ended before it began"))
+        }
+        if let expected, Int64(byteCount) != expected {
+            let words = "the body has \(byteCount) bytes and not the announced \(expected)"
+            // What is too long is of something else.
+            if Int64(byteCount) > expected { forgetKeptBody() }
             return .failure(WebImageError(.networkConnectionLost, words))
         }
-        guard let data = body.takeData() else {
+        guard let data = life.withLock({ $0.body.takeData() }) else {
             return .failure(WebImageError(.badImageData, "the response has no body"))
         }
+        if plan?.partials != nil || resumedByteCount > 0 { forgetKeptBody() }
         return .success(LoadedImageData(data: data, response: response, metrics: metrics))
     }
 

@@ -12,11 +12,13 @@ final class DownloaderCore: Sendable {
     /// Evenly spread over 0...1.
     let random: @Sendable () -> Double
 
+    /// - Parameter partials: in place of what the config says of bodies that broke off.
     init(
         config: WebImageDownloaderConfig,
         transport: any HTTPTransport,
         clock: ClockSource = .system,
         delays: DelaySource = .system,
+        partials: PartialDownloads? = nil,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
     ) {
         self.transport = transport
@@ -26,7 +28,9 @@ final class DownloaderCore: Sendable {
         var coordinator = DownloadCoordinator<DownloadTransfer.Key>(maximumRunning: config.maxConcurrentDownloads)
         coordinator.scheduler.isLIFO = config.executionOrder == .lifo
         let headers: HTTPHeaders = ["User-Agent": UserAgent.standard, "Accept": "image/*,*/*;q=0.8"]
-        state = Lock(DownloaderState(config: ConfigSnapshot(config), headers: headers, coordinator: coordinator))
+        var initial = DownloaderState(config: ConfigSnapshot(config), headers: headers, coordinator: coordinator)
+        initial.partials = partials ?? Self.partials(config, former: nil, clock: clock)
+        state = Lock(initial)
     }
 
     // MARK: Settings
@@ -37,6 +41,7 @@ final class DownloaderCore: Sendable {
             let starts = locked { state -> [Start] in
                 if state.config.value.credential != newValue.credential { state.generation += 1 }
                 state.config = ConfigSnapshot(newValue)
+                state.partials = Self.partials(newValue, former: state.partials, clock: clock)
                 state.coordinator.scheduler.maximumRunning = newValue.maxConcurrentDownloads
                 state.coordinator.scheduler.isLIFO = newValue.executionOrder == .lifo
                 return state.takeStarts()
@@ -206,7 +211,13 @@ final class DownloaderCore: Sendable {
     func run(_ starts: [Start]) {
         for start in starts {
             for listener in start.listeners { listener.deliverEvents() }
-            start.transfer.begin(transport, config: start.config, headers: start.headers, defaults: start.hooks)
+            start.transfer.begin(
+                transport,
+                config: start.config,
+                headers: start.headers,
+                defaults: start.hooks,
+                partials: start.partials
+            )
         }
     }
 

@@ -26,6 +26,8 @@ struct DownloadRecord {
     var pause: Pause?
     /// Nanoseconds of all pauses.
     var paused: UInt64 = 0
+    /// Bytes of the present attempt's body that were there before it.
+    var resumedByteCount: Int64 = 0
 
     init(transfer: DownloadTransfer) { self.transfer = transfer }
 
@@ -69,12 +71,14 @@ struct DownloadRecord {
             key: transfer.key,
             hooks: transfer.hooks,
             attempt: transfer.attempt + 1,
+            former: transfer.leftover,
             core: core
         )
         // What the attempt before sent and received says nothing to those who join from now on.
         (progress, request, response) = (nil, nil, nil)
         meter = BandwidthMeter()
         isSent = false
+        resumedByteCount = 0
         pause = Pause(since: now)
     }
 
@@ -103,6 +107,7 @@ struct DownloaderState {
         let config: ConfigSnapshot
         let headers: HTTPHeaders
         let hooks: DownloadTransferHooks
+        let partials: PartialDownloads?
         /// Callers who are to be told.
         let listeners: [DownloadSubscriber]
     }
@@ -114,6 +119,9 @@ struct DownloaderState {
     var generation: UInt64 = 0
     var coordinator: DownloadCoordinator<DownloadTransfer.Key>
     var records: [UInt64: DownloadRecord] = [:]
+    /// Where bodies that broke off are kept; nil when they are not.
+    var partials: PartialDownloads?
+    var keeping = DownloaderCore.Keeping()
     var isInvalidated = false
     var observers: [DownloadMailbox] = []
     /// Observers with news, to be told once the lock is given back.
@@ -138,6 +146,7 @@ struct DownloaderState {
                     config: config,
                     headers: headers,
                     hooks: hooks,
+                    partials: partials,
                     listeners: records.values[index].tell { .requestSent(attempt: $0.transfer.attempt) }
                 )
             )
@@ -164,7 +173,7 @@ struct DownloaderState {
         case .cancelled?: counts.cancelled += 1
         default: counts.failed += 1
         }
-        if metrics == nil { noteReceived(record.progress?.receivedByteCount ?? 0) }
+        if metrics == nil { noteReceived((record.progress?.receivedByteCount ?? 0) - record.resumedByteCount) }
         guard isObserved else { return }
         emit(.stopped(record.info, error, metrics))
         if error == nil, let metrics { emit(.finished(record.info, metrics)) }

@@ -7,8 +7,14 @@ public import FoundationEssentials
 /// from any thread and return at once. Every call has exactly one completion, on every path.
 public final class WebImageDownloader: ImageLoading {
     /// The downloader that everything uses unless told otherwise; made from ``WebImageDownloaderConfig/default`` when it is
-    /// first used.
-    public static let shared = WebImageDownloader()
+    /// first used. It keeps bodies that broke off (``WebImageDownloaderConfig/partialDownloadDirectory``).
+    public static let shared: WebImageDownloader = {
+        var config = WebImageDownloaderConfig.default
+        if config.partialDownloadDirectory == nil {
+            config.partialDownloadDirectory = ImageCache.defaultDiskCacheDirectory + "/partial"
+        }
+        return WebImageDownloader(config: config)
+    }()
 
     let core: DownloaderCore
 
@@ -55,6 +61,20 @@ public final class WebImageDownloader: ImageLoading {
 
     /// Cancels everything that runs or waits.
     public func cancelAllDownloads() { core.cancelAll() }
+
+    /// Removes all bodies that are kept in ``WebImageDownloaderConfig/partialDownloadDirectory``, but those that are being received.
+    ///
+    /// - Parameters:
+    ///   - callbackQueue: where `completion` runs.
+    ///   - completion: called when they are gone.
+    public func removePartialDownloads(
+        callbackQueue: CallbackQueue = .main,
+        completion: (@Sendable () -> Void)? = nil
+    ) {
+        let done: @Sendable () -> Void = { if let completion { callbackQueue.async(completion) } }
+        guard let partials = core.partials else { return done() }
+        partials.removeAll(completion: done)
+    }
 
     /// Makes every later download fail with ``WebImageError/Code/invalidDownloadOperation`` and ends the network thread after
     /// the last transfer.

@@ -87,6 +87,22 @@ public struct WebImageDownloaderConfig: Sendable, Hashable {
     /// ``totalTimeout`` counts for each attempt anew.
     public var retryPolicy: DownloadRetryPolicy = .never
 
+    /// The directory in which bodies that broke off are kept, so that the next download of the same picture, of this process or
+    /// another one, asks for the rest alone. Made when it is first needed, with mode 0700.
+    ///
+    /// Nil, the default, keeps nothing on disk; further attempts of one download go on where the one before broke off all the same.
+    /// ``WebImageDownloader/shared`` has `partial` in ``ImageCache/defaultDiskCacheDirectory`` unless the config it is made from
+    /// names one. A body is kept from 4 KiB on if the response has a strong validator, no content coding and no
+    /// `Cache-Control: no-store`, and the request is a plain GET. It is kept for the URL with the header fields, credential and
+    /// options of the request, so what was received with somebody's rights serves nobody else. What is kept is told to be the
+    /// same picture by the validator and by its last 4 KiB, which are received again.
+    public var partialDownloadDirectory: String?
+    /// Most bytes that are kept in ``partialDownloadDirectory``, by all processes that use it with this bound; the oldest go first.
+    /// 64 MiB by default; 0 keeps nothing.
+    public var maximumPartialByteCount = 64 << 20
+    /// Seconds for which a body that broke off is kept. 7 days by default.
+    public var maximumPartialAge: Double = 7 * 86_400
+
     /// The proxy. The environment's by default.
     public var proxy: Proxy = .environment
     /// A PEM file of certificate authorities to trust in place of the system's. Nil by default.

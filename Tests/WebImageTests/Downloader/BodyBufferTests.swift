@@ -70,6 +70,21 @@ import Testing
         #expect(buffer.capacity <= 16 << 20)
     }
 
+    @Test func `Bytes are compared with what is there, and nothing beyond it`() {
+        var buffer = BodyBuffer(limit: 100_000)
+        let isEmptyThere = buffer.holds(UnsafeRawBufferPointer(start: nil, count: 0), at: 0)
+        #expect(isEmptyThere)
+        let bytes = pattern(10_000)
+        #expect(append(bytes, to: &buffer) == nil)
+        func holds(_ part: ArraySlice<UInt8>, at offset: Int) -> Bool {
+            part.withUnsafeBytes { buffer.holds($0, at: offset) }
+        }
+        #expect(holds(bytes[...], at: 0) && holds(bytes[9_000...], at: 9_000))
+        #expect(!holds(bytes[9_000...], at: 8_999))
+        #expect(!holds(bytes[9_000...], at: 9_001) && !holds(bytes[...], at: 1))
+        #expect(!holds(bytes[..<1], at: -1) && !holds(bytes[..<1], at: 10_000) && !holds(bytes[..<1], at: .max))
+    }
+
     @Test func `A modest announced length takes just that`() {
         var buffer = BodyBuffer(limit: 1 << 30)
         buffer.expect(100_000)

@@ -21,6 +21,29 @@ import Testing
         #expect(after.config.totalTimeout == 1_234, "a downloader has a config of its own")
     }
 
+    @Test func `The shared downloader keeps what breaks off, others only where they are told to`() {
+        let shared = WebImageDownloader.shared.config
+        #expect(shared.partialDownloadDirectory?.hasSuffix("/partial") == true)
+        #expect(shared.maximumPartialByteCount == 64 << 20 && shared.maximumPartialAge == 604_800)
+        #expect(WebImageDownloaderConfig().partialDownloadDirectory == nil)
+        #expect(WebImageDownloader(config: WebImageDownloaderConfig()).core.partials == nil)
+    }
+
+    @Test func `A change of the config changes where and how much is kept`() throws {
+        let downloader = WebImageDownloader(config: WebImageDownloaderConfig())
+        downloader.config.partialDownloadDirectory = "/nowhere/a/"
+        let first = try #require(downloader.core.partials)
+        #expect(first.directory == "/nowhere/a" && first.limits == PartialDownloads.Limits())
+        downloader.config.maximumPartialByteCount = -1
+        downloader.config.maximumPartialAge = 5
+        #expect(downloader.core.partials === first)
+        #expect(first.limits.byteCount == 0 && first.limits.age == 5)
+        downloader.config.partialDownloadDirectory = "/nowhere/b"
+        #expect(downloader.core.partials?.directory == "/nowhere/b")
+        downloader.config.partialDownloadDirectory = ""
+        #expect(downloader.core.partials == nil)
+    }
+
     @Test func `A downloader has the configuration it is made with, and follows what is set`() {
         var config = WebImageDownloaderConfig()
         config.maxConcurrentDownloads = 1

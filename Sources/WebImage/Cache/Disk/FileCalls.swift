@@ -10,10 +10,6 @@ struct FileCalls: Sendable {
     var write: @Sendable (_ file: Int32, _ pieces: UnsafePointer<iovec>, _ count: Int32) -> Int
     var close: @Sendable (_ file: Int32) -> Int32
     var rename: @Sendable (_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>, _ exclusive: Bool) -> Int32
-    var writeAt: @Sendable (_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ offset: Int) -> Int = {
-        let result = pwrite($0, $1, $2, $3)
-        return result >= 0 ? result : -Int(errno)
-    }
     /// As `readdir`, with the reason in `errno`.
     var list: @Sendable (_ stream: OpaquePointer) -> UnsafeMutablePointer<dirent>? = { readdir($0) }
     /// As `fstatat`, symbolic links not followed.
@@ -21,6 +17,11 @@ struct FileCalls: Sendable {
         @Sendable (_ directory: Int32, _ name: UnsafePointer<CChar>, _ status: UnsafeMutablePointer<stat>) -> Int32 = {
             fstatat($0, $1, $2, AT_SYMLINK_NOFOLLOW)
         }
+    /// Writes at an offset; the file's own position stays.
+    var writeAt: @Sendable (_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ offset: Int) -> Int = {
+        let result = pwrite($0, $1, $2, off_t($3))
+        return result >= 0 ? result : -Int(errno)
+    }
 
     static let system = FileCalls(
         open: { path, flags in

@@ -13,14 +13,14 @@ struct RedirectChain: Sendable {
         headByteCount += response.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
     }
 
-    /// Notes how long the request before it took.
+    /// Notes how long a request took that another one follows.
     mutating func note(_ metrics: DownloadMetrics) { elapsed += metrics.total }
 
     /// Takes from the bounds of the next request what is used up.
     ///
     /// - Throws: ``WebImageError/Code/timedOut`` when no time is left.
     func bound(_ request: inout HTTPTransferRequest) throws(WebImageError) {
-        guard count > 0 else { return }
+        guard count > 0 || elapsed > 0 else { return }
         request.maximumHeaderByteCount = max(request.maximumHeaderByteCount - headByteCount, 0)
         request.maximumHeaderCount = max(request.maximumHeaderCount - fieldCount, 0)
         guard request.totalTimeout > 0 else { return }
@@ -32,7 +32,7 @@ struct RedirectChain: Sendable {
 
     /// The timings of the whole download; `metrics` are those of its last request.
     func completed(_ metrics: DownloadMetrics) -> DownloadMetrics {
-        guard count > 0 else { return metrics }
+        guard count > 0 || elapsed > 0 else { return metrics }
         var metrics = metrics
         metrics.redirectCount += count
         for part in [\DownloadMetrics.domainLookup, \.connect, \.secureConnect, \.firstByte]

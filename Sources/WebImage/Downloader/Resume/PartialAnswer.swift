@@ -1,0 +1,73 @@
+/// What the answer to a request for the rest of a body means. Pure.
+enum PartialAnswer: Sendable, Hashable {
+    /// The rest comes: as if it were the answer with the whole body.
+    case rest(HTTPResponse)
+    /// The whole comes, or something else in its place: what was kept is of no use any more.
+    case whole
+    /// What was kept is of no use, nor is this answer: ask for the whole.
+    case useless
+    /// It says nothing of what was kept; the part may serve later.
+    case unrelated
+
+    /// - Parameters:
+    ///   - response: the answer to a request for everything from the byte `start` on, if the version is that of `part`.
+    ///   - part: what is there.
+    init(_ response: HTTPResponse, part: PartialHead, start: Int) {
+        switch response.statusCode {
+        case 206:
+            self = Self.whole(from: response, part: part, start: start).map { .rest($0) } ?? .useless
+        case 416: self = .useless
+        case 200..<300, 404, 410: self = .whole
+        default: self = .unrelated
+        }
+    }
+
+    /// The answer that would have come with the whole; nil when the rest does not fit the part.
+    private static func whole(from response: HTTPResponse, part: PartialHead, start: Int) -> HTTPResponse? {
+        guard part.validator.fits(response.headers), PartialRules.isPlain(response.headers),
+            !(response.mimeType?.hasPrefix("multipart/") ?? false),
+            let range = response.headers["Content-Range"].flatMap({ ContentRange($0) }),
+            range.first == Int64(start), range.last == range.total - 1, range.total >= Int64(part.count),
+            part.total == nil || part.total == range.total
+        else { return nil }
+        if response.headers["Transfer-Encoding"] == nil, let length = response.contentLength,
+            length != range.total - range.first
+        {
+            return nil
+        }
+        var whole = response
+        whole.statusCode = 200
+        for name in ["Content-Range", "Transfer-Encoding"] { whole.headers[name] = nil }
+        whole.headers["Content-Length"] = "\(range.total)"
+        // What the server has told before it need not repeat (RFC 9110, 15.3.7).
+        if whole.headers["Content-Type"] == nil { whole.headers["Content-Type"] = part.contentType }
+        if whole.headers["Last-Modified"] == nil { whole.headers["Last-Modified"] = part.lastModified }
+        if case .entityTag(let tag) = part.validator { whole.headers["ETag"] = tag }
+        return whole
+    }
+}
+
+/// A `Content-Range` of bytes that says how long the whole is.
+struct ContentRange: Sendable, Hashable {
+    let first: Int64
+    let last: Int64
+    let total: Int64
+
+    /// Nil when it is malformed, of another unit, or does not know the total.
+    init?(_ text: String) {
+        let parts = text.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
+        let numbers = parts[1].split(separator: "/", omittingEmptySubsequences: false)
+        guard numbers.count == 2, let total = Self.number(numbers[1]) else { return nil }
+        let ends = numbers[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last,
+            last < total
+        else { return nil }
+        (self.first, self.last, self.total) = (first, last, total)
+    }
+
+    private static func number(_ text: Substring) -> Int64? {
+        guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+        return Int64(text)
+    }
+}

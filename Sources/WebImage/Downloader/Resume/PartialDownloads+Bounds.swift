@@ -1,0 +1,77 @@
+import Glibc
+
+/// What is kept, and what goes. On the store's queue.
+extension PartialDownloads {
+    /// Reads which parts there are; those that are too old are removed.
+    func readDirectory() {
+        let now = clock.wallTime()
+        let age = limits.age
+        var sizes: [String: Int] = [:]
+        forEachPart { item, status in
+            if Self.isExpired(status.st_mtim.seconds, now: now, age: age) {
+                unlinkat(item.directory, item.cString, 0)
+            } else {
+                sizes[item.string] = Int(status.st_size)
+            }
+        }
+        let time = clock.monotonicNanoseconds()
+        state.withLock { state in
+            // What is being written counts with what it was given room for, on disk or not yet.
+            for name in state.active { sizes[name] = max(sizes[name] ?? 0, state.sizes?[name] ?? 0) }
+            state.sizes = sizes
+            state.urls = Set(sizes.keys.compactMap(PartialKey.urlHash))
+            state.readAt = time
+            state.isReading = false
+        }
+    }
+
+    /// Sees to it that a part may have so many bytes, its head included; the oldest others go for it. False when it is too big all
+    /// the same.
+    func makeRoom(for name: String, byteCount: Int) -> Bool {
+        if state.withLock({ $0.sizes == nil }) { readDirectory() }
+        let (total, limit) = state.withLock { state -> (Int, Int) in
+            state.sizes?[name] = byteCount
+            if let url = PartialKey.urlHash(inFileName: name) { state.urls.insert(url) }
+            return ((state.sizes ?? [:]).values.reduce(0, +), state.limits.byteCount)
+        }
+        guard byteCount <= limit else { return false }
+        guard total > limit else { return true }
+        return evict(total - limit, except: name)
+    }
+
+    /// Whether a file that was last written at `time` is to go. One from the future is from before the clock was set back.
+    static func isExpired(_ time: Double, now: Double, age: Double) -> Bool {
+        time < now - max(age, 0) || time > now + 86_400
+    }
+
+    /// Removes the oldest parts that nobody in here writes. Whether that was enough.
+    private func evict(_ byteCount: Int, except name: String) -> Bool {
+        readDirectory()
+        var others: [(name: String, time: Double, size: Int)] = []
+        forEachPart { item, status in
+            others.append((item.string, status.st_mtim.seconds, Int(status.st_size)))
+        }
+        let active = state.withLock { $0.active }
+        others.removeAll { active.contains($0.name) || $0.name == name }
+        others.sort { $0.time < $1.time }
+        let (total, limit) = state.withLock { state in
+            ((state.sizes ?? [:]).values.reduce(0, +), state.limits.byteCount)
+        }
+        var excess = total - limit
+        for other in others where excess > 0 {
+            unlink(path(other.name))
+            noteRemoval(of: other.name)
+            excess -= other.size
+        }
+        return excess <= 0
+    }
+
+    private func forEachPart(_ body: (DirectoryWalk.Item, stat) -> Void) {
+        DirectoryScan(path: directory, calls: calls).forEach { item in
+            if PartialKey.isFileName(item.name), let status = item.status(), status.st_mode & S_IFMT == S_IFREG {
+                body(item, status)
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import FoundationEssentials
+
+/// What a part of a body belongs to: the URL, and everything else of a request that the answer may depend on. What was received
+/// with somebody's rights is not for others.
+struct PartialKey: Sendable, Hashable {
+    /// Longer addresses find no room in the head of a file.
+    static let longestURL = 2800
+
+    let url: String
+    /// Stands for the fields, the credential and the options. Secrets are in here, and on disk, only as this digest.
+    let digest: String
+
+    init(url: String, digest: String) {
+        self.url = url
+        self.digest = digest
+    }
+
+    /// The key of a request; nil when nothing is to be kept of its answer: it is no plain GET, asks for a part itself, has
+    /// conditions that a request for the rest would change the meaning of, or forbids to store.
+    init?(_ request: DownloadRequest) {
+        let headers = request.headers
+        guard request.isPlainGet, request.url.absoluteString.utf8.count <= Self.longestURL,
+            Self.excluding.allSatisfy({ headers[$0] == nil }), !PartialRules.forbidsStoring(headers)
+        else { return nil }
+        url = request.url.absoluteString
+        var lines = headers.fields.compactMap { field -> String? in
+            let name = field.name.lowercased()
+            return Self.leftOut.contains(name) ? nil : "\(name):\(field.value)\n"
+        }
+        lines.sort()
+        if let credential = request.credential {
+            lines.append("\(credential.user.utf8.count) \(credential.user)\n\(credential.password)\n")
+        }
+        lines.append("\(request.handlesCookies) \(request.verifiesCertificates) \(lines.count)")
+        digest = Hashing.md5Hex(url + "\n" + lines.joined())
+    }
+
+    /// The name of its file. Its first half is of the URL alone.
+    var fileName: String {
+        let hash = String(Self.hash(of: url), radix: 16)
+        return Self.prefix + String(repeating: "0", count: 16 - hash.utf8.count) + hash + digest.prefix(16)
+    }
+
+    /// What tells, at little cost, that there is nothing of a URL.
+    static func hash(of url: String) -> UInt64 {
+        var url = url
+        return url.withUTF8 { Hashing.xxh3(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// The hash of the URL in the name of a file.
+    static func urlHash(inFileName name: String) -> UInt64? {
+        UInt64(name.dropFirst(prefix.utf8.count).prefix(16), radix: 16)
+    }
+
+    /// Whether a file of this name is a part.
+    static func isFileName(_ name: some Collection<UInt8>) -> Bool {
+        name.count == prefix.utf8.count + 32 && name.starts(with: prefix.utf8)
+            && name.dropFirst(prefix.utf8.count).allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+    }
+
+    private static let prefix = "part-"
+    private static let excluding = ["Range", "If-Range", "If-Match", "If-Unmodified-Since"]
+    /// Fields that ask whether there is something newer, and say nothing of what it is.
+    private static let leftOut: Set<String> = ["if-none-match", "if-modified-since", "cache-control", "pragma"]
+}

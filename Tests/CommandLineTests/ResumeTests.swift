@@ -1,0 +1,114 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// Downloads of the program that go on where one broke off, or was killed.
+@Suite struct ResumeTests {
+    let harness = CommandLineHarness()
+
+    private static let cut = 40_000
+
+    /// A server whose first answer stops after some bytes, with the connection closed or not.
+    private func server(_ picture: [UInt8], stalls: Bool) throws -> LoopbackServer {
+        let count = Monitor(0)
+        return try LoopbackServer { request in
+            let isFirst = count.withLock { count -> Bool in
+                count += 1
+                return count == 1
+            }
+            let start = request.header("Range").flatMap { Int($0.dropFirst(6).prefix { $0 != "-" }) }
+            let tag = ("ETag", "\"one\"")
+            return .script { _, connection in
+                guard !isFirst else {
+                    connection.sendHead(200, [tag, ("Content-Length", "\(picture.count)")])
+                    connection.send(Array(picture[..<Self.cut]))
+                    if stalls { connection.waitForClose() }
+                    return false
+                }
+                guard let start, request.header("If-Range") == tag.1 else {
+                    connection.sendHead(200, [tag, ("Content-Length", "\(picture.count)")])
+                    return connection.send(picture)
+                }
+                connection.sendHead(
+                    206,
+                    [
+                        tag, ("Content-Range", "bytes \(start)-\(picture.count - 1)/\(picture.count)"),
+                        ("Content-Length", "\(picture.count - start)"),
+                    ]
+                )
+                return connection.send(Array(picture[start...]))
+            }
+        }
+    }
+
+    /// A picture with enough behind its end that it takes a while.
+    private func longPicture() throws -> [UInt8] {
+        try picture("JPEG/baseline-420.jpg") + [UInt8](repeating: 0x2A, count: 60_000)
+    }
+
+    private func expectRest(_ server: LoopbackServer, _ picture: [UInt8]) throws {
+        let url = server.url("/a.jpg").absoluteString
+        let run = try harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache)
+        #expect(run.status == 0, "\(run.errors)")
+        let written = try Data(contentsOf: URL(filePath: harness.directory.path("a.jpg")))
+        #expect([UInt8](written) == picture)
+        #expect(server.requests.map { $0.header("Range") } == [nil, "bytes=\(Self.cut - 4096)-"])
+    }
+
+    @Test func `What was received before a kill is not received again`() throws {
+        let picture = try longPicture()
+        let server = try server(picture, stalls: true)
+        let parts = harness.cache + "/partial"
+        try FileManager.default.createDirectory(atPath: parts, withIntermediateDirectories: true)
+        let program = try HelperProcess(
+            path: ProgramRun.product("webimage"),
+            [
+                "get", server.url("/a.jpg").absoluteString, "-o", harness.directory.path("no.jpg"), "--cache-dir",
+                harness.cache,
+            ]
+        )
+        let isWritten = program.wait(forChangesOf: parts) {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: parts)) ?? []
+            guard let name = names.first(where: { $0.hasPrefix("part-") }),
+                let file = try? Data(contentsOf: URL(filePath: parts + "/" + name))
+            else { return false }
+            return file.count == Self.cut + 4096 && file.starts(with: Data("WIPD".utf8))
+        }
+        #expect(isWritten)
+        program.kill()
+        #expect(program.wait() == 128 + SIGKILL)
+        try expectRest(server, picture)
+        let left = try FileManager.default.contentsOfDirectory(atPath: parts)
+        #expect(!left.contains { $0.hasPrefix("part-") })
+    }
+
+    @Test func `What was received before a failure is not received again`() throws {
+        let picture = try longPicture()
+        let server = try server(picture, stalls: false)
+        let url = server.url("/a.jpg").absoluteString
+        let run = try harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache)
+        #expect(run.status == 1)
+        try expectRest(server, picture)
+    }
+
+    @Test func `Clearing the cache removes what broke off, too`() throws {
+        let picture = try longPicture()
+        let server = try server(picture, stalls: false)
+        let url = server.url("/a.jpg").absoluteString
+        _ = try harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache)
+        #expect(try harness.run("cache", "clear", "--cache-dir", harness.cache).status == 0)
+        #expect(try harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache).status == 0)
+        #expect(server.requests.count == 2 && server.requests.allSatisfy { $0.header("Range") == nil })
+    }
+
+    @Test func `Without a cache nothing is kept`() throws {
+        let picture = try longPicture()
+        let server = try server(picture, stalls: false)
+        let url = server.url("/a.jpg").absoluteString
+        #expect(try harness.run("get", url, "-o", "a.jpg", "--no-cache").status == 1)
+        #expect(try harness.run("get", url, "-o", "a.jpg", "--no-cache").status == 0)
+        #expect(server.requests.allSatisfy { $0.header("Range") == nil })
+        #expect(!FileManager.default.fileExists(atPath: harness.directory.path("xdg/webimage/partial")))
+    }
+}
