@@ -71,6 +71,9 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     private var chain = RedirectChain()
     private var body = BodyBuffer(limit: 0)
     private var response: HTTPResponse?
+    /// What came back to the present request, and whether the core knows what it says about the host.
+    private var outcome = HostReport.Outcome()
+    private var hasToldHost = false
     private var expected: Int64?
     private var lastReportedFraction = 0.0
     /// Bytes that there were when they were last left for previews.
@@ -158,7 +161,12 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
             return life.requestCount
         }
         guard let number else { return }
+        if number == 1, plan.hooks.requestModifier != nil, let refusal = core.refusal(of: request.url, by: id) {
+            return end(.failure(refusal))
+        }
         self.request = request
+        outcome = HostReport.Outcome()
+        hasToldHost = false
         requestTime = core.clock.wallTime()
         body = BodyBuffer(limit: config.maximumResponseByteCount)
         lastLeftByteCount = 0
@@ -197,6 +205,8 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
 
     func didReceive(_ response: HTTPResponse) -> WebImageError? {
         guard let plan, let request else { return nil }
+        outcome.response = response
+        outcome.redirectCount = response.exchange?.redirects.count ?? 0
         if RedirectRules.isRedirect(response), let answer = redirect(response, request, plan) { return answer }
         let modified = plan.hooks.responseModifier.map { $0.modifiedResponse(for: response) } ?? response
         guard var delivered = modified else {
@@ -207,7 +217,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         self.response = delivered
         core.note(delivered, of: id)
         let check = ResponseCheck(config: plan.config.value, sendsRange: request.headers["Range"] != nil)
-        if let problem = check.problem(of: delivered, received: response) { return problem }
+        if let problem = check.problem(of: delivered, received: response) { return timed(problem) }
         // What a modifier says of the length is not what comes.
         expected = request.method == "HEAD" ? nil : response.expectedByteCount
         if let expected { body.expect(expected) }
@@ -217,6 +227,10 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     }
 
     func didReceive(_ bytes: UnsafeRawBufferPointer) -> WebImageError? {
+        if !outcome.hasBody, !bytes.isEmpty {
+            outcome.hasBody = true
+            tellHost()
+        }
         do throws(WebImageError) { try body.append(bytes) } catch { return error }
         let progress = LoadProgress(receivedByteCount: Int64(body.count), expectedByteCount: expected)
         let interval = min(max(plan?.config.value.minimumProgressInterval ?? 0, 0), 1)
@@ -247,6 +261,9 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     }
 
     func didFinish(_ error: WebImageError?, metrics: DownloadMetrics) {
+        outcome.error = error
+        outcome.redirectCount = max(outcome.redirectCount, metrics.redirectCount)
+        if !hasToldHost { tellHost() }
         if let next, let plan {
             self.next = nil
             chain.note(metrics)
@@ -260,12 +277,33 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         decrypt(loaded, decryptor, metrics: metrics)
     }
 
+    /// Tells the core what is known about the host by now.
+    private func tellHost() {
+        let isOver = life.withLock { life -> Bool in
+            if case .over = life.stage { return true }
+            return false
+        }
+        guard let request, !isOver else { return }
+        hasToldHost = true
+        core.note(HostReport(request.url, outcome, wallTime: core.clock.wallTime()), of: id)
+    }
+
+    /// The problem of a response, with what its server says of when to come again.
+    private func timed(_ problem: WebImageError) -> WebImageError {
+        guard problem.code == .invalidDownloadStatusCode, let response = problem.response,
+            HostReport.asks(response.statusCode)
+        else { return problem }
+        var problem = problem
+        problem.retryAfter = RetryDecider.retryAfter(response, wallTime: core.clock.wallTime())
+        return problem
+    }
+
     private func exchange(for response: HTTPResponse, _ request: DownloadRequest) -> HTTPExchange {
         HTTPExchange(
             requestHeaders: request.headers,
             requestTime: requestTime,
             responseTime: core.clock.wallTime(),
-            redirects: response.exchange?.redirects ?? []
+            redirects: chain.hops + (response.exchange?.redirects ?? [])
         )
     }
 
