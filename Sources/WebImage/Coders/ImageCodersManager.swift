@@ -5,10 +5,26 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
     /// The manager that everything uses unless told otherwise.
     public static let shared = ImageCodersManager()
 
-    private let list: Lock<[any ImageCoder]>
+    /// The coders, and what was made of them.
+    struct Registry {
+        var coders: [any ImageCoder] {
+            didSet {
+                generation += 1
+                accept = nil
+            }
+        }
+        /// How often the coders have changed.
+        private(set) var generation: UInt64 = 0
+        /// The field that asks for what they take; nil until somebody wants it.
+        var accept: AcceptField?
+
+        init(_ coders: [any ImageCoder]) { self.coders = coders }
+    }
+
+    let list: Lock<Registry>
 
     /// A manager of the built-in coders, or of those given, the last having the highest priority.
-    public init(coders: [any ImageCoder]? = nil) { list = Lock(coders ?? Self.builtIn) }
+    public init(coders: [any ImageCoder]? = nil) { list = Lock(Registry(coders ?? Self.builtIn)) }
 
     /// JPEG, PNG, GIF, WebP, BMP, ICO.
     public static var builtIn: [any ImageCoder] {
@@ -17,17 +33,26 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
 
     /// The coders, the last having the highest priority.
     public var coders: [any ImageCoder] {
-        get { list.withLock { $0 } }
-        set { list.withLock { $0 = newValue } }
+        get { list.withLock { $0.coders } }
+        set {
+            let former = list.withLock { list in
+                defer { list.coders = newValue }
+                return list.coders
+            }
+            // Coders may go with this, outside the lock.
+            withExtendedLifetime(former) {}
+        }
     }
 
     /// Adds a coder with the highest priority.
-    public func add(_ coder: any ImageCoder) { list.withLock { $0.append(coder) } }
+    public func add(_ coder: any ImageCoder) { list.withLock { $0.coders.append(coder) } }
 
     /// Adds coders with the highest priority, except those of a type of which there is one.
     package func addMissing(_ coders: [any ImageCoder]) {
         list.withLock { list in
-            for coder in coders where !list.contains(where: { type(of: $0) == type(of: coder) }) { list.append(coder) }
+            for coder in coders where !list.coders.contains(where: { type(of: $0) == type(of: coder) }) {
+                list.coders.append(coder)
+            }
         }
     }
 
@@ -36,8 +61,8 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
     public func remove(_ coder: any ImageCoder) {
         let identity = CoderIdentity(coder)
         let former = list.withLock { list in
-            defer { list.removeAll { CoderIdentity($0) == identity } }
-            return list
+            defer { list.coders.removeAll { CoderIdentity($0) == identity } }
+            return list.coders
         }
         // A coder may go with this, outside the lock.
         withExtendedLifetime(former) {}

@@ -6,7 +6,7 @@ public import FoundationEssentials
 /// `willRetry` if another attempt follows; at the end `stopped`, and `finished` if it succeeded. For every `started` there is
 /// exactly one `stopped`, so that an indicator may count them. A download that is given up before it starts has no events.
 public enum DownloadEvent: Sendable {
-    /// A download has left the queue and is sent.
+    /// A download has left the queue and is sent; or has failed at once, because its host is left alone.
     case started(DownloadInfo)
     /// The head of a response has arrived. It may still be refused.
     case receivedResponse(DownloadInfo, HTTPResponse)
@@ -46,7 +46,7 @@ public struct DownloadStatistics: Sendable, Hashable {
     public var running = 0
     /// Downloads that wait for their turn.
     public var waiting = 0
-    /// Downloads that failed and wait for the time of their next attempt.
+    /// Downloads that failed and wait for the time of their next attempt, and those that wait until their host may be asked.
     public var waitingForRetry = 0
     /// Callers that wait for downloads.
     public var callers = 0

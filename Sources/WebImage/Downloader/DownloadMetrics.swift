@@ -27,6 +27,9 @@ public struct DownloadMetrics: Sendable, Hashable {
     public var attemptCount: Int = 1
     /// Seconds between attempts, all together, in which nothing was sent because the retry policy said to wait.
     public var waitedForRetry: Double = 0
+    /// Whether a second request was sent because the first was slow (``WebImageDownloaderConfig/hedgeDelay``), whichever of the two was
+    /// answered first.
+    public var wasHedged: Bool = false
 
     /// All zero, and one attempt.
     public init() {}

@@ -77,6 +77,9 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     var next: DownloadRequest?
     private var chain = RedirectChain()
     private var response: HTTPResponse?
+    /// What came back to the present request, and whether the core knows what it says about the host.
+    private var outcome = HostReport.Outcome()
+    private var hasToldHost = false
     private var expected: Int64?
     var lastReportedFraction = 0.0
     /// Bytes that there were when they were last left for previews.
@@ -191,7 +194,13 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
             part?.writer?.close()
             return
         }
+        if number == 1, plan.hooks.requestModifier != nil, let refusal = core.refusal(of: request.url, by: id) {
+            part?.writer?.close()
+            return end(.failure(refusal))
+        }
         self.request = request
+        outcome = HostReport.Outcome()
+        hasToldHost = false
         requestTime = core.clock.wallTime()
         beginBody(plan)
         part?.apply(to: &transferRequest)
@@ -240,6 +249,8 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
 
     func didReceive(_ response: HTTPResponse) -> WebImageError? {
         guard let plan, let request else { return nil }
+        outcome.response = response
+        outcome.redirectCount = response.exchange?.redirects.count ?? 0
         if RedirectRules.isRedirect(response), let answer = redirect(response, request, plan) { return answer }
         // From here on, the rest of a body is like the whole.
         guard let response = taken(response, plan) else { return partRefusal }
@@ -252,7 +263,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         self.response = delivered
         core.note(delivered, of: id)
         let check = ResponseCheck(config: plan.config.value, sendsRange: request.headers["Range"] != nil)
-        if let problem = check.problem(of: delivered, received: response) { return problem }
+        if let problem = check.problem(of: delivered, received: response) { return timed(problem) }
         // What a modifier says of the length is not what comes.
         expected = request.method == "HEAD" ? nil : response.expectedByteCount
         bodyBegins(response, plan)
@@ -276,6 +287,10 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     }
 
     func didReceive(_ bytes: UnsafeRawBufferPointer) -> WebImageError? {
+        if !outcome.hasBody, !bytes.isEmpty {
+            outcome.hasBody = true
+            tellHost()
+        }
         var bytes = bytes
         guard overlap == 0 || passOverlap(&bytes) else {
             askAnew()
@@ -324,6 +339,9 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     }
 
     func didFinish(_ error: WebImageError?, metrics: DownloadMetrics) {
+        outcome.error = error
+        outcome.redirectCount = max(outcome.redirectCount, metrics.redirectCount)
+        if !hasToldHost { tellHost() }
         if let next, let plan {
             self.next = nil
             chain.note(metrics)
@@ -338,12 +356,33 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         decrypt(loaded, decryptor, metrics: metrics)
     }
 
+    /// Tells the core what is known about the host by now.
+    private func tellHost() {
+        let isOver = life.withLock { life -> Bool in
+            if case .over = life.stage { return true }
+            return false
+        }
+        guard let request, !isOver else { return }
+        hasToldHost = true
+        core.note(HostReport(request.url, outcome, wallTime: core.clock.wallTime()), of: id)
+    }
+
+    /// The problem of a response, with what its server says of when to come again.
+    private func timed(_ problem: WebImageError) -> WebImageError {
+        guard problem.code == .invalidDownloadStatusCode, let response = problem.response,
+            HostReport.asks(response.statusCode)
+        else { return problem }
+        var problem = problem
+        problem.retryAfter = RetryDecider.retryAfter(response, wallTime: core.clock.wallTime())
+        return problem
+    }
+
     private func exchange(for response: HTTPResponse, _ request: DownloadRequest) -> HTTPExchange {
         HTTPExchange(
             requestHeaders: request.headers,
             requestTime: requestTime,
             responseTime: core.clock.wallTime(),
-            redirects: response.exchange?.redirects ?? []
+            redirects: chain.hops + (response.exchange?.redirects ?? [])
         )
     }
 

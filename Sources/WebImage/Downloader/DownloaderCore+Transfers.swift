@@ -32,7 +32,11 @@ extension DownloaderCore {
                 state.records.values[index].meter.note(total: progress.receivedByteCount, at: now)
                 progress.bytesPerSecond = state.records.values[index].meter.rate(at: now)
             }
+            let before = state.records.values[index].progress?.receivedByteCount ?? 0
             state.records.values[index].progress = progress
+            if state.line.add(progress.receivedByteCount - before) {
+                state.line.noteBytes(at: clock.monotonicNanoseconds())
+            }
             return isHeard ? state.records.values[index].members.values.filter(\.wantsProgress) : []
         }
         for listener in listeners { listener.post(progress) }
@@ -54,18 +58,16 @@ extension DownloaderCore {
     /// its place to the next download.
     func networkDidEnd(_ id: UInt64) {
         run(
-            locked { state -> [Start] in
+            locked { state -> [Turn] in
                 state.coordinator.release(id)
-                return state.takeStarts()
+                return takeStarts(&state)
             }
         )
     }
 
-    private enum Ending {
-        /// Nobody waits for this attempt any more.
-        case stale
-        case again(attempt: Int, seconds: Double, [Start], [DownloadSubscriber])
-        case over(DownloadRecord, [UInt64], [Start])
+    enum Ending {
+        case again(Wait)
+        case over(DownloadRecord, [UInt64])
     }
 
     /// An attempt has ended: either the download has, or another attempt follows.
@@ -75,40 +77,55 @@ extension DownloaderCore {
         _ result: Result<LoadedImageData, WebImageError>,
         metrics: DownloadMetrics
     ) {
-        let ending = locked { state -> Ending in
+        let (ending, turns, pauses) = locked { state -> (Ending?, [Turn], [DownloadRecord.Pause]) in
+            // Perhaps nobody waits for this attempt any more.
             guard let index = state.records.index(forKey: id), state.records.values[index].pause == nil,
                 state.records.values[index].transfer.attempt == attempt
-            else { return .stale }
+            else { return (nil, [], []) }
             state.noteReceived(metrics.receivedByteCount)
-            if case .failure(let error) = result, let seconds = retryDelay(after: error, of: index, &state) {
-                if state.isObserved {
-                    state.emit(.willRetry(state.records.values[index].info, error, after: seconds))
-                }
-                state.counts.retries += 1
-                let listeners = state.records.values[index].tellRetry(error, after: seconds)
-                state.records.values[index].replaceTransfer(core: self, now: clock.monotonicNanoseconds())
-                state.coordinator.park(id)
-                return .again(attempt: attempt + 1, seconds: seconds, state.takeStarts(), listeners)
-            }
-            let tokens = state.coordinator.close(id)
-            let record = state.records.remove(at: index).value
-            var error: WebImageError?
-            if case .failure(let failure) = result { error = failure }
-            state.noteEnd(of: record, error: error, metrics: record.completed(metrics))
-            return .over(record, tokens, state.takeStarts())
+            let ending = conclude(index, result, metrics: metrics, &state)
+            let pauses = wake(state.hosts.release(id), &state)
+            return (ending, takeStarts(&state), pauses)
         }
+        withExtendedLifetime(pauses) {}
         switch ending {
-        case .stale: break
-        case .again(let attempt, let seconds, let starts, let listeners):
-            for listener in listeners { listener.deliverEvents() }
-            run(starts)
-            resume(id, attempt: attempt, after: seconds)
-        case .over(let record, let tokens, let starts):
+        case nil: break
+        case .again(let wait)?:
+            pause(wait)
+            run(turns)
+        case .over(let record, let tokens)?:
             // The network first, then the callers.
-            run(starts)
+            run(turns)
             record.finish(tokens, result, metrics: metrics)
             retireIfDone()
         }
+    }
+
+    /// Puts a download aside whose attempt has failed and is followed by another, or takes out one that has ended.
+    func conclude(
+        _ index: Dictionary<UInt64, DownloadRecord>.Index,
+        _ result: Result<LoadedImageData, WebImageError>,
+        metrics: DownloadMetrics,
+        _ state: inout DownloaderState
+    ) -> Ending {
+        let transfer = state.records.values[index].transfer
+        if case .failure(let error) = result, let seconds = retryDelay(after: error, of: index, &state) {
+            if state.isObserved {
+                state.emit(.willRetry(state.records.values[index].info, error, after: seconds))
+            }
+            state.counts.retries += 1
+            let listeners = state.records.values[index].tellRetry(error, after: seconds)
+            state.records.values[index].replaceTransfer(core: self, now: clock.monotonicNanoseconds())
+            state.coordinator.park(transfer.id)
+            let attempt = transfer.attempt + 1
+            return .again(Wait(id: transfer.id, attempt: attempt, seconds: seconds, listeners: listeners))
+        }
+        let tokens = state.coordinator.close(transfer.id)
+        let record = state.records.remove(at: index).value
+        var error: WebImageError?
+        if case .failure(let failure) = result { error = failure }
+        state.noteEnd(of: record, error: error, metrics: record.completed(metrics))
+        return .over(record, tokens)
     }
 
     // MARK: Further attempts
@@ -132,34 +149,6 @@ extension DownloaderCore {
         )
         guard case .wait(let seconds) = decision else { return nil }
         return seconds
-    }
-
-    private func resume(_ id: UInt64, attempt: Int, after seconds: Double) {
-        let cancel = delays.after(TransferTimer.nanoseconds(seconds)) { [self] in wake(id, attempt: attempt) }
-        let isWanted = state.withLock { state -> Bool in
-            guard let index = state.records.index(forKey: id), state.records.values[index].pause != nil,
-                state.records.values[index].transfer.attempt == attempt
-            else { return false }
-            state.records.values[index].pause?.cancel = cancel
-            return true
-        }
-        // All callers left before there was a timer to stop.
-        if !isWanted { cancel() }
-    }
-
-    private func wake(_ id: UInt64, attempt: Int) {
-        let (starts, pause) = locked { state -> ([Start], DownloadRecord.Pause?) in
-            guard let index = state.records.index(forKey: id), let pause = state.records.values[index].pause,
-                state.records.values[index].transfer.attempt == attempt
-            else { return ([], nil) }
-            let now = clock.monotonicNanoseconds()
-            if now > pause.since { state.records.values[index].paused += now - pause.since }
-            state.records.values[index].pause = nil
-            state.coordinator.wake(id)
-            return (state.takeStarts(), pause)
-        }
-        withExtendedLifetime(pause) {}
-        run(starts)
     }
 }
 

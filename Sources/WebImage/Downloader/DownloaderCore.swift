@@ -3,9 +3,8 @@ import FoundationEssentials
 /// What is behind a ``WebImageDownloader``: one lock around the coordinator and the transfers, and what must be done outside
 /// it. Outlives the downloader until the last transfer has ended.
 final class DownloaderCore: Sendable {
-    typealias Start = DownloaderState.Start
-
     let state: Lock<DownloaderState>
+    /// The downloader's transport, with second requests for those that are slow.
     let transport: any HTTPTransport
     let clock: ClockSource
     let delays: DelaySource
@@ -21,14 +20,16 @@ final class DownloaderCore: Sendable {
         partials: PartialDownloads? = nil,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
     ) {
-        self.transport = transport
+        self.transport = HedgingTransport(transport, delays: delays)
         self.clock = clock
         self.delays = delays
         self.random = random
         var coordinator = DownloadCoordinator<DownloadTransfer.Key>(maximumRunning: config.maxConcurrentDownloads)
         coordinator.scheduler.isLIFO = config.executionOrder == .lifo
-        let headers: HTTPHeaders = ["User-Agent": UserAgent.standard, "Accept": "image/*,*/*;q=0.8"]
+        let accept = ImageCodersManager.shared.accept
+        let headers: HTTPHeaders = ["User-Agent": UserAgent.standard, "Accept": accept.value]
         var initial = DownloaderState(config: ConfigSnapshot(config), headers: headers, coordinator: coordinator)
+        initial.acceptGeneration = accept.generation
         initial.partials = partials ?? Self.partials(config, former: nil, clock: clock)
         state = Lock(initial)
     }
@@ -38,14 +39,17 @@ final class DownloaderCore: Sendable {
     var config: WebImageDownloaderConfig {
         get { state.withLock { $0.config.value } }
         set {
-            let starts = locked { state -> [Start] in
+            let (starts, pauses) = locked { state -> ([Turn], [DownloadRecord.Pause]) in
                 if state.config.value.credential != newValue.credential { state.generation += 1 }
+                let held = state.config.value.hostBackOff != newValue.hostBackOff ? state.hosts.reset() : []
                 state.config = ConfigSnapshot(newValue)
                 state.partials = Self.partials(newValue, former: state.partials, clock: clock)
                 state.coordinator.scheduler.maximumRunning = newValue.maxConcurrentDownloads
                 state.coordinator.scheduler.isLIFO = newValue.executionOrder == .lifo
-                return state.takeStarts()
+                let pauses = wake(held, &state)
+                return (takeStarts(&state), pauses)
             }
+            withExtendedLifetime(pauses) {}
             run(starts)
         }
     }
@@ -53,9 +57,9 @@ final class DownloaderCore: Sendable {
     var isSuspended: Bool {
         get { state.withLock { $0.coordinator.scheduler.isSuspended } }
         set {
-            let starts = locked { state -> [Start] in
+            let starts = locked { state -> [Turn] in
                 state.coordinator.scheduler.isSuspended = newValue
-                return state.takeStarts()
+                return takeStarts(&state)
             }
             run(starts)
         }
@@ -66,11 +70,18 @@ final class DownloaderCore: Sendable {
     /// Callers that wait.
     var callerCount: Int { state.withLock { $0.coordinator.tokenCount } }
 
-    func header(_ name: String) -> String? { state.withLock { $0.headers[name] } }
+    func header(_ name: String) -> String? {
+        let accept = ImageCodersManager.shared.accept
+        return state.withLock { state in
+            state.use(accept)
+            return state.headers[name]
+        }
+    }
 
     func setHeader(_ name: String, _ value: String?) {
         state.withLock { state in
             state.headers[name] = value
+            if HTTPHeaders.equal(name, "Accept") { state.acceptGeneration = nil }
             state.headersProblem = state.headers.problem
             state.generation += 1
         }
@@ -102,8 +113,9 @@ final class DownloaderCore: Sendable {
         }
         var key = DownloadTransfer.Key(request, generation: 0)
         let hooks = DownloadTransferHooks(request.context)
+        let accept = ImageCodersManager.shared.accept
         enum Answer {
-            case attached(UInt64, [Start], LoadProgress?)
+            case attached(UInt64, [Turn], LoadProgress?)
             case refused(WebImageError)
         }
         let answer = locked { state -> Answer in
@@ -111,6 +123,7 @@ final class DownloaderCore: Sendable {
                 return .refused(WebImageError(.invalidDownloadOperation, "the downloader was invalidated"))
             }
             if let problem = state.headersProblem { return .refused(problem) }
+            state.use(accept)
             key.generation = state.generation
             let (token, id, isNew) = state.coordinator.subscribe(key: key, priority: request.priority)
             if isNew {
@@ -119,7 +132,7 @@ final class DownloaderCore: Sendable {
             }
             state.records[id]?.add(subscriber, token: token)
             let wasSent = state.records[id]?.isSent ?? false
-            let starts = state.takeStarts()
+            let starts = takeStarts(&state)
             state.records[id]?.tellStanding(subscriber, wasSent: wasSent)
             return .attached(token, starts, state.records[id]?.progress)
         }
@@ -138,21 +151,30 @@ final class DownloaderCore: Sendable {
     /// True if the caller was still waiting; it has its cancellation then.
     @discardableResult
     func cancel(_ token: UInt64) -> Bool {
-        let (subscriber, abandoned, starts) = locked { state -> (DownloadSubscriber?, DownloadRecord?, [Start]) in
+        struct Departure {
+            var subscriber: DownloadSubscriber?
+            var abandoned: DownloadRecord?
+            var starts: [Turn] = []
+            var pauses: [DownloadRecord.Pause] = []
+        }
+        let departure = locked { state -> Departure in
             switch state.coordinator.cancel(token) {
             case .unknown:
-                return (nil, nil, [])
+                return Departure()
             case .left(let id):
-                return (state.records[id]?.members.removeValue(forKey: token), nil, [])
+                return Departure(subscriber: state.records[id]?.members.removeValue(forKey: token))
             case .last(let id, _):
-                guard var record = state.records.removeValue(forKey: id) else { return (nil, nil, []) }
+                guard var record = state.records.removeValue(forKey: id) else { return Departure() }
                 let subscriber = record.members.removeValue(forKey: token)
                 state.noteEnd(of: record, error: .cancelled(subscriber?.url), metrics: nil)
-                return (subscriber, record, state.takeStarts())
+                let pauses = wake(state.hosts.release(id), &state)
+                let starts = takeStarts(&state)
+                return Departure(subscriber: subscriber, abandoned: record, starts: starts, pauses: pauses)
             }
         }
-        abandoned?.abandon()
-        run(starts)
+        let subscriber = departure.subscriber
+        departure.abandoned?.abandon()
+        run(departure.starts)
         subscriber?.finish(.failure(.cancelled(subscriber?.url)))
         retireIfDone()
         return subscriber != nil
@@ -168,7 +190,9 @@ final class DownloaderCore: Sendable {
             state.records = [:]
             for record in records {
                 state.noteEnd(of: record, error: .cancelled(record.transfer.key.url), metrics: nil)
+                _ = state.hosts.release(record.transfer.id)
             }
+            _ = takeStarts(&state)
             return records
         }
         for record in records {
@@ -194,6 +218,12 @@ final class DownloaderCore: Sendable {
 
     var statistics: DownloadStatistics { state.withLock { $0.statistics } }
 
+    /// Bytes per second over all transfers; nil while there is too little to say.
+    var bytesPerSecond: Double? {
+        let now = clock.monotonicNanoseconds()
+        return state.withLock { $0.line.rate(at: now) }
+    }
+
     // MARK: Helpers
 
     /// Changes the state, and tells observers afterwards.
@@ -206,19 +236,6 @@ final class DownloaderCore: Sendable {
         }
         for mailbox in outbox { mailbox.deliver() }
         return result
-    }
-
-    func run(_ starts: [Start]) {
-        for start in starts {
-            for listener in start.listeners { listener.deliverEvents() }
-            start.transfer.begin(
-                transport,
-                config: start.config,
-                headers: start.headers,
-                defaults: start.hooks,
-                partials: start.partials
-            )
-        }
     }
 
     func retireIfDone() {

@@ -2,14 +2,16 @@ import FoundationEssentials
 
 /// A transfer with those who wait for it, through all its attempts.
 struct DownloadRecord {
-    /// The wait before another attempt.
+    /// A wait, before another attempt or until the host may be asked.
     struct Pause {
         var since: UInt64
-        /// Nil until the timer has been set.
+        /// Whether the attempt that follows is put off, and none has failed.
+        var isForHost = false
+        /// Nil until the timer has been set, and without one.
         var cancel: (@Sendable () -> Void)?
     }
 
-    /// The present attempt; during a pause the next one.
+    /// The present attempt; during a pause the one that follows.
     var transfer: DownloadTransfer
     var members: [UInt64: DownloadSubscriber] = [:]
     var progress: LoadProgress?
@@ -94,7 +96,7 @@ struct DownloadRecord {
             id: transfer.id,
             url: transfer.key.url,
             callerCount: members.count,
-            attempt: pause == nil ? transfer.attempt : transfer.attempt - 1
+            attempt: pause?.isForHost ?? true ? transfer.attempt : transfer.attempt - 1
         )
     }
 }
@@ -126,32 +128,21 @@ struct DownloaderState {
     var observers: [DownloadMailbox] = []
     /// Observers with news, to be told once the lock is given back.
     var outbox: [DownloadMailbox] = []
+    /// The hosts that have failed lately, or asked to be left alone.
+    var hosts = HostTable()
+    /// How fast bytes arrive.
+    var line = LineMeter()
+    /// The coders that the `Accept` field stands for; nil when the user has set or removed the field.
+    var acceptGeneration: UInt64?
     /// The counters of ``DownloadStatistics``, not its readings.
     var counts = DownloadStatistics()
 
-    /// Everything that may start now, which counts as running.
-    mutating func takeStarts() -> [Start] {
-        var starts: [Start] = []
-        while let id = coordinator.scheduler.startNext() {
-            guard let index = records.index(forKey: id) else { continue }
-            if !records.values[index].hasStarted {
-                records.values[index].hasStarted = true
-                counts.started += 1
-                if isObserved { emit(.started(records.values[index].info)) }
-            }
-            records.values[index].isSent = true
-            starts.append(
-                Start(
-                    transfer: records.values[index].transfer,
-                    config: config,
-                    headers: headers,
-                    hooks: hooks,
-                    partials: partials,
-                    listeners: records.values[index].tell { .requestSent(attempt: $0.transfer.attempt) }
-                )
-            )
-        }
-        return starts
+    /// Takes over what coders take by now, unless the user has set or removed the field. Downloads under way are shared as before: their
+    /// answers are pictures, too.
+    mutating func use(_ accept: AcceptField) {
+        guard let known = acceptGeneration, known < accept.generation else { return }
+        headers["Accept"] = accept.value
+        acceptGeneration = accept.generation
     }
 
     // MARK: Observers

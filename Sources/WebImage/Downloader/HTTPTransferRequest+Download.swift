@@ -21,6 +21,7 @@ extension HTTPTransferRequest {
         connectTimeout = config.connectTimeout > 0 ? config.connectTimeout : 10
         idleTimeout = request.timeout > 0 ? request.timeout : config.downloadTimeout > 0 ? config.downloadTimeout : 15
         totalTimeout = config.totalTimeout > 0 ? config.totalTimeout : 0
+        hedgeDelay = config.hedgeDelay
         minimumBytesPerSecond = max(config.minimumBytesPerSecond, 0)
     }
 }

@@ -55,6 +55,8 @@ public struct HTTPTransferRequest: Sendable {
     public var totalTimeout: Double = 0
     /// Bytes that must come each second on average over ``idleTimeout``; 0 for no limit.
     public var minimumBytesPerSecond = 100
+    /// Seconds without a head after which a second request is sent; nil for never.
+    var hedgeDelay: Double?
 
     /// A GET with the default bounds.
     public init(url: URL, headers: HTTPHeaders = [:]) {

@@ -19,4 +19,12 @@ extension WebImageDownloader {
 
     /// What it is doing, and what it has done so far.
     public var statistics: DownloadStatistics { core.statistics }
+
+    /// How fast bytes arrive at present, in bytes per second: over all transfers of this downloader together, averaged over the time in
+    /// which something was under way, so that it does not fall while nothing is wanted. What is five seconds of such time old counts
+    /// half.
+    ///
+    /// Nil until 64 KiB have come and something was under way for a quarter of a second. A figure of what pictures take in the end, with
+    /// the servers' share of the waiting in it, and not of what the line could carry. Costs next to nothing.
+    public var estimatedBytesPerSecond: Double? { core.bytesPerSecond }
 }

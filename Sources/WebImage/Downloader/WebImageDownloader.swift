@@ -50,7 +50,8 @@ public final class WebImageDownloader: ImageLoading {
     public var currentDownloadCount: Int { core.transferCount }
 
     /// Sets a header field of all requests that start afterwards; nil removes it. `User-Agent` and `Accept` are set by
-    /// default. Downloads fail with ``WebImageError/Code/invalidDownloadOperation`` while a field is set that must not be sent:
+    /// default; `Accept` lists the formats that the coders of ``ImageCodersManager/shared`` take, and follows them until it is set or
+    /// removed here. Downloads fail with ``WebImageError/Code/invalidDownloadOperation`` while a field is set that must not be sent:
     /// an invalid name, or a value with a line break or zero byte.
     ///
     /// Redirects take fields along to other hosts, except `Authorization` and `Cookie`.
@@ -168,7 +169,8 @@ public final class WebImageDownloader: ImageLoading {
     /// Whether another attempt could not end differently: the URL is invalid, its bytes are no picture, or the server's
     /// certificate is refused.
     ///
-    /// Nothing that may pass is blocked: connectivity, time limits, statuses, redirects; nor a limit, which may be raised.
+    /// Nothing that may pass is blocked: connectivity, hosts that are left alone, time limits, statuses, redirects; nor a limit, which
+    /// may be raised.
     public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool {
         switch error.code {
         case .invalidURL, .badImageData: true

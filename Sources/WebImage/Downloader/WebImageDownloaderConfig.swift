@@ -103,6 +103,18 @@ public struct WebImageDownloaderConfig: Sendable, Hashable {
     /// Seconds for which a body that broke off is kept. 7 days by default.
     public var maximumPartialAge: Double = 7 * 86_400
 
+    /// When and for how long hosts are left alone that fail again and again, or ask for it. ``HostBackOffPolicy/default`` by default.
+    /// Looked at when a download would start and when it fails; a change forgets what is known of all hosts.
+    public var hostBackOff: HostBackOffPolicy = .default
+
+    /// Seconds without the head of a response after which a second, identical request is sent; the first head wins, and the other
+    /// request is cancelled. Nil, the default, is never. Only plain GETs are sent twice, at most one in ten of those under way at a
+    /// time, or one when there are fewer.
+    ///
+    /// Good against the few answers that take far longer than most, at the price of up to a tenth more requests: a delay that nineteen
+    /// answers of twenty do not need is a good one.
+    public var hedgeDelay: Double?
+
     /// The proxy. The environment's by default.
     public var proxy: Proxy = .environment
     /// A PEM file of certificate authorities to trust in place of the system's. Nil by default.

@@ -53,6 +53,9 @@ public struct WebImageError: Error, Sendable {
         public static let secureConnectionFailed = Code(rawValue: 2104)
         /// More redirects than allowed, or a redirect to a scheme that is not allowed.
         public static let badRedirect = Code(rawValue: 2105)
+        /// Nothing was sent: the host failed too often, or asked to be left alone; see ``WebImageError/retryAfter`` and
+        /// ``HostBackOffPolicy``.
+        public static let hostUnavailable = Code(rawValue: 2106)
         /// Any other failure of the transport.
         public static let transportFailed = Code(rawValue: 2199)
         /// A file does not exist.
@@ -91,6 +94,10 @@ public struct WebImageError: Error, Sendable {
     /// The response that caused the error, for example one whose status is not acceptable, or one that says that nothing has
     /// changed. Not looked at when errors are compared.
     public var response: HTTPResponse?
+    /// Seconds after which another attempt makes sense, counted from the moment of the failure: with ``Code/hostUnavailable`` until the
+    /// host may be asked again; with the statuses 429 and 503 what the server's `Retry-After` says, which may be any time. Nil when
+    /// nobody said. Not looked at when errors are compared.
+    public var retryAfter: Double?
     /// The cause, as another layer described it.
     public var underlyingError: (any Error)?
 

@@ -287,7 +287,10 @@ import Testing
         let passing: [WebImageError.Code] = [
             .cancelled, .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .transportFailed,
             .invalidDownloadStatusCode, .invalidDownloadContentType, .badRedirect, .limitExceeded, .cacheNotModified,
-            .invalidDownloadOperation, .secureConnectionFailed, .outOfMemory,
+            .invalidDownloadOperation, .secureConnectionFailed, .outOfMemory, .hostUnavailable,
+            .invalidDownloadResponse,
+            .blacklisted, .unsupportedFormat, .encodingFailed, .transformFailed, .notCached, .downloadRefused,
+            .fileNotFound, .fileAccessFailed,
         ]
         for code in passing { #expect(!downloader.shouldBlockFailedURL(url, error: WebImageError(code, ""))) }
         for code in [WebImageError.Code.invalidURL, .badImageData] {
@@ -307,6 +310,7 @@ import Testing
         #expect(config.downloadTimeout == 15 && config.connectTimeout == 10 && config.totalTimeout == 0)
         #expect(config.acceptableStatusCodes == RangeSet(200..<300) && config.acceptableContentTypes == nil)
         #expect(config.maximumResponseByteCount == 64 << 20 && config.maximumRedirectCount == 10)
+        #expect(config.hostBackOff == .default && config.hedgeDelay == nil)
         downloader.config.downloadTimeout = 0
         downloader.config.connectTimeout = -1
         downloader.start(testURL("/a"), Recorder())

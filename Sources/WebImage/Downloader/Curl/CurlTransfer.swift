@@ -13,6 +13,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     var timer: TransferTimer
     private var head: ResponseHeadParser
     private var response: HTTPResponse?
+    /// The heads that asked to go elsewhere, in their order: no more than the bounds of all heads allow.
+    private var redirects: [HTTPExchange.Hop] = []
     private var failure: WebImageError?
     private var isRedirecting = false
     /// Whether any request of the transfer went over TLS.
@@ -61,6 +63,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
             guard isComplete, response == nil, !isDetached else { return true }
             if request.followsRedirects, head.isRedirect {
                 isRedirecting = true
+                redirects.append(HTTPExchange.Hop(statusCode: head.statusCode, headers: head.headers))
                 try checkRedirect()
             } else if head.statusCode >= 200, ![401, 407].contains(head.statusCode) {
                 // libcurl may answer 401 and 407 itself; whether it does shows in the body or the end.
@@ -119,12 +122,17 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     private(set) var isDetached = false
 
     private func deliverHead() -> Bool {
-        let response = HTTPResponse(
+        var response = HTTPResponse(
             url: effectiveURL,
             statusCode: head.statusCode,
             httpVersion: head.httpVersion,
             headers: head.headers
         )
+        // A redirect that libcurl has not followed is the answer.
+        let followed = isRedirecting ? Array(redirects.dropLast()) : redirects
+        if !followed.isEmpty {
+            response.exchange = HTTPExchange(requestHeaders: [:], requestTime: 0, responseTime: 0, redirects: followed)
+        }
         self.response = response
         guard let refusal = sink?.didReceive(response) else { return true }
         guard let rest = response.contentLength, rest <= 16 << 10 else {

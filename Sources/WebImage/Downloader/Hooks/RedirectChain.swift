@@ -1,14 +1,17 @@
 /// What the redirects of a download have used up of its bounds, where the library follows them: a pure account.
 struct RedirectChain: Sendable {
-    /// Redirects followed.
-    private(set) var count = 0
+    /// The redirects followed: no more than their bounds allow.
+    private(set) var hops: [HTTPExchange.Hop] = []
     private var elapsed = 0.0
     private var headByteCount = 0
     private var fieldCount = 0
 
+    /// How many were followed.
+    var count: Int { hops.count }
+
     /// Notes a redirect that is followed.
     mutating func note(_ response: HTTPResponse) {
-        count += 1
+        hops.append(HTTPExchange.Hop(statusCode: response.statusCode, headers: response.headers))
         fieldCount += response.headers.fields.count
         headByteCount += response.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
     }
@@ -35,9 +38,7 @@ struct RedirectChain: Sendable {
         guard count > 0 || elapsed > 0 else { return metrics }
         var metrics = metrics
         metrics.redirectCount += count
-        for part in [\DownloadMetrics.domainLookup, \.connect, \.secureConnect, \.firstByte]
-        where metrics[keyPath: part] > 0 { metrics[keyPath: part] += elapsed }
-        metrics.total += elapsed
+        metrics.delay(by: elapsed)
         return metrics
     }
 }

@@ -1,7 +1,7 @@
 /// Whether and when a download that failed is tried again.
 ///
-/// Only failures that may pass are: time limits, names that are not found, connections that cannot be made or are lost, and
-/// statuses of ``retryableStatusCodes``. The waits grow by ``multiplier``, and a part of each is random, so that many clients do
+/// Only failures that may pass are: time limits, names that are not found, connections that cannot be made or are lost, hosts that
+/// are left alone, and statuses of ``retryableStatusCodes``. The waits grow by ``multiplier``, and a part of each is random, so that many clients do
 /// not come back at the same moment.
 public struct DownloadRetryPolicy: Sendable, Hashable {
     /// Most attempts after the first. 2 by default.
@@ -14,7 +14,8 @@ public struct DownloadRetryPolicy: Sendable, Hashable {
     public var maximumDelay = 30.0
     /// The part of a wait that is random, 0...1: 1, the default, means any time up to the whole wait; 0 means exactly the wait.
     public var jitter = 1.0
-    /// A server that asks (`Retry-After`) for a longer wait than this many seconds is not waited for. 60 by default.
+    /// A server that asks (`Retry-After`) for a longer wait than this many seconds is not waited for, nor a host that is left
+    /// alone for longer (``WebImageError/Code/hostUnavailable``). 60 by default.
     public var maximumRetryAfter = 60.0
     /// Statuses that may pass. 408, 425, 429, 500, 502, 503 and 504 by default.
     public var retryableStatusCodes: Set<Int> = [408, 425, 429, 500, 502, 503, 504]

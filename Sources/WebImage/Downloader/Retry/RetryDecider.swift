@@ -1,5 +1,3 @@
-import Glibc
-
 /// Whether a download that failed is tried again, and when. A pure value, one for each download; time and chance come from
 /// outside.
 struct RetryDecider: Sendable {
@@ -27,14 +25,17 @@ struct RetryDecider: Sendable {
         guard retryCount < policy.maximumRetryCount, Self.mayPass(error, policy: policy),
             policy.retriesUnsafeMethods || method == "GET" || method == "HEAD"
         else { return .giveUp }
-        let wait = Self.wait(afterRetries: retryCount, policy: policy)
-        let jitter = Self.clamp(policy.jitter, to: 1)
-        let chance = wait * jitter * Self.clamp(random, to: 1)
+        let wait = BackOff.seconds(
+            base: policy.baseDelay,
+            multiplier: policy.multiplier,
+            maximum: policy.maximumDelay,
+            count: retryCount
+        )
+        let jitter = BackOff.clamp(policy.jitter, to: 1)
+        let chance = wait * jitter * BackOff.clamp(random, to: 1)
         var seconds = wait * (1 - jitter) + chance
-        if error.code == .invalidDownloadStatusCode,
-            let asked = Self.retryAfter(response ?? error.response, wallTime: wallTime)
-        {
-            guard asked <= Self.clamp(policy.maximumRetryAfter, to: .infinity) else { return .giveUp }
+        if let asked = Self.askedWait(error, response, wallTime: wallTime) {
+            guard asked <= BackOff.clamp(policy.maximumRetryAfter, to: .infinity) else { return .giveUp }
             // The server's wish takes the place of our own wait, and only what spreads the clients comes on top.
             seconds = asked + chance
         }
@@ -45,22 +46,23 @@ struct RetryDecider: Sendable {
     /// Whether the same request may succeed later.
     static func mayPass(_ error: WebImageError, policy: DownloadRetryPolicy) -> Bool {
         switch error.code {
-        case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .transportFailed: true
+        case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .transportFailed,
+            .hostUnavailable:
+            true
         case .secureConnectionFailed: CurlErrorMapping.isBrokenHandshake(error)
         case .invalidDownloadStatusCode: error.statusCode.map(policy.retryableStatusCodes.contains) ?? false
         default: false
         }
     }
 
-    /// The whole wait before the attempt that follows so many others, chance aside.
-    private static func wait(afterRetries count: Int, policy: DownloadRetryPolicy) -> Double {
-        let longest = clamp(policy.maximumDelay, to: .infinity)
-        let factor = pow(clamp(policy.multiplier, to: .infinity), Double(count))
-        return clamp(clamp(policy.baseDelay, to: longest) * factor, to: longest)
+    /// Seconds before which another attempt has no sense; nil when nobody says.
+    private static func askedWait(_ error: WebImageError, _ response: HTTPResponse?, wallTime: Double) -> Double? {
+        switch error.code {
+        case .invalidDownloadStatusCode: retryAfter(response ?? error.response, wallTime: wallTime)
+        case .hostUnavailable: error.retryAfter
+        default: nil
+        }
     }
-
-    /// Between 0 and `limit`; what is no number is 0.
-    private static func clamp(_ value: Double, to limit: Double) -> Double { value > 0 ? min(value, limit) : 0 }
 
     /// Seconds that the server asks to wait; nil when it does not say, or nothing that can be read.
     static func retryAfter(_ response: HTTPResponse?, wallTime: Double) -> Double? {

@@ -164,7 +164,7 @@ extension HTTPStaleFallback {
     func allows(_ error: WebImageError) -> Bool {
         switch error.code {
         case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .secureConnectionFailed,
-            .transportFailed:
+            .transportFailed, .hostUnavailable:
             whenUnreachable
         case .invalidDownloadStatusCode: whenServerFails && [500, 502, 503, 504].contains(error.statusCode)
         default: false

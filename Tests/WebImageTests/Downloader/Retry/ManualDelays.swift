@@ -57,9 +57,14 @@ struct RetryHarness {
     let delays = ManualDelays()
     let downloader: WebImageDownloader
 
-    init(_ policy: DownloadRetryPolicy = .exact, maxConcurrentDownloads: Int = 6) {
+    init(
+        _ policy: DownloadRetryPolicy = .exact,
+        maxConcurrentDownloads: Int = 6,
+        hostBackOff: HostBackOffPolicy = .never
+    ) {
         var config = WebImageDownloaderConfig()
         config.retryPolicy = policy
+        config.hostBackOff = hostBackOff
         config.maxConcurrentDownloads = maxConcurrentDownloads
         downloader = WebImageDownloader(
             core: DownloaderCore(

@@ -52,6 +52,24 @@ import Testing
         #expect(first(WebImageError(code, ""), policy: .never) == .giveUp)
     }
 
+    @Test func `A host that is left alone is waited for, unless that takes too long`() {
+        func unavailable(_ seconds: Double?) -> WebImageError {
+            var error = WebImageError(.hostUnavailable, "")
+            error.retryAfter = seconds
+            return error
+        }
+        #expect(first(unavailable(7)) == .wait(seconds: 7))
+        #expect(first(unavailable(nil)) == .wait(seconds: 1), "nobody said for how long")
+        #expect(first(unavailable(60)) == .wait(seconds: 60) && first(unavailable(60.1)) == .giveUp)
+        var spread = DownloadRetryPolicy.exact
+        spread.jitter = 1
+        #expect(first(unavailable(7), policy: spread, random: 0.5) == .wait(seconds: 7.5), "never earlier")
+        var decider = RetryDecider()
+        let decisions = (0..<4).map { _ in decide(&decider, unavailable(2)) }
+        #expect(decisions == [.wait(seconds: 2), .wait(seconds: 2), .wait(seconds: 2), .giveUp])
+        #expect(first(unavailable(2), method: "POST") == .giveUp)
+    }
+
     @Test(arguments: [
         WebImageError.Code.invalidURL, .badImageData, .cacheNotModified, .blacklisted, .limitExceeded,
         .unsupportedFormat, .outOfMemory, .notCached, .downloadRefused, .invalidDownloadOperation, .cancelled,

@@ -1,0 +1,66 @@
+import FoundationEssentials
+
+/// Hosts that are left alone.
+extension DownloaderCore {
+    /// What becomes of a download whose turn has come. What a modifier makes of its request is not known yet: then the request
+    /// itself is looked at, by `refusal`.
+    func admission(
+        of index: Dictionary<UInt64, DownloadRecord>.Index,
+        _ id: UInt64,
+        _ state: inout DownloaderState
+    ) -> HostTable.Admission {
+        guard !state.hosts.isEmpty, state.hooks.requestModifier == nil else { return .proceed }
+        let transfer = state.records.values[index].transfer
+        guard transfer.hooks.requestModifier == nil else { return .proceed }
+        return state.hosts.admit(transfer.key.url, id, mayHold: true, at: clock.monotonicNanoseconds())
+    }
+
+    /// Why a request that a modifier has made must not be sent, or nil.
+    func refusal(of url: URL, by id: UInt64) -> WebImageError? {
+        state.withLock { state -> WebImageError? in
+            guard !state.hosts.isEmpty else { return nil }
+            let admission = state.hosts.admit(url, id, mayHold: false, at: clock.monotonicNanoseconds())
+            guard case .refuse(let seconds, let wasAsked) = admission else { return nil }
+            return Self.hostUnavailable(seconds, wasAsked: wasAsked)
+        }
+    }
+
+    static func hostUnavailable(_ seconds: Double, wasAsked: Bool) -> WebImageError {
+        let reason = wasAsked ? "asked to be left alone" : "failed too often and is left alone"
+        let tenths = (min(seconds, 1e9) * 10).rounded(.up) / 10
+        var error = WebImageError(.hostUnavailable, "nothing was sent: the host \(reason), for another \(tenths) s")
+        error.retryAfter = seconds
+        return error
+    }
+
+    /// What a request that was sent says about its host.
+    func note(_ report: HostReport, of id: UInt64) {
+        let (turns, pauses) = locked { state -> ([Turn], [DownloadRecord.Pause]) in
+            guard report.kind != .answered || report.retryAfter != nil || !state.hosts.isEmpty else { return ([], []) }
+            let held = state.hosts.note(
+                report,
+                of: id,
+                policy: state.config.value.hostBackOff,
+                at: clock.monotonicNanoseconds(),
+                random: random()
+            )
+            guard !held.isEmpty else { return ([], []) }
+            let pauses = wake(held, &state)
+            return (takeStarts(&state), pauses)
+        }
+        withExtendedLifetime(pauses) {}
+        run(turns)
+    }
+
+    /// Lets those wait for their turn again that were held for what another finds out. What they waited with, to be let go of
+    /// without the lock.
+    func wake(_ held: [UInt64], _ state: inout DownloaderState) -> [DownloadRecord.Pause] {
+        guard !held.isEmpty else { return [] }
+        let now = clock.monotonicNanoseconds()
+        return held.compactMap { id in
+            guard let index = state.records.index(forKey: id), state.records.values[index].pause?.isForHost == true
+            else { return nil }
+            return state.endPause(of: index, at: now)
+        }
+    }
+}

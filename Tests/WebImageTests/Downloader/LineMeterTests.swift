@@ -1,0 +1,115 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+@Suite struct LineMeterTests {
+    private func seconds(_ seconds: Double) -> UInt64 { UInt64(seconds * 1e9) }
+
+    /// Adds bytes in steps of 10 ms.
+    private func feed(_ meter: inout LineMeter, from start: Double, seconds length: Double, bytesPerSecond: Int64) {
+        for step in 1...Int(length * 100) {
+            if meter.add(bytesPerSecond / 100) { meter.noteBytes(at: seconds(start + Double(step) / 100)) }
+        }
+    }
+
+    @Test func `A steady line has its rate, and time in which nothing is wanted does not count`() throws {
+        var meter = LineMeter()
+        meter.setBusy(true, at: seconds(100))
+        feed(&meter, from: 100, seconds: 5, bytesPerSecond: 1_000_000)
+        meter.setBusy(false, at: seconds(105))
+        #expect(abs(try #require(meter.rate(at: seconds(105))) - 1e6) < 3e4)
+        #expect(meter.rate(at: seconds(105)) == meter.rate(at: seconds(90_000)))
+        meter.setBusy(true, at: seconds(90_000))
+        feed(&meter, from: 90_000, seconds: 1, bytesPerSecond: 1_000_000)
+        #expect(abs(try #require(meter.rate(at: seconds(90_001))) - 1e6) < 3e4)
+    }
+
+    @Test func `Waiting while something is under way counts, and what is old counts less`() throws {
+        var meter = LineMeter()
+        meter.setBusy(true, at: 0)
+        feed(&meter, from: 0, seconds: 60, bytesPerSecond: 1_000_000)
+        let before = try #require(meter.rate(at: seconds(60)))
+        let after = try #require(meter.rate(at: seconds(65)))
+        #expect(abs(after / before - 0.5) < 0.02, "five seconds without a byte")
+        feed(&meter, from: 60, seconds: 60, bytesPerSecond: 100_000)
+        #expect(abs(try #require(meter.rate(at: seconds(120))) - 1e5) < 2e4)
+    }
+
+    @Test func `There is no rate before there is enough to say`() throws {
+        var meter = LineMeter()
+        #expect(meter.rate(at: seconds(10)) == nil)
+        meter.setBusy(true, at: seconds(10))
+        #expect(meter.rate(at: seconds(20)) == nil, "nothing came")
+        #expect(!meter.add(LineMeter.leastByteCount - 1))
+        #expect(meter.rate(at: seconds(20)) == nil, "hardly anything")
+        #expect(!meter.add(1))
+        #expect(try #require(meter.rate(at: seconds(20))) > 0)
+        var hasty = LineMeter()
+        hasty.setBusy(true, at: seconds(10))
+        #expect(hasty.add(10_000_000))
+        hasty.setBusy(false, at: seconds(10.2))
+        #expect(hasty.rate(at: seconds(100)) == nil, "a fifth of a second of work")
+    }
+
+    @Test func `The clock is looked at once in 128 KiB, and senseless figures do no harm`() throws {
+        var meter = LineMeter()
+        meter.setBusy(true, at: 0)
+        var looks = 0
+        for step in 1...1000 where meter.add(16 << 10) {
+            looks += 1
+            meter.noteBytes(at: seconds(Double(step) / 100))
+        }
+        #expect(looks == 125)
+        #expect(!meter.add(-1) && !meter.add(.min))
+        _ = meter.add(.max)
+        _ = meter.add(.max)
+        meter.noteBytes(at: 0)
+        meter.setBusy(false, at: seconds(10))
+        meter.setBusy(true, at: .max)
+        meter.setBusy(false, at: 1)
+        #expect(try #require(meter.rate(at: .max)).isFinite)
+    }
+
+    @Test func `The estimate is that of all transfers together`() throws {
+        let harness = RetryHarness(.never)
+        let downloader = harness.downloader
+        #expect(downloader.estimatedBytesPerSecond == nil)
+        downloader.start(testURL("/a"), Recorder())
+        downloader.start(testURL("/b"), Recorder())
+        let transfers = harness.transport.transfers
+        for transfer in transfers { transfer.respond(headers: ["Content-Length": "400000"]) }
+        for _ in 0..<100 {
+            harness.delays.clock.advance(0.01)
+            for transfer in transfers { transfer.send(pattern(4000)) }
+        }
+        let busy = try #require(downloader.estimatedBytesPerSecond)
+        #expect(abs(busy - 800_000) < 20_000)
+        for transfer in transfers { transfer.end() }
+        harness.delays.clock.advance(3600)
+        #expect(abs(try #require(downloader.estimatedBytesPerSecond) - busy) < 1000, "an hour without downloads")
+    }
+
+    @Test func `Attempts, cancels and waits neither add bytes twice nor keep the time running`() throws {
+        let harness = RetryHarness(.exact)
+        let downloader = harness.downloader
+        let token = downloader.start(testURL("/a"), Recorder())
+        harness.transport.transfers[0].respond(headers: ["Content-Length": "500000"])
+        harness.delays.clock.advance(1)
+        harness.transport.transfers[0].send(pattern(300_000))
+        harness.fail(0)
+        harness.delays.advance(1)
+        harness.transport.transfers[1].respond(headers: ["Content-Length": "500000"])
+        harness.delays.clock.advance(1)
+        harness.transport.transfers[1].send(pattern(300_000))
+        token.cancel()
+        harness.delays.clock.advance(60)
+        // The same in each of two seconds; the later one counts a little more.
+        #expect(abs(try #require(downloader.estimatedBytesPerSecond) - 321_300) < 3000)
+        downloader.start(testURL("/b"), Recorder())
+        downloader.cancelAllDownloads()
+        harness.delays.clock.advance(60)
+        #expect(abs(try #require(downloader.estimatedBytesPerSecond) - 321_300) < 3000)
+    }
+}
