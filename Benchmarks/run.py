@@ -33,11 +33,12 @@ def main():
     shop = workshop.Workshop(quick=options.quick, rounds=options.rounds or (3 if options.quick else 7))
     shop.build()
     rows = []
-    for name in chosen:
-        print(f"Measuring: {name} …", flush=True)
-        for row in GROUPS[name](shop):
-            print(report.lines(row), flush=True)
-            rows.append(row)
+    with workshop.awake():
+        for name in chosen:
+            print(f"Measuring: {name} …", flush=True)
+            for row in GROUPS[name](shop):
+                print(report.lines(row), flush=True)
+                rows.append(row)
     if not options.quick and not wanted:
         report.write(rows, shop)
     failed = [row.title for row in rows if not row.holds]

@@ -63,7 +63,7 @@ def rows(shop):
 def grid(shop):
     seconds = 4 if shop.quick else 40
     place = material(shop, f"numbered-{COUNT}", NUMBERED, COUNT)
-    with nginx(place, shop.scratch / "nginx-grid", is_remote=True) as address, display() as environment, awake():
+    with nginx(place, shop.scratch / "nginx-grid", is_remote=True) as address, display() as environment:
         report = parse(call([shop.swift / "gtk-grid-bench", address, COUNT, seconds], env=environment))
     title = f"Grid of {COUNT} remote pictures"
     for speed in SPEEDS:
@@ -90,7 +90,7 @@ def grid(shop):
 def animations(shop):
     seconds = 2 if shop.quick else 10
     place = material(shop, f"moving-{ANIMATIONS}", MOVING, ANIMATIONS, FRAMES)
-    with display() as environment, awake():
+    with display() as environment:
         report = parse(call([shop.swift / "gtk-animation-bench", seconds, *sorted(place.iterdir())], env=environment))
     title = f"{ANIMATIONS} animated WebPs of {FRAMES} frames/s, 320 × 240"
     yield Row("animations-lost", f"{title}, frames lost in {seconds} s", "frames", [report["lost"]],
@@ -112,19 +112,6 @@ def material(shop, name, script, *arguments):
         call([SYSTEM_PYTHON, "-c", script, part, *arguments])
         part.rename(place)
     return place
-
-
-@contextlib.contextmanager
-def awake():
-    """Keeps every processor awake, with work that gives way to all other. The host of a virtual machine may take tens of milliseconds to wake
-    one that slept, and of that a frame's time says nothing."""
-    idle = [subprocess.Popen(["chrt", "--idle", "0", sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
-    try:
-        yield
-    finally:
-        for process in idle:
-            process.terminate()
-            process.wait()
 
 
 @contextlib.contextmanager
