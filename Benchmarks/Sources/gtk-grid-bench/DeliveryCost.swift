@@ -22,7 +22,8 @@ enum DeliveryCost {
                     if case .success = result { loaded += 1 } else { failed += 1 }
                 }
             }
-            GridBench.turn(for: 60) { loaded + failed == urls.count }
+            // Deliveries wake the loop; what else does so would count as theirs.
+            GridBench.turn(for: 60, every: 1000) { loaded + failed == urls.count }
             let seconds = threadTime() - start
             guard loaded == urls.count else { Measurement.stop("\(urls.count - loaded) pictures did not come") }
             Measurement.report("delivery-\(name)", seconds * 1000 / Double(urls.count), "ms")

@@ -165,6 +165,11 @@ final class Grid {
         return pointer
     }
 
+    /// Destroys the window, and with it the cells.
+    func close() {
+        gtk_window_destroy(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self))
+    }
+
     func report(isQuiet: Bool) {
         if !isQuiet { Measurement.stop("some cells never showed a picture") }
         Measurement.report("wrong", Double(wrongCount), "pictures")

@@ -46,6 +46,8 @@ import WebImageGTK
         frames.report()
         grid.report(isQuiet: isQuiet)
         empty(cache)
+        // Its frames are work of the main thread, too.
+        grid.close()
         DeliveryCost.measure(address: arguments[0], count: min(count, 250), manager: manager)
     }
 
@@ -59,11 +61,14 @@ import WebImageGTK
     }
 
     /// Lets the main loop run.
+    ///
+    /// - Parameter milliseconds: how often a loop that has nothing to do looks at the clock.
     @discardableResult
-    static func turn(for seconds: Double, until condition: () -> Bool = { false }) -> Bool {
+    static func turn(for seconds: Double, every milliseconds: UInt32 = 10, until condition: () -> Bool = { false })
+        -> Bool
+    {
         let end = Measurement.now() + seconds
-        // So that a loop that has nothing to do looks at the clock.
-        let timer = g_timeout_add(10, { _ in 1 }, nil)
+        let timer = g_timeout_add(milliseconds, { _ in 1 }, nil)
         defer { g_source_remove(timer) }
         while Measurement.now() < end {
             g_main_context_iteration(nil, 1)

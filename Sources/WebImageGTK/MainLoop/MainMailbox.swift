@@ -1,4 +1,5 @@
 import CWebImageGTK4
+import CWebImageGTKShims
 import WebImage
 
 /// Brings what other threads have for widgets to the main loop: in order, below the priority at which GTK draws, and for no more than
@@ -22,6 +23,9 @@ final class MainMailbox: Sendable {
     }
 
     private let state = Lock(State())
+    /// Readable when something waits; -1 when there was no file descriptor left. GLib's own ways to wake the loop hold the loop's lock
+    /// meanwhile, so that the main thread wakes only to wait for it.
+    private let wakeup: Int32
     // Never freed, and GLib's functions on it lock.
     private nonisolated(unsafe) let source: UnsafeMutablePointer<GSource>
 
@@ -29,8 +33,7 @@ final class MainMailbox: Sendable {
     private nonisolated(unsafe) static let functions: UnsafeMutablePointer<GSourceFuncs> = {
         let functions = UnsafeMutablePointer<GSourceFuncs>.allocate(capacity: 1)
         functions.initialize(to: GSourceFuncs())
-        functions.pointee.dispatch = { source, _, _ in
-            if let source { g_source_set_ready_time(source, -1) }
+        functions.pointee.dispatch = { _, _, _ in
             MainActor.assumeIsolated { MainMailbox.shared.drain() }
             return 1
         }
@@ -41,6 +44,8 @@ final class MainMailbox: Sendable {
         source = g_source_new(Self.functions, guint(MemoryLayout<GSource>.size))
         g_source_set_priority(source, Self.priority)
         g_source_set_static_name(source, "WebImage: deliveries")
+        wakeup = webimage_gtk_wakeup_new()
+        if wakeup >= 0 { g_source_add_unix_fd(source, wakeup, G_IO_IN) }
         g_source_attach(source, nil)
     }
 
@@ -50,17 +55,22 @@ final class MainMailbox: Sendable {
             state.items.append(item)
             return state.items.count - state.first == 1
         }
-        if isFirst { g_source_set_ready_time(source, 0) }
+        if isFirst { wake() }
     }
 
     @MainActor
     private func drain() {
+        if wakeup >= 0 { webimage_gtk_wakeup_clear(wakeup) } else { g_source_set_ready_time(source, -1) }
         let end = g_get_monotonic_time() + gint64(Self.budget)
         while let item = next() {
             item()
             if g_get_monotonic_time() >= end { break }
         }
-        if state.withLock({ $0.first < $0.items.count }) { g_source_set_ready_time(source, 0) }
+        if state.withLock({ $0.first < $0.items.count }) { wake() }
+    }
+
+    private func wake() {
+        if wakeup >= 0 { webimage_gtk_wakeup_signal(wakeup) } else { g_source_set_ready_time(source, 0) }
     }
 
     private func next() -> Item? {

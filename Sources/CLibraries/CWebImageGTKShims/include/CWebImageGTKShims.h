@@ -9,6 +9,15 @@
 /// later calls do nothing. On the main thread.
 void webimage_gtk_serve_main_queue(void);
 
+/// A file descriptor that a main loop can wait for, or -1 when there is none left.
+int webimage_gtk_wakeup_new(void);
+
+/// Makes it readable. Any thread; takes no lock.
+void webimage_gtk_wakeup_signal(int wakeup);
+
+/// Makes it not readable.
+void webimage_gtk_wakeup_clear(int wakeup);
+
 /// What a paintable asks its owner.
 typedef struct {
     /// Draws into a GtkSnapshot.
