@@ -29,8 +29,7 @@ struct CommonOptions: Sendable {
             OptionSpec(
                 "--cache-policy",
                 value: "POLICY",
-                "how long what is cached serves: immutable (for ever, the default), http (as the server says), revalidate"
-                    + " (the server is asked each time) or ttl=SECONDS"
+                "how long what is cached serves: immutable, http, revalidate or ttl=SECONDS"
             ),
             OptionSpec("--cache-only", "load nothing; what is not in the cache is an error"),
             OptionSpec("--header", short: "-H", value: "'NAME: VALUE'", "send a header field; may be repeated"),

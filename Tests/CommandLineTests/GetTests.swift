@@ -98,7 +98,8 @@ import Testing
         let run = try harness.run("get", server.url("/bomb.png").absoluteString, "--thumbnail", "100x100", "--no-cache")
         #expect(run.status == 1)
         #expect(run.errors.contains("maximumPixelCount"))
-        #expect(run.peakMemory < 100 << 20)
+        // The system counts what this process had when it began the other.
+        #expect(run.peakMemory < 256 << 20)
     }
 
     @Test func `Standard output takes the picture alone`() throws {

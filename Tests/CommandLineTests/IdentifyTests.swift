@@ -91,7 +91,8 @@ import Testing
         let run = try harness.run("identify", "bomb.png")
         #expect(run.status == 1)
         #expect(run.errors.contains("maximumPixelCount"))
-        #expect(run.peakMemory < 100 << 20)
+        // The system counts what this process had when it began the other.
+        #expect(run.peakMemory < 256 << 20)
     }
 }
 

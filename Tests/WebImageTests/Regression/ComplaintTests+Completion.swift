@@ -161,6 +161,9 @@ extension ComplaintTests {
             let error = await outcome.error()
             #expect(error?.code == path.code || path.name == "no bytes" && error != nil, "\(path.name)")
             #expect(await harness.manager.pipeline.becomesIdle(), "\(path.name)")
+            // Work is over a moment before its load is.
+            let deadline = ContinuousClock.now + .seconds(20)
+            while harness.manager.isRunning, ContinuousClock.now < deadline { await Task.yield() }
             #expect(outcome.count == 1 && !harness.manager.isRunning, "\(path.name)")
         }
     }

@@ -96,6 +96,8 @@ final class ResumeHarness {
         config.retryPolicy = .never
         change(&config)
         store = files.store()
+        // Otherwise a change of the config would mean another store.
+        if usesStore { config.partialDownloadDirectory = store.directory }
         downloader = WebImageDownloader(
             core: DownloaderCore(
                 config: config,
