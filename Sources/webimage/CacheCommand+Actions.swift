@@ -63,7 +63,9 @@ extension CacheCommand {
         }
 
         /// To the millisecond, and so that JSON can say it.
-        private static func rounded(_ seconds: Double) -> Double { (min(max(seconds, 0), 1e12) * 1000).rounded() / 1000 }
+        private static func rounded(_ seconds: Double) -> Double {
+            (min(max(seconds, 0), 1e12) * 1000).rounded() / 1000
+        }
     }
 
     /// "fresh for 5 min 3 s", "stale for 12 s", or nothing where the server's answer was not noted.
