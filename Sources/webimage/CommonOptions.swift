@@ -49,6 +49,9 @@ struct CommonOptions: Sendable {
         cachePolicy = try arguments.value("--cache-policy").map(Self.policy) ?? .immutable
         let modes = ["--no-cache", "--refresh", "--cache-only"].filter(arguments.has)
         guard modes.count <= 1 else { throw UsageError("\(modes.joined(separator: " and ")) do not go together") }
+        guard usesCache || !arguments.has("--cache-policy") else {
+            throw UsageError("--no-cache and --cache-policy do not go together")
+        }
         if arguments.has("--refresh") { options.insert(.fromLoaderOnly) }
         if arguments.has("--cache-only") { options.insert(.fromCacheOnly) }
         for text in arguments.values("--header") { headers.append(try Self.header(text)) }

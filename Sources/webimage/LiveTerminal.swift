@@ -48,11 +48,14 @@ enum LiveTerminal {
         Terminal.write("\u{1B}[?25l")
     }
 
-    /// Sets everything back. Does not wait for a terminal that takes nothing.
+    /// Milliseconds for which a terminal that takes nothing is waited for: one that is slow gets its cursor back.
+    private static let patience: Int32 = 500
+
+    /// Sets everything back. Does not wait for long for a terminal that takes nothing.
     static func restore() {
         guard let former = state.withLock({ $0.take() }) else { return }
         var output = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
-        if poll(&output, 1, 0) > 0, output.revents & Int16(POLLOUT) != 0 {
+        if poll(&output, 1, patience) > 0, output.revents & Int16(POLLOUT) != 0 {
             // First of all the end of a picture that was cut short.
             Terminal.write("\u{1B}\\\u{1B}[0m\u{1B}[?2026l\u{1B}[?25h")
         }

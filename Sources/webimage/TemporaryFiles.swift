@@ -38,6 +38,11 @@ final class TemporaryFiles: @unchecked Sendable {
     /// Ends the program by a signal, as if nobody had caught it.
     static func end(by number: Int32) {
         signal(number, SIG_DFL)
-        kill(getpid(), number)
+        // Dispatch blocks what it watches in some threads: sent to the process, it might come only after the program's own end.
+        var numbers = sigset_t()
+        sigemptyset(&numbers)
+        sigaddset(&numbers, number)
+        pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
+        raise(number)
     }
 }

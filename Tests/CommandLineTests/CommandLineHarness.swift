@@ -40,6 +40,12 @@ struct JSONLine: Decodable {
         var code: Int
         var message: String
     }
+    struct Freshness: Decodable {
+        var fresh: Bool
+        var ageSeconds: Double
+        var lifetimeSeconds: Double?
+        var reason: String
+    }
     var source: String?
     var key: String?
     var cacheType: String?
@@ -68,6 +74,9 @@ struct JSONLine: Decodable {
     var durations: [Double]?
     var thumbHash: String?
     var explanation: String?
+    var stale: Bool?
+    var ageSeconds: Double?
+    var freshness: Freshness?
     var error: Failure?
 }
 

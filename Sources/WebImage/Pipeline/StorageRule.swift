@@ -7,13 +7,17 @@ struct StorageRule: Sendable {
     /// What is asked, as far as it is known before a request is sent.
     let request: HTTPCacheRequest
     let clock: ClockSource
+    /// Whether a refresh asks whatever is known, as with ``WebImageOptions/refreshCached``.
+    let asksAlways: Bool
 
     /// What stores everything.
     init(
         policy: CachePolicy = .immutable,
         request: HTTPCacheRequest = HTTPCacheRequest(),
-        clock: ClockSource = .system
+        clock: ClockSource = .system,
+        asksAlways: Bool = false
     ) {
+        self.asksAlways = asksAlways
         self.policy = policy
         self.request = request
         self.clock = clock
@@ -21,6 +25,15 @@ struct StorageRule: Sendable {
 
     /// Whether loads with this rule store other things than those with another; those of one URL that do not, share their work.
     var isSelective: Bool { policy == .http }
+
+    /// Whether an entry serves by now without asking: somebody else may have asked after a load had found that it does not.
+    func serves(_ validators: CacheValidators?) -> Bool {
+        guard !asksAlways, let record = validators?.record else { return false }
+        let now = clock.wallTime()
+        let decision = HTTPCacheMachine.decide(record, isStored: true, request: request, policy: policy, now: now)
+        if case .hit = decision { return true }
+        return false
+    }
 
     /// Whether what came with a response may be stored; what came without one may.
     func admits(_ response: HTTPResponse?) -> Bool {

@@ -48,6 +48,8 @@ indirect enum WorkKey: Hashable, Sendable {
         var refreshes: Bool
         /// Whether not everything may be stored; see ``StorageRule``.
         var isSelective: Bool
+        /// Whether a refresh asks whatever is known.
+        var asksAlways = false
         var serializer: ObjectIdentifier?
         /// Nil when only the caches may be asked.
         var load: LoadKey?

@@ -9,7 +9,12 @@ extension WebImageManager {
     /// What is stored of the answers to a load.
     func storageRule(_ url: URL, _ options: WebImageOptions, _ context: WebImageContext?) -> StorageRule {
         let policy = cachePolicy(for: context, parts: parts)
-        return StorageRule(policy: policy, request: cacheRequest(url, policy, options, context), clock: clock)
+        return StorageRule(
+            policy: policy,
+            request: cacheRequest(url, policy, options, context),
+            clock: clock,
+            asksAlways: options.contains(.refreshCached)
+        )
     }
 
     /// A load as a cache sees it. Where the request has no say it is not made up.

@@ -24,6 +24,7 @@ public enum LoadExplanation {
         sentences += phase.joined.map(joining)
         sentences += [phase.verdict.map(verdict)].compactMap { $0 }
         sentences += [isFirst ? way(story, phase) : news(story, phase)].compactMap { $0 }
+        if isFirst, phase.isNotModified { sentences.append("there is nothing newer.") }
         sentences += phase.download.retries.map(retry)
         sentences += phase.decodes.map(decode)
         if !phase.transforms.isEmpty { sentences.append(transforms(phase.transforms)) }

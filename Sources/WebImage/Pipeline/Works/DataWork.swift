@@ -46,6 +46,7 @@ final class DataWork: Work {
             storesDisk: storesDisk,
             refreshes: refreshes,
             isSelective: rule.isSelective,
+            asksAlways: refreshes && rule.asksAlways,
             serializer: self.serializer.map { ObjectIdentifier($0) },
             load: load?.loadKey
         )
@@ -88,6 +89,7 @@ final class DataWork: Work {
             guard refreshes else {
                 return job.finish(.success(.data(OriginalData(entry: entry, source: .disk))))
             }
+            if rule.serves(entry.validators) { return job.finish(.failure(.unchanged(entry.source, load?.url))) }
             startLoad(job, insteadOf: entry.source)
         }
     }

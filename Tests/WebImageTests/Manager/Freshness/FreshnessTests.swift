@@ -203,6 +203,32 @@ import Testing
         #expect(try await manager.data(with: url, context: context) == Data("one".utf8))
     }
 
+    @Test(arguments: [(WebImageOptions(), 1), (.refreshCached, 2)])
+    func `What somebody else has asked about meanwhile is not asked about again, unless the load asks in any case`(
+        _ options: WebImageOptions,
+        requestCount: Int
+    ) async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        _ = try await harness.result()
+        // As a load that looked before the answer to another one came.
+        let recipe = harness.manager.recipe(
+            url: harness.refresh.url,
+            originalKey: harness.refresh.key,
+            resultKey: harness.refresh.key,
+            options: options,
+            context: harness.context(),
+            purpose: .news
+        )
+        let result = await withCheckedContinuation { continuation in
+            harness.manager.pipeline.subscribe(to: recipe.decode.data) { continuation.resume(returning: $0) }
+        }
+        guard case .failure(let error) = result else {
+            Issue.record("there is something newer")
+            return
+        }
+        #expect(error.code == .cacheNotModified && harness.requestCount == requestCount)
+    }
+
     @Test func `The verdict and its reason are told`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
