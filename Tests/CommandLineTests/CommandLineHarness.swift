@@ -13,9 +13,13 @@ struct CommandLineHarness {
         try run(words, environment: environment, input: input, terminal: terminal)
     }
 
-    func run(_ words: [String], environment: [String: String] = [:], input: String = "", terminal: Bool = false) throws
-        -> ProgramRun
-    {
+    func run(
+        _ words: [String],
+        environment: [String: String] = [:],
+        input: String = "",
+        terminal: Bool = false,
+        measuresMemory: Bool = false
+    ) throws -> ProgramRun {
         var variables = ["XDG_CACHE_HOME": directory.path("xdg"), "no_proxy": "*"]
         variables.merge(environment) { $1 }
         return try ProgramRun(
@@ -24,7 +28,8 @@ struct CommandLineHarness {
             environment: variables,
             directory: directory.path,
             input: input,
-            errorsToTerminal: terminal
+            errorsToTerminal: terminal,
+            measuresMemory: measuresMemory
         )
     }
 

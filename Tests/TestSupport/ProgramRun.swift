@@ -9,7 +9,8 @@ public struct ProgramRun: Sendable {
     public let output: String
     /// What it wrote to standard error.
     public let errors: String
-    /// The most memory it had resident, in bytes.
+    /// The most memory it had resident, in bytes; at least what the test's own process had when it began the program, unless memory
+    /// was to be measured.
     public let peakMemory: Int
 
     /// The lines of standard output.
@@ -29,15 +30,22 @@ public struct ProgramRun: Sendable {
     ///   - environment: set in addition to the test's own.
     ///   - directory: where it runs.
     ///   - errorsToTerminal: whether its standard error is a terminal of 100 columns.
+    ///   - measuresMemory: whether a small program begins it, so that ``peakMemory`` is its own.
     public init(
         _ program: String,
         _ arguments: [String],
         environment: [String: String] = [:],
         directory: String = "/tmp",
         input: String = "",
-        errorsToTerminal: Bool = false
+        errorsToTerminal: Bool = false,
+        measuresMemory: Bool = false
     ) throws {
         let files = TemporaryDirectory()
+        var (program, arguments) = (program, arguments)
+        if measuresMemory {
+            arguments = ["-c", Self.measure, files.path("peak"), program] + arguments
+            program = "/usr/bin/python3"
+        }
         try Self.write(input, to: files.path("in"))
         let terminal = errorsToTerminal ? try PseudoTerminal() : nil
         let streams = [
@@ -56,10 +64,17 @@ public struct ProgramRun: Sendable {
         var usage = rusage()
         while wait4(pid, &raw, 0, &usage) < 0, errno == EINTR {}
         status = Self.exitCode(raw)
-        peakMemory = usage.ru_maxrss * 1024
+        peakMemory = (measuresMemory ? Int(Self.read(files.path("peak"))) ?? 1 << 40 : usage.ru_maxrss) * 1024
         output = Self.read(files.path("out"))
         errors = terminal?.readAll() ?? Self.read(files.path("err"))
     }
+
+    private static let measure = """
+        import resource, subprocess, sys
+        status = subprocess.run(sys.argv[2:]).returncode
+        open(sys.argv[1], "w").write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+        sys.exit(status if status >= 0 else 128 - status)
+        """
 
     /// The exit code in what `wait` gives, or 128 and the number of the signal.
     static func exitCode(_ raw: Int32) -> Int32 { raw & 0x7F == 0 ? (raw >> 8) & 0xFF : 128 + (raw & 0x7F) }
