@@ -18,6 +18,12 @@ public protocol ImageCoder: Sendable {
     ///   ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image
 
+    /// What ``decode(_:options:)`` with these options takes of memory. Cost: reads the header. Coders that do not tell are taken for
+    /// ones that hold the whole picture twice.
+    ///
+    /// - Throws: what ``properties(of:limits:)`` throws.
+    func memoryNeed(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> DecodeMemoryNeed
+
     /// Whether this coder writes the format.
     func canEncode(to format: ImageFormat) -> Bool
 

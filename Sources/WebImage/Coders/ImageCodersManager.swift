@@ -76,6 +76,11 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
         try coder(for: data, limits: limits).properties(of: data, limits: limits)
     }
 
+    /// What the first coder that takes the data needs.
+    public func memoryNeed(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> DecodeMemoryNeed {
+        try coder(for: data, limits: options.limits).memoryNeed(of: data, options: options)
+    }
+
     /// Decodes with the first coder that takes the data; its answer is final.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         try coder(for: data, limits: options.limits).decode(data, options: options)

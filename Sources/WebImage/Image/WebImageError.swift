@@ -31,6 +31,10 @@ public struct WebImageError: Error, Sendable {
         public static let notCached = Code(rawValue: 1105)
         /// The picture is not in the caches, and the manager's delegate did not allow it to be downloaded.
         public static let downloadRefused = Code(rawValue: 1106)
+        /// The process that decoded the picture ended before it had; ``WebImageError/message`` says how.
+        public static let decoderCrashed = Code(rawValue: 1107)
+        /// The picture was not decoded within the time that a decode may take.
+        public static let decodeTimedOut = Code(rawValue: 1108)
         /// The download could not be created: a request modifier said no, or the session was invalidated.
         public static let invalidDownloadOperation = Code(rawValue: 2000)
         /// The server answered with a status that is not acceptable; see ``WebImageError/statusCode``.
@@ -56,6 +60,8 @@ public struct WebImageError: Error, Sendable {
         /// Nothing was sent: the host failed too often, or asked to be left alone; see ``WebImageError/retryAfter`` and
         /// ``HostBackOffPolicy``.
         public static let hostUnavailable = Code(rawValue: 2106)
+        /// The source is not one that may be asked: its host, port or address is refused; nothing was sent to it.
+        public static let sourceRefused = Code(rawValue: 2107)
         /// Any other failure of the transport.
         public static let transportFailed = Code(rawValue: 2199)
         /// A file does not exist.
