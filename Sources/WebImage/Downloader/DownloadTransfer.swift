@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// One attempt of a download: sends the request, follows redirects that the transport leaves to it, checks the response,
 /// collects the body, and reports to everyone who waits for it. The user's hooks are asked in here.
-final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
+final class DownloadTransfer: @unchecked Sendable {
     // Sendable because `life` is a lock; `plan` and what follows are written before a transport has the sink, and
     // afterwards only in the sink's calls, which come one at a time. `leftover` is written before the core is told of the end,
     // and read by the core afterwards.
@@ -70,17 +70,17 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     /// What the attempt before has left.
     let former: PartialDownload?
     let life = Lock(Life())
-    private var plan: Plan?
-    private(set) var request: DownloadRequest?
+    var plan: Plan?
+    var request: DownloadRequest?
     /// When it was sent, in seconds since 1970.
-    private var requestTime = 0.0
+    var requestTime = 0.0
     var next: DownloadRequest?
-    private var chain = RedirectChain()
-    private var response: HTTPResponse?
+    var chain = RedirectChain()
+    var response: HTTPResponse?
     /// What came back to the present request, and whether the core knows what it says about the host.
-    private var outcome = HostReport.Outcome()
-    private var hasToldHost = false
-    private var expected: Int64?
+    var outcome = HostReport.Outcome()
+    var hasToldHost = false
+    var expected: Int64?
     var lastReportedFraction = 0.0
     /// Bytes that there were when they were last left for previews.
     var lastLeftByteCount = 0
@@ -177,48 +177,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         resume(modified, plan)
     }
 
-    /// Sends a request, for the rest of the body if a part is there.
-    func send(_ request: DownloadRequest, _ plan: Plan) {
-        let config = plan.config.value
-        var transferRequest = HTTPTransferRequest(request, config: config)
-        // libcurl's own following knows no handlers, and does not change all methods as it should.
-        transferRequest.followsRedirects = request.isPlainGet && plan.hooks.redirectHandler == nil
-        do throws(WebImageError) { try chain.bound(&transferRequest) } catch { return end(.failure(error)) }
-        let number = life.withLock { life -> Int? in
-            if case .over = life.stage { return nil }
-            life.requestCount += 1
-            life.keeping.note(request, store: plan.partials)
-            return life.requestCount
-        }
-        guard let number else {
-            part?.writer?.close()
-            return
-        }
-        if number == 1, plan.hooks.requestModifier != nil, let refusal = core.refusal(of: request.url, by: id) {
-            part?.writer?.close()
-            return end(.failure(refusal))
-        }
-        self.request = request
-        outcome = HostReport.Outcome()
-        hasToldHost = false
-        requestTime = core.clock.wallTime()
-        beginBody(plan)
-        part?.apply(to: &transferRequest)
-        if number == 1 {
-            core.note(request, of: id)
-            showPart(plan)
-        }
-        let running = plan.transport.start(transferRequest, sink: self)
-        let isOver = life.withLock { life -> Bool in
-            if case .over = life.stage { return true }
-            // The transport may have gone on to a redirect meanwhile.
-            if life.requestCount == number, !life.stage.isDecrypting { life.stage = .running(running) }
-            return false
-        }
-        if isOver { running.cancel() }
-    }
-
-    private func end(_ result: Result<LoadedImageData, WebImageError>, metrics: DownloadMetrics = DownloadMetrics()) {
+    func end(_ result: Result<LoadedImageData, WebImageError>, metrics: DownloadMetrics = DownloadMetrics()) {
         let stage = life.withLock { life -> Stage in
             defer { life.stage = .over }
             return life.stage
@@ -245,228 +204,4 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         }
     }
 
-    // MARK: From the transport
-
-    func didReceive(_ response: HTTPResponse) -> WebImageError? {
-        guard let plan, let request else { return nil }
-        outcome.response = response
-        outcome.redirectCount = response.exchange?.redirects.count ?? 0
-        if RedirectRules.isRedirect(response), let answer = redirect(response, request, plan) { return answer }
-        // From here on, the rest of a body is like the whole.
-        guard let response = taken(response, plan) else { return partRefusal }
-        let modified = plan.hooks.responseModifier.map { $0.modifiedResponse(for: response) } ?? response
-        guard var delivered = modified else {
-            core.note(response, of: id)
-            return WebImageError(.invalidDownloadResponse, "the response modifier said no", response: response)
-        }
-        delivered.exchange = exchange(for: response, request)
-        self.response = delivered
-        core.note(delivered, of: id)
-        let check = ResponseCheck(config: plan.config.value, sendsRange: request.headers["Range"] != nil)
-        if let problem = check.problem(of: delivered, received: response) { return timed(problem) }
-        // What a modifier says of the length is not what comes.
-        expected = request.method == "HEAD" ? nil : response.expectedByteCount
-        bodyBegins(response, plan)
-        return nil
-    }
-
-    private func bodyBegins(_ response: HTTPResponse, _ plan: Plan) {
-        let now = plan.partials == nil ? 0 : core.clock.monotonicNanoseconds()
-        let part = resumedByteCount > 0 ? part : nil
-        life.withLock { life in
-            if let expected { life.body.expect(expected) }
-            life.keeping.begin(response, after: part, now: now)
-        }
-        if plan.partials != nil { core.noteBodyToKeep() }
-        if resumedByteCount > 0 {
-            core.noteResumption(of: id, byteCount: resumedByteCount)
-        } else {
-            core.noteBodyBegins(of: id)
-        }
-        core.report(LoadProgress(receivedByteCount: Int64(resumedByteCount), expectedByteCount: expected), of: id)
-    }
-
-    func didReceive(_ bytes: UnsafeRawBufferPointer) -> WebImageError? {
-        if !outcome.hasBody, !bytes.isEmpty {
-            outcome.hasBody = true
-            tellHost()
-        }
-        var bytes = bytes
-        guard overlap == 0 || passOverlap(&bytes) else {
-            askAnew()
-            return partRefusal
-        }
-        guard bytes.count > 0 else { return nil }
-        let byteCount: Int
-        do throws(WebImageError) {
-            byteCount = try life.withLock { life throws(WebImageError) in
-                try life.body.append(bytes)
-                return life.body.count
-            }
-        } catch {
-            return error
-        }
-        if resumedByteCount > 0, let expected, Int64(byteCount) > expected {
-            askAnew()
-            return partRefusal
-        }
-        let progress = LoadProgress(receivedByteCount: Int64(byteCount), expectedByteCount: expected)
-        let interval = min(max(plan?.config.value.minimumProgressInterval ?? 0, 0), 1)
-        if let expected, progress.receivedByteCount < expected {
-            guard progress.fraction - lastReportedFraction >= interval else { return nil }
-        }
-        lastReportedFraction = progress.fraction
-        core.report(progress, of: id)
-        leavePartialData(interval, byteCount: byteCount)
-        return nil
-    }
-
-    /// Leaves what has come with the callers who want previews. What is to be decrypted is no picture yet.
-    ///
-    /// - Parameter interval: the least growth of a body of unknown length, as a part of what there was; that of others has been
-    ///   looked at.
-    private func leavePartialData(_ interval: Double, byteCount: Int) {
-        guard plan?.hooks.decryptor == nil else { return }
-        if let expected {
-            guard Int64(byteCount) < expected else { return }
-        } else {
-            guard Double(byteCount - lastLeftByteCount) >= interval * Double(lastLeftByteCount) else { return }
-        }
-        let previewers = core.previewers(of: id)
-        guard !previewers.isEmpty, let data = life.withLock({ $0.body.snapshot() }) else { return }
-        lastLeftByteCount = data.count
-        for place in previewers { place.update(data, expectedByteCount: expected) }
-    }
-
-    func didFinish(_ error: WebImageError?, metrics: DownloadMetrics) {
-        outcome.error = error
-        outcome.redirectCount = max(outcome.redirectCount, metrics.redirectCount)
-        if !hasToldHost { tellHost() }
-        if let next, let plan {
-            self.next = nil
-            chain.note(metrics)
-            return send(next, plan)
-        }
-        var metrics = chain.completed(metrics)
-        metrics.resumedByteCount = Int64(resumedByteCount)
-        let result = result(error, metrics: metrics)
-        guard case .success(let loaded) = result, let decryptor = plan?.hooks.decryptor else {
-            return end(result, metrics: metrics)
-        }
-        decrypt(loaded, decryptor, metrics: metrics)
-    }
-
-    /// Tells the core what is known about the host by now.
-    private func tellHost() {
-        let isOver = life.withLock { life -> Bool in
-            if case .over = life.stage { return true }
-            return false
-        }
-        guard let request, !isOver else { return }
-        hasToldHost = true
-        core.note(HostReport(request.url, outcome, wallTime: core.clock.wallTime()), of: id)
-    }
-
-    /// The problem of a response, with what its server says of when to come again.
-    private func timed(_ problem: WebImageError) -> WebImageError {
-        guard problem.code == .invalidDownloadStatusCode, let response = problem.response,
-            HostReport.asks(response.statusCode)
-        else { return problem }
-        var problem = problem
-        problem.retryAfter = RetryDecider.retryAfter(response, wallTime: core.clock.wallTime())
-        return problem
-    }
-
-    private func exchange(for response: HTTPResponse, _ request: DownloadRequest) -> HTTPExchange {
-        HTTPExchange(
-            requestHeaders: request.headers,
-            requestTime: requestTime,
-            responseTime: core.clock.wallTime(),
-            redirects: chain.hops + (response.exchange?.redirects ?? [])
-        )
-    }
-
-    /// What a redirect is answered with; nil to take it for the answer.
-    private func redirect(_ response: HTTPResponse, _ request: DownloadRequest, _ plan: Plan) -> WebImageError? {
-        let config = plan.config.value
-        let proposed: DownloadRequest
-        switch RedirectRules.next(after: response, to: request, count: chain.count, config: config) {
-        case .success(let request): proposed = request
-        case .failure(let error): return error
-        }
-        switch plan.hooks.redirectHandler?.decision(for: response, next: proposed) {
-        case nil:
-            next = proposed
-        case .follow(let chosen):
-            switch RedirectRules.checked(chosen, next: proposed, after: request, response, config: config) {
-            case .success(let request): next = request
-            case .failure(let error): return error
-            }
-        case .stop:
-            return nil
-        case .fail(let error):
-            return error
-        }
-        chain.note(response)
-        // Refuses the redirect's own body; the download goes on at its end.
-        return WebImageError(.badRedirect, "the request goes elsewhere", response: response)
-    }
-
-    private func result(_ error: WebImageError?, metrics: DownloadMetrics) -> Result<LoadedImageData, WebImageError> {
-        if let error { return .failure(error) }
-        let byteCount = life.withLock { $0.body.count }
-        guard overlap == 0 else {
-            return .failure(WebImageError(.networkConnectionLost, "the rest of the body ended before it began"))
-        }
-        if let expected, Int64(byteCount) != expected {
-            let words = "the body has \(byteCount) bytes and not the announced \(expected)"
-            // What is too long is of something else.
-            if Int64(byteCount) > expected { forgetKeptBody() }
-            return .failure(WebImageError(.networkConnectionLost, words))
-        }
-        guard let data = life.withLock({ $0.body.takeData() }) else {
-            return .failure(WebImageError(.badImageData, "the response has no body"))
-        }
-        if plan?.partials != nil || resumedByteCount > 0 { forgetKeptBody() }
-        return .success(LoadedImageData(data: data, response: response, metrics: metrics))
-    }
-
-    // MARK: Decrypting
-
-    /// Decrypts on a decode thread: the network thread has others to serve.
-    private func decrypt(_ loaded: LoadedImageData, _ decryptor: DownloadDecryptor, metrics: DownloadMetrics) {
-        let limit = plan?.config.value.maximumResponseByteCount ?? 0
-        core.networkDidEnd(id)
-        let isWanted = life.withLock { life -> Bool in
-            if case .over = life.stage { return false }
-            let item = CodingQueue.shared.submit {
-                self.end(decryptor.decrypted(loaded, limit: limit), metrics: metrics)
-            }
-            life.stage = .decrypting(item)
-            return true
-        }
-        // The bytes are let go of outside the lock.
-        withExtendedLifetime((loaded, isWanted)) {}
-    }
-}
-
-extension DownloadDecryptor {
-    /// What it makes of a download.
-    fileprivate func decrypted(_ loaded: LoadedImageData, limit: Int) -> Result<LoadedImageData, WebImageError> {
-        var loaded = loaded
-        do {
-            guard let data = try decrypted(loaded.data, response: loaded.response), !data.isEmpty else {
-                return .failure(WebImageError(.badImageData, "the decryptor made nothing of the body"))
-            }
-            loaded.data = data
-        } catch {
-            return .failure(WebImageError(.badImageData, "the body cannot be decrypted", underlyingError: error))
-        }
-        guard loaded.data.count <= limit else {
-            return .failure(
-                .limitExceeded("maximumResponseByteCount", allowed: limit, required: loaded.data.count)
-            )
-        }
-        return .success(loaded)
-    }
 }

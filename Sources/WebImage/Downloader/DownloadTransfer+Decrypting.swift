@@ -1,0 +1,38 @@
+extension DownloadTransfer {
+    /// Decrypts on a decode thread: the network thread has others to serve.
+    func decrypt(_ loaded: LoadedImageData, _ decryptor: DownloadDecryptor, metrics: DownloadMetrics) {
+        let limit = plan?.config.value.maximumResponseByteCount ?? 0
+        core.networkDidEnd(id)
+        let isWanted = life.withLock { life -> Bool in
+            if case .over = life.stage { return false }
+            let item = CodingQueue.shared.submit {
+                self.end(decryptor.decrypted(loaded, limit: limit), metrics: metrics)
+            }
+            life.stage = .decrypting(item)
+            return true
+        }
+        // The bytes are let go of outside the lock.
+        withExtendedLifetime((loaded, isWanted)) {}
+    }
+}
+
+extension DownloadDecryptor {
+    /// What it makes of a download.
+    fileprivate func decrypted(_ loaded: LoadedImageData, limit: Int) -> Result<LoadedImageData, WebImageError> {
+        var loaded = loaded
+        do {
+            guard let data = try decrypted(loaded.data, response: loaded.response), !data.isEmpty else {
+                return .failure(WebImageError(.badImageData, "the decryptor made nothing of the body"))
+            }
+            loaded.data = data
+        } catch {
+            return .failure(WebImageError(.badImageData, "the body cannot be decrypted", underlyingError: error))
+        }
+        guard loaded.data.count <= limit else {
+            return .failure(
+                .limitExceeded("maximumResponseByteCount", allowed: limit, required: loaded.data.count)
+            )
+        }
+        return .success(loaded)
+    }
+}

@@ -1,0 +1,79 @@
+/// What is sent, and where it goes on.
+extension DownloadTransfer {
+    /// Sends a request, for the rest of the body if a part is there.
+    func send(_ request: DownloadRequest, _ plan: Plan) {
+        let config = plan.config.value
+        var transferRequest = HTTPTransferRequest(request, config: config)
+        // libcurl's own following knows no handlers, and does not change all methods as it should.
+        transferRequest.followsRedirects = request.isPlainGet && plan.hooks.redirectHandler == nil
+        do throws(WebImageError) { try chain.bound(&transferRequest) } catch { return end(.failure(error)) }
+        let number = life.withLock { life -> Int? in
+            if case .over = life.stage { return nil }
+            life.requestCount += 1
+            life.keeping.note(request, store: plan.partials)
+            return life.requestCount
+        }
+        guard let number else {
+            part?.writer?.close()
+            return
+        }
+        if number == 1, plan.hooks.requestModifier != nil, let refusal = core.refusal(of: request.url, by: id) {
+            part?.writer?.close()
+            return end(.failure(refusal))
+        }
+        self.request = request
+        outcome = HostReport.Outcome()
+        hasToldHost = false
+        requestTime = core.clock.wallTime()
+        beginBody(plan)
+        part?.apply(to: &transferRequest)
+        if number == 1 {
+            core.note(request, of: id)
+            showPart(plan)
+        }
+        let running = plan.transport.start(transferRequest, sink: self)
+        let isOver = life.withLock { life -> Bool in
+            if case .over = life.stage { return true }
+            // The transport may have gone on to a redirect meanwhile.
+            if life.requestCount == number, !life.stage.isDecrypting { life.stage = .running(running) }
+            return false
+        }
+        if isOver { running.cancel() }
+    }
+
+    /// What a redirect is answered with; nil to take it for the answer.
+    func redirect(_ response: HTTPResponse, _ request: DownloadRequest, _ plan: Plan) -> WebImageError? {
+        let config = plan.config.value
+        let proposed: DownloadRequest
+        switch RedirectRules.next(after: response, to: request, count: chain.count, config: config) {
+        case .success(let request): proposed = request
+        case .failure(let error): return error
+        }
+        switch plan.hooks.redirectHandler?.decision(for: response, next: proposed) {
+        case nil:
+            next = proposed
+        case .follow(let chosen):
+            switch RedirectRules.checked(chosen, next: proposed, after: request, response, config: config) {
+            case .success(let request): next = request
+            case .failure(let error): return error
+            }
+        case .stop:
+            return nil
+        case .fail(let error):
+            return error
+        }
+        chain.note(response)
+        // Refuses the redirect's own body; the download goes on at its end.
+        return WebImageError(.badRedirect, "the request goes elsewhere", response: response)
+    }
+
+    /// What was said to get a response.
+    func exchange(for response: HTTPResponse, _ request: DownloadRequest) -> HTTPExchange {
+        HTTPExchange(
+            requestHeaders: request.headers,
+            requestTime: requestTime,
+            responseTime: core.clock.wallTime(),
+            redirects: chain.hops + (response.exchange?.redirects ?? [])
+        )
+    }
+}

@@ -1,0 +1,153 @@
+import FoundationEssentials
+
+/// What comes back. The transport calls these, one at a time.
+extension DownloadTransfer: HTTPTransferSink {
+    func didReceive(_ response: HTTPResponse) -> WebImageError? {
+        guard let plan, let request else { return nil }
+        outcome.response = response
+        outcome.redirectCount = response.exchange?.redirects.count ?? 0
+        if RedirectRules.isRedirect(response), let answer = redirect(response, request, plan) { return answer }
+        // From here on, the rest of a body is like the whole.
+        guard let response = taken(response, plan) else { return partRefusal }
+        let modified = plan.hooks.responseModifier.map { $0.modifiedResponse(for: response) } ?? response
+        guard var delivered = modified else {
+            core.note(response, of: id)
+            return WebImageError(.invalidDownloadResponse, "the response modifier said no", response: response)
+        }
+        delivered.exchange = exchange(for: response, request)
+        self.response = delivered
+        core.note(delivered, of: id)
+        let check = ResponseCheck(config: plan.config.value, sendsRange: request.headers["Range"] != nil)
+        if let problem = check.problem(of: delivered, received: response) { return timed(problem) }
+        // What a modifier says of the length is not what comes.
+        expected = request.method == "HEAD" ? nil : response.expectedByteCount
+        bodyBegins(response, plan)
+        return nil
+    }
+
+    private func bodyBegins(_ response: HTTPResponse, _ plan: Plan) {
+        let now = plan.partials == nil ? 0 : core.clock.monotonicNanoseconds()
+        let part = resumedByteCount > 0 ? part : nil
+        life.withLock { life in
+            if let expected { life.body.expect(expected) }
+            life.keeping.begin(response, after: part, now: now)
+        }
+        if plan.partials != nil { core.noteBodyToKeep() }
+        if resumedByteCount > 0 {
+            core.noteResumption(of: id, byteCount: resumedByteCount)
+        } else {
+            core.noteBodyBegins(of: id)
+        }
+        core.report(LoadProgress(receivedByteCount: Int64(resumedByteCount), expectedByteCount: expected), of: id)
+    }
+
+    func didReceive(_ bytes: UnsafeRawBufferPointer) -> WebImageError? {
+        if !outcome.hasBody, !bytes.isEmpty {
+            outcome.hasBody = true
+            tellHost()
+        }
+        var bytes = bytes
+        guard overlap == 0 || passOverlap(&bytes) else {
+            askAnew()
+            return partRefusal
+        }
+        guard bytes.count > 0 else { return nil }
+        let byteCount: Int
+        do throws(WebImageError) {
+            byteCount = try life.withLock { life throws(WebImageError) in
+                try life.body.append(bytes)
+                return life.body.count
+            }
+        } catch {
+            return error
+        }
+        if resumedByteCount > 0, let expected, Int64(byteCount) > expected {
+            askAnew()
+            return partRefusal
+        }
+        let progress = LoadProgress(receivedByteCount: Int64(byteCount), expectedByteCount: expected)
+        let interval = min(max(plan?.config.value.minimumProgressInterval ?? 0, 0), 1)
+        if let expected, progress.receivedByteCount < expected {
+            guard progress.fraction - lastReportedFraction >= interval else { return nil }
+        }
+        lastReportedFraction = progress.fraction
+        core.report(progress, of: id)
+        leavePartialData(interval, byteCount: byteCount)
+        return nil
+    }
+
+    /// Leaves what has come with the callers who want previews. What is to be decrypted is no picture yet.
+    ///
+    /// - Parameter interval: the least growth of a body of unknown length, as a part of what there was; that of others has been
+    ///   looked at.
+    private func leavePartialData(_ interval: Double, byteCount: Int) {
+        guard plan?.hooks.decryptor == nil else { return }
+        if let expected {
+            guard Int64(byteCount) < expected else { return }
+        } else {
+            guard Double(byteCount - lastLeftByteCount) >= interval * Double(lastLeftByteCount) else { return }
+        }
+        let previewers = core.previewers(of: id)
+        guard !previewers.isEmpty, let data = life.withLock({ $0.body.snapshot() }) else { return }
+        lastLeftByteCount = data.count
+        for place in previewers { place.update(data, expectedByteCount: expected) }
+    }
+
+    func didFinish(_ error: WebImageError?, metrics: DownloadMetrics) {
+        outcome.error = error
+        outcome.redirectCount = max(outcome.redirectCount, metrics.redirectCount)
+        if !hasToldHost { tellHost() }
+        if let next, let plan {
+            self.next = nil
+            chain.note(metrics)
+            return send(next, plan)
+        }
+        var metrics = chain.completed(metrics)
+        metrics.resumedByteCount = Int64(resumedByteCount)
+        let result = result(error, metrics: metrics)
+        guard case .success(let loaded) = result, let decryptor = plan?.hooks.decryptor else {
+            return end(result, metrics: metrics)
+        }
+        decrypt(loaded, decryptor, metrics: metrics)
+    }
+
+    /// Tells the core what is known about the host by now.
+    private func tellHost() {
+        let isOver = life.withLock { life -> Bool in
+            if case .over = life.stage { return true }
+            return false
+        }
+        guard let request, !isOver else { return }
+        hasToldHost = true
+        core.note(HostReport(request.url, outcome, wallTime: core.clock.wallTime()), of: id)
+    }
+
+    /// The problem of a response, with what its server says of when to come again.
+    private func timed(_ problem: WebImageError) -> WebImageError {
+        guard problem.code == .invalidDownloadStatusCode, let response = problem.response,
+            HostReport.asks(response.statusCode)
+        else { return problem }
+        var problem = problem
+        problem.retryAfter = RetryDecider.retryAfter(response, wallTime: core.clock.wallTime())
+        return problem
+    }
+
+    private func result(_ error: WebImageError?, metrics: DownloadMetrics) -> Result<LoadedImageData, WebImageError> {
+        if let error { return .failure(error) }
+        let byteCount = life.withLock { $0.body.count }
+        guard overlap == 0 else {
+            return .failure(WebImageError(.networkConnectionLost, "the rest of the body ended before it began"))
+        }
+        if let expected, Int64(byteCount) != expected {
+            let words = "the body has \(byteCount) bytes and not the announced \(expected)"
+            // What is too long is of something else.
+            if Int64(byteCount) > expected { forgetKeptBody() }
+            return .failure(WebImageError(.networkConnectionLost, words))
+        }
+        guard let data = life.withLock({ $0.body.takeData() }) else {
+            return .failure(WebImageError(.badImageData, "the response has no body"))
+        }
+        if plan?.partials != nil || resumedByteCount > 0 { forgetKeptBody() }
+        return .success(LoadedImageData(data: data, response: response, metrics: metrics))
+    }
+}
