@@ -156,8 +156,11 @@ struct Session: Sendable {
         return context
     }
 
-    /// Waits until everything is on disk.
-    func close() async { await cache?.flush() }
+    /// Waits until everything is on disk, what is newer than a stale picture that was delivered included.
+    func close() async {
+        await manager.finishRefreshes()
+        await cache?.flush()
+    }
 }
 
 /// A cache that holds nothing, for `--no-cache`.

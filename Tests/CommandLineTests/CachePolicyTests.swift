@@ -116,4 +116,19 @@ import Testing
         let run = try harness.run("get", "a.jpg", "--cache-policy", "http", "--no-cache")
         #expect(run.status == 64 && run.errors.contains("--no-cache and --cache-policy do not go together"))
     }
+
+    @Test func `What the server lets come behind a stale picture is there for the next process`() throws {
+        let body = try picture("JPEG/gray.jpg")
+        let fields = [("Content-Type", "image/jpeg"), ("Cache-Control", "max-age=0, stale-while-revalidate=600")]
+        let newer = body + Data([0])
+        let server = try LoopbackServer { request in
+            request.header("If-None-Match") == nil
+                ? .response(headers: fields + [("ETag", "\"1\"")], body: body)
+                : .response(headers: fields + [("ETag", "\"2\"")], body: newer)
+        }
+        let lines = try (1...2).map { _ in try get(server, "--cache-policy", "http") }
+        #expect(lines.map(\.stale) == [false, true] && server.requestCount() == 2)
+        let last = try get(server, "--cache-only")
+        #expect(last.cacheType == "disk" && last.bytes == newer.count)
+    }
 }

@@ -11,6 +11,9 @@ public struct CacheValidators: Sendable, Hashable {
     /// The XXH3 of the bytes as they were received, when other bytes were stored (see ``CacheSerializer``); nil when what was
     /// received is what is stored.
     var receivedHash: UInt64?
+    /// The XXH3 of the received bytes that an amendment is about: an entry of others stays as it is. Nil for whatever lies there.
+    /// Not stored.
+    var subject = Uncompared<UInt64?>(value: nil)
 
     /// Validators; nil when there are none. A value that is empty, longer than 1 KiB, or that has a CR, LF or NUL in it
     /// counts as none.
@@ -40,6 +43,14 @@ public struct CacheValidators: Sendable, Hashable {
     /// Whether a server can be asked with it for a newer picture, or it tells when that has to be done: then it will change
     /// while the picture stays.
     var mayChange: Bool { etag != nil || lastModified != nil || sharedRecord != nil }
+
+    /// The fields that ask a server whether what is stored still serves, as they came; none without a validator.
+    var conditions: HTTPHeaders {
+        var conditions = HTTPHeaders()
+        if let etag { conditions.add(name: "If-None-Match", value: etag) }
+        if let lastModified { conditions.add(name: "If-Modified-Since", value: lastModified) }
+        return conditions
+    }
 
     private static func usable(_ value: String?) -> String? {
         guard let value else { return nil }

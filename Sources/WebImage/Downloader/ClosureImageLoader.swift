@@ -100,8 +100,9 @@ private final class TaskLoadOperation: ImageLoaderOperation {
     var isCancelled: Bool { subscriber.isCancelled }
 
     func cancel() {
-        task.cancel()
+        // In this order: a task that hears of it may end with a picture at once.
         subscriber.finish(.failure(.cancelled(subscriber.url)))
+        task.cancel()
     }
 
     /// Tasks keep the priority that they were started with, unless something of more urgency waits for them.

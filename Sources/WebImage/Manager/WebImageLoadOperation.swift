@@ -20,7 +20,7 @@ public final class WebImageLoadOperation: WebImageOperation {
     }
 
     /// Something that a load delivers.
-    enum Delivery: Sendable {
+    package enum Delivery: Sendable {
         /// Another delivery follows.
         case interim(Result<WebImageResult, WebImageError>)
         /// A picture that is still arriving; another delivery follows.

@@ -40,7 +40,9 @@ extension WebImageManager {
             ? try await foundResult(url, load, observation)
             : try await judgedResult(url, load, policy, observation)
         switch result {
-        case .success(.data(let original)) where !original.isWithoutBytes: return original
+        case .success(.data(let original)) where !original.isWithoutBytes:
+            if original.loaded != nil { noteFound(.init(at: url, load.context)) }
+            return original
         case .success: throw WebImageError(.badImageData, "the load brought no data", url: url)
         case .failure(let error): throw error.with(url: url)
         }
@@ -64,15 +66,15 @@ extension WebImageManager {
         return result
     }
 
-    func dataResult(
-        _ url: URL,
+    /// How the original is got.
+    func recipe(
+        of url: URL,
         _ load: ResolvedLoad,
         _ options: WebImageOptions,
-        _ observation: LoadObservation?,
         purpose: LoadPurpose = .picture
-    ) async -> WorkResult {
+    ) -> LoadRecipe {
         let key = originalKey(for: url, context: load.context, parts: load.parts)
-        let recipe = recipe(
+        return recipe(
             url: url,
             originalKey: key,
             resultKey: key,
@@ -80,8 +82,18 @@ extension WebImageManager {
             context: load.context,
             purpose: purpose
         )
+    }
+
+    func dataResult(
+        _ url: URL,
+        _ load: ResolvedLoad,
+        _ options: WebImageOptions,
+        _ observation: LoadObservation?,
+        purpose: LoadPurpose = .picture
+    ) async -> WorkResult {
+        let recipe = recipe(of: url, load, options, purpose: purpose)
         let work = recipe.decode.data
-        observation?.noteStart(cacheKey: key ?? "")
+        observation?.noteStart(cacheKey: recipe.originalKey ?? "")
         let pipeline = pipeline
         let request = DataRequest()
         return await withTaskCancellationHandler {

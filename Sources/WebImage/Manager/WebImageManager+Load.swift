@@ -45,6 +45,19 @@ extension WebImageManager {
         )
     }
 
+    /// Loads an image for a receiver that has to know whether something follows.
+    ///
+    /// - Parameter receiver: called for each picture, and at the end if no last picture comes; on the context's callback queue.
+    package func loadDeliveries(
+        with url: URL?,
+        options: WebImageOptions = [],
+        context: WebImageContext? = nil,
+        progress: (@Sendable (LoadProgress) -> Void)? = nil,
+        to receiver: @escaping @Sendable (WebImageLoadOperation.Delivery) -> Void
+    ) -> WebImageLoadOperation {
+        begin(url, resolve(url, options, context), progress: progress, receiver: .deliveries(receiver))
+    }
+
     /// Begins a load after the processor, or ends it at once with what is wrong with it.
     func begin(
         _ url: URL?,
@@ -72,9 +85,10 @@ extension WebImageManager {
         }
         track(operation)
         let policy = cachePolicy(for: context, parts: load.parts)
-        if options.contains(.refreshCached) {
+        let judges = policy != .immutable && !options.contains(.fromLoaderOnly)
+        if options.contains(.refreshCached), !(judges && options.contains(.fromCacheOnly)) {
             startRefreshing(operation, url: url, options: options, context: context, progress: progress)
-        } else if policy != .immutable, !options.contains(.fromLoaderOnly) {
+        } else if judges {
             startJudging(operation, url: url, load: load, policy: policy, progress: progress)
         } else {
             start(operation, url: url, options: options, context: context, parts: load.parts, progress: progress)
@@ -223,6 +237,7 @@ extension WebImageManager {
             // What the caches have says nothing of the server.
             if image.loaded != nil {
                 noteEnd(of: url, options: options, loader: recipe.loader ?? imageLoader, error: nil)
+                recipe.decode.data.load.map { noteFound(MissingPictures.Request($0)) }
             }
             let end: @Sendable () -> Void = {
                 operation.end(.success(WebImageResult(image, url: url, key: cacheKey)))

@@ -12,13 +12,16 @@ enum LoadPurpose {
 
 extension WebImageManager {
     /// Resolves everything that decides how the image is got.
+    ///
+    /// - Parameter derived: what is known of the original by what was made of it, when news are asked for.
     func recipe(
         url: URL,
         originalKey: String?,
         resultKey: String?,
         options: WebImageOptions,
         context: WebImageContext?,
-        purpose: LoadPurpose = .picture
+        purpose: LoadPurpose = .picture,
+        derived: SourceContent? = nil
     ) -> LoadRecipe {
         let cache = context?.imageCache ?? imageCache
         let originalCache = context?.originalImageCache ?? cache
@@ -44,6 +47,7 @@ extension WebImageManager {
             queriesDisk: originalQuery.includesDisk,
             storesDisk: originalStore.includesDisk,
             refreshes: purpose == .news,
+            derived: derived,
             rule: storageRule(url, options, context),
             serializer: serializer,
             load: options.contains(.fromCacheOnly) ? nil : load

@@ -16,6 +16,8 @@ public final class WebImageManager: Sendable {
     let settings: Lock<Settings>
     /// What this manager's loads have come to.
     let totals = LoadTotals()
+    /// Refreshes that no load waits for.
+    let refreshes = StoreGroup()
     private let activity: Lock<Activity>
 
     private struct Activity {
@@ -56,6 +58,14 @@ public final class WebImageManager: Sendable {
     /// Loads under way that can be cancelled.
     var runningCount: Int { activity.withLock { $0.running.count } }
 
+    /// Returns when no refresh is under way that a server allowed to come behind a stale picture (`stale-while-revalidate`), and what
+    /// the refreshes brought has been stored. A program that is about to end waits for it, so that the next one has what is newer.
+    ///
+    /// Each refresh takes as long as a download may; see ``WebImageDownloaderConfig``.
+    public func finishRefreshes() async {
+        await withCheckedContinuation { continuation in refreshes.whenDone { continuation.resume() } }
+    }
+
     /// Cancels every load of this manager, the latest first.
     public func cancelAll() {
         // The latest first: an earlier one would hand its place in the downloader to a later one that is about to go, too.
@@ -63,11 +73,21 @@ public final class WebImageManager: Sendable {
         for load in loads { load.operation.cancel() }
     }
 
-    /// Allows a URL that failed before to be tried again.
-    public func removeFailedURL(_ url: URL) { activity.withLock { $0.failedURLs.remove(url) } }
+    /// Allows a URL that failed before, or at which there was nothing, to be tried again.
+    public func removeFailedURL(_ url: URL) {
+        activity.withLock { activity in
+            activity.failedURLs.remove(url)
+            activity.missing.remove(url)
+        }
+    }
 
-    /// Allows every URL that failed before to be tried again.
-    public func removeAllFailedURLs() { activity.withLock { $0.failedURLs.removeAll() } }
+    /// Allows every URL that failed before, or at which there was nothing, to be tried again.
+    public func removeAllFailedURLs() {
+        activity.withLock { activity in
+            activity.failedURLs.removeAll()
+            activity.missing.removeAll()
+        }
+    }
 
     /// What a server said of a request for which it has nothing, if that still holds.
     func knownMissing(_ request: MissingPictures.Request) -> WebImageError? {
@@ -75,14 +95,14 @@ public final class WebImageManager: Sendable {
         return activity.withLock { $0.missing.error(of: request, at: now) }
     }
 
-    /// Remembers for some seconds that there is nothing, or with nil forgets it.
-    func noteMissing(_ request: MissingPictures.Request, _ error: WebImageError?, for seconds: Double = 0) {
+    /// Remembers for some seconds that there is nothing.
+    func noteMissing(_ request: MissingPictures.Request, _ error: WebImageError, for seconds: Double) {
         let now = clock.wallTime()
-        activity.withLock { activity in
-            guard let error else { return activity.missing.remove(request) }
-            activity.missing.insert(request, error, at: now, for: seconds)
-        }
+        activity.withLock { $0.missing.insert(request, error, at: now, for: seconds) }
     }
+
+    /// Forgets that there was nothing.
+    func noteFound(_ request: MissingPictures.Request) { activity.withLock { $0.missing.remove(request) } }
 
     /// Whether a URL failed before and is not tried again without ``WebImageOptions/retryFailed``; see ``failedURLLifetime``.
     public func isFailed(_ url: URL) -> Bool { activity.withLock { $0.failedURLs.contains(url) } }

@@ -54,7 +54,8 @@ public struct WebImageOptions: OptionSet, Sendable, Hashable {
     /// Fail when the frames of an animation cannot be had: ``ImageDecodeOptions/requiresAnimation``. (There is one class of
     /// images; this is what the class that SDWebImage lets one ask for is there for.)
     public static let matchAnimatedImageClass = WebImageOptions(rawValue: 1 << 21)
-    /// Complete only after the result has been written to the caches.
+    /// Complete only after the result has been written to the caches. What a server says of a picture that has not changed is
+    /// not waited for.
     public static let waitStoreCache = WebImageOptions(rawValue: 1 << 22)
     /// Apply transformers to vector images, too, which makes bitmaps of them.
     public static let transformVectorImage = WebImageOptions(rawValue: 1 << 23)

@@ -147,7 +147,11 @@ final class Pipeline: Sendable {
     }
 
     /// Has work done for which nobody waits.
-    func keep(_ work: any Work, priority: LoadPriority) { subscribe(to: work, priority: priority) { _ in } }
+    ///
+    /// - Parameter end: called with what came of it, on the thread that ends the work.
+    func keep(_ work: any Work, priority: LoadPriority, end: @escaping @Sendable (WorkResult) -> Void) {
+        subscribe(to: work, priority: priority, completion: end)
+    }
 
     /// Gives a subscription up. True if it had not been completed; then it never will.
     @discardableResult

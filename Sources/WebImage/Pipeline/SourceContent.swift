@@ -10,8 +10,8 @@ struct SourceContent: Sendable, Hashable {
 
 /// The cause of a refresh's ``WebImageError/Code/cacheNotModified``: the server has what the entry on disk was made of.
 struct UnchangedContent: Error {
-    /// The XXH3 of the bytes as they were received.
-    let hash: UInt64
+    /// What is known of those bytes now.
+    let content: SourceContent
 }
 
 extension CachedImageData {
@@ -44,9 +44,12 @@ extension ImageMetadata {
 
 extension Image {
     /// The image, known to be made of bytes with this hash.
-    func with(sourceHash: UInt64, extendedData: Data?) -> Image {
+    ///
+    /// - Parameter held: what the server said of them, if that is written down nowhere.
+    func with(sourceHash: UInt64, held: HeldValidators? = nil, extendedData: Data? = nil) -> Image {
         var metadata = metadata
         metadata.sourceHash = sourceHash
+        metadata.heldValidators.value = held
         return with(metadata: metadata, extendedData: .some(extendedData ?? self.extendedData))
     }
 }

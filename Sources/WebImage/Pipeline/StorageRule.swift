@@ -44,12 +44,19 @@ struct StorageRule: Sendable {
     ///
     /// - Parameter receivedHash: of what was received, if other bytes are stored.
     func validators(of response: HTTPResponse?, receivedHash: UInt64?) -> CacheValidators? {
+        // A loader that gives no response tells no time either, and a time to live counts from some moment.
+        let response = response ?? bareResponse
         // Those of other statuses belong to an error page or to a part.
         guard let response, (200...299).contains(response.statusCode), response.statusCode != 206 else {
             return CacheValidators(record: nil, receivedHash: receivedHash)
         }
         let record = HTTPCacheMachine.record(of: response, request: request, now: clock.wallTime())
         return CacheValidators(record: record, receivedHash: receivedHash)
+    }
+
+    private var bareResponse: HTTPResponse? {
+        guard case .ttl = policy, let url = URL(string: "webimage:") else { return nil }
+        return HTTPResponse(url: url, statusCode: 200)
     }
 
     /// What a server is asked with about bytes of which these are known.

@@ -85,14 +85,13 @@ final class ViewLoad {
         var progress: (@Sendable (LoadProgress) -> Void)?
         readings.withLock { $0.isHeard = request.progress != nil || state?.indicator != nil }
         if !request.isUpgrade { progress = { [weak self] reading in self?.receive(reading) } }
-        operation = manager.loadImage(
+        operation = manager.loadDeliveries(
             with: url,
             options: request.options,
             context: context,
-            progress: progress
-        ) { [self] result in
-            receive(result)
-        }
+            progress: progress,
+            to: { [self] in receive($0) }
+        )
     }
 
     /// Ends it without having begun.
@@ -107,11 +106,11 @@ final class ViewLoad {
 
     // MARK: From any thread
 
-    private nonisolated func receive(_ result: Result<WebImageResult, WebImageError>) {
+    private nonisolated func receive(_ delivery: WebImageLoadOperation.Delivery) {
         if CallbackQueue.isMainThread {
-            MainActor.assumeIsolated { deliver(result) }
+            MainActor.assumeIsolated { deliver(delivery) }
         } else {
-            MainMailbox.shared.post { self.deliver(result) }
+            MainMailbox.shared.post { self.deliver(delivery) }
         }
     }
 
@@ -154,8 +153,17 @@ final class ViewLoad {
         request.progress?(reading)
     }
 
-    private func deliver(_ result: Result<WebImageResult, WebImageError>) {
+    private func deliver(_ delivery: WebImageLoadOperation.Delivery) {
         guard !isOver else { return }
+        switch delivery {
+        case .interim(let result), .last(let result): deliver(result)
+        case .preview(let picture): deliver(.success(picture))
+        case .nothingMore where hasPicture: end()
+        case .nothingMore: finish(.failure(WebImageError(.cacheNotModified, "the load ended without a picture")))
+        }
+    }
+
+    private func deliver(_ result: Result<WebImageResult, WebImageError>) {
         switch result {
         case .success(let loaded):
             let isPreview = loaded.image.metadata.isIncremental

@@ -236,6 +236,23 @@ import WebImage
         window.close()
     }
 
+    @Test func `A refresh that finds nothing newer ends the load, and the next one is not told of it`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        _ = set(picture, a)
+        try await finish(a, .success(ViewBench.red))
+        let refresh = set(picture, a, placeholder: nil, .refreshCached)
+        #expect(told.codes == [nil, nil] && picture.imageLoadOperation(forKey: "image") === refresh)
+        try #require(await bench.loader.request(of: a))
+        bench.loader.end(a, with: .failure(WebImageError(.cacheNotModified, "nothing newer")))
+        #expect(await MainLoopTurns.wait { picture.imageLoadOperation(forKey: "image") == nil })
+        #expect(picture.latestLoadState?.result != nil)
+        _ = set(picture, b)
+        try await finish(b, .success(ViewBench.green), results: 3)
+        #expect(told.codes == [nil, nil, nil])
+        window.close()
+    }
+
     @Test func `The async form returns the picture, throws why there is none, and is cancelled with its task`()
         async throws
     {

@@ -138,6 +138,18 @@ extension CacheRows {
         ),
         CacheRow(
             "Cache-Control: max-age=60, immutable",
+            request: "Cache-Control: max-age=5",
+            at: 9,
+            "ask requestMaxAge, always (fresh)"
+        ),
+        CacheRow(
+            "Cache-Control: max-age=60, immutable",
+            request: "Cache-Control: max-age=9",
+            at: 9,
+            "hit immutableResponse"
+        ),
+        CacheRow(
+            "Cache-Control: max-age=60, immutable",
             request: "Cache-Control: max-age=0",
             at: 61,
             "ask requestMaxAge, offline"

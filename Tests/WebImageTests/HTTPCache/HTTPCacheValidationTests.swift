@@ -34,8 +34,8 @@ import Testing
         ] as [(String, [String])]
     )
     func `Conditions are the validators as they came`(response: String, conditions: [String]) {
-        let fields = HTTPCacheMachine.conditions(for: CacheRow(response, at: 0, "").record).fields
-        #expect(fields.map { "\($0.name): \($0.value)" } == conditions)
+        let fields = CacheValidators(record: CacheRow(response, at: 0, "").record)?.conditions.fields
+        #expect(fields?.map { "\($0.name): \($0.value)" } == conditions)
     }
 
     @Test(arguments: [

@@ -63,7 +63,7 @@ final class HTTPCacheMachineRun {
         case (.unsatisfiable, _): return HTTPCacheObservation(error: "not cached")
         default:
             if let end = errors[url], clock.wallTime < end { return HTTPCacheObservation(error: "remembered") }
-            if let entry { return validate(entry, url, request, ifFailing: .never, isSelected: false) }
+            if let entry { return validate(entry, url, request, ifFailing: .never) }
             return take(ask(url, headers), url, request)
         }
     }
@@ -77,13 +77,11 @@ final class HTTPCacheMachineRun {
         _ entry: Entry,
         _ url: URL,
         _ request: HTTPCacheRequest,
-        ifFailing fallback: HTTPStaleFallback,
-        isSelected: Bool = true
+        ifFailing fallback: HTTPStaleFallback
     ) -> HTTPCacheObservation {
-        var conditions = HTTPCacheMachine.conditions(for: entry.record)
-        // Of what was stored for another request the tag alone tells whether it is for this one, too.
-        if !isSelected { conditions["If-Modified-Since"] = nil }
-        guard let response = ask(url, request.headers.overlaid(with: conditions)) else {
+        let known = CacheValidators(record: entry.record)
+        let conditions = StorageRule(policy: .http, request: request).conditions(from: known)?.conditions
+        guard let response = ask(url, request.headers.overlaid(with: conditions ?? [:])) else {
             return fallback.whenUnreachable ? deliver(entry, url) : HTTPCacheObservation(error: "unreachable")
         }
         if response.statusCode == 304 {

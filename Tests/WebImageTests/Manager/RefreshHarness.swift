@@ -48,6 +48,16 @@ final class FakeServer: ImageLoading {
         for load in held { load.answer(answer(to: load.request)) }
     }
 
+    /// Takes what is held, to be let go by the call with what the server would say now.
+    func takeHeldAnswers() -> @Sendable () -> Void {
+        let held = edit { content in
+            defer { content.held = [] }
+            return content.held
+        }
+        let answers = held.map { (load: $0, answer: answer(to: $0.request)) }
+        return { for (load, answer) in answers { load.answer(answer) } }
+    }
+
     func canLoad(_ url: URL, options: WebImageOptions) -> Bool { edit { $0.serves } }
 
     func load(
@@ -73,9 +83,8 @@ final class FakeServer: ImageLoading {
             if let error = content.error { return .failure(error) }
             if let status = content.status {
                 let response = HTTPResponse(url: request.url, statusCode: status, headers: content.headers)
-                return .failure(
-                    WebImageError(.invalidDownloadStatusCode, "no", statusCode: status, response: response)
-                )
+                let code: WebImageError.Code = status == 304 ? .cacheNotModified : .invalidDownloadStatusCode
+                return .failure(WebImageError(code, "no", statusCode: status, response: response))
             }
             let fields = request.additionalHeaders
             let isKnown =

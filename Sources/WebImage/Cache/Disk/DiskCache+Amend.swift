@@ -16,14 +16,17 @@ extension DiskCache {
     /// are there whole or not at all. Cost: about 20 µs. Other changes, and validators that are longer than the place for them, cost
     /// reading and writing the whole entry, so better store all of it together.
     public func amend(extendedData: Data??, validators: CacheValidators??, forKey key: String) {
-        guard extendedData != nil || validators != nil else { return }
+        amend(EntryAmendment(extendedData: extendedData, validators: validators), forKey: key)
+    }
+
+    /// The same; validators that are about other bytes than those of the entry are left out.
+    func amend(_ amendment: EntryAmendment, forKey key: String) {
+        guard amendment.extendedData != nil || amendment.validators != nil else { return }
         guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return }
         let name = CacheFileName(key: key).string
         let isRewritten = stripe(of: name).withLock { _ -> Bool in
-            if let validators, amendInPlace(name, key: key, validators: validators, extendedData: extendedData) {
-                return false
-            }
-            rewrite(name, key: key, validators: validators, extendedData: extendedData)
+            if amendInPlace(name, key: key, amendment) { return false }
+            rewrite(name, key: key, amendment)
             return true
         }
         if isRewritten { keepSizeLimit() }
@@ -32,28 +35,24 @@ extension DiskCache {
     /// Writes other validators into the file of an entry. Its stripe is held.
     ///
     /// - Returns: whether nothing remains to be done; else the entry has to be written anew, if there is one.
-    private func amendInPlace(
-        _ name: String,
-        key: String,
-        validators: CacheValidators?,
-        extendedData: Data??
-    ) -> Bool {
+    private func amendInPlace(_ name: String, key: String, _ amendment: EntryAmendment) -> Bool {
         let path = path(ofName: name)
         let reader = EntryReader(calls: calls)
         guard let (file, status) = try? reader.open(path, forWriting: true) else { return false }
         defer { _ = calls.close(file) }
         guard status.st_mode & S_IFMT == S_IFREG, let found = reader.trailer(file, status: status),
-            found.trailer.hasKey(key), let slots = found.footer.slots
+            found.trailer.hasKey(key)
         else { return false }
-        if let extendedData, extendedData != found.trailer.extendedData { return false }
-        guard validators != found.trailer.validators else { return true }
+        let amendment = amendment.applied(to: found.trailer.sourceHash(found.footer))
+        if let extendedData = amendment.extendedData, extendedData != found.trailer.extendedData { return false }
+        guard let validators = amendment.validators, validators != found.trailer.validators else { return true }
         var trailer = found.trailer
         trailer.validators = validators
-        guard let amendment = slots.amendment(to: trailer.response ?? Data(), after: found.response) else {
-            return false
-        }
-        let offset = found.footer.slotsRange.lowerBound + amendment.offset
-        let isWritten = amendment.bytes.withUnsafeBytes { bytes in
+        guard let slots = found.footer.slots,
+            let change = slots.amendment(to: trailer.response ?? Data(), after: found.response)
+        else { return false }
+        let offset = found.footer.slotsRange.lowerBound + change.offset
+        let isWritten = change.bytes.withUnsafeBytes { bytes in
             (try? calls.writeFully(file, bytes, at: offset, path: path)) != nil
         }
         // The file is as old as its picture.
@@ -64,12 +63,15 @@ extension DiskCache {
     }
 
     /// Writes an entry anew, with its bytes. Its stripe is held.
-    private func rewrite(_ name: String, key: String, validators: CacheValidators??, extendedData: Data??) {
+    private func rewrite(_ name: String, key: String, _ amendment: EntryAmendment) {
         let outcome = EntryReader(calls: calls).read(path(ofName: name), key: key)
         guard case .entry(let entry, let status) = outcome, let found = entry.trailer else { return }
+        let amendment = amendment.applied(to: found.validators?.receivedHash ?? entry.content.source.hash)
         var trailer = found
-        if let extendedData, extendedData != trailer.extendedData { trailer.extendedData = extendedData }
-        if let validators, validators != trailer.validators { trailer.validators = validators }
+        if let extendedData = amendment.extendedData, extendedData != trailer.extendedData {
+            trailer.extendedData = extendedData
+        }
+        if let validators = amendment.validators, validators != trailer.validators { trailer.validators = validators }
         guard trailer.records != found.records else { return }
         let identity = FileIdentity(status)
         write(entry.data, trailer: trailer, name: name, times: (status.st_atim, status.st_mtim), overwriting: true) {
@@ -77,4 +79,9 @@ extension DiskCache {
             self.status(ofName: name).map { FileIdentity($0) == identity } ?? false
         }
     }
+}
+
+extension EntryTrailer {
+    /// The XXH3 of the bytes as they were received.
+    fileprivate func sourceHash(_ footer: EntryFooter) -> UInt64 { validators?.receivedHash ?? footer.contentHash }
 }

@@ -41,8 +41,8 @@ extension HTTPCacheMachine {
     /// Why the request wants something newer than what is stored; nil when it does not.
     private static func objection(of control: HTTPCacheControl, to standing: HTTPCacheStanding) -> HTTPCacheRule? {
         // Who reloads a page asks with 0, and that is what `immutable` is for. With 0 the server is asked however young it is.
-        if let most = control.maxAge, standing.age > most || most == 0, standing.rule != .immutableResponse {
-            return .requestMaxAge
+        if let most = control.maxAge, standing.age > most || most == 0 {
+            guard most == 0, standing.rule == .immutableResponse else { return .requestMaxAge }
         }
         if let least = control.minFresh, !(standing.remaining >= least) { return .requestMinFresh }
         return nil

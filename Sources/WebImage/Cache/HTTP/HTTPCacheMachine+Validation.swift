@@ -1,17 +1,6 @@
 import FoundationEssentials
 
 extension HTTPCacheMachine {
-    /// The fields that ask a server whether what is stored still serves, validators as they came; none without a validator.
-    static func conditions(for record: HTTPCacheRecord) -> HTTPHeaders {
-        var conditions = HTTPHeaders()
-        let validators = record.validators
-        if let etag = validators?.etag { conditions.add(name: "If-None-Match", value: etag) }
-        if let lastModified = validators?.lastModified {
-            conditions.add(name: "If-Modified-Since", value: lastModified)
-        }
-        return conditions
-    }
-
     /// The record after a 304 (RFC 9111, 3.2 and 4.3.4): its fields in place of those of the same name, and its times.
     ///
     /// - Parameters:

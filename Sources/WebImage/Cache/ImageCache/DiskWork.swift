@@ -53,6 +53,15 @@ struct EntryAmendment: Sendable, Hashable {
     /// Bytes that it holds in memory.
     var cost: Int { extendedData.flatMap { $0 }?.count ?? 0 }
 
+    /// What changes of an entry that was made of bytes with this hash: validators may be about others, which were there before.
+    /// With nil nobody knows, and they are taken to be these.
+    func applied(to hash: @autoclosure () -> UInt64?) -> EntryAmendment {
+        guard let subject = validators?.flatMap({ $0.subject.value }), let hash = hash(), hash != subject else {
+            return self
+        }
+        return EntryAmendment(extendedData: extendedData)
+    }
+
     /// Both, the later one winning.
     func followed(by later: EntryAmendment) -> EntryAmendment {
         EntryAmendment(
@@ -66,6 +75,7 @@ extension CachedImageData {
     /// The entry after a change.
     func amended(by amendment: EntryAmendment?) -> CachedImageData {
         var entry = self
+        let amendment = amendment?.applied(to: source.hash)
         if let extendedData = amendment?.extendedData { entry.extendedData = extendedData }
         if let validators = amendment?.validators { entry.validators = validators }
         return entry
@@ -101,6 +111,7 @@ struct PendingImage: Sendable {
     /// The same picture with other things stored with it.
     func amended(by amendment: EntryAmendment) -> PendingImage {
         var pending = self
+        let amendment = amendment.applied(to: validators?.receivedHash ?? image.metadata.knownSourceHash)
         if let extendedData = amendment.extendedData { pending.extendedData = extendedData }
         if let validators = amendment.validators { pending.validators = validators }
         return pending

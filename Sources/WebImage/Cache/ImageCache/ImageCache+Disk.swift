@@ -71,7 +71,7 @@ extension ImageCache {
     private func run(_ work: DiskWork, forKey key: String) -> DiskBacklog.Ended {
         switch work {
         case .write(let entry):
-            diskCache.store(entry, forKey: key)
+            if !diskCache.store(entry, forKey: key) { forgetStored(entry, forKey: key) }
         case .encode(let pending):
             let entry = pending.encoded()
             let config = config
@@ -84,7 +84,7 @@ extension ImageCache {
                 )
             }
         case .amend(let amendment):
-            diskCache.amend(extendedData: amendment.extendedData, validators: amendment.validators, forKey: key)
+            amend(amendment, forKey: key)
         case .remove:
             diskCache.removeData(forKey: key)
         case .nothing:

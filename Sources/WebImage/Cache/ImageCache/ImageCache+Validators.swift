@@ -59,7 +59,22 @@ extension ImageCache {
         return diskCache.entry(forKey: key).map { KnownValidators($0) }
     }
 
+    /// Changes an entry on disk, if it is of the bytes that this is about. Blocks.
+    func amend(_ amendment: EntryAmendment, forKey key: String) {
+        if let disk = diskCache as? DiskCache { return disk.amend(amendment, forKey: key) }
+        let amendment = amendment.applied(to: diskCache.entry(forKey: key)?.source.hash)
+        diskCache.amend(extendedData: amendment.extendedData, validators: amendment.validators, forKey: key)
+    }
+
     // MARK: Remembering
+
+    /// Takes back what was remembered of an entry that could not be written: what lay there before may lie there still.
+    func forgetStored(_ entry: CachedImageData, forKey key: String) {
+        known.withLock { known in
+            // Something newer may be on its way.
+            if known.find(key) == KnownValidators(entry) { known.set(nil, forKey: key) }
+        }
+    }
 
     /// Remembers what was read of an entry (nil: that there is none), unless that has changed since.
     ///

@@ -5,10 +5,14 @@ import Glibc
 struct KnownValidatorsTable: ~Copyable {
     /// Most keys: 4096 is what some ten screens of thumbnails ask for, and about 4 MB with the fields of ordinary servers.
     static let capacity = 4096
+    /// Most bytes of keys and fields: servers choose how long those are.
+    static let byteCapacity = 8 << 20
 
     private struct Content {
         let key: MemoryCacheKey
         var value: KnownValidators
+        /// Bytes of what has no fixed size.
+        var cost: Int
     }
 
     private struct Slot {
@@ -19,12 +23,17 @@ struct KnownValidatorsTable: ~Copyable {
     }
 
     private let capacity: Int
+    private let byteCapacity: Int
+    private(set) var byteCount = 0
     private var index = HashIndex()
     private var slots: ContiguousArray<Slot> = [Slot()]
     private var vacant: ContiguousArray<UInt32> = []
 
     /// An empty table.
-    init(capacity: Int = KnownValidatorsTable.capacity) { self.capacity = max(capacity, 1) }
+    init(capacity: Int = KnownValidatorsTable.capacity, byteCapacity: Int = KnownValidatorsTable.byteCapacity) {
+        self.capacity = max(capacity, 1)
+        self.byteCapacity = byteCapacity
+    }
 
     /// Keys that something is known of.
     var count: Int { index.count }
@@ -44,8 +53,9 @@ struct KnownValidatorsTable: ~Copyable {
         guard let value else { return remove(key) }
         let key = MemoryCacheKey(key)
         if let id = find(key.digest, key.string) {
-            slots[Int(id)].content?.value = value
-            return use(id)
+            change(id, value)
+            use(id)
+            return evictBulk()
         }
         if index.count >= capacity { evict() }
         let id: UInt32
@@ -55,16 +65,20 @@ struct KnownValidatorsTable: ~Copyable {
             id = UInt32(slots.count)
             slots.append(Slot())
         }
-        slots[Int(id)].content = Content(key: key, value: value)
+        let cost = key.string.utf8.count + value.byteCount
+        slots[Int(id)].content = Content(key: key, value: value, cost: cost)
+        byteCount += cost
         index.insert(key.digest.low, id: id)
         linkFirst(id)
+        evictBulk()
     }
 
     /// Changes what is known of a key, if anything is.
     mutating func amend(_ amendment: EntryAmendment, forKey key: String) {
         guard let id = find(KeyDigest.withBytes(of: key) { KeyDigest($0) }, key) else { return }
         guard let value = slots[Int(id)].content?.value else { return }
-        slots[Int(id)].content?.value = value.amended(by: amendment)
+        change(id, value.amended(by: amendment))
+        evictBulk()
     }
 
     /// Forgets everything and gives the memory back.
@@ -72,6 +86,20 @@ struct KnownValidatorsTable: ~Copyable {
         index.removeAll()
         slots = [Slot()]
         vacant = []
+        byteCount = 0
+    }
+
+    private mutating func change(_ id: UInt32, _ value: KnownValidators) {
+        guard var content = slots[Int(id)].content else { return }
+        byteCount -= content.cost
+        content.value = value
+        content.cost = content.key.string.utf8.count + value.byteCount
+        byteCount += content.cost
+        slots[Int(id)].content = content
+    }
+
+    private mutating func evictBulk() {
+        while byteCount > byteCapacity, index.count > 0 { evict() }
     }
 
     private mutating func remove(_ key: String) {
@@ -88,6 +116,7 @@ struct KnownValidatorsTable: ~Copyable {
         guard let content = slots[Int(id)].content else { return }
         index.remove(content.key.digest.low, id: id)
         unlink(id)
+        byteCount -= content.cost
         slots[Int(id)].content = nil
         vacant.append(id)
     }
@@ -123,5 +152,16 @@ struct KnownValidatorsTable: ~Copyable {
         slots[Int(id)].previous = 0
         slots[Int(first)].previous = id
         slots[0].next = id
+    }
+}
+
+extension KnownValidators {
+    /// Bytes of the fields.
+    fileprivate var byteCount: Int {
+        guard let validators else { return 0 }
+        let record = validators.record
+        let fields = (record?.headers.fields ?? []) + (record?.selectingHeaders.fields ?? [])
+        return (validators.etag?.utf8.count ?? 0) + (validators.lastModified?.utf8.count ?? 0)
+            + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
     }
 }

@@ -7,7 +7,7 @@ struct CachedImage: Sendable {
     let url: URL
     let originalKey: String
     let resultKey: String
-    let options: WebImageOptions
+    var options: WebImageOptions
     let context: WebImageContext?
 
     /// The cache of the result, and that of the original.
@@ -28,7 +28,7 @@ struct CachedImage: Sendable {
         then: @escaping @Sendable (WebImageResult?) -> Void
     ) {
         if let hit = lookup.hit {
-            guard hit.image.mayBeMade(of: hash) else { return renew(then) }
+            guard hit.image.mayBeMade(of: hash) else { return renew(madeOf: hash, then) }
             manager.note(lookup, forKey: resultKey, operation)
             return then(.fromMemory(hit.image, url: url, key: resultKey))
         }
@@ -43,7 +43,7 @@ struct CachedImage: Sendable {
         }
         operation.subscribe(to: ResultWork(recipe: recipe), priority: options.loadPriority, progress: nil) { result in
             guard case .success(.image(let image)) = result else { return then(nil) }
-            guard image.image.mayBeMade(of: hash) else { return renew(then) }
+            guard image.image.mayBeMade(of: hash) else { return renew(madeOf: hash, then) }
             manager.note(lookup, forKey: resultKey, operation)
             manager.totals.noteDisk(result, wasAsked: true)
             then(WebImageResult(image, url: url, key: resultKey))
@@ -51,10 +51,11 @@ struct CachedImage: Sendable {
     }
 
     /// Makes it anew of the original on disk, because what was made of it before is out of date.
-    private func renew(_ then: @escaping @Sendable (WebImageResult?) -> Void) {
+    private func renew(madeOf hash: UInt64?, _ then: @escaping @Sendable (WebImageResult?) -> Void) {
         let work = ResultWork(recipe: recipe(for: .renewal))
         operation.subscribe(to: work, priority: options.loadPriority, progress: nil) { result in
-            guard case .success(.image(let image)) = result else { return then(nil) }
+            // What lies on disk may be older than what is known of it, if something newer could not be written.
+            guard case .success(.image(let image)) = result, image.image.mayBeMade(of: hash) else { return then(nil) }
             // What lay in memory was of no use.
             manager.note(.missed(.absent), forKey: resultKey, operation)
             manager.totals.noteDisk(result, wasAsked: true)
@@ -65,14 +66,20 @@ struct CachedImage: Sendable {
     /// How it is got from the caches alone.
     private func recipe(for purpose: LoadPurpose) -> LoadRecipe { recipe(for: purpose, options.union(.fromCacheOnly)) }
 
-    func recipe(for purpose: LoadPurpose, _ options: WebImageOptions) -> LoadRecipe {
+    /// - Parameter derived: what is known of an original that is not kept.
+    func recipe(
+        for purpose: LoadPurpose,
+        _ options: WebImageOptions,
+        derived: SourceContent? = nil
+    ) -> LoadRecipe {
         manager.recipe(
             url: url,
             originalKey: originalKey,
             resultKey: resultKey,
             options: options,
             context: context,
-            purpose: purpose
+            purpose: purpose,
+            derived: derived
         )
     }
 }

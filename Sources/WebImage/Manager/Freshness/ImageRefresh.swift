@@ -43,6 +43,8 @@ struct ImageRefresh: Sendable {
     let progress: (@Sendable (LoadProgress) -> Void)?
     /// Whether a refresh that fails is nobody's business: what was delivered was allowed to serve.
     var isSilent = false
+    /// What is known of an original that is not kept.
+    var derived: DerivedSource?
 
     private var manager: WebImageManager { image.manager }
     private var operation: WebImageLoadOperation { image.operation }
@@ -50,17 +52,27 @@ struct ImageRefresh: Sendable {
 
     /// Delivers what is cached, and asks for what is newer if that may be asked.
     func start(after cached: WebImageResult) {
-        let recipe = image.recipe(for: .news, options)
+        let recipe = image.recipe(for: .news, options, derived: derived?.content)
         guard manager.mayDownload(image.url), recipe.decode.data.load?.canStart ?? false else {
             return operation.deliver(.success(cached), isLast: true)
         }
         if isSilent, operation.takesOneResult {
             // Nobody waits for what is newer; the next load has it.
             operation.end(.success(cached))
-            return manager.pipeline.keep(ResultWork(recipe: recipe), priority: .low)
+            return startBehind(recipe)
         }
         operation.deliver(.success(cached.asInterim), isLast: false)
         begin(recipe, after: cached)
+    }
+
+    /// Asks for what is newer for those who come later.
+    private func startBehind(_ recipe: LoadRecipe) {
+        manager.refreshes.enter()
+        manager.pipeline.keep(ResultWork(recipe: recipe), priority: .low) { [self] result in
+            if case .failure(let error) = result { noteRenewal(error) }
+            guard case .success(.image(let image)) = result else { return manager.refreshes.leave() }
+            image.stores.whenDone { manager.refreshes.leave() }
+        }
     }
 
     private func begin(_ recipe: LoadRecipe, after cached: WebImageResult) {
@@ -84,7 +96,7 @@ struct ImageRefresh: Sendable {
             endQuietly(recipe, image.stores)
         case .failure(let error) where error.code == .cacheNotModified:
             operation.observation?.note(.notModified)
-            let content = error.underlyingError as? UnchangedContent
+            let content = noteRenewal(error)
             guard let content, delivered != 0, content.hash != delivered else { return endQuietly(recipe, nil) }
             // The original on disk is what the server has, but what was delivered was made of an older one.
             begin(image.recipe(for: .renewal, options), after: cached)
@@ -97,6 +109,14 @@ struct ImageRefresh: Sendable {
             operation.standing = nil
             manager.finish(operation, result, recipe, image.url, image.resultKey, options)
         }
+    }
+
+    /// Sees to it that what the server says of bytes that are not kept is known; what is known of those it has, if it says that.
+    @discardableResult
+    private func noteRenewal(_ error: WebImageError) -> SourceContent? {
+        guard let content = (error.underlyingError as? UnchangedContent)?.content else { return nil }
+        derived?.renew(content, of: image)
+        return content
     }
 
     /// Ends the load after its first result, which was the last.

@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// One load that serves what is cached for as long as its policy says, and asks the server otherwise.
 struct JudgedLoad: Sendable {
-    let image: CachedImage
+    private(set) var image: CachedImage
     let policy: CachePolicy
     let progress: (@Sendable (LoadProgress) -> Void)?
 
@@ -18,27 +18,37 @@ struct JudgedLoad: Sendable {
         if let error = missing { return operation.end(.failure(error)) }
         let (cache, key) = (image.originalCache, image.originalKey)
         if let known = cache.knownValidators(forKey: key) { return judge(known) }
+        if let derived = DerivedSource(image.memory.hit?.image) { return judge(derived.known, derived) }
+        guard !options.contains(.queryDiskDataSync) else { return judgeBlocking() }
         let query = cache.queryValidators(forKey: key, priority: options.loadPriority) { known in
             guard known == nil, image.resultKey != key || image.cache !== cache else { return judge(known) }
             // Where the original is not kept, what was made of it tells.
-            image.cache.queryValidators(forKey: image.resultKey, priority: options.loadPriority) { judge($0) }
+            image.cache.queryValidators(forKey: image.resultKey, priority: options.loadPriority) {
+                judge($0, DerivedSource($0, image.memory.hit?.image))
+            }
         }
         operation.addEndHandler { query.cancel() }
+    }
+
+    /// The same on the caller's thread.
+    private func judgeBlocking() {
+        let (cache, key) = (image.originalCache, image.originalKey)
+        if let known = cache.validatorsSync(forKey: key) { return judge(known) }
+        guard image.resultKey != key || image.cache !== cache else { return judge(nil) }
+        let known = image.cache.validatorsSync(forKey: image.resultKey)
+        judge(known, DerivedSource(known, image.memory.hit?.image))
     }
 
     /// What the server said about a picture that it does not have.
     private var missing: WebImageError? {
         guard policy == .http, !options.contains(.fromCacheOnly) else { return nil }
-        return manager.knownMissing(missingRequest)
-    }
-
-    private var missingRequest: MissingPictures.Request {
-        MissingPictures.Request(url: image.url, headers: image.context?.additionalHeaders ?? HTTPHeaders())
+        return manager.knownMissing(at: image.url, image.context)
     }
 
     // MARK: The decision
 
-    private func judge(_ known: KnownValidators?) {
+    /// - Parameter derived: where `known` is from, if not from the original's entry.
+    private func judge(_ known: KnownValidators?, _ derived: DerivedSource? = nil) {
         guard operation.isRunning else { return }
         let lookup = image.memory
         let decision = HTTPCacheMachine.decide(
@@ -49,10 +59,14 @@ struct JudgedLoad: Sendable {
             now: manager.clock.wallTime()
         )
         if let verdict = CacheVerdict(decision) { operation.observation?.note(.judged(verdict)) }
-        let found = Found(known: known, lookup: lookup)
+        let found = Found(known: known, lookup: lookup, derived: derived)
         if options.contains(.fromCacheOnly) {
-            if case .hit = decision { return serve(found) }
-            return serve(found, isStale: true)
+            switch decision {
+            case .hit(let answer): return serve(found, isStale: answer.isStale)
+            // It is the answer to another request.
+            case .fetch(.varies): return operation.end(.failure(.notCached(image.url)))
+            default: return serve(found, isStale: true)
+            }
         }
         switch decision {
         case .hit(let answer): serve(found, isStale: answer.isStale)
@@ -68,18 +82,21 @@ struct JudgedLoad: Sendable {
     private struct Found {
         var known: KnownValidators?
         var lookup: MemoryLookup
+        var derived: DerivedSource?
     }
 
     // MARK: What is done
 
     /// Loads as if nobody had asked how old what is cached is, because there is nothing.
-    private func load() {
+    ///
+    /// - Parameter isOutdated: whether what there may be is known to be of no use.
+    private func load(isOutdated: Bool = false) {
         guard operation.isRunning else { return }
         operation.standing = nil
         manager.start(
             operation,
             url: image.url,
-            options: options,
+            options: isOutdated && !options.contains(.fromCacheOnly) ? options.union(.fromLoaderOnly) : options,
             context: image.context,
             progress: progress
         )
@@ -99,7 +116,7 @@ struct JudgedLoad: Sendable {
             } else if let error {
                 operation.end(.failure(error))
             } else {
-                load()
+                load(isOutdated: true)
             }
         }
     }
@@ -107,14 +124,15 @@ struct JudgedLoad: Sendable {
     private func serveAndAsk(_ found: Found) {
         operation.standing = standing(found, isStale: true, because: nil)
         image.find(madeOf: found.known?.contentHash, found.lookup) { cached in
-            guard let cached else { return load() }
-            ImageRefresh(image: image, progress: progress, isSilent: true).start(after: cached)
+            guard let cached else { return load(isOutdated: true) }
+            let refresh = ImageRefresh(image: image, progress: progress, isSilent: true, derived: found.derived)
+            refresh.start(after: cached)
         }
     }
 
     /// Asks the server, and serves what is cached if that is what it has, or if it cannot be asked and the fallback allows it.
     private func ask(_ found: Found, _ fallback: HTTPStaleFallback) {
-        let recipe = image.recipe(for: .news, options)
+        let recipe = image.recipe(for: .news, options, derived: found.derived?.content)
         guard manager.mayDownload(image.url) else {
             let error = WebImageError.downloadRefused(image.url)
             return fallback.whenUnreachable
@@ -128,23 +146,34 @@ struct JudgedLoad: Sendable {
             guard case .failure(let error) = result else {
                 return manager.finish(operation, result, recipe, image.url, image.resultKey, options)
             }
-            guard error.code != .cacheNotModified else { return serveRenewed(error) }
+            if let unchanged = error.underlyingError as? UnchangedContent {
+                return serveRenewed(unchanged.content, found)
+            }
             let failure = error.with(url: image.url)
             if fallback.allows(failure) { return serve(found, isStale: true, because: failure) }
+            guard found.known == nil, found.lookup.hit == nil else { return fail(failure, recipe) }
             manager.finish(operation, result, recipe, image.url, image.resultKey, options)
         }
     }
 
+    /// Ends with an error while something is cached. The URL is not remembered as failed: that would keep what is cached from being
+    /// served, too.
+    private func fail(_ error: WebImageError, _ recipe: LoadRecipe) {
+        manager.noteMissing(error, recipe)
+        operation.end(.failure(error))
+    }
+
     /// Serves what the server says that it has.
-    private func serveRenewed(_ error: WebImageError) {
+    private func serveRenewed(_ content: SourceContent, _ found: Found) {
         operation.observation?.note(.notModified)
         let loader = image.context?.imageLoader ?? manager.imageLoader
         manager.noteEnd(of: image.url, options: options, loader: loader, error: nil)
-        var known = image.originalCache.knownValidators(forKey: image.originalKey)
-        if let content = error.underlyingError as? UnchangedContent {
-            known = KnownValidators(validators: known?.validators, contentHash: content.hash)
-        }
-        serve(Found(known: known, lookup: image.memory))
+        found.derived?.renew(content, of: image)
+        let known = KnownValidators(validators: content.validators, contentHash: content.hash)
+        // On a thread of the network: nothing is read there.
+        var later = self
+        later.image.options.remove(.queryDiskDataSync)
+        later.serve(Found(known: known, lookup: image.memory))
     }
 
     private func standing(_ found: Found, isStale: Bool, because error: WebImageError?) -> WebImageResult.Standing {

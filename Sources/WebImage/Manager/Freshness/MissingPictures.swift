@@ -39,6 +39,7 @@ struct MissingPictures: Sendable {
     /// Holds what a server said, for some seconds from now.
     mutating func insert(_ request: Request, _ error: WebImageError, at now: Double, for seconds: Double) {
         guard seconds > 0 else { return }
+        let error = error.withoutBulk
         marks[request] = Mark(error: error, since: now, until: now + seconds)
         guard marks.count > limit else { return }
         let middle = marks.values.map(\.until).sorted()[marks.count / 2]
@@ -47,5 +48,28 @@ struct MissingPictures: Sendable {
         marks = kept.isEmpty ? [request: Mark(error: error, since: now, until: now + seconds)] : kept
     }
 
-    mutating func remove(_ request: Request) { marks[request] = nil }
+    mutating func remove(_ request: Request) {
+        if !marks.isEmpty { marks[request] = nil }
+    }
+
+    /// Forgets all requests for a URL. Cost: a look at each mark.
+    mutating func remove(_ url: URL) {
+        if !marks.isEmpty { marks = marks.filter { $0.key.url != url } }
+    }
+
+    mutating func removeAll() { marks = [:] }
+}
+
+extension WebImageError {
+    /// The most bytes of a response's fields that are kept for each picture that there is not.
+    private static let mostFieldBytes = 2048
+
+    /// The same without the response if that is long: whoever answers decides how long it is, and many answers are kept.
+    fileprivate var withoutBulk: WebImageError {
+        let byteCount = response?.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } ?? 0
+        guard byteCount > Self.mostFieldBytes else { return self }
+        var error = self
+        error.response = nil
+        return error
+    }
 }

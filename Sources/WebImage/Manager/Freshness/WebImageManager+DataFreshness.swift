@@ -12,6 +12,11 @@ extension WebImageManager {
         guard let key = originalKey(for: url, context: context, parts: load.parts) else {
             return try await foundResult(url, load, observation)
         }
+        if policy == .http, !options.contains(.fromCacheOnly),
+            let error = knownMissing(at: url, context)
+        {
+            throw error
+        }
         let known = await knownValidators(forKey: key, context, options.loadPriority)
         let decision = HTTPCacheMachine.decide(
             known?.validators?.record,
@@ -38,9 +43,7 @@ extension WebImageManager {
     ) async -> KnownValidators? {
         let cache = context?.originalImageCache ?? context?.imageCache ?? imageCache
         if let known = cache.knownValidators(forKey: key) { return known }
-        return await withCheckedContinuation { continuation in
-            _ = cache.queryValidators(forKey: key, priority: priority) { continuation.resume(returning: $0) }
-        }
+        return await awaitOperation { cache.queryValidators(forKey: key, priority: priority, completion: $0) }
     }
 
     /// What the server has, or what is on disk if that is the same, or if the server cannot be asked and the fallback allows it.
@@ -58,10 +61,14 @@ extension WebImageManager {
         guard case .failure(let error) = result, error.code != .cancelled else { return result }
         let isUnchanged = error.code == .cacheNotModified
         if isUnchanged { observation?.note(.notModified) }
-        guard isUnchanged || fallback.allows(error) else { return result }
+        guard isUnchanged || fallback.allows(error) else {
+            noteMissing(error.with(url: url), recipe(of: url, load, load.options, purpose: .news))
+            return result
+        }
         let cached = await dataResult(url, load, load.options.union(.fromCacheOnly), observation)
         // What was there may have gone meanwhile.
-        guard case .failure(let failure) = cached, failure.code == .notCached, isUnchanged else { return cached }
+        guard case .failure(let failure) = cached, failure.code == .notCached else { return cached }
+        guard isUnchanged else { return result }
         return await dataResult(url, load, load.options, observation)
     }
 }

@@ -46,8 +46,12 @@ extension WebImageManager {
             policy: rule.policy,
             now: clock.wallTime()
         )
-        let request = MissingPictures.Request(url: load.url, headers: load.headers)
-        if let seconds { noteMissing(request, error, for: seconds) }
+        if let seconds { noteMissing(MissingPictures.Request(load), error, for: seconds) }
+    }
+
+    /// What a server said of a picture that it does not have, if that still holds.
+    func knownMissing(at url: URL, _ context: WebImageContext?) -> WebImageError? {
+        knownMissing(.init(at: url, context))
     }
 
     /// Begins a load whose policy says how long what is cached serves: judges that, and delivers it, or asks the server before,
@@ -81,4 +85,14 @@ extension WebImageManager {
 extension HTTPCacheRequest {
     /// A request that says nothing.
     static let plain = HTTPCacheRequest()
+}
+
+extension MissingPictures.Request {
+    /// What a load asks for.
+    init(_ load: LoadWork) { self.init(url: load.url, headers: load.headers) }
+
+    /// What a load of a URL asks for.
+    init(at url: URL, _ context: WebImageContext?) {
+        self.init(url: url, headers: context?.additionalHeaders ?? HTTPHeaders())
+    }
 }

@@ -168,8 +168,9 @@ final class PrefetchDataLoad: PrefetchLoad {
     }
 
     /// Stores the bytes if their header is that of a picture, or the picture that a loader made.
-    private func check(_ original: OriginalData, _ recipe: LoadRecipe) {
+    private func check(_ shared: OriginalData, _ recipe: LoadRecipe) {
         guard let priority else { return }
+        let (original, lease) = shared.withoutLease
         let item = manager.pipeline.decodeQueue.submit(priority: priority) { [self] in
             guard state.withLock({ $0.completion != nil }) else { return }
             do throws(WebImageError) {
@@ -178,12 +179,15 @@ final class PrefetchDataLoad: PrefetchLoad {
                     _ = try recipe.decode.coder.properties(of: original.entry.data, limits: limits)
                 }
             } catch {
+                lease.end()
                 return fail(error, recipe)
             }
             guard let store = original.store else { return skip(.notStorable(url)) }
             LoadTrace(account.observation, of: manager.pipeline).noteStore(of: original, by: recipe.decode.data)
             manager.noteEnd(of: url, options: options, loader: recipe.loader ?? manager.imageLoader, error: nil)
             store.start(recipe.decode.contents(nil))
+            // From here on the cache has them: who comes when this has ended finds them there.
+            lease.end()
             store.whenDone { [self] in
                 account.end(.delivered(.none))
                 end(isSkipped: false)

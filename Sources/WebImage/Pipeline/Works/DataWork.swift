@@ -10,6 +10,8 @@ final class DataWork: Work {
     /// Whether the loader is asked in any case, with the validators of the entry on disk; what is there already ends the work
     /// with ``WebImageError/Code/cacheNotModified``.
     let refreshes: Bool
+    /// What is known of the original by what was made of it; used where it is not on disk itself.
+    let derived: SourceContent?
     let rule: StorageRule
     /// Makes the bytes that are written to disk; what was loaded is written as it came without one.
     let serializer: CacheSerializer?
@@ -25,6 +27,7 @@ final class DataWork: Work {
         queriesDisk: Bool,
         storesDisk: Bool,
         refreshes: Bool = false,
+        derived: SourceContent? = nil,
         rule: StorageRule = StorageRule(),
         serializer: CacheSerializer? = nil,
         load: LoadWork?,
@@ -36,6 +39,7 @@ final class DataWork: Work {
         self.queriesDisk = queriesDisk
         self.storesDisk = storesDisk
         self.refreshes = refreshes
+        self.derived = refreshes ? derived : nil
         self.rule = rule
         self.serializer = storesDisk ? serializer : nil
         self.load = load
@@ -46,7 +50,8 @@ final class DataWork: Work {
             storesDisk: storesDisk,
             refreshes: refreshes,
             isSelective: rule.isSelective,
-            asksAlways: refreshes && rule.asksAlways,
+            asksAlways: refreshes && (rule.asksAlways || rule.policy == .revalidate),
+            derived: self.derived,
             serializer: self.serializer.map { ObjectIdentifier($0) },
             load: load?.loadKey
         )
@@ -83,9 +88,9 @@ final class DataWork: Work {
             return job.finish(.success(.data(fresh)))
         }
         if let reason = reasonNotToLook { job.note(.diskMissed(key: cacheKey ?? "", reason)) }
-        guard queriesDisk, let cacheKey else { return startLoad(job, insteadOf: nil) }
+        guard queriesDisk, let cacheKey else { return startLoad(job, insteadOf: derived) }
         job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { [self] result in
-            guard case .success(.diskEntry(let entry?)) = result else { return startLoad(job, insteadOf: nil) }
+            guard case .success(.diskEntry(let entry?)) = result else { return startLoad(job, insteadOf: derived) }
             guard refreshes else {
                 return job.finish(.success(.data(OriginalData(entry: entry, source: .disk))))
             }
@@ -105,7 +110,9 @@ final class DataWork: Work {
         guard let load else { return job.finish(.failure(.notCached())) }
         job.require(load.conditional(on: rule.conditions(from: known?.validators))) { [self] result in
             if let known, let answer = notModified(result) {
-                if renew(known, by: answer) { return job.finish(.failure(.unchanged(known, load.url))) }
+                if let known = renewed(known, by: answer) {
+                    return job.finish(.failure(.unchanged(known, load.url)))
+                }
                 // It is about other bytes than those that are known: the whole has to come.
                 return job.require(load) { [self] in job.finish(shared(outcome(of: $0, nil), job.pipeline.fresh)) }
             }
@@ -120,7 +127,7 @@ final class DataWork: Work {
 
     private func outcome(of result: WorkResult, _ known: SourceContent?) -> WorkResult {
         guard case .success(.loaded(let loaded, let reservation)) = result else { return result }
-        if let known, isUnchanged(loaded, known) { return .failure(.unchanged(known, load?.url)) }
+        if let known, let same = unchanged(loaded, known) { return .failure(.unchanged(same, load?.url)) }
         let isStorable = rule.admits(loaded.response)
         let original = OriginalData(
             entry: CachedImageData(data: loaded.data),
@@ -135,36 +142,46 @@ final class DataWork: Work {
 
     // MARK: What is known already
 
-    /// The answer that nothing has changed, if that is what came.
-    private func notModified(_ result: WorkResult) -> HTTPResponse?? {
+    /// An answer that nothing has changed.
+    private enum NotModified {
+        /// A loader of somebody's that says no more.
+        case unexplained
+        case response(HTTPResponse)
+    }
+
+    private func notModified(_ result: WorkResult) -> NotModified? {
         switch result {
         case .success(.loaded(let loaded, _)):
-            loaded.response.flatMap { $0.statusCode == 304 ? .some($0) : nil }
-        case .failure(let error) where error.code == .cacheNotModified: .some(error.response)
-        default: nil
+            guard let response = loaded.response, response.statusCode == 304 else { return nil }
+            return .response(response)
+        case .failure(let error) where error.code == .cacheNotModified:
+            return error.response.map { .response($0) } ?? .unexplained
+        default: return nil
         }
     }
 
-    /// Whether a load brought what is known. Then the entry gets what was noted of the answer, if that is something else: with it
-    /// the next refresh may come without a body, or not be needed.
-    private func isUnchanged(_ loaded: LoadedImageData, _ known: SourceContent) -> Bool {
+    /// What is known now if a load brought what was known. The entry gets what was noted of the answer, if that is something else:
+    /// with it the next refresh may come without a body, or not be needed.
+    private func unchanged(_ loaded: LoadedImageData, _ known: SourceContent) -> SourceContent? {
         guard !loaded.data.isEmpty, loaded.data.contentHash == known.hash, rule.admits(loaded.response) else {
-            return false
+            return nil
         }
-        amend(rule.validators(of: loaded.response, receivedHash: known.validators?.receivedHash), known)
-        return true
+        let validators = rule.validators(of: loaded.response, receivedHash: known.validators?.receivedHash)
+        return amended(known, validators)
     }
 
-    /// Gives the entry what is noted with a 304; false when that is about other bytes.
-    private func renew(_ known: SourceContent, by response: HTTPResponse?) -> Bool {
-        guard let response else { return true }
-        guard let renewed = rule.renewed(known.validators, by: response) else { return false }
-        amend(renewed, known)
-        return true
+    /// What is known with a 304, which the entry gets; nil when that is about other bytes.
+    private func renewed(_ known: SourceContent, by answer: NotModified) -> SourceContent? {
+        guard case .response(let response) = answer else { return known }
+        return rule.renewed(known.validators, by: response).map { amended(known, $0) }
     }
 
-    private func amend(_ validators: CacheValidators?, _ known: SourceContent) {
-        if let cacheKey, validators != known.validators { cache.amend(validators: validators, forKey: cacheKey) }
+    private func amended(_ known: SourceContent, _ validators: CacheValidators?) -> SourceContent {
+        if let cacheKey, var validators, validators != known.validators {
+            validators.subject.value = known.hash
+            cache.amend(validators: validators, forKey: cacheKey)
+        }
+        return SourceContent(hash: known.hash, validators: validators)
     }
 
     // MARK: Storing
@@ -211,7 +228,7 @@ extension WebImageError {
             .cacheNotModified,
             "there is nothing newer",
             url: url,
-            underlyingError: UnchangedContent(hash: known.hash)
+            underlyingError: UnchangedContent(content: known)
         )
     }
 }

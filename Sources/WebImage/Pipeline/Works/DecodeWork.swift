@@ -82,11 +82,9 @@ final class DecodeWork: Work {
 
     func decoded(_ original: OriginalData, _ image: Image? = nil) throws(WebImageError) -> PipelineImage {
         let bytes = original.isWithoutBytes ? nil : original.entry.data
+        let hash = bytes == nil ? 0 : original.entry.source.hash
         let image = try picture(original, image)
-            .with(
-                sourceHash: bytes == nil ? 0 : original.entry.source.hash,
-                extendedData: original.entry.extendedData
-            )
+            .with(sourceHash: hash, held: held(original, hash), extendedData: original.entry.extendedData)
         let isThumbnail = image.metadata.isThumbnail
         return PipelineImage(
             image: image,
@@ -97,6 +95,14 @@ final class DecodeWork: Work {
             isStorable: original.isStorable,
             stores: StoreGroup()
         )
+    }
+
+    /// What the images keep in mind of an answer whose bytes are not kept.
+    private func held(_ original: OriginalData, _ hash: UInt64) -> HeldValidators? {
+        guard data.rule.policy != .immutable, !data.storesDisk, original.isStorable, hash != 0,
+            let response = original.loaded?.response
+        else { return nil }
+        return HeldValidators(data.rule.validators(of: response, receivedHash: hash))
     }
 
     private func picture(_ original: OriginalData, _ image: Image?) throws(WebImageError) -> Image {

@@ -40,17 +40,14 @@ final class LoadWork: Work {
     /// header fields win.
     func conditional(on validators: CacheValidators?) -> LoadWork {
         let own = ["If-None-Match", "If-Modified-Since"]
-        guard let validators, validators.etag != nil || validators.lastModified != nil,
+        guard let conditions = validators?.conditions, !conditions.fields.isEmpty,
             own.allSatisfy({ headers[$0] == nil })
         else { return self }
-        var fields = headers
-        fields["If-None-Match"] = validators.etag
-        fields["If-Modified-Since"] = validators.lastModified
         return LoadWork(
             url: url,
             loader: loader,
             options: options,
-            headers: fields,
+            headers: headers.overlaid(with: conditions),
             loadValues: loadValues,
             context: context
         )

@@ -200,4 +200,32 @@ import Testing
         #expect(number(cache) == 2 && cache.validators(forKey: key) == StoredRecords.validators(2))
         #expect(cache.statistics.amendCount == 0 && cache.statistics.storeCount == 1)
     }
+
+    @Test(arguments: [0, 4000]) func `An amendment about other bytes leaves the entry as it is`(padding: Int) {
+        let cache = make()
+        cache.store(StoredRecords.entry(bytes, 1), forKey: key)
+        var about = StoredRecords.validators(2, padding: padding)
+        about?.subject.value = 7
+        cache.amend(extendedData: nil, validators: .some(about), forKey: key)
+        #expect(number(cache) == 1)
+        cache.amend(extendedData: .some(Data([9])), validators: .some(about), forKey: key)
+        #expect(number(cache) == 1 && cache.entry(forKey: key)?.extendedData == Data([9]))
+        about?.subject.value = Data(bytes).contentHash
+        cache.amend(extendedData: nil, validators: .some(about), forKey: key)
+        #expect(number(cache) == 2)
+    }
+
+    @Test func `Where other bytes are stored than were received, those that were received count`() {
+        let cache = make()
+        var entry = StoredRecords.entry(bytes, 1)
+        entry.validators?.receivedHash = 5
+        cache.store(entry, forKey: key)
+        for subject in [Data(bytes).contentHash, 5] {
+            var about = StoredRecords.validators(2)
+            about?.subject.value = subject
+            about?.receivedHash = 5
+            cache.amend(extendedData: nil, validators: .some(about), forKey: key)
+            #expect(cache.validators(forKey: key)?.etag == (subject == 5 ? "\"2\"" : "\"1\""))
+        }
+    }
 }

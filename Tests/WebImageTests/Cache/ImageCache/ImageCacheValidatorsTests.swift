@@ -271,4 +271,28 @@ import Testing
     private func wait(until condition: @escaping @Sendable () -> Bool) async {
         while !condition() { await Task.yield() }
     }
+
+    @Test(arguments: [false, true]) func `What is about other bytes does not get to an entry that waits to be written`(
+        isEncoded: Bool
+    ) async {
+        let disk = FakeDisk()
+        let cache = disk.cache()
+        let gate = Gate()
+        disk.holdStores(gate)
+        cache.store(ImageStoreRequest(key: "other", data: data), completion: nil)
+        var request = request(1)
+        if isEncoded { (request.data, request.image) = (nil, FakeCoder.image().with(sourceHash: 6)) }
+        cache.store(request, completion: nil)
+        var about = StoredRecords.validators(2)
+        about?.subject.value = 7
+        cache.amend(validators: about, forKey: key)
+        #expect(await query(cache)?.validators?.etag == "\"1\"")
+        gate.open()
+        await cache.flush()
+        #expect(disk.entry(forKey: key)?.validators?.etag == "\"1\"")
+        // What lies on the level of somebody else is looked at, too.
+        cache.amend(validators: about, forKey: key)
+        await cache.flush()
+        #expect(disk.entry(forKey: key)?.validators?.etag == "\"1\"")
+    }
 }

@@ -115,4 +115,29 @@ import Testing
         #expect(received.amended(by: EntryAmendment(validators: .some(two))).contentHash == nil)
         #expect(received.amended(by: EntryAmendment(validators: two.with(receivedHash: 8))).contentHash == 8)
     }
+
+    @Test func `Long fields take the place of others: there are never more bytes than the limit`() {
+        let table = Lock(KnownValidatorsTable(byteCapacity: 10_000))
+        func long(_ number: Int, _ length: Int) -> KnownValidators {
+            KnownValidators(validators: StoredRecords.validators(number, padding: length), contentHash: 1)
+        }
+        for number in 1...100 { table.withLock { $0.set(long(number, 900), forKey: "\(number)") } }
+        #expect(table.withLock { $0.byteCount } <= 10_000 && keys(table).contains("100"))
+        #expect((5...10).contains(table.withLock { $0.count }))
+        table.withLock { $0.set(long(1, 9000), forKey: "100") }
+        #expect(keys(table) == ["100"] && table.withLock { $0.byteCount } > 9000)
+        table.withLock { $0.amend(EntryAmendment(validators: StoredRecords.validators(2, padding: 90)), forKey: "100") }
+        #expect(table.withLock { $0.byteCount } < 500)
+        table.withLock { $0.set(long(1, 20_000), forKey: "200") }
+        #expect(table.withLock { $0.count } == 0 && table.withLock { $0.byteCount } == 0)
+    }
+
+    @Test func `An amendment about other bytes changes nothing`() {
+        var about = StoredRecords.validators(2)
+        about?.subject.value = 1
+        #expect(known(1).amended(by: EntryAmendment(validators: .some(about))).validators?.etag == "\"2\"")
+        #expect(known(3).amended(by: EntryAmendment(validators: .some(about))) == known(3))
+        let unknown = KnownValidators(validators: nil)
+        #expect(unknown.amended(by: EntryAmendment(validators: .some(about))).validators?.etag == "\"2\"")
+    }
 }

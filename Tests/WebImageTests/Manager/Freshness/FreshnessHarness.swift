@@ -10,10 +10,12 @@ final class FreshnessHarness {
     let cache: ImageCache
     let refresh: RefreshHarness
 
-    /// - Parameter cacheControl: of what the server answers; nil for none.
-    init(_ text: String = "one", etag: String? = "\"1\"", cacheControl: String?) {
+    /// - Parameters:
+    ///   - cacheControl: of what the server answers; nil for none.
+    ///   - calls: of the cache.
+    init(_ text: String = "one", etag: String? = "\"1\"", cacheControl: String?, calls: FileCalls = .system) {
         directory = TemporaryDirectory()
-        cache = ImageCache(directory: directory.path)
+        cache = ImageCache(path: directory.path("cache"), config: ImageCacheConfig(), clock: .system, calls: calls)
         refresh = RefreshHarness(text, etag: etag, cache: cache, clock: clock.source)
         say(cacheControl)
     }

@@ -242,4 +242,57 @@ import Testing
         #expect(verdicts.map(\.outcome) == [.serves] && verdicts.map(\.age) == [20])
         #expect(recording.explanation.contains("What is cached (20 s old) serves: max-age says that it is fresh."))
     }
+
+    @Test func `With queryDiskDataSync what is fresh on disk is delivered before the call returns`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        _ = try await harness.result()
+        await harness.forget()
+        let (operation, deliveries) = harness.refresh.start(.queryDiskDataSync, context: harness.context())
+        let result = try #require(deliveries.all.first).get()
+        #expect(operation.isFinished && result.cacheType == .disk && harness.requestCount == 1)
+    }
+
+    @Test func `A time to live counts for loaders that give no response, too`() async throws {
+        let harness = FreshnessHarness(cacheControl: nil)
+        let count = Lock(0)
+        let loader = ClosureImageLoader(canLoad: { _, _ in true }) { _, _ in
+            count.withLock { $0 += 1 }
+            return LoadedImageData(data: Data("own".utf8))
+        }
+        let context = harness.context(.ttl(60)) { $0.imageLoader = loader }
+        for _ in 1...3 {
+            _ = try await harness.result([], context)
+            harness.clock.advance(20)
+        }
+        #expect(count.withLock { $0 } == 1)
+        harness.clock.advance(20)
+        _ = try await harness.result([], context)
+        #expect(count.withLock { $0 } == 2)
+    }
+
+    @Test func `The caches alone do not give one request the answer to another`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        harness.say("max-age=60", ["Vary": "Authorization"])
+        let mine = harness.context { $0.additionalHeaders = ["Authorization": "me"] }
+        let yours = harness.context { $0.additionalHeaders = ["Authorization": "you"] }
+        _ = try await harness.result([], mine)
+        #expect(try await harness.result(.fromCacheOnly, mine).cacheType == .memory)
+        guard case .failure(let error) = await harness.deliveries(.fromCacheOnly, yours)[0] else {
+            Issue.record("somebody else's picture")
+            return
+        }
+        #expect(error.code == .notCached && harness.requestCount == 1)
+    }
+
+    @Test(arguments: [WebImageOptions.fromCacheOnly, [.fromCacheOnly, .refreshCached]])
+    func `The caches alone say how old what they have is`(_ options: WebImageOptions) async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        _ = try await harness.result()
+        harness.clock.advance(100)
+        let patient = harness.context { $0.additionalHeaders = ["Cache-Control": "max-stale=600"] }
+        for context in [harness.context(), patient] {
+            let result = try await harness.result(options, context)
+            #expect(result.isStale && result.age == 100)
+        }
+    }
 }

@@ -54,4 +54,27 @@ import Testing
         missing.remove(request(1))
         #expect(missing.error(of: request(1), at: 1) == nil)
     }
+
+    @Test func `A URL is taken away with all its requests, and then everything`() {
+        var missing = MissingPictures()
+        missing.insert(request(1), error, at: 0, for: 5)
+        missing.insert(request(1, ["Authorization": "me"]), error, at: 0, for: 5)
+        missing.insert(request(2), error, at: 0, for: 5)
+        missing.remove(request(1).url)
+        #expect(missing.count == 1 && missing.error(of: request(2), at: 1) != nil)
+        missing.removeAll()
+        #expect(missing.count == 0)
+    }
+
+    @Test(arguments: [(100, true), (60_000, false)])
+    func `A long answer is remembered without its fields`(_ byteCount: Int, _ isKept: Bool) {
+        var missing = MissingPictures()
+        var response = HTTPResponse(url: request(1).url, statusCode: 404)
+        response.headers = ["X-Bulk": String(repeating: "x", count: byteCount)]
+        var error = error
+        error.response = response
+        missing.insert(request(1), error, at: 0, for: 5)
+        let remembered = missing.error(of: request(1), at: 1)
+        #expect(remembered?.statusCode == 404 && (remembered?.response != nil) == isKept)
+    }
 }

@@ -49,9 +49,8 @@ import Testing
         await harness.server.waitForLoads(2)
         harness.server.release()
         #expect(await manager.pipeline.becomesIdle())
-        #expect(
-            try await manager.result(with: url, context: harness.context()).text == "two" || harness.requestCount == 2
-        )
+        let fresh = try await manager.result(with: url, context: harness.context())
+        #expect(fresh.image.metadata.sourceHash == Data("two".utf8).contentHash && !fresh.isStale)
         await harness.forget()
         #expect(try await manager.result(with: url, context: harness.context()).text == "two")
         #expect(harness.requestCount == 2)
@@ -194,5 +193,46 @@ import Testing
         harness.server.release()
         #expect(await harness.manager.pipeline.becomesIdle())
         #expect(harness.cache.diskEntry(forKey: harness.refresh.key) != nil)
+    }
+
+    @Test func `A program that is about to end waits for refreshes behind stale pictures`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60, stale-while-revalidate=600")
+        await harness.manager.finishRefreshes()
+        _ = try await harness.result()
+        harness.server.publish("two", etag: "\"2\"")
+        harness.server.edit { $0.isHeld = true }
+        harness.clock.advance(70)
+        #expect(try await harness.manager.result(with: harness.refresh.url, context: harness.context()).isStale)
+        let manager = harness.manager
+        let isOver = Lock(false)
+        let waiting = Task {
+            await manager.finishRefreshes()
+            isOver.withLock { $0 = true }
+        }
+        await harness.server.waitForLoads(2)
+        #expect(!isOver.withLock { $0 })
+        harness.server.release()
+        await waiting.value
+        await harness.forget()
+        #expect(try await harness.result().text == "two" && harness.requestCount == 2)
+    }
+
+    @Test func `A server that confirms another picture again and again is an error, and not the old picture`()
+        async throws
+    {
+        let harness = FreshnessHarness(cacheControl: "max-age=60, must-revalidate")
+        _ = try await harness.result()
+        harness.clock.advance(61)
+        harness.server.edit { content in
+            content.renewed = ["ETag": "\"2\""]
+            content.status = 304
+            content.headers = ["ETag": "\"2\""]
+        }
+        guard case .failure(let error) = await harness.deliveries()[0] else {
+            Issue.record("a picture")
+            return
+        }
+        #expect(error.statusCode == 304 || error.code == .cacheNotModified)
+        #expect(harness.requestCount == 3 && !harness.manager.isFailed(harness.refresh.url))
     }
 }
