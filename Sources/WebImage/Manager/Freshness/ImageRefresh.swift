@@ -58,16 +58,17 @@ struct ImageRefresh: Sendable {
         }
         if isSilent, operation.takesOneResult {
             // Nobody waits for what is newer; the next load has it.
-            operation.end(.success(cached))
-            return startBehind(recipe)
+            return endAndRefresh(recipe, cached)
         }
         operation.deliver(.success(cached.asInterim), isLast: false)
         begin(recipe, after: cached)
     }
 
-    /// Asks for what is newer for those who come later.
-    private func startBehind(_ recipe: LoadRecipe) {
+    /// Ends the load, and asks for what is newer for those who come later.
+    private func endAndRefresh(_ recipe: LoadRecipe, _ cached: WebImageResult) {
+        // Whoever has the picture may wait for this at once.
         manager.refreshes.enter()
+        operation.end(.success(cached))
         manager.pipeline.keep(ResultWork(recipe: recipe), priority: .low) { [self] result in
             if case .failure(let error) = result { noteRenewal(error) }
             guard case .success(.image(let image)) = result else { return manager.refreshes.leave() }

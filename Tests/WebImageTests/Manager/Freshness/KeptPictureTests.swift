@@ -84,7 +84,7 @@ import Testing
         #expect(await code(harness, .retryFailed) == .invalidDownloadStatusCode && harness.requestCount == 1)
     }
 
-    @Test(arguments: [true, false]) func `A URL that is said to be worth another try is asked for`(one: Bool) async throws {
+    @Test(arguments: [true, false]) func `What is said to be worth another try is asked for`(one: Bool) async throws {
         let harness = await missing()
         if one { harness.manager.removeFailedURL(harness.refresh.url) } else { harness.manager.removeAllFailedURLs() }
         #expect(try await harness.result().text == "one")
