@@ -2,9 +2,13 @@ public import FoundationEssentials
 
 /// Turns encoded bytes into images and back, for one or several formats.
 ///
-/// Methods may be called from several threads at once and never on a thread of Swift's cooperative pool.
+/// Methods may be called from several threads at once and, ``canDecode(_:)`` aside, never on a thread of Swift's cooperative pool.
 public protocol ImageCoder: Sendable {
     /// Whether this coder takes data that starts like this. Looks at no more than the first and last few bytes.
+    ///
+    /// Must be quick and wait for nothing: it is called on any thread, also one of the cooperative pool. Data can be just the least
+    /// bytes that tell a format: so a downloader finds out what to ask for in `Accept`, once whenever the coders of
+    /// ``ImageCodersManager/shared`` have changed.
     func canDecode(_ data: Data) -> Bool
 
     /// What the header says. Cost: reads headers only, except where a format keeps its frame count elsewhere.

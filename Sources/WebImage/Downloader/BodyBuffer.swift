@@ -4,7 +4,7 @@ import Glibc
 /// The bytes of a body as they arrive, in one block from the buffer pool that becomes a `Data` without a copy.
 ///
 /// The announced length sizes the block, as far as it is modest: a length can lie, so beyond 4 MiB memory is asked for
-/// as bytes really come, twice as much each time.
+/// as bytes really come, at most twice as much each time.
 struct BodyBuffer: ~Copyable {
     private static let least = 16 << 10
 
@@ -98,7 +98,8 @@ struct BodyBuffer: ~Copyable {
 
     private func newCapacity(for needed: Int) -> Int {
         guard capacity > 0 else {
-            return max(needed, min(expected ?? Self.least, mostUpFront))
+            let (double, overflow) = needed.multipliedReportingOverflow(by: 2)
+            return max(needed, min(expected ?? Self.least, max(mostUpFront, overflow ? .max : double)))
         }
         let doubled = max(needed, capacity * 2)
         if let expected, expected >= needed { return min(doubled, expected) }

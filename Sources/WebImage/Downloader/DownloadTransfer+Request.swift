@@ -10,7 +10,7 @@ extension DownloadTransfer {
         let number = life.withLock { life -> Int? in
             if case .over = life.stage { return nil }
             life.requestCount += 1
-            life.keeping.note(request, store: plan.partials)
+            life.keeping.note(request, store: plan.store(for: request), claimed: part?.writer)
             return life.requestCount
         }
         guard let number else {

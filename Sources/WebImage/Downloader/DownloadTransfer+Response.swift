@@ -26,18 +26,16 @@ extension DownloadTransfer: HTTPTransferSink {
     }
 
     private func bodyBegins(_ response: HTTPResponse, _ plan: Plan) {
-        let now = plan.partials == nil ? 0 : core.clock.monotonicNanoseconds()
-        let part = resumedByteCount > 0 ? part : nil
-        life.withLock { life in
+        let isKept = request.map { plan.store(for: $0) != nil } ?? false
+        let now = isKept ? core.clock.monotonicNanoseconds() : 0
+        let head = resumedByteCount > 0 ? part?.head : nil
+        let mayStay = life.withLock { life -> Bool in
             if let expected { life.body.expect(expected) }
-            life.keeping.begin(response, after: part, now: now)
+            return life.keeping.begin(response, after: head, count: resumedByteCount, now: now)
         }
-        if plan.partials != nil { core.noteBodyToKeep() }
-        if resumedByteCount > 0 {
-            core.noteResumption(of: id, byteCount: resumedByteCount)
-        } else {
-            core.noteBodyBegins(of: id)
-        }
+        if !mayStay { dropPart() }
+        if isKept { core.noteBodyToKeep() }
+        core.noteBodyBegins(of: id, resumedByteCount: resumedByteCount)
         core.report(LoadProgress(receivedByteCount: Int64(resumedByteCount), expectedByteCount: expected), of: id)
     }
 

@@ -3,7 +3,7 @@ import FoundationEssentials
 /// One attempt of a download: sends the request, follows redirects that the transport leaves to it, checks the response,
 /// collects the body, and reports to everyone who waits for it. The user's hooks are asked in here.
 final class DownloadTransfer: @unchecked Sendable {
-    // Sendable because `life` is a lock; `plan` and what follows are written before a transport has the sink, and
+    // Sendable because `life` is a lock; `former`, `plan` and what follows are written before a transport has the sink, and
     // afterwards only in the sink's calls, which come one at a time. `leftover` is written before the core is told of the end,
     // and read by the core afterwards.
 
@@ -34,6 +34,9 @@ final class DownloadTransfer: @unchecked Sendable {
         let hooks: DownloadTransferHooks
         /// Where bodies that break off are kept.
         let partials: PartialDownloads?
+
+        /// Where the body of a request is kept. Whose cookies are sent is not known, so whose picture it is is not either.
+        func store(for request: DownloadRequest) -> PartialDownloads? { request.handlesCookies ? nil : partials }
     }
 
     enum Stage {
@@ -67,8 +70,8 @@ final class DownloadTransfer: @unchecked Sendable {
     /// Which attempt of the download this is, 1 for the first.
     let attempt: Int
     let core: DownloaderCore
-    /// What the attempt before has left.
-    let former: PartialDownload?
+    /// What the attempt before has left, until this one looks at it.
+    var former: PartialDownload?
     let life = Lock(Life())
     var plan: Plan?
     var request: DownloadRequest?
@@ -84,7 +87,7 @@ final class DownloadTransfer: @unchecked Sendable {
     var lastReportedFraction = 0.0
     /// Bytes that there were when they were last left for previews.
     var lastLeftByteCount = 0
-    /// What is there of the body, while it may serve.
+    /// What is there of the body, while it may serve. Its bytes are gone from here once the body goes on after them.
     var part: PartialDownload?
     /// Bytes of it that the body still has to begin with.
     var overlap = 0
@@ -160,12 +163,14 @@ final class DownloadTransfer: @unchecked Sendable {
         }
         switch stage {
         case .modifying(let task): task.cancel()
-        case .running(let transfer):
-            transfer.cancel()
-            keepCancelledBody()
-        case .decrypting(let item): item.cancel()
-        case .starting, .over: break
+        case .running(let transfer): transfer.cancel()
+        case .decrypting(let item):
+            item.cancel()
+            return
+        case .over: return
+        case .starting: break
         }
+        keepCancelledBody()
     }
 
     /// Sends what a modifier made of the request.

@@ -9,16 +9,17 @@ extension DownloaderCore {
         _ id: UInt64,
         _ state: inout DownloaderState
     ) -> HostTable.Admission {
-        guard !state.hosts.isEmpty, state.hooks.requestModifier == nil else { return .proceed }
+        guard state.hosts.mayBlock, state.hooks.requestModifier == nil else { return .proceed }
         let transfer = state.records.values[index].transfer
         guard transfer.hooks.requestModifier == nil else { return .proceed }
         return state.hosts.admit(transfer.key.url, id, mayHold: true, at: clock.monotonicNanoseconds())
     }
 
-    /// Why a request that a modifier has made must not be sent, or nil.
+    /// Why a request that a modifier has made must not be sent, or nil. One that nobody waits for any more is not asked about: it
+    /// tells nothing of the host, and must not be the one that others wait for.
     func refusal(of url: URL, by id: UInt64) -> WebImageError? {
         state.withLock { state -> WebImageError? in
-            guard !state.hosts.isEmpty else { return nil }
+            guard state.hosts.mayBlock, state.records[id] != nil else { return nil }
             let admission = state.hosts.admit(url, id, mayHold: false, at: clock.monotonicNanoseconds())
             guard case .refuse(let seconds, let wasAsked) = admission else { return nil }
             return Self.hostUnavailable(seconds, wasAsked: wasAsked)

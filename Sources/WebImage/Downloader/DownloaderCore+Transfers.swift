@@ -32,7 +32,9 @@ extension DownloaderCore {
                 state.records.values[index].meter.note(total: progress.receivedByteCount, at: now)
                 progress.bytesPerSecond = state.records.values[index].meter.rate(at: now)
             }
-            let before = state.records.values[index].progress?.receivedByteCount ?? 0
+            // What was there before has not come over the line now.
+            let before =
+                state.records.values[index].progress?.receivedByteCount ?? state.records.values[index].resumedByteCount
             state.records.values[index].progress = progress
             if state.line.add(progress.receivedByteCount - before) {
                 state.line.noteBytes(at: clock.monotonicNanoseconds())
@@ -49,9 +51,15 @@ extension DownloaderCore {
     }
 
     /// The body of a transfer begins.
-    func noteBodyBegins(of id: UInt64) {
-        let all = state.withLock { $0.records[id]?.members.values.compactMap(\.partialData) ?? [] }
-        for place in all { place.begin() }
+    ///
+    /// - Parameter resumedByteCount: how many bytes of it there are already; previews go on from those.
+    func noteBodyBegins(of id: UInt64, resumedByteCount: Int) {
+        let places = state.withLock { state -> [PartialImageData] in
+            guard let index = state.records.index(forKey: id) else { return [] }
+            state.records.values[index].resumedByteCount = Int64(resumedByteCount)
+            return resumedByteCount > 0 ? [] : state.records.values[index].members.values.compactMap(\.partialData)
+        }
+        for place in places { place.begin() }
     }
 
     /// The network has done its part of a transfer whose end is still to come, because its bytes are being decrypted: it gives

@@ -70,11 +70,12 @@ final class DownloaderCore: Sendable {
     /// Callers that wait.
     var callerCount: Int { state.withLock { $0.coordinator.tokenCount } }
 
-    func header(_ name: String) -> String? {
+    /// The fields of all requests.
+    var headers: HTTPHeaders {
         let accept = ImageCodersManager.shared.accept
         return state.withLock { state in
             state.use(accept)
-            return state.headers[name]
+            return state.headers
         }
     }
 
@@ -195,8 +196,9 @@ final class DownloaderCore: Sendable {
             _ = takeStarts(&state)
             return records
         }
+        // All of them first: a caller that is told may take its time, and start others.
+        for record in records { record.abandon() }
         for record in records {
-            record.abandon()
             for (_, subscriber) in record.members.sorted(by: { $0.key < $1.key }) {
                 subscriber.finish(.failure(.cancelled(subscriber.url)))
             }

@@ -73,7 +73,8 @@ struct DownloadRecord {
             key: transfer.key,
             hooks: transfer.hooks,
             attempt: transfer.attempt + 1,
-            former: transfer.leftover,
+            // An attempt that was not begun, because its host is left alone, has not looked at what there was.
+            former: isSent ? transfer.leftover : transfer.former,
             core: core
         )
         // What the attempt before sent and received says nothing to those who join from now on.

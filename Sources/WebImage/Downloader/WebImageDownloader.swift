@@ -58,7 +58,7 @@ public final class WebImageDownloader: ImageLoading {
     public func setValue(_ value: String?, forHTTPHeaderField field: String) { core.setHeader(field, value) }
 
     /// A header field of all requests.
-    public func value(forHTTPHeaderField field: String) -> String? { core.header(field) }
+    public func value(forHTTPHeaderField field: String) -> String? { core.headers[field] }
 
     /// Cancels everything that runs or waits.
     public func cancelAllDownloads() { core.cancelAll() }
@@ -154,7 +154,7 @@ public final class WebImageDownloader: ImageLoading {
 
     /// The downloader's fields, and those of the request in place of fields of the same name. What a modifier does is not known.
     public func requestHeaders(for request: ImageLoadRequest) -> HTTPHeaders {
-        core.state.withLock { $0.headers }.overlaid(with: request.additionalHeaders)
+        core.headers.overlaid(with: request.additionalHeaders)
     }
 
     /// Starts a load; `progress` and `completion` are called on the network thread and must be quick.

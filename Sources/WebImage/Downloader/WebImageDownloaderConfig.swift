@@ -94,11 +94,12 @@ public struct WebImageDownloaderConfig: Sendable, Hashable {
     /// ``WebImageDownloader/shared`` has `partial` in ``ImageCache/defaultDiskCacheDirectory`` unless the config it is made from
     /// names one. A body is kept from 4 KiB on if the response has a strong validator, no content coding and no
     /// `Cache-Control: no-store`, and the request is a plain GET. It is kept for the URL with the header fields, credential and
-    /// options of the request, so what was received with somebody's rights serves nobody else. What is kept is told to be the
-    /// same picture by the validator and by its last 4 KiB, which are received again.
+    /// options of the request, so what was received with somebody's rights serves nobody else; with
+    /// ``WebImageOptions/handleCookies`` nothing is kept on disk. The files tell neither URLs nor secrets. What is kept is told to be
+    /// the same picture by the validator, which the server must repeat, and by its last 4 KiB, which are received again.
     public var partialDownloadDirectory: String?
     /// Most bytes that are kept in ``partialDownloadDirectory``, by all processes that use it with this bound; the oldest go first.
-    /// 64 MiB by default; 0 keeps nothing.
+    /// 64 MiB by default; 0 keeps nothing, and removes what there is.
     public var maximumPartialByteCount = 64 << 20
     /// Seconds for which a body that broke off is kept. 7 days by default.
     public var maximumPartialAge: Double = 7 * 86_400

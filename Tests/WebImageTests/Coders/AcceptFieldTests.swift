@@ -107,6 +107,20 @@ import Testing
         #expect(sent(harness) == nil && sent(harness, ["Accept": "a/b"]) == "a/b")
     }
 
+    @Test func `What is told of the fields is what would be sent, before any download`() {
+        let downloader = RetryHarness(.never).downloader
+        func told() -> String? { downloader.requestHeaders(for: ImageLoadRequest(url: testURL("/a")))["Accept"] }
+        #expect(told()?.contains("image/heif,") == false)
+        // Nobody else's tests have a coder of it.
+        let coder = CountingCoder(.heif)
+        ImageCodersManager.shared.add(coder)
+        #expect(told()?.contains("image/heif,") == true)
+        ImageCodersManager.shared.remove(coder)
+        #expect(told()?.contains("image/heif,") == false)
+        downloader.setValue("image/*", forHTTPHeaderField: "Accept")
+        #expect(told() == "image/*")
+    }
+
     @Test func `Callers share a download although a coder comes between them`() {
         let harness = RetryHarness(.never)
         let (first, second) = (Recorder(), Recorder())

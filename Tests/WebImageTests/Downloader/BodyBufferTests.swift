@@ -45,6 +45,20 @@ import Testing
         }
     }
 
+    @Test func `A length is believed up to 4 MiB, and as far as there is half of it`() {
+        func capacity(_ expected: Int64?, after count: Int) -> Int {
+            var buffer = BodyBuffer(limit: 64 << 20)
+            if let expected { buffer.expect(expected) }
+            #expect(append([UInt8](repeating: 1, count: count), to: &buffer) == nil)
+            return buffer.capacity
+        }
+        #expect(capacity(64 << 20, after: 5000) == 4 << 20)
+        #expect(capacity(6 << 20, after: 5 << 20) == 6 << 20, "what follows needs no second block")
+        #expect(capacity(64 << 20, after: 5 << 20) == 10 << 20)
+        #expect(capacity(nil, after: 5 << 20) == 5 << 20)
+        #expect(capacity(1000, after: 5000) == 5000)
+    }
+
     @Test func `Nothing is no data`() {
         var buffer = BodyBuffer(limit: 10)
         buffer.expect(5)

@@ -96,6 +96,27 @@ import Testing
         #expect(abs(try #require(downloader.estimatedBytesPerSecond) - busy) < 1000, "an hour without downloads")
     }
 
+    @Test func `Bytes that were there before a download went on did not come over the line`() throws {
+        let harness = ResumeHarness()
+        let picture = noise(800_000)
+        func feed(_ transfer: FakeTransport.Transfer, from start: Int, to end: Int) {
+            for offset in stride(from: start, to: end, by: 10_000) {
+                harness.delays.clock.advance(0.01)
+                transfer.send(Array(picture[offset..<offset + 10_000]))
+            }
+        }
+        let first = try #require(harness.start())
+        first.respond(headers: ["ETag": "\"one\"", "Content-Length": "800000"])
+        feed(first, from: 0, to: 300_000)
+        first.end(WebImageError(.networkConnectionLost, "gone"))
+        harness.files.run()
+        let second = try #require(harness.start())
+        second.respond(206, headers: ["ETag": "\"one\"", "Content-Range": "bytes 295904-799999/800000"])
+        second.send(Array(picture[295_904..<300_000]))
+        feed(second, from: 300_000, to: 800_000)
+        #expect(abs(try #require(harness.downloader.estimatedBytesPerSecond) - 1e6) < 5e4)
+    }
+
     @Test func `Attempts, cancels and waits neither add bytes twice nor keep the time running`() throws {
         let harness = RetryHarness(.exact)
         let downloader = harness.downloader

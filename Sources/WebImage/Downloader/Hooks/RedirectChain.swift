@@ -1,10 +1,12 @@
-/// What the redirects of a download have used up of its bounds, where the library follows them: a pure account.
+/// What the requests before the last one of a download have used up of its bounds, where the library sends it elsewhere, or asks for the
+/// whole in place of the rest: a pure account.
 struct RedirectChain: Sendable {
     /// The redirects followed: no more than their bounds allow.
     private(set) var hops: [HTTPExchange.Hop] = []
     private var elapsed = 0.0
     private var headByteCount = 0
     private var fieldCount = 0
+    private var receivedByteCount: Int64 = 0
 
     /// How many were followed.
     var count: Int { hops.count }
@@ -16,8 +18,16 @@ struct RedirectChain: Sendable {
         headByteCount += response.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
     }
 
-    /// Notes how long a request took that another one follows.
-    mutating func note(_ metrics: DownloadMetrics) { elapsed += metrics.total }
+    /// Notes how long a request took that another one follows, and what came of its body.
+    mutating func note(_ metrics: DownloadMetrics) {
+        elapsed += metrics.total
+        receivedByteCount = Self.sum(receivedByteCount, metrics.receivedByteCount)
+    }
+
+    private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+        let (sum, overflow) = left.addingReportingOverflow(max(right, 0))
+        return overflow ? .max : sum
+    }
 
     /// Takes from the bounds of the next request what is used up.
     ///
@@ -35,9 +45,10 @@ struct RedirectChain: Sendable {
 
     /// The timings of the whole download; `metrics` are those of its last request.
     func completed(_ metrics: DownloadMetrics) -> DownloadMetrics {
-        guard count > 0 || elapsed > 0 else { return metrics }
+        guard count > 0 || elapsed > 0 || receivedByteCount > 0 else { return metrics }
         var metrics = metrics
         metrics.redirectCount += count
+        metrics.receivedByteCount = Self.sum(receivedByteCount, metrics.receivedByteCount)
         metrics.delay(by: elapsed)
         return metrics
     }

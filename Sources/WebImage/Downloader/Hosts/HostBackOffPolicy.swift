@@ -7,6 +7,12 @@
 /// those under way go on. Then one of them is sent, and the others wait for what becomes of it: with an answer all is as before, with
 /// a failure the next while is longer.
 ///
+/// Only downloads whose address is known before their turn comes can wait. With a ``DownloadRequestModifier`` it is known once the
+/// modifier has been asked, so those do not: as long as one of them finds out, the others fail at once with
+/// ``WebImageError/Code/hostUnavailable`` and a ``WebImageError/retryAfter`` of 1 second. A ``DownloadRetryPolicy`` tries them again.
+///
+/// Failures are forgotten once nothing was heard of the host for 10 minutes.
+///
 /// Which part of a while is random differs, so that many clients do not come back at the same moment.
 public struct HostBackOffPolicy: Sendable, Hashable {
     /// Failures in a row after which the host is left alone. 8 by default; 0 means never.
@@ -20,8 +26,8 @@ public struct HostBackOffPolicy: Sendable, Hashable {
     /// The part of a time that is random, 0...1. 0.5 by default: any time between the half and the whole.
     public var jitter = 0.5
     /// A host that asks to be left alone (429 and 503 with `Retry-After`) is, by all downloads, for as long as it says and at most
-    /// for this many seconds: what would start meanwhile waits if it is no more than 2 seconds, and fails at once with
-    /// ``WebImageError/Code/hostUnavailable`` otherwise. 600 by default; 0 means never.
+    /// for this many seconds: what would start meanwhile waits if it is no more than 2 seconds and there is no request modifier, and
+    /// fails at once with ``WebImageError/Code/hostUnavailable`` otherwise. 600 by default; 0 means never.
     public var maximumRetryAfter = 600.0
 
     /// After eight failures for a second, then two, four and so on up to a minute.

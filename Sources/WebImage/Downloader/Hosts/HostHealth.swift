@@ -22,27 +22,49 @@ struct HostHealth: Sendable, Equatable {
 
     /// Failures that are older than this many nanoseconds are forgotten.
     private static let memory: UInt64 = 600_000_000_000
+    /// One that finds out for longer than this many nanoseconds is not waited for any more: the next finds out, too.
+    static let probePatience: UInt64 = 120_000_000_000
 
     private(set) var circuit = Circuit.closed(failures: 0)
     /// How often it was opened without an answer since.
     private(set) var openings = 0
     /// Until when the host asked to be left alone; 0 for never.
     private(set) var askedUntil: UInt64 = 0
-    /// When something was last heard of it.
+    /// When it last answered or failed.
     private(set) var heardAt: UInt64 = 0
+    /// When the one that finds out began to.
+    private var probedAt: UInt64 = 0
 
     /// Whether there is nothing to remember.
     func isWell(at now: UInt64) -> Bool { circuit == .closed(failures: 0) && now >= askedUntil }
 
+    /// Whether a download may have to be told anything but to proceed.
+    var mayBlock: Bool {
+        if case .closed = circuit { return askedUntil > 0 }
+        return true
+    }
+
+    /// Whether what there is to remember is so old that it does not count any more.
+    func isStale(at now: UInt64) -> Bool {
+        guard now >= askedUntil, now > Self.sum(heardAt, Self.memory) else { return false }
+        return switch circuit {
+        case .closed: true
+        case .open(let until): now >= until
+        case .halfOpen: now > Self.sum(probedAt, Self.memory)
+        }
+    }
+
     mutating func admit(_ id: UInt64, at now: UInt64) -> Admission {
         let asked = askedUntil > now ? askedUntil - now : 0
+        if asked == 0 { askedUntil = 0 }
         switch circuit {
         case .open(let until) where until > now: return .failing(max(until - now, asked))
         case _ where asked > 0: return .asked(asked)
         case .closed: return .proceed
-        case .halfOpen(let probe) where probe != id: return .awaitProbe
+        case .halfOpen(let probe) where probe != id && now < Self.sum(probedAt, Self.probePatience): return .awaitProbe
         case .open, .halfOpen:
             circuit = .halfOpen(probe: id)
+            probedAt = now
             return .probe
         }
     }
@@ -56,10 +78,11 @@ struct HostHealth: Sendable, Equatable {
         of id: UInt64,
         policy: HostBackOffPolicy,
         at now: UInt64,
-        random: Double
+        random: @autoclosure () -> Double
     ) {
         let silence = now > heardAt ? now - heardAt : 0
-        heardAt = max(heardAt, now)
+        // Who tells nothing does not keep young what others told.
+        if kind != .silent { heardAt = max(heardAt, now) }
         let seconds = BackOff.clamp(retryAfter ?? 0, to: BackOff.clamp(policy.maximumRetryAfter, to: .infinity))
         if seconds > 0 { askedUntil = max(askedUntil, Self.sum(now, TransferTimer.nanoseconds(seconds))) }
         switch (kind, circuit) {
@@ -71,9 +94,9 @@ struct HostHealth: Sendable, Equatable {
             guard policy.failureThreshold > 0 else { return }
             let count = silence > Self.memory ? 1 : failures + 1
             circuit = .closed(failures: count)
-            if count >= policy.failureThreshold { open(policy, at: now, random: random) }
+            if count >= policy.failureThreshold { open(policy, at: now, random: random()) }
         case (.failed, .halfOpen(let probe)):
-            if probe == id { open(policy, at: now, random: random) }
+            if probe == id { open(policy, at: now, random: random()) }
         // Sent before it was opened: nothing new.
         case (.failed, .open): break
         }

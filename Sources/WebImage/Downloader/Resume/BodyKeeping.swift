@@ -16,14 +16,19 @@ struct BodyKeeping {
     private var head: PartialHead?
     private var writer: PartialWriter?
     private var savedCount = 0
+    /// The open file of what was there before the request, until the body is over.
+    private(set) var claimed: PartialWriter?
 
     /// Whether a body is under way.
     var isUnderWay: Bool { answer != nil }
 
     /// A request is sent; the first one counts.
-    mutating func note(_ request: DownloadRequest, store: PartialDownloads?) {
+    ///
+    /// - Parameter claimed: the file that holds the beginning of what is asked for.
+    mutating func note(_ request: DownloadRequest, store: PartialDownloads?, claimed: PartialWriter?) {
         if asked == nil { (asked, self.store) = (request, store) }
         _ = end()
+        self.claimed = claimed
     }
 
     /// A body begins.
@@ -31,22 +36,24 @@ struct BodyKeeping {
     /// - Parameters:
     ///   - answer: its response; of a rest the one that would have come with the whole.
     ///   - part: what the rest is of; nil for a whole.
-    mutating func begin(_ answer: HTTPResponse, after part: PartialDownload?, now: UInt64) {
+    ///   - count: how many bytes of it there are.
+    /// - Returns: false when the server has thought better of it: what there was is not to be kept any more either.
+    mutating func begin(_ answer: HTTPResponse, after part: PartialHead?, count: Int, now: UInt64) -> Bool {
         (self.answer, began) = (answer, now)
-        guard let part else { return }
+        guard var part else { return true }
         isDecided = true
-        writer = part.writer
-        savedCount = part.writer == nil ? 0 : part.bytes.count
-        // A server may think better of it.
-        guard !PartialRules.forbidsStoring(answer.headers) else { return }
-        head = part.head
-        head?.total = answer.expectedByteCount
+        writer = claimed
+        savedCount = writer == nil ? 0 : count
+        guard !PartialRules.forbidsStoring(answer.headers) else { return false }
+        part.total = answer.expectedByteCount
+        head = part
+        return true
     }
 
     /// The body is over. What it was kept in, if it was.
     mutating func end() -> PartialWriter? {
         defer {
-            (answer, head, writer) = (nil, nil, nil)
+            (answer, head, writer, claimed) = (nil, nil, nil, nil)
             (isDecided, savedCount) = (false, 0)
         }
         return writer

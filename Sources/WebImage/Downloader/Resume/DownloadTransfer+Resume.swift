@@ -7,7 +7,9 @@ extension DownloadTransfer {
     /// Looks for what an earlier attempt has left, and then sends the request.
     func resume(_ request: DownloadRequest, _ plan: Plan) {
         let former = former.flatMap { $0.head.key == PartialKey(request) ? $0 : nil }
-        let isLooking = plan.partials?.claim(request, limit: plan.config.value.maximumResponseByteCount) { found in
+        self.former = nil
+        let isLooking = plan.store(for: request)?.claim(request, limit: plan.config.value.maximumResponseByteCount) {
+            found in
             self.part = found ?? former
             self.send(request, plan)
         }
@@ -32,9 +34,10 @@ extension DownloadTransfer {
         if !isThere { self.part = nil }
     }
 
-    /// Shows what is there of the body to those who want previews, before the server has said anything.
+    /// Shows what is there of the body to those who want previews, before the server has said anything: unless it is cookies that
+    /// say who may see it.
     func showPart(_ plan: Plan) {
-        guard let part, plan.hooks.decryptor == nil else { return }
+        guard let part, let request, !request.handlesCookies, plan.hooks.decryptor == nil else { return }
         let previewers = core.previewers(of: id)
         guard !previewers.isEmpty, let data = life.withLock({ $0.body.snapshot() }) else { return }
         lastLeftByteCount = data.count
@@ -59,6 +62,8 @@ extension DownloadTransfer {
         case .rest(let whole):
             overlap = part.bytes.count - part.start
             resumedByteCount = part.bytes.count
+            // The body begins with them.
+            self.part?.bytes = Data()
             return whole
         case .whole:
             dropPart()
@@ -94,7 +99,8 @@ extension DownloadTransfer {
     /// The error that ends a transfer whose answer does not serve; nobody gets to see it.
     var partRefusal: WebImageError { WebImageError(.invalidDownloadResponse, "the rest is not of the same picture") }
 
-    private func dropPart() {
+    /// Removes what there was.
+    func dropPart() {
         part?.writer?.remove()
         part = nil
         let writer = life.withLock { $0.keeping.end() }
@@ -116,16 +122,18 @@ extension DownloadTransfer {
         return isUnderWay
     }
 
-    /// Has what has come of a body written that nobody waits for any more.
+    /// Has what has come of a body written that nobody waits for any more, and lets others have the file at once: the same may be
+    /// asked for again before the transport has let go of this.
     func keepCancelledBody() {
         let wallTime = core.clock.wallTime()
         let (writer, bytes) = life.withLock { life -> (PartialWriter?, Data?) in
-            guard life.keeping.isUnderWay else { return (nil, nil) }
             let count = life.body.count
-            let writer = life.keeping.writerForBody(of: count, wallTime: wallTime)
-            return (writer, writer == nil ? nil : life.body.snapshot())
+            if life.keeping.isUnderWay, let writer = life.keeping.writerForBody(of: count, wallTime: wallTime) {
+                return (writer, life.body.snapshot())
+            }
+            return (life.keeping.claimed, nil)
         }
-        if let writer, let bytes { writer.close(saving: bytes) }
+        writer?.close(saving: bytes)
     }
 
     /// What another attempt can begin with after this one has failed.
@@ -137,28 +145,39 @@ extension DownloadTransfer {
             return completion()
         }
         let wallTime = core.clock.wallTime()
-        // While the overlap is being received, nothing is there that was not there before.
+        let former = part
+        part = nil
         let (kept, writer) = life.withLock { life -> (PartialDownload?, PartialWriter?) in
+            // While the overlap is being received, nothing is there that was not there before.
+            if overlap > 0, let former {
+                return (life.body.snapshot().map { PartialDownload(head: former.head, bytes: $0) }, nil)
+            }
             let count = life.body.count
-            guard overlap == 0, let head = life.keeping.headOfBody(of: count, wallTime: wallTime),
-                let bytes = life.body.snapshot()
+            guard let head = life.keeping.headOfBody(of: count, wallTime: wallTime), let bytes = life.body.snapshot()
             else { return (nil, nil) }
             let writer = life.keeping.writerForBody(of: count, wallTime: wallTime)
             return (PartialDownload(head: head, bytes: bytes), writer)
         }
-        let former = part
-        part = nil
         leftover = kept ?? former
         // Whoever is told may ask again at once, so others must be able to have the file by then.
         leftover?.writer = nil
-        guard let writer = writer ?? former?.writer else { return completion() }
-        writer.close(saving: kept?.bytes, completion: completion)
+        if let writer {
+            writer.close(saving: kept?.bytes, completion: completion)
+        } else if let writer = former?.writer {
+            writer.close(completion: completion)
+        } else {
+            completion()
+        }
     }
 
     /// The body is there; nothing of it has to be kept any more.
     func forgetKeptBody() {
-        let writer = life.withLock { $0.keeping.end() }
-        writer?.remove()
+        let (writer, claimed) = life.withLock { life -> (PartialWriter?, PartialWriter?) in
+            let claimed = life.keeping.claimed
+            return (life.keeping.end(), claimed)
+        }
+        // What came may have said nothing of what there was.
+        if let writer { writer.remove() } else { claimed?.close() }
         if resumedByteCount > 0 { part = nil }
     }
 }

@@ -43,14 +43,6 @@ extension DownloaderCore {
         if mustBegin { tickLater() }
     }
 
-    /// A body does not begin at its beginning.
-    func noteResumption(of id: UInt64, byteCount: Int) {
-        state.withLock { state in
-            guard let index = state.records.index(forKey: id) else { return }
-            state.records.values[index].resumedByteCount = Int64(byteCount)
-        }
-    }
-
     private func tickLater() { _ = delays.after(Self.keepingInterval) { [weak self] in self?.tick() } }
 
     private func tick() {

@@ -42,7 +42,6 @@ enum PartialAnswer: Sendable, Hashable {
         // What the server has told before it need not repeat (RFC 9110, 15.3.7).
         if whole.headers["Content-Type"] == nil { whole.headers["Content-Type"] = part.contentType }
         if whole.headers["Last-Modified"] == nil { whole.headers["Last-Modified"] = part.lastModified }
-        if case .entityTag(let tag) = part.validator { whole.headers["ETag"] = tag }
         return whole
     }
 }

@@ -25,6 +25,15 @@ extension PartialDownloads {
         }
     }
 
+    /// Reads the directory and makes what is in it keep to the bounds.
+    func tidyUp() {
+        readDirectory()
+        _ = evict(except: nil)
+    }
+
+    /// Whether so many bytes of a part, its head included, may be kept at all.
+    func admits(byteCount: Int) -> Bool { byteCount <= limits.byteCount }
+
     /// Sees to it that a part may have so many bytes, its head included; the oldest others go for it. False when it is too big all
     /// the same.
     func makeRoom(for name: String, byteCount: Int) -> Bool {
@@ -34,9 +43,9 @@ extension PartialDownloads {
             if let url = PartialKey.urlHash(inFileName: name) { state.urls.insert(url) }
             return ((state.sizes ?? [:]).values.reduce(0, +), state.limits.byteCount)
         }
-        guard byteCount <= limit else { return false }
         guard total > limit else { return true }
-        return evict(total - limit, except: name)
+        readDirectory()
+        return evict(except: name)
     }
 
     /// Whether a file that was last written at `time` is to go. One from the future is from before the clock was set back.
@@ -45,19 +54,18 @@ extension PartialDownloads {
     }
 
     /// Removes the oldest parts that nobody in here writes. Whether that was enough.
-    private func evict(_ byteCount: Int, except name: String) -> Bool {
-        readDirectory()
+    private func evict(except name: String?) -> Bool {
+        let (total, limit, active) = state.withLock { state in
+            ((state.sizes ?? [:]).values.reduce(0, +), max(state.limits.byteCount, 0), state.active)
+        }
+        var excess = total - limit
+        guard excess > 0 else { return true }
         var others: [(name: String, time: Double, size: Int)] = []
         forEachPart { item, status in
             others.append((item.string, status.st_mtim.seconds, Int(status.st_size)))
         }
-        let active = state.withLock { $0.active }
         others.removeAll { active.contains($0.name) || $0.name == name }
         others.sort { $0.time < $1.time }
-        let (total, limit) = state.withLock { state in
-            ((state.sizes ?? [:]).values.reduce(0, +), state.limits.byteCount)
-        }
-        var excess = total - limit
         for other in others where excess > 0 {
             unlink(path(other.name))
             noteRemoval(of: other.name)

@@ -52,9 +52,16 @@ final class PartialDownloads: Sendable {
         state = Lock(State(limits: limits))
     }
 
+    /// A smaller bound makes the oldest go at once.
     var limits: Limits {
         get { state.withLock { $0.limits } }
-        set { state.withLock { $0.limits = newValue } }
+        set {
+            let isSmaller = state.withLock { state -> Bool in
+                defer { state.limits = newValue }
+                return newValue.byteCount < state.limits.byteCount || newValue.age < state.limits.age
+            }
+            if isSmaller { queue.submit { self.tidyUp() } }
+        }
     }
 
     // MARK: From any thread
@@ -71,14 +78,16 @@ final class PartialDownloads: Sendable {
         completion: @escaping @Sendable (PartialDownload?) -> Void
     ) -> Bool {
         let now = clock.monotonicNanoseconds()
-        let (isKnownEmpty, mustRead) = state.withLock { state -> (Bool, Bool) in
-            guard let sizes = state.sizes else { return (false, false) }
-            let mustRead = now &- state.readAt > Self.refreshInterval && !state.isReading
+        let (isNothing, mustRead) = state.withLock { state -> (Bool, Bool) in
+            // Where nothing is to be kept nothing is used, and what there is goes.
+            let isOff = state.limits.byteCount <= 0
+            let isDue = state.sizes == nil ? isOff : now &- state.readAt > Self.refreshInterval
+            let mustRead = isDue && !state.isReading
             if mustRead { state.isReading = true }
-            return (sizes.isEmpty, mustRead)
+            return (isOff || state.sizes?.isEmpty ?? false, mustRead)
         }
-        if mustRead { queue.submit { self.readDirectory() } }
-        guard !isKnownEmpty else { return false }
+        if mustRead { queue.submit { self.tidyUp() } }
+        guard !isNothing else { return false }
         // A key takes longer to make than most downloads can spare.
         let url = PartialKey.hash(of: request.url.absoluteString)
         guard state.withLock({ $0.sizes == nil || $0.urls.contains(url) }), let key = PartialKey(request) else {

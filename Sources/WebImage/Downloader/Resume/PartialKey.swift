@@ -3,15 +3,13 @@ import FoundationEssentials
 /// What a part of a body belongs to: the URL, and everything else of a request that the answer may depend on. What was received
 /// with somebody's rights is not for others.
 struct PartialKey: Sendable, Hashable {
-    /// Longer addresses find no room in the head of a file.
-    static let longestURL = 2800
-
-    let url: String
-    /// Stands for the fields, the credential and the options. Secrets are in here, and on disk, only as this digest.
+    let urlHash: UInt64
+    /// Stands for the URL, the fields, the credential and the options. Secrets, which URLs can have as well, are in here, and on
+    /// disk, only as this digest.
     let digest: String
 
-    init(url: String, digest: String) {
-        self.url = url
+    init(urlHash: UInt64, digest: String) {
+        self.urlHash = urlHash
         self.digest = digest
     }
 
@@ -19,10 +17,11 @@ struct PartialKey: Sendable, Hashable {
     /// conditions that a request for the rest would change the meaning of, or forbids to store.
     init?(_ request: DownloadRequest) {
         let headers = request.headers
-        guard request.isPlainGet, request.url.absoluteString.utf8.count <= Self.longestURL,
-            Self.excluding.allSatisfy({ headers[$0] == nil }), !PartialRules.forbidsStoring(headers)
+        guard request.isPlainGet, Self.excluding.allSatisfy({ headers[$0] == nil }),
+            !PartialRules.forbidsStoring(headers)
         else { return nil }
-        url = request.url.absoluteString
+        let url = request.url.absoluteString
+        urlHash = Self.hash(of: url)
         var lines = headers.fields.compactMap { field -> String? in
             let name = field.name.lowercased()
             return Self.leftOut.contains(name) ? nil : "\(name):\(field.value)\n"
@@ -37,7 +36,7 @@ struct PartialKey: Sendable, Hashable {
 
     /// The name of its file. Its first half is of the URL alone.
     var fileName: String {
-        let hash = String(Self.hash(of: url), radix: 16)
+        let hash = String(urlHash, radix: 16)
         return Self.prefix + String(repeating: "0", count: 16 - hash.utf8.count) + hash + digest.prefix(16)
     }
 

@@ -28,10 +28,11 @@ enum PartialValidator: Sendable, Hashable {
         }
     }
 
-    /// Whether a response may be of the same version: what it says of it is the same, or it says nothing.
+    /// Whether a response with a part is of the same version. It must repeat the tag that the whole had (RFC 9110, 15.3.7), and parts
+    /// are put together only if it is the same (15.3.7.3); a date it may leave out.
     func fits(_ headers: HTTPHeaders) -> Bool {
         switch self {
-        case .entityTag(let tag): headers["ETag"].map { $0 == tag } ?? true
+        case .entityTag(let tag): headers["ETag"] == tag
         case .lastModified(let date): headers["Last-Modified"].map { $0 == date } ?? true
         }
     }

@@ -85,6 +85,7 @@ final class PartialWriter: @unchecked Sendable {
 
     private func write(_ bytes: Data) {
         let name = head.key.fileName
+        guard store.admits(byteCount: bytes.count + PartialHead.byteCount) else { return discard() }
         do throws(SystemCallError) {
             if file == nil { file = try store.makeFile(name) }
             // Somebody else writes it.

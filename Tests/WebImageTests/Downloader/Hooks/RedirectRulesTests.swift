@@ -184,14 +184,18 @@ import Testing
         var metrics = DownloadMetrics()
         metrics.total = 4
         metrics.firstByte = 3
+        metrics.receivedByteCount = 100
         chain.note(metrics)
         try chain.bound(&request)
         #expect(request.totalTimeout == 6 && request.maximumHeaderCount == 248)
         #expect(request.maximumHeaderByteCount == (64 << 10) - 14 - 7)
         let whole = chain.completed(metrics)
         #expect(whole.total == 8 && whole.firstByte == 7 && whole.connect == 0 && whole.redirectCount == 1)
+        #expect(whole.receivedByteCount == 200)
+        metrics.receivedByteCount = .max
         chain.note(metrics)
         chain.note(metrics)
+        #expect(chain.completed(metrics).receivedByteCount == .max)
         request.totalTimeout = 10
         #expect(throws: WebImageError(.timedOut, "")) { try chain.bound(&request) }
         request.totalTimeout = 0

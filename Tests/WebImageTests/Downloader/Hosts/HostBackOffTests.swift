@@ -106,6 +106,14 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(harness.starts == 6)
     }
 
+    @Test func `After ten minutes nothing is left of a host that is not asked any more`() {
+        harness.failures(1)
+        harness.delays.clock.advance(601)
+        harness.downloader.start(hostURL("/a", "other.test"), Recorder())
+        transfers[1].complete([1])
+        #expect(harness.downloader.core.state.withLock { $0.hosts.isEmpty })
+    }
+
     @Test func `Transfers under way go on, and the first answer to one lets all in`() async {
         let recorder = Recorder()
         harness.downloader.start(testURL("/slow"), recorder)

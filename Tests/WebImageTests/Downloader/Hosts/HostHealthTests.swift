@@ -82,6 +82,14 @@ extension HostBackOffPolicy {
             opened: [.time(1), .admitted(4, .probe), .released(4), .admitted(5, .probe), .admitted(6, .awaitProbe)]
         ),
         Row(
+            "one that finds out for two minutes is not waited for any more",
+            opened: [
+                .time(1), .admitted(4, .probe), .time(119), .admitted(5, .awaitProbe), .time(1), .admitted(5, .probe),
+                .admitted(6, .awaitProbe), .failed(4), .released(4), .admitted(6, .awaitProbe), .failed(5),
+                .admitted(6, .failing(seconds(2))),
+            ]
+        ),
+        Row(
             "another that gives up changes nothing",
             opened: [.time(1), .admitted(4, .probe), .released(9), .admitted(5, .awaitProbe)]
         ),
@@ -101,6 +109,10 @@ extension HostBackOffPolicy {
             ]
         ),
         Row("old failures are forgotten", [.failed(1), .failed(2), .time(601), .failed(3), .admitted(4, .proceed)]),
+        Row(
+            "who tells nothing does not keep them young",
+            [.failed(1), .failed(2), .time(400), .silent(3), .time(300), .failed(4), .admitted(5, .proceed)]
+        ),
         Row(
             "not so old ones are not",
             [.failed(1), .failed(2), .time(599), .failed(3), .admitted(4, .failing(seconds(1)))]

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import WebImage
@@ -124,6 +125,82 @@ import Testing
         #expect(table[url("http://b.test/")]?.circuit == .closed(failures: 1))
         #expect(note(&table, report("http://b.test/", origin: "http://b.test/x"), 5).isEmpty)
         #expect(table[url("http://b.test/")]?.circuit == .closed(failures: 2), "the same host: its last word counts")
+    }
+
+    @Test func `A host that sent the request elsewhere has answered, also where nobody knows who did not`() {
+        let a = url("http://a.test/")
+        var outcome = HostReport.Outcome()
+        outcome.error = WebImageError(.cannotConnectToHost, "")
+        outcome.redirectCount = 1
+        let report = HostReport(a, outcome, wallTime: 0)
+        #expect(report.kind == .silent && report.url == a)
+        var table = HostTable()
+        for id: UInt64 in 1...2 { #expect(note(&table, self.report("http://a.test/"), id).isEmpty) }
+        #expect(note(&table, report, 3).isEmpty)
+        #expect(table.isEmpty, "the count starts anew")
+        open(&table, "http://a.test/")
+        let later: UInt64 = 1_000_000_000
+        #expect(table.admit(a, 1, mayHold: true, at: later) == .proceed)
+        #expect(table.admit(a, 2, mayHold: true, at: later) == .hold(seconds: nil))
+        #expect(note(&table, report, 1, at: later) == [2])
+        #expect(table.isEmpty, "whoever finds out has found out")
+    }
+
+    // MARK: Looks at hosts
+
+    private static func seconds(_ seconds: UInt64) -> UInt64 { seconds * 1_000_000_000 }
+
+    @Test func `A host that failed makes no download look, and is forgotten in time`() {
+        var table = HostTable()
+        #expect(note(&table, report("http://a.test/"), 1, at: Self.seconds(1)).isEmpty)
+        #expect(!table.isEmpty && !table.mayBlock)
+        #expect(note(&table, report("http://b.test/", failed: false), 2, at: Self.seconds(600)).isEmpty)
+        #expect(table.count == 1)
+        #expect(note(&table, report("http://b.test/", failed: false), 3, at: Self.seconds(659)).isEmpty)
+        #expect(table.count == 1, "one look in a minute")
+        #expect(note(&table, report("http://b.test/", failed: false), 4, at: Self.seconds(660)).isEmpty)
+        #expect(table.isEmpty)
+    }
+
+    @Test
+    func `What was asked for, and hosts that were left alone, are forgotten as well, but none that somebody waits for`()
+    {
+        var table = HostTable()
+        open(&table, "http://a.test/")
+        open(&table, "http://b.test/")
+        #expect(note(&table, report("http://c.test/", failed: false, retryAfter: 5), 4).isEmpty)
+        let b = url("http://b.test/")
+        #expect(table.admit(b, 1, mayHold: true, at: Self.seconds(1)) == .proceed)
+        #expect(table.admit(b, 2, mayHold: true, at: Self.seconds(1)) == .hold(seconds: nil))
+        let asking = report("http://d.test/", failed: false, retryAfter: 600)
+        #expect(note(&table, asking, 4, at: Self.seconds(100)).isEmpty)
+        #expect(table.count == 4 && table.mayBlock)
+        #expect(note(&table, report("http://x.test/", failed: false), 5, at: Self.seconds(602)).isEmpty)
+        #expect(table.count == 2 && table[b] != nil && table[url("http://d.test/")] != nil)
+        #expect(table.release(1) == [2])
+        #expect(note(&table, report("http://x.test/", failed: false), 6, at: Self.seconds(702)).isEmpty)
+        #expect(table.isEmpty && !table.mayBlock)
+    }
+
+    @Test(arguments: 0..<20) func `Hosts are looked at while one of them may have to be left alone`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var table = HostTable()
+        var now: UInt64 = 0
+        let hosts = (0..<6).map { "http://h\($0).test/" }
+        for step in 1...1000 {
+            let host = hosts[Int.random(in: 0..<6, using: &random)]
+            let id = UInt64.random(in: 1...9, using: &random)
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0...2: _ = note(&table, report(host), id, at: now)
+            case 3: _ = note(&table, report(host, failed: false), id, at: now)
+            case 4: _ = note(&table, report(host, failed: false, retryAfter: 9), id, at: now)
+            case 5: _ = table.admit(url(host), id, mayHold: Bool.random(using: &random), at: now)
+            case 6: _ = table.release(id)
+            default: now += UInt64.random(in: 0...40_000_000_000, using: &random)
+            }
+            let mayBlock = hosts.contains { table[url($0)]?.mayBlock ?? false }
+            #expect(table.mayBlock == mayBlock, "step \(step)")
+        }
     }
 
     @Test func `No more than 1024 hosts are remembered, and the one goes that was silent for longest`() {

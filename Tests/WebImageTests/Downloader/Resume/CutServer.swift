@@ -15,6 +15,8 @@ final class CutServer: Sendable {
         case wholeInstead, notSatisfiable
         // The picture has become another.
         case changed, shortened
+        // The same, from a server that looks at no condition and names no version.
+        case changedUntagged
         // Wrong answers.
         case wrongStart, wrongTotal, noContentRange, severalParts, gzippedRest, otherBytes, tooMany, breaksOffAgain
 
@@ -23,12 +25,18 @@ final class CutServer: Sendable {
         /// Whether a rest is asked for.
         var isKept: Bool { ![.weakTag, .noValidator, .gzip, .noStore].contains(self) }
         /// Whether the picture is another from the second request on.
-        var changes: Bool { [.changed, .shortened, .otherBytes].contains(self) }
+        var changes: Bool { [.changed, .shortened, .otherBytes, .changedUntagged].contains(self) }
     }
 
     static let byteCount = 64 << 10
     static let first = noise(byteCount)
     static let second = noise(byteCount, seed: 2)
+    /// The first one with other bytes at both ends: nowhere else can they be told apart.
+    static let touched: [UInt8] = {
+        var bytes = first
+        for index in [0, byteCount - 1] { bytes[index] ^= 1 }
+        return bytes
+    }()
     fileprivate static let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
 
     private struct Seen {
@@ -70,6 +78,7 @@ final class CutServer: Sendable {
     var current: [UInt8] {
         switch behaviour {
         case .shortened: Array(Self.second[..<3000])
+        case .changedUntagged: Self.touched
         case _ where behaviour.changes: Self.second
         default: Self.first
         }
@@ -140,6 +149,7 @@ extension CutServer.Answer {
     private init(whole behaviour: Behaviour) {
         switch behaviour {
         case .shortened: self.init(body: Array(CutServer.second[..<3000]))
+        case .changedUntagged: self.init(body: CutServer.touched)
         case _ where behaviour.changes: self.init(body: CutServer.second)
         case .gzip: self.init(body: gzipStored(CutServer.first))
         default: self.init(body: CutServer.first)
@@ -150,7 +160,12 @@ extension CutServer.Answer {
 
     private init(rest behaviour: Behaviour, _ request: LoopbackRequest, start: Int, number: Int) {
         let total = CutServer.byteCount
-        let source = behaviour == .otherBytes ? CutServer.second : CutServer.first
+        let source =
+            switch behaviour {
+            case .otherBytes: CutServer.second
+            case .changedUntagged: CutServer.touched
+            default: CutServer.first
+            }
         self.init(status: 206, body: Array(source[min(start, total)...]))
         var range = "bytes \(start)-\(total - 1)/\(total)"
         switch behaviour {
@@ -177,7 +192,7 @@ extension CutServer.Answer {
         default: break
         }
         if behaviour == .gzippedRest { body = gzipStored(body) }
-        headers += Self.validators(behaviour, isSecond: true)
+        if behaviour != .changedUntagged { headers += Self.validators(behaviour, isSecond: true) }
         if ![.severalParts, .noContentRange].contains(behaviour) { headers.append(("Content-Range", range)) }
         if isChunked { headers.append(("Transfer-Encoding", "chunked")) }
         if !isChunked, !breaksOff { headers.append(("Content-Length", "\(body.count)")) }

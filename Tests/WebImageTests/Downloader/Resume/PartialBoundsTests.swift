@@ -65,12 +65,60 @@ import Testing
         #expect(harness.claim(in: store) != nil)
     }
 
-    @Test func `A bound of nothing keeps nothing`() {
-        harness.keep(bytes, in: harness.store(limits: .init(byteCount: 0, age: 3600)))
+    @Test func `A bound of nothing keeps nothing, and makes no file to find that out`() {
+        let made = Lock(0)
+        var calls = FileCalls.system
+        calls.open = { path, flags in
+            if flags & O_CREAT != 0 { made.withLock { $0 += 1 } }
+            return FileCalls.system.open(path, flags)
+        }
+        harness.keep(bytes, in: harness.store(limits: .init(byteCount: 0, age: 3600), calls: calls))
+        #expect(harness.sizes.isEmpty && !FileManager.default.fileExists(atPath: harness.path))
+        harness.keep(noise(96_000), in: harness.store(limits: limits, calls: calls))
+        #expect(harness.sizes.isEmpty && made.withLock { $0 } == 0, "nor what is too big by its head")
+        harness.keep(bytes, in: harness.store(limits: limits, calls: calls))
+        #expect(harness.sizes.count == 1 && made.withLock { $0 } == 1)
+    }
+
+    @Test func `With a bound of nothing what there is is not used, and goes`() {
+        let store = harness.store(limits: limits)
+        harness.keep(bytes, in: store)
+        store.limits.byteCount = 0
+        #expect(!store.claim(.plain, limit: .max) { _ in })
+        harness.run()
+        #expect(harness.sizes.isEmpty)
+        harness.keep(bytes, in: harness.store(limits: limits))
+        let new = harness.store(limits: .init(byteCount: 0, age: 3600))
+        #expect(!new.claim(.plain, limit: .max) { _ in } && !new.claim(.plain, limit: .max) { _ in })
+        #expect(harness.queue.waitingCount == 1, "a process that begins with it looks once")
+        harness.run()
         #expect(harness.sizes.isEmpty)
     }
 
-    @Test func `A smaller bound holds from the next write on`() {
+    @Test func `A smaller bound and a shorter time hold at once, for all but what is being written`() throws {
+        let store = harness.store(limits: limits)
+        for number in 0..<4 {
+            harness.keep(bytes, .plain("/\(number)"), in: store)
+            harness.clock.advance(1)
+        }
+        let first = harness.claim(.plain("/0"), in: store)
+        try #require(first != nil)
+        store.limits.byteCount = 45_000
+        harness.run()
+        #expect(harness.sizes.count == 2)
+        first?.writer?.close()
+        harness.run()
+        #expect((0..<4).filter { harness.claim(.plain("/\($0)"), in: store) != nil } == [0, 3])
+        harness.run()
+        harness.clock.advance(10)
+        store.limits.age = 5
+        harness.run()
+        #expect(harness.sizes.isEmpty)
+        store.limits = limits
+        #expect(harness.queue.waitingCount == 0, "a greater bound needs no look")
+    }
+
+    @Test func `What is written after a smaller bound keeps to it`() {
         let store = harness.store(limits: limits)
         for number in 0..<4 {
             harness.keep(bytes, .plain("/\(number)"), in: store)

@@ -97,15 +97,14 @@ import Testing
         #expect(PartialKey(.plain("/a", headers: [name: "\"a\""])) == nil)
     }
 
-    @Test func `Nothing is kept of requests that are no plain GET, forbid it or have no room`() {
+    @Test func `Nothing is kept of requests that are no plain GET or forbid it`() {
         var post = DownloadRequest.plain
         post.method = "POST"
         var body = DownloadRequest.plain
         body.body = Data([1])
         let forbidding = DownloadRequest.plain("/a", headers: ["Cache-Control": "no-store"])
-        let long = DownloadRequest.plain("/" + String(repeating: "a", count: 2800))
-        for request in [post, body, forbidding, long] { #expect(PartialKey(request) == nil) }
-        #expect(PartialKey(.plain("/" + String(repeating: "a", count: 2700))) != nil)
+        for request in [post, body, forbidding] { #expect(PartialKey(request) == nil) }
+        #expect(PartialKey(.plain("/" + String(repeating: "a", count: 5000))) != nil, "however long the URL")
     }
 
     @Test func `A part is for the same URL, fields, credential and options only`() {
@@ -142,10 +141,11 @@ import Testing
 
     @Test func `Secrets are not in the key`() throws {
         let key = try #require(PartialKey(.plain("/a", headers: ["Authorization": "Bearer secret"])))
-        #expect(key.url == testURL("/a").absoluteString && key.digest.utf8.count == 32)
+        #expect(key.digest.utf8.count == 32)
         #expect(!key.digest.contains("secret"))
         #expect(PartialKey.isFileName(Array(key.fileName.utf8)))
-        #expect(PartialKey.urlHash(inFileName: key.fileName) == PartialKey.hash(of: key.url))
+        #expect(key.urlHash == PartialKey.hash(of: testURL("/a").absoluteString))
+        #expect(PartialKey.urlHash(inFileName: key.fileName) == key.urlHash)
         #expect(!CacheFileName.isEntryName(Array(key.fileName.utf8)), "a cache in the same directory leaves it alone")
         for name in ["part-", "part-" + String(repeating: "g", count: 32), "CACHEDIR.TAG", key.fileName + "0"] {
             #expect(!PartialKey.isFileName(Array(name.utf8)))

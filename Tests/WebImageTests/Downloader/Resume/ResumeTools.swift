@@ -68,7 +68,7 @@ extension PartialHead {
     /// A head for a request with an entity tag.
     static func sample(_ request: DownloadRequest = .plain, total: Int? = nil) -> PartialHead {
         PartialHead(
-            key: PartialKey(request) ?? PartialKey(url: "", digest: ""),
+            key: PartialKey(request) ?? PartialKey(urlHash: 0, digest: ""),
             validator: .entityTag("\"one\""),
             total: total.map(Int64.init),
             lastModified: "Sun, 06 Nov 1994 08:49:37 GMT",

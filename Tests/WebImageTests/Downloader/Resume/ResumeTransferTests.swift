@@ -39,6 +39,8 @@ import Testing
         var headers: HTTPHeaders = [:]
         /// What is sent with it; nothing when the head is refused.
         var bytes: [UInt8] = []
+        /// Whether the answer has the tag of the part, unless it has another.
+        var isTagged = true
     }
 
     static let refusals: [Refusal] = [
@@ -46,6 +48,11 @@ import Testing
         Refusal(testDescription: "a wrong start", headers: ["Content-Range": "bytes 25905-65535/65536"]),
         Refusal(testDescription: "another total", headers: ["Content-Range": "bytes 25904-65534/65535"]),
         Refusal(testDescription: "no range", headers: [:]),
+        Refusal(
+            testDescription: "no tag",
+            headers: ["Content-Range": "bytes 25904-65535/65536"],
+            isTagged: false
+        ),
         Refusal(testDescription: "several parts", headers: ["Content-Type": "multipart/byteranges; boundary=x"]),
         Refusal(
             testDescription: "another version",
@@ -77,8 +84,9 @@ import Testing
         harness.interrupt(Array(picture[..<30_000]), total: 65_536)
         let recorder = Recorder()
         let first = try #require(harness.start(recorder))
+        let tag: HTTPHeaders = refusal.isTagged ? ["ETag": "\"one\""] : [:]
         let error =
-            first.respond(refusal.status, headers: refusal.headers)
+            first.respond(refusal.status, headers: tag.overlaid(with: refusal.headers))
             ?? refusal.bytes[..<min(1000, refusal.bytes.count)].withUnsafeBytes { first.sink.didReceive($0) }
             ?? first.send(Array(refusal.bytes.dropFirst(1000)))
         #expect(error != nil && recorder.results.isEmpty)
@@ -110,7 +118,7 @@ import Testing
             let transfer = try #require(harness.start())
             let start = (end == 35_000 ? 30_000 : 35_000) - 4096
             #expect(transfer.request.headers["Range"] == "bytes=\(start)-")
-            transfer.respond(206, headers: ["Content-Range": "bytes \(start)-65535/65536"])
+            transfer.respond(206, headers: ["ETag": "\"one\"", "Content-Range": "bytes \(start)-65535/65536"])
             transfer.send(Array(picture[start..<end]))
             transfer.end(WebImageError(.timedOut, "late"))
             harness.files.run()
@@ -122,7 +130,7 @@ import Testing
         harness.interrupt(Array(picture[..<30_000]), total: 65_536)
         let recorder = Recorder()
         let transfer = try #require(harness.start(recorder))
-        transfer.respond(206, headers: ["Content-Range": "bytes 25904-65535/65536"])
+        transfer.respond(206, headers: ["ETag": "\"one\"", "Content-Range": "bytes 25904-65535/65536"])
         transfer.send(Array(picture[25_904..<28_000]))
         transfer.end()
         harness.files.run()
@@ -214,7 +222,7 @@ import Testing
         harness.downloader.config.maximumResponseByteCount = 65_535
         let recorder = Recorder()
         let transfer = try #require(harness.start(recorder))
-        let error = transfer.respond(206, headers: ["Content-Range": "bytes 25904-65535/65536"])
+        let error = transfer.respond(206, headers: ["ETag": "\"one\"", "Content-Range": "bytes 25904-65535/65536"])
         #expect(error?.code == .limitExceeded)
         transfer.end(error)
         harness.files.run()
@@ -228,7 +236,7 @@ import Testing
         let token = harness.downloader.start(testURL("/a.jpg"), recorder)
         harness.files.run()
         let transfer = try #require(harness.transport.transfers(from: 1).first)
-        transfer.respond(206, headers: ["Content-Range": "bytes 25904-65535/65536"])
+        transfer.respond(206, headers: ["ETag": "\"one\"", "Content-Range": "bytes 25904-65535/65536"])
         transfer.send(Array(picture[25_904..<40_000]))
         token.cancel()
         #expect(harness.downloader.statistics.receivedByteCount - before == 10_000)
