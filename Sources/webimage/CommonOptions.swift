@@ -144,7 +144,10 @@ struct Session: Sendable {
     }
 
     /// What decodes where no manager does.
-    var coder: any ImageCoder { common.decoding.isolation.map { IsolatedImageCoder($0) } ?? ImageCodersManager.shared }
+    var coder: any ImageCoder {
+        guard let isolation = common.decoding.isolation else { return ImageCodersManager.shared }
+        return IsolatedImageCoder(isolation)
+    }
 
     /// A context for a source: what lies on this machine already is not put into the cache on disk, and without a cache none is
     /// asked.

@@ -5,12 +5,26 @@ import FoundationEssentials
 enum DecodeSamples {
     static let all: [Data] = encoded.compactMap { Data(base64Encoded: $0) } + [Data(drawing.utf8)]
 
-    /// A drawing with text in the usual fonts.
-    static let drawing = """
-        <svg xmlns="http://www.w3.org/2000/svg" width="64" height="64"><defs><filter id="f"><feGaussianBlur stdDeviation="1"/></filter>
-        </defs><rect width="9" height="9" filter="url(#f)"/><text y="20" font-family="sans-serif">a</text>
-        <text y="40" font-family="serif">a</text><text y="60" font-family="monospace">a</text></svg>
-        """
+    /// A drawing with text in the usual fonts, and with pictures of all formats that drawings may hold: for each a library has to be
+    /// loaded.
+    static var drawing: String {
+        let pictures = encoded.map(image).joined()
+        let inner = Data(
+            "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><path d='M0 0h9v9z'/></svg>".utf8
+        )
+        return """
+            <svg xmlns="http://www.w3.org/2000/svg" width="64" height="64">
+            <defs><filter id="f"><feGaussianBlur stdDeviation="1"/></filter></defs><rect width="9" height="9" filter="url(#f)"/>
+            <text y="20" font-family="sans-serif">a</text><text y="40" font-family="serif">a</text>
+            <text y="60" font-family="monospace">a</text>\(pictures)
+            <image width="9" height="9" href="data:image/svg+xml;base64,\(inner.base64EncodedString())"/></svg>
+            """
+    }
+
+    private static func image(_ base64: String) -> String {
+        let format = Data(base64Encoded: base64).map { ImageFormat(detecting: $0) } ?? .undefined
+        return "<image width='9' height='9' href='data:\(format.mimeType);base64,\(base64)'/>"
+    }
 
     private static let encoded = [
         "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABQODxIPDRQSEBIXFRQYHjIhHhwcHj0sLiQySUBMS0dARkVQWnNiUFVtVkVGZIhlbXd7gYKBTmCNl4x9lnN+gXz/"
@@ -52,5 +66,11 @@ enum DecodeSamples {
             + "ZwACAAEAAQAAADltZGF0AAAALSgBrwtIV6iQ9f0IoT9pNwIEg4NTGcoogMDv/pxm//cM6DtAtvVRbRCxNkZDgA==",
         "/wpDQEJxIQoBAACcAAA4AFgAWEooMd1c9HTg2QON0AhnJIWOQW//BZV28oCACzLauus2AODDBKIBANQAmXgKAIAKlVHGDV7O9Xz5ocNi2sZ1hrbatrAkEUoh"
             + "iWQNkLCZPQmVJM7AeVvh8d+uNGoMBAE=",
+        "Qk1UAAAAAAAAACAAAAAMAAAAEwANAAEAAQDMICKZl3+QtEAAZVoAADJ2IABSr+AABauAADUcwAAQ6eAAcKRAAAnoQAAYZ0AAa76g"
+            + "ANK/gACGvkAA",
+        "AAABAAEAGBgAAAEAAQDwAAAAFgAAACgAAAAYAAAAMAAAAAEAAQAAAAAAAAAAABMLAAATCwAAAAAAAAAAAAAtFc8AzS48AGSl7QC7"
+            + "0c0AYFg7APFvWABMfNoAMFsuAAZ0kgBzWFUAVB19AGOkWABM9A4AA+tzAJhsMgB6hNoACBfXAK8saQD5l1gAgsB8AHG/9gAbMaUA"
+            + "nW06AEY+xQDnphwAwjDNADGMYwAYxjEAjGMYAMYxjABjGMYAMYxjABjGMQCMYxgAxjGMAGMYxgAxjGMAGMYxAIxjGADGMYwAYxjG"
+            + "ADGMYwAYxjEAjGMYAMYxjABjGMYAMYxjABjGMQCMYxgAxjGMAA==",
     ]
 }
