@@ -75,6 +75,14 @@ extension WebImageError {
 }
 
 extension WorkerFailure {
+    var isTimeout: Bool {
+        switch self {
+        case .timedOut: true
+        case .ended(let end): end.signal == SIGXCPU
+        case .lied, .unreachable: false
+        }
+    }
+
     /// What it is for the picture.
     func error(seconds: Double) -> WebImageError {
         switch self {

@@ -54,17 +54,32 @@ final class WorkerPool: Sendable {
         seconds: Double
     ) throws(WebImageError) -> (IsolationAnswer, PixelStorage?) {
         let isFrame = if case .frame = task { true } else { false }
-        let (id, worker, holds) = try take(isFrame ? task.animation : nil)
-        do throws(WorkerFailure) {
-            let answer = try worker.perform(task, holds ? nil : data, seconds: seconds)
-            // What could not be opened is not held.
-            let isRefused = if case .failure = answer.0 { true } else { false }
-            give(id, worker, animation: isRefused ? nil : task.animation)
-            return answer
-        } catch {
-            worker.stop()
+        var (id, worker, holds) = try take(isFrame ? task.animation : nil)
+        while true {
+            let isFresh = worker.isFresh
+            do throws(WorkerFailure) {
+                let answer = try worker.perform(task, holds ? nil : data, seconds: seconds)
+                // What could not be opened is not held.
+                let isRefused = if case .failure = answer.0 { true } else { false }
+                give(id, worker, animation: isRefused ? nil : task.animation)
+                return answer
+            } catch {
+                worker.stop()
+                // A worker that has seen other pictures may have been spoiled by one of them: a new one tells whose fault it is.
+                guard !isFresh, !error.isTimeout else {
+                    lose(id)
+                    throw error.error(seconds: seconds)
+                }
+            }
+            (worker, holds) = (try start(for: id), false)
+        }
+    }
+
+    /// Starts a worker for a place that is taken.
+    private func start(for id: Int) throws(WebImageError) -> WorkerProcess {
+        do throws(WebImageError) { return try start() } catch {
             lose(id)
-            throw error.error(seconds: seconds)
+            throw error
         }
     }
 
@@ -114,12 +129,7 @@ final class WorkerPool: Sendable {
                 worker?.stop()
                 lose(id)
             case .start(let id):
-                do throws(WebImageError) {
-                    return (id, try start(), false)
-                } catch {
-                    lose(id)
-                    throw error
-                }
+                return (id, try start(for: id), false)
             case .wait: break
             }
         }

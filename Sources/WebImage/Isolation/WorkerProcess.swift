@@ -99,6 +99,9 @@ final class WorkerProcess: @unchecked Sendable {
         guard walls.hasSeccomp else { throw .lied("this system does not confine processes (seccomp)") }
     }
 
+    /// Whether it has seen no picture yet.
+    var isFresh: Bool { lastRequest == 0 }
+
     /// Whether it is alive and waits for a request.
     var isReady: Bool {
         guard !isOver else { return false }
