@@ -38,6 +38,8 @@ let package = Package(
         .library(name: "WebImageHEIF", targets: ["WebImageHEIF"]),
         .library(name: "WebImageJPEGXL", targets: ["WebImageJPEGXL"]),
         .executable(name: "webimage", targets: ["webimage"]),
+        // In which isolated pictures are decoded.
+        .executable(name: "webimage-decoder", targets: ["webimage-decoder"]),
     ],
     targets: [
         systemLibrary("CCurl", apt: "libcurl4-openssl-dev"),
@@ -47,6 +49,7 @@ let package = Package(
         systemLibrary("CXXHash", apt: "libxxhash-dev"),
         systemLibrary("CMessageDigest", apt: "libmd-dev"),
         .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
+        .target(name: "CIsolation", path: "Sources/CLibraries/CIsolation"),
         .target(name: "CPixels", path: "Sources/CLibraries/CPixels"),
         shims("CJPEGShims", linking: "jpeg"),
         shims("CPNGShims", linking: "png16", "isal"),
@@ -56,7 +59,7 @@ let package = Package(
         .target(
             name: "WebImage",
             dependencies: [
-                "CCurl", "CWebP", "CLCMS", "CYUV", "CXXHash", "CMessageDigest", "CLinux", "CPixels",
+                "CCurl", "CWebP", "CLCMS", "CYUV", "CXXHash", "CMessageDigest", "CLinux", "CIsolation", "CPixels",
                 "CJPEGShims", "CPNGShims",
             ],
             swiftSettings: swiftSettings
@@ -73,6 +76,11 @@ let package = Package(
         .executableTarget(
             name: "webimage",
             dependencies: ["WebImage", "WebImageFormats", "CLinux", "CChafaShims"],
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(
+            name: "webimage-decoder",
+            dependencies: ["WebImage", "WebImageFormats"],
             swiftSettings: swiftSettings
         ),
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
@@ -97,6 +105,13 @@ let package = Package(
             path: "Tests/Helpers/hit-cost",
             swiftSettings: swiftSettings
         ),
+        // A worker whose decoders crash, hang, take too much, and lie.
+        .executableTarget(
+            name: "decode-hazards",
+            dependencies: ["WebImage", "CIsolation"],
+            path: "Tests/Helpers/decode-hazards",
+            swiftSettings: swiftSettings
+        ),
         .executableTarget(
             name: "main-queue",
             dependencies: ["WebImage", "TestSupport", "CTestSupport"],
@@ -111,7 +126,7 @@ let package = Package(
         ),
         .testTarget(
             name: "WebImageTests",
-            dependencies: ["WebImage", "TestSupport", "CLinux", "CPixels", "cache-hammer"],
+            dependencies: ["WebImage", "TestSupport", "CLinux", "CIsolation", "CPixels", "cache-hammer"],
             exclude: ["Fixtures", "HTTPCacheSuite/Cases"],
             swiftSettings: swiftSettings
         ),

@@ -5,13 +5,14 @@ import argparse
 import contextlib
 import sys
 
-from bench import disk, downloads, formats, gtk, jpeg, memory, pipeline, progressive, report, workshop
+from bench import disk, downloads, formats, gtk, isolation, jpeg, memory, pipeline, progressive, report, workshop
 
 GROUPS = {
     "memory": memory.rows,
     "disk": disk.rows,
     "jpeg": jpeg.rows,
     "formats": formats.rows,
+    "isolation": isolation.rows,
     "progressive": progressive.rows,
     "pipeline": pipeline.rows,
     "downloads": downloads.rows,

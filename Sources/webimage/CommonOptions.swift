@@ -13,6 +13,8 @@ struct CommonOptions: Sendable {
     var maxConcurrent: Int
     /// How long what is cached serves.
     var cachePolicy: CachePolicy
+    /// Where pictures are decoded.
+    var decoding: DecodingPlace
     private var headers: [(String, String)] = []
     private var timeout: Double?
 
@@ -34,6 +36,7 @@ struct CommonOptions: Sendable {
             OptionSpec("--cache-only", "load nothing; what is not in the cache is an error"),
             OptionSpec("--header", short: "-H", value: "'NAME: VALUE'", "send a header field; may be repeated"),
             OptionSpec("--timeout", value: "SECONDS", "longest time for one download; without it 15 s without a byte"),
+            OptionSpec("--isolated", "decode in processes without files, network and much memory; no previews"),
             OptionSpec("--max-concurrent", short: "-j", value: "N", "downloads at once; 6 by default"),
             OptionSpec("--quiet", "no progress bars and no lines about successes"),
         ]
@@ -44,6 +47,7 @@ struct CommonOptions: Sendable {
         usesCache = !arguments.has("--no-cache")
         json = arguments.has("--json")
         isQuiet = arguments.has("--quiet")
+        decoding = arguments.has("--isolated") ? .isolated : .inProcess
         maxConcurrent = try arguments.integer("--max-concurrent", in: 1...256) ?? 6
         timeout = try arguments.number("--timeout", in: 0.001...86_400)
         cachePolicy = try arguments.value("--cache-policy").map(Self.policy) ?? .immutable
@@ -133,8 +137,16 @@ struct Session: Sendable {
         self.common = common
         cache = common.usesCache ? common.makeCache() : nil
         manager = WebImageManager(cache: cache ?? NoCache.shared, loader: common.makeLoader())
+        manager.decoding = common.decoding
+        common.decoding.isolation?.prepare()
         // Without a cache there is nothing to be judged.
         if cache != nil { manager.cachePolicy = common.cachePolicy }
+    }
+
+    /// What decodes where no manager does.
+    var coder: any ImageCoder {
+        guard let isolation = common.decoding.isolation else { return ImageCodersManager.shared }
+        return IsolatedImageCoder(isolation)
     }
 
     /// A context for a source: what lies on this machine already is not put into the cache on disk, and without a cache none is

@@ -66,7 +66,7 @@ enum IdentifyCommand: Command {
                     options: common.options,
                     context: session.context(for: source)
                 )
-                let line = try await describe(data, source)
+                let line = try await describe(data, source, session.coder)
                 display.finish(id, failed: false)
                 await display.print(common.json ? JSONLine.text(line) : text(line, source), to: 1)
                 return true
@@ -80,14 +80,20 @@ enum IdentifyCommand: Command {
         return failures == 0 ? ExitStatus.success : ExitStatus.failure
     }
 
-    private static func describe(_ data: Data, _ source: Source) async throws(WebImageError) -> Line {
-        let properties = try await ImageProperties.read(from: data)
+    private static func describe(
+        _ data: Data,
+        _ source: Source,
+        _ coder: any ImageCoder
+    ) async throws(WebImageError) -> Line {
+        let properties = try await ImageProperties.read(from: data, coder: coder)
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 100, height: 100)
         options.decodeFirstFrameOnly = true
         // A picture whose header can be read and whose pixels cannot has properties and no hash.
         var hash: String?
-        if let image = try? await Image.decode(data, options: options) { hash = try? ThumbHash(image).base64 }
+        if let image = try? await Image.decode(data, options: options, coder: coder) {
+            hash = try? ThumbHash(image).base64
+        }
         return Line(
             source: source.text,
             format: "\(properties.format)",

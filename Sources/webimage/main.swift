@@ -1,8 +1,11 @@
 import Glibc
+import WebImage
 import WebImageFormats
 
-TemporaryFiles.removeWhenInterrupted()
 WebImageFormats.registerAll()
+// With --isolated the program starts itself to decode, and is nothing else then.
+DecodeWorker.runIfRequested()
+TemporaryFiles.removeWhenInterrupted()
 let status = await Program.run(Array(CommandLine.arguments.dropFirst()))
 if Terminal.outputFailure != 0 {
     Terminal.printError("standard output: \(String(cString: strerror(Terminal.outputFailure)))")

@@ -11,7 +11,7 @@ extension ImageLoadRequest {
     }
 
     /// What is to decode: the context's coder, or the shared coders.
-    public var coder: any ImageCoder { context?.imageCoder ?? ImageCodersManager.shared }
+    public var coder: any ImageCoder { context?.coder() ?? ImageCodersManager.shared }
 
     /// Decodes on a decode thread, by ``decodeOptions`` and with ``coder``.
     ///

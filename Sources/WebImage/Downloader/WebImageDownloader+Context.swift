@@ -24,7 +24,7 @@ extension WebImageDownloader {
         let queue = context.callbackQueue ?? .main
         let stage = DownloadDecodeStage(
             url: url,
-            coder: context.imageCoder ?? ImageCodersManager.shared,
+            coder: context.coder(),
             options: ImageDecodeOptions(context, options: options, key: key),
             priority: options.priority
         ) { result in

@@ -31,6 +31,8 @@ public final class PixelStorage: @unchecked Sendable {
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory`` when the system has none.
     package static func allocate(byteCount: Int) throws(WebImageError) -> PixelStorage {
+        // In a process that decodes for another, pixels are made where that one can have them.
+        if let storage = SharedBuffers.inUse?.storage(byteCount: byteCount) { return storage }
         guard let base = BufferPool.shared.take(byteCount: byteCount) else {
             throw WebImageError(.outOfMemory, "no memory for \(byteCount) bytes of pixels")
         }

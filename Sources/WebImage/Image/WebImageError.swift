@@ -35,6 +35,8 @@ public struct WebImageError: Error, Sendable {
         public static let decoderCrashed = Code(rawValue: 1107)
         /// The picture was not decoded within the time that a decode may take.
         public static let decodeTimedOut = Code(rawValue: 1108)
+        /// The picture is to be decoded in a process of its own, and there is none: no worker program, or a system that cannot confine one.
+        public static let decoderUnavailable = Code(rawValue: 1109)
         /// The download could not be created: a request modifier said no, or the session was invalidated.
         public static let invalidDownloadOperation = Code(rawValue: 2000)
         /// The server answered with a status that is not acceptable; see ``WebImageError/statusCode``.

@@ -16,6 +16,7 @@ extension WebImageContext {
             var encodeOptions: ImageEncodeOptions?
             var formatHint = FormatHint.inherited
             var decodeToHDR: Bool?
+            var decoding: DecodingPlace?
             var loadValues = OptionValues()
             var additionalHeaders = HTTPHeaders()
             var cacheSerializer: CacheSerializer?
@@ -29,6 +30,7 @@ extension WebImageContext {
             /// Whether nothing is given.
             var isPlain: Bool {
                 decodeOptions == nil && encodeOptions == nil && formatHint == .inherited && decodeToHDR == nil
+                    && decoding == nil
                     && loadValues.isEmpty && additionalHeaders.fields.isEmpty && cacheSerializer == nil
                     && cachePolicy == nil && setImageOperationKey == nil && hooks.identity == nil && retryPolicy == nil
                     && observer == nil
@@ -75,6 +77,16 @@ extension WebImageContext {
     public var decodeToHDR: Bool? {
         get { rare?.values.decodeToHDR }
         set { change { $0.decodeToHDR = newValue } }
+    }
+
+    /// Where the picture is decoded: in this process or in workers without files, network and much memory. The manager's place by default
+    /// (``WebImageManager/decoding``).
+    ///
+    /// In workers their own coders decode, whatever ``imageCoder`` is: what that is for is encoding, and formats that are not isolated. There
+    /// are no previews of an isolated picture while it arrives. Loaders of one's own that decode are not told of it.
+    public var decoding: DecodingPlace? {
+        get { rare?.values.decoding }
+        set { change { $0.decoding = newValue } }
     }
 
     /// Who decides how long a cached picture serves, and when the server is asked for a newer one. The manager's by default

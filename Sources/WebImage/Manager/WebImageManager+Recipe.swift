@@ -58,7 +58,7 @@ extension WebImageManager {
             url: url,
             decode: DecodeWork(
                 data: data,
-                coder: context?.imageCoder ?? ImageCodersManager.shared,
+                coder: coder(for: context),
                 options: decodeOptions,
                 encodeOptions: context?.encodeOptions ?? ImageEncodeOptions(),
                 // Previews of what may turn out to be nothing new would hide what is shown.
@@ -77,6 +77,12 @@ extension WebImageManager {
             serializer: serializer,
             replaces: !asksForResult
         )
+    }
+
+    /// What decodes and encodes.
+    private func coder(for context: WebImageContext?) -> any ImageCoder {
+        let place = context?.decoding ?? decoding
+        return place.coder(insteadOf: context?.imageCoder ?? ImageCodersManager.shared)
     }
 
     /// The decode options of a load. Size options come from the context alone, because only those are part of the key: a

@@ -8,11 +8,12 @@ extension WebImageManager {
             var optionsProcessor: WebImageOptionsProcessor?
             var observer: (any WebImageLoadObserver)?
             var cachePolicy = CachePolicy.immutable
+            var decoding = DecodingPlace.inProcess
 
             /// Whether there is nothing.
             var isPlain: Bool {
                 transformer == nil && cacheKeyFilter == nil && cacheSerializer == nil && optionsProcessor == nil
-                    && observer == nil && cachePolicy == .immutable
+                    && observer == nil && cachePolicy == .immutable && decoding == .inProcess
             }
         }
 
@@ -78,6 +79,13 @@ extension WebImageManager {
     public var cachePolicy: CachePolicy {
         get { parts?.values.cachePolicy ?? .immutable }
         set { change { $0.cachePolicy = newValue } }
+    }
+
+    /// Where the pictures of loads are decoded whose context does not say. ``DecodingPlace/inProcess`` by default. What was decoded elsewhere
+    /// before, and is in memory, serves all the same.
+    public var decoding: DecodingPlace {
+        get { parts?.values.decoding ?? .inProcess }
+        set { change { $0.decoding = newValue } }
     }
 
     /// How many seconds a URL that failed for good is not tried again; nil (the default) means as long as the process lives,

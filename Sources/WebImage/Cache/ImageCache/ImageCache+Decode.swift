@@ -30,7 +30,7 @@ struct DiskImageQuery: Sendable {
 
     var readKey: ReadKey { ReadKey(key: MemoryCacheKey(key), mark: mark) }
     var decodeOptions: ImageDecodeOptions { ImageDecodeOptions(context, options: options, key: key) }
-    var coder: any ImageCoder { context.imageCoder ?? ImageCodersManager.shared }
+    var coder: any ImageCoder { context.coder() }
     var storesToMemory: Bool { context.storeCacheType?.includesMemory ?? true }
 }
 

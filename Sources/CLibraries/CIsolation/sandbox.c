@@ -1,0 +1,132 @@
+#define _GNU_SOURCE
+#include "CIsolation.h"
+#include "crash.h"
+#include "filter.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/// Open for good: what the process has taken is asked for when files cannot be opened any more.
+static int memory_file = -1;
+
+/// Bytes of address space that are taken.
+static size_t address_space(void) {
+    char text[64] = {0};
+    if (pread(memory_file, text, sizeof(text) - 1, 0) <= 0) return 0;
+    return strtoul(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t sum(size_t left, size_t right) { return left > SIZE_MAX - right ? SIZE_MAX : left + right; }
+
+static void set_limit(int resource, rlim_t soft, rlim_t hard) {
+    struct rlimit now;
+    if (getrlimit(resource, &now) != 0) return;
+    if (hard > now.rlim_max) hard = now.rlim_max;
+    struct rlimit wanted = {.rlim_cur = soft < hard ? soft : hard, .rlim_max = hard};
+    setrlimit(resource, &wanted);
+}
+
+static int thread_count(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+    for (struct dirent *entry = tasks ? readdir(tasks) : NULL; entry; entry = readdir(tasks)) count += entry->d_name[0] != '.';
+    if (tasks) closedir(tasks);
+    return count;
+}
+
+// MARK: Landlock. Its header may be older than the kernel, so what it has is written down here.
+
+struct ruleset {
+    uint64_t files, network, scopes;
+};
+struct __attribute__((packed)) path_rule {
+    uint64_t allowed;
+    int32_t directory;
+};
+enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, reads = 1 << 2 | 1 << 3 };
+
+/// How many rights to files each version knows.
+static uint64_t file_rights(int version) {
+    const int counts[] = {0, 13, 14, 15, 15, 16};
+    return (1ull << counts[version < 5 ? version : 5]) - 1;
+}
+
+static int enter_landlock(const char *const *readable) {
+    int version = (int)syscall(create_ruleset, NULL, 0, 1);
+    if (version < 1) return 0;
+    struct ruleset rules = {
+        .files = file_rights(version), .network = version >= 4 ? 3 : 0, .scopes = version >= 6 ? 3 : 0};
+    size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
+    int ruleset = (int)syscall(create_ruleset, &rules, size, 0);
+    if (ruleset < 0) return 0;
+    for (; readable && *readable; readable++) {
+        struct path_rule rule = {.allowed = reads, .directory = open(*readable, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+        if (rule.directory < 0) continue;
+        syscall(add_rule, ruleset, 1, &rule, 0);
+        close(rule.directory);
+    }
+    int result = (int)syscall(restrict_self, ruleset, 0);
+    close(ruleset);
+    return result == 0 ? version : 0;
+}
+
+// MARK: All of it
+
+void webimage_sandbox_die_with_parent(void) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // Its end of the sockets goes with a parent that is gone already, and with it this process.
+}
+
+void webimage_sandbox_tame_heap(void) {
+    // Every further heap reserves 64 MiB of address space.
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 16 << 20);
+}
+
+struct webimage_walls webimage_sandbox_enter(const struct webimage_sandbox *sandbox) {
+    struct webimage_walls walls = {.threads = thread_count()};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    memory_file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    set_limit(RLIMIT_CORE, 0, 0);
+    set_limit(RLIMIT_NOFILE, 64, 64);
+    set_limit(RLIMIT_MSGQUEUE, 0, 0);
+    set_limit(RLIMIT_MEMLOCK, 0, 0);
+    set_limit(RLIMIT_FSIZE, sandbox->memory, sandbox->memory);
+    size_t taken = address_space();
+    // A sanitizer's shadow takes terabytes.
+    if (taken > 0 && taken < (size_t)1 << 40) {
+        size_t most = sum(taken, sandbox->memory);
+        set_limit(RLIMIT_AS, most, most);
+    }
+    walls.landlock = enter_landlock(sandbox->readable);
+    walls.reads_files = sandbox->readable && walls.landlock > 0;
+    walls.seccomp = webimage_filter_enter(walls.reads_files);
+    return walls;
+}
+
+void webimage_sandbox_allow(size_t byte_count, unsigned seconds) {
+    size_t taken = address_space();
+    struct rlimit limit;
+    if (taken > 0 && taken < (size_t)1 << 40 && getrlimit(RLIMIT_AS, &limit) == 0) {
+        rlim_t wanted = sum(taken, byte_count);
+        limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+        setrlimit(RLIMIT_AS, &limit);
+        webimage_sandbox_allowed = limit.rlim_cur - taken;
+    }
+    struct rusage used;
+    if (getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &limit) != 0) return;
+    rlim_t wanted = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1 + seconds;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    setrlimit(RLIMIT_CPU, &limit);
+}

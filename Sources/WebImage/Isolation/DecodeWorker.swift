@@ -1,0 +1,26 @@
+import Glibc
+
+/// The program in which isolated pictures are decoded.
+///
+/// The product `webimage-decoder` is such a program, with the coders of all formats. It is looked for, in this order: at
+/// ``DecodeIsolation/workerPath``; where the environment variable `WEBIMAGE_DECODER` says; in this program itself, if it has called
+/// ``runIfRequested(coder:)``; beside this program; in `../libexec` from there.
+public enum DecodeWorker {
+    /// Makes any program its own worker. To be called first thing in `main`, once coders are registered, and before there are threads: in a
+    /// worker it decodes what it is asked for until its parent is gone, and never returns. In all others it returns at once.
+    ///
+    /// - Parameter coder: what the worker decodes with; the shared coders by default.
+    public static func runIfRequested(coder: any ImageCoder = ImageCodersManager.shared) {
+        guard let words = request else { return WorkerProgram.isOwnWorker.withLock { $0 = true } }
+        guard words.count == 2, let kind = WorkerKind(rawValue: words[0]), let memory = Int(words[1]), memory > 0 else {
+            exit(64)
+        }
+        DecodeWorkerLoop(coder, kind, memory: memory).run()
+    }
+
+    /// What a worker was started with; nil in other programs.
+    private static var request: [String]? {
+        let words = CommandLine.arguments.dropFirst()
+        return words.first == WorkerProgram.argument ? Array(words.dropFirst()) : nil
+    }
+}

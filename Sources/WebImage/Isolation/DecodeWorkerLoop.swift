@@ -1,0 +1,197 @@
+import CIsolation
+import FoundationEssentials
+import Glibc
+
+/// What a worker does: walls first, then one request after the other.
+struct DecodeWorkerLoop {
+    private let coder: any ImageCoder
+    private let kind: WorkerKind
+    private let memory: Int
+    private let buffers = SharedBuffers()
+    /// The encoded bytes, which the parent writes.
+    private var bytes: UnsafeRawBufferPointer?
+    /// The animation whose frames are being asked for.
+    private var animation: (id: UInt64, provider: any AnimatedImageProvider, data: Data)?
+
+    /// What a decode may take besides what its header tells: stacks of threads, tables, blocks that are kept.
+    private static let slack = 128 << 20
+
+    init(_ coder: any ImageCoder, _ kind: WorkerKind, memory: Int) {
+        (self.coder, self.kind, self.memory) = (coder, kind, memory)
+    }
+
+    func run() -> Never {
+        var worker = self
+        worker.setUp()
+        while let request = worker.nextRequest() { worker.serve(request) }
+        _exit(0)
+    }
+
+    private func setUp() {
+        webimage_sandbox_die_with_parent()
+        webimage_sandbox_tame_heap()
+        webimage_sandbox_report_crashes()
+        SharedBuffers.inUse = buffers
+        for sample in DecodeSamples.all where kind == .fonts || ImageFormat(detecting: sample) != .svg {
+            _ = try? coder.decode(sample, options: ImageDecodeOptions())
+        }
+        let paths = kind.readable.map { strdup($0) }
+        var pointers = paths.map { UnsafePointer($0) } + [nil]
+        let standing = pointers.withUnsafeMutableBufferPointer { pointers in
+            var sandbox = webimage_sandbox()
+            if kind == .fonts, let base = pointers.baseAddress { sandbox.readable = UnsafePointer(base) }
+            sandbox.memory = memory
+            return webimage_sandbox_enter(&sandbox)
+        }
+        for path in paths { free(path) }
+        var walls = WorkerWalls()
+        (walls.hasSeccomp, walls.landlock) = (standing.seccomp, Int(standing.landlock))
+        (walls.readsFonts, walls.threads) = (standing.reads_files, Int(standing.threads))
+        send(walls.message)
+    }
+
+    /// Nil when the parent is gone. What is no request comes from no parent that could be answered.
+    private func nextRequest() -> IsolationRequest? {
+        var descriptor: Int32 = -1
+        var message = [UInt8](repeating: 0, count: 16 << 10)
+        let count = message.withUnsafeMutableBytes {
+            webimage_message_receive(Int32(webimage_worker_socket), $0.baseAddress, $0.count, -1, &descriptor)
+        }
+        if descriptor >= 0 { close(descriptor) }
+        guard count > 0 else { return nil }
+        return message.prefix(count).withUnsafeBytes { try? IsolationRequest($0) }
+    }
+
+    private mutating func serve(_ request: IsolationRequest) {
+        if let open = animation, open.id != request.task.animation { animation = nil }
+        webimage_sandbox_allow(headerMemory(request.byteCount ?? 0), seconds(request))
+        map(request.capacity)
+        let data = request.byteCount.flatMap { encoded($0) }
+        let answer: IsolationAnswer
+        var image: Image?
+        do throws(WebImageError) {
+            (answer, image) = try perform(request, data)
+        } catch {
+            answer = .failure(error)
+        }
+        let message = IsolationReply(id: request.id, answer: answer).message
+        guard var storage = image?.bitmap.storage else { return send(message) }
+        image = nil
+        let byteCount = storage.byteCount
+        // Memory that something else still looks at, such as a canvas, stays here, and a copy goes.
+        let isFree = isKnownUniquelyReferenced(&storage)
+        guard let descriptor = isFree ? buffers.seal(storage) : buffers.copy(storage) else {
+            return send(IsolationReply(id: request.id, answer: .failure(Self.noMemory)).message)
+        }
+        send(message, descriptor)
+        close(descriptor)
+        buffers.prepare(byteCount: byteCount)
+    }
+
+    private mutating func perform(
+        _ request: IsolationRequest,
+        _ data: Data?
+    ) throws(WebImageError) -> (IsolationAnswer, Image?) {
+        switch request.task {
+        case .properties(let limits):
+            return (.properties(try coder.properties(of: try Self.some(data), limits: limits)), nil)
+        case .need(let options):
+            return (.need(try coder.memoryNeed(of: try Self.some(data), options: options)), nil)
+        case .decode(let options):
+            let data = try Self.some(data)
+            allow(data, options, request)
+            return Self.picture(try coder.decode(data, options: options))
+        case .animation(let id, let options):
+            let provider = try open(id, try Self.some(data), options, request)
+            let durations = (0..<provider.frameCount).map { provider.duration(at: $0) }
+            return (
+                .animation(frameCount: provider.frameCount, loopCount: provider.loopCount, durations: durations), nil
+            )
+        case .frame(let id, let index, let options):
+            if let open = animation, open.id == id {
+                allow(open.data, options, request)
+                return Self.picture(try open.provider.frame(at: index))
+            }
+            return Self.picture(try open(id, try Self.some(data), options, request).frame(at: index))
+        }
+    }
+
+    private mutating func open(
+        _ id: UInt64,
+        _ shared: Data,
+        _ options: ImageDecodeOptions,
+        _ request: IsolationRequest
+    ) throws(WebImageError) -> any AnimatedImageProvider {
+        guard let coder = coder as? any AnimatedImageCoder else {
+            throw WebImageError(.unsupportedFormat, "the coder decodes only the first frame of animations")
+        }
+        // The next request's bytes take the place of these.
+        let data = shared.withUnsafeBytes { Data($0) }
+        allow(data, options, request)
+        let provider = try coder.animation(of: data, options: options)
+        animation = (id, provider, data)
+        return provider
+    }
+
+    private static func picture(_ image: Image) -> (IsolationAnswer, Image?) { (.image(IsolatedPicture(image)), image) }
+
+    private static func some(_ data: Data?) throws(WebImageError) -> Data {
+        guard let data else { throw WebImageError(.badImageData, "the decoder was given no bytes") }
+        return data
+    }
+
+    private static let noMemory = WebImageError(.outOfMemory, "the decoder has no memory for the pixels")
+
+    // MARK: Memory
+
+    /// Allows what the header says that the decode needs, twice: blocks are rounded, and heaps have holes.
+    private func allow(_ data: Data, _ options: ImageDecodeOptions, _ request: IsolationRequest) {
+        let most = max(options.limits.maximumDecodedByteCount, 0)
+        // Who cannot say what it needs may have what may be decoded at most.
+        let need = (try? coder.memoryNeed(of: data, options: options))?.totalByteCount ?? most
+        let (twice, overflow) = need.multipliedReportingOverflow(by: 2)
+        let (sum, overflows) = headerMemory(data.count).addingReportingOverflow(overflow ? memory : twice)
+        webimage_sandbox_allow(overflows ? memory : min(sum, memory), seconds(request))
+    }
+
+    /// A drawing is a tree of elements, much bigger than its text.
+    private func headerMemory(_ byteCount: Int) -> Int {
+        Self.slack + min(byteCount, memory) * (kind == .fonts ? 32 : 2)
+    }
+
+    private func seconds(_ request: IsolationRequest) -> UInt32 { UInt32(min(max(request.seconds, 0), 1e6)) + 1 }
+
+    private mutating func map(_ capacity: Int) {
+        guard capacity != bytes?.count ?? 0 else { return }
+        if let bytes { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
+        bytes = nil
+        guard capacity > 0, let base = webimage_memory_map_readonly(Int32(webimage_worker_bytes), capacity) else {
+            return
+        }
+        bytes = UnsafeRawBufferPointer(start: base, count: capacity)
+    }
+
+    /// The encoded bytes, where the parent has put them.
+    private func encoded(_ count: Int) -> Data? {
+        guard let bytes, count <= bytes.count, let base = bytes.baseAddress else { return nil }
+        return Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: base), count: count, deallocator: .none)
+    }
+
+    // MARK: Messages
+
+    private func send(_ message: [UInt8], _ descriptor: Int32 = -1) {
+        guard message.count > WorkerProcess.mostBytes else { return sendShort(message, descriptor) }
+        let memory = message.withUnsafeBytes { buffers.seal($0) }
+        // A parent that gets no answer ends this process.
+        guard let memory else { _exit(1) }
+        sendShort(LongMessage.message(message.count), memory)
+        close(memory)
+    }
+
+    private func sendShort(_ message: [UInt8], _ descriptor: Int32) {
+        let result = message.withUnsafeBytes {
+            webimage_message_send(Int32(webimage_worker_socket), $0.baseAddress, $0.count, descriptor, true)
+        }
+        if result != 0 { _exit(1) }
+    }
+}

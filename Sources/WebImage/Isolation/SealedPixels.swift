@@ -1,0 +1,33 @@
+import CIsolation
+import Glibc
+
+/// Memory of a worker in this process: mapped, not copied, once nobody can change it.
+enum SealedPixels {
+    /// Giving back the pages of a big picture takes as long as decoding a small one, which whoever lets go of it must not wait for.
+    private static let queue = WorkQueue(name: "webimage-unmap", width: 1)
+    private static let smallestQueued = 256 << 10
+
+    /// Takes over a descriptor, and maps the first bytes of its memory.
+    ///
+    /// - Throws: when it is no such memory, can be changed, or is smaller.
+    static func map(_ descriptor: Int32, byteCount: Int) throws(WireError) -> PixelStorage {
+        defer { close(descriptor) }
+        let size = webimage_memory_sealed_size(descriptor)
+        guard size >= 0 else { throw WireError("its memory can still be changed") }
+        guard byteCount > 0, size >= byteCount else {
+            throw WireError("its memory has \(size) bytes, not \(byteCount)")
+        }
+        guard let base = webimage_memory_map_readonly(descriptor, byteCount) else {
+            throw WireError("its memory of \(byteCount) bytes cannot be mapped")
+        }
+        return PixelStorage(adopting: UnsafeMutableRawPointer(mutating: base), byteCount: byteCount) { base, count in
+            guard count >= smallestQueued else {
+                munmap(base, count)
+                return
+            }
+            // An address is Sendable as a number.
+            let address = UInt(bitPattern: base)
+            queue.submit(priority: .low) { munmap(UnsafeMutableRawPointer(bitPattern: address), count) }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import CIsolation
+import Glibc
+
+/// The memory of a worker's bitmaps: each can be handed to the parent as it is.
+///
+/// Fresh pages cost as much as a decode, so one piece is made ready, on a thread of its own, while a picture is decoded into another.
+final class SharedBuffers: @unchecked Sendable {
+    // Sendable because the state is behind a lock, and a piece is touched by whoever has taken it out.
+
+    /// Where bitmaps get their memory from; nil in all processes but workers. Set before there are other threads.
+    nonisolated(unsafe) static var inUse: SharedBuffers?
+
+    /// Smaller ones are copied when they are handed over.
+    private static let smallest = 16 << 10
+    /// Most bytes that are made ready or kept.
+    private static let mostKept = 16 << 20
+
+    private struct Piece {
+        let descriptor: Int32
+        let base: UnsafeMutableRawPointer
+        let byteCount: Int
+
+        func close() {
+            munmap(base, byteCount)
+            Glibc.close(descriptor)
+        }
+    }
+
+    private struct State {
+        var used: [UnsafeMutableRawPointer: Piece] = [:]
+        var spare: [Piece] = []
+    }
+
+    private let state = Lock(State())
+    private let preparing = WorkQueue(name: "prepare", width: 1)
+
+    /// Memory for a bitmap; nil for one that is to be small, and when there is none.
+    func storage(byteCount: Int) -> PixelStorage? {
+        guard byteCount >= Self.smallest, let piece = take(byteCount) else { return nil }
+        state.withLock { $0.used[piece.base] = piece }
+        return PixelStorage(adopting: piece.base, byteCount: byteCount) { [self] base, _ in giveBack(base) }
+    }
+
+    /// Takes away the memory of a bitmap that nobody will look at any more, and every way to change it. Returns a descriptor; nil when
+    /// there is none.
+    func seal(_ storage: PixelStorage) -> Int32? {
+        let piece = state.withLock { $0.used.removeValue(forKey: storage.base) }
+        guard let piece else { return copy(storage) }
+        munmap(piece.base, piece.byteCount)
+        return sealed(piece.descriptor)
+    }
+
+    /// Bytes as memory that cannot be changed.
+    func seal(_ bytes: UnsafeRawBufferPointer) -> Int32? {
+        let descriptor = webimage_memory_create(bytes.count)
+        guard descriptor >= 0 else { return nil }
+        guard webimage_memory_write(descriptor, bytes.baseAddress, bytes.count) == 0 else {
+            Glibc.close(descriptor)
+            return nil
+        }
+        return sealed(descriptor)
+    }
+
+    /// Sees to it that the next bitmap of about that size finds its memory ready.
+    func prepare(byteCount: Int) {
+        guard byteCount >= Self.smallest, byteCount <= Self.mostKept else { return }
+        preparing.submit { [self] in
+            let isThere = state.withLock { state in state.spare.contains { Self.suits($0, byteCount) } }
+            if !isThere, let piece = make(byteCount) { keep(piece) }
+        }
+    }
+
+    /// The bytes of a bitmap that stays where it is.
+    func copy(_ storage: PixelStorage) -> Int32? { storage.withUnsafeBytes { seal($0) } }
+
+    private func sealed(_ descriptor: Int32) -> Int32? {
+        if webimage_memory_seal(descriptor) == 0 { return descriptor }
+        Glibc.close(descriptor)
+        return nil
+    }
+
+    private func take(_ byteCount: Int) -> Piece? {
+        let spare = state.withLock { state -> Piece? in
+            guard let index = state.spare.firstIndex(where: { Self.suits($0, byteCount) }) else { return nil }
+            return state.spare.remove(at: index)
+        }
+        return spare ?? make(byteCount)
+    }
+
+    private static func suits(_ piece: Piece, _ byteCount: Int) -> Bool {
+        piece.byteCount >= byteCount && piece.byteCount / 2 <= byteCount
+    }
+
+    private func make(_ byteCount: Int) -> Piece? {
+        let page = 64 << 10
+        guard byteCount < Int.max - page else { return nil }
+        let size = (byteCount + page - 1) & ~(page - 1)
+        let descriptor = webimage_memory_create(size)
+        guard descriptor >= 0 else { return nil }
+        if let base = webimage_memory_map(descriptor, size) {
+            return Piece(descriptor: descriptor, base: base, byteCount: size)
+        }
+        Glibc.close(descriptor)
+        return nil
+    }
+
+    /// A bitmap that was not handed over has gone.
+    private func giveBack(_ base: UnsafeMutableRawPointer) {
+        if let piece = state.withLock({ $0.used.removeValue(forKey: base) }) { keep(piece) }
+    }
+
+    private func keep(_ piece: Piece) {
+        let former = state.withLock { state -> [Piece] in
+            guard piece.byteCount <= Self.mostKept else { return [piece] }
+            state.spare.append(piece)
+            // Two: one that a decode is about to take, and one of another size.
+            guard state.spare.count > 2 else { return [] }
+            return [state.spare.removeFirst()]
+        }
+        for piece in former { piece.close() }
+    }
+}

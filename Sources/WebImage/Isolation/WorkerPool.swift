@@ -1,0 +1,199 @@
+import FoundationEssentials
+
+/// Workers of one kind, as many as are needed at a time and no more than are allowed.
+///
+/// Whoever wants one and finds all busy waits, so never call it on a thread of Swift's cooperative pool.
+final class WorkerPool: Sendable {
+    private struct State {
+        var roster: WorkerRoster
+        /// Those that are idle.
+        var processes: [Int: WorkerProcess] = [:]
+        /// Whether somebody will look for those that have been idle for long.
+        var isWatched = false
+    }
+
+    private let isolation: DecodeIsolation
+    private let kind: WorkerKind
+    private let clock: ClockSource
+    private let delay: DelaySource
+    private let state: ConditionLock<State>
+    /// Ends and starts workers that nobody waits for.
+    private static let upkeep = WorkQueue(name: "webimage-workers", width: 1)
+
+    init(
+        _ isolation: DecodeIsolation,
+        _ kind: WorkerKind,
+        clock: ClockSource = .system,
+        delay: DelaySource = .system
+    ) {
+        (self.isolation, self.kind, self.clock, self.delay) = (isolation, kind, clock, delay)
+        let idle = isolation.idleTime.isFinite ? min(max(isolation.idleTime, 0), 1e9) : 1e9
+        let rules = WorkerRoster.Rules(
+            count: isolation.maximumWorkerCount > 0 ? isolation.maximumWorkerCount : CodingQueue.processorCount,
+            uses: isolation.maximumDecodeCount,
+            idleTime: UInt64(idle * 1e9)
+        )
+        state = ConditionLock(State(roster: WorkerRoster(rules)))
+    }
+
+    /// Workers there are, and those of them that do nothing.
+    var counts: (all: Int, idle: Int) { state.withLock { ($0.roster.count, $0.roster.idleCount) } }
+
+    /// What the next idle worker said of itself; nil when there is none.
+    var walls: WorkerWalls? { state.withLock { $0.processes.values.first?.walls } }
+
+    /// Has a worker do it.
+    ///
+    /// - Parameters:
+    ///   - data: the encoded bytes; a worker that holds the animation is not given them again.
+    ///   - seconds: the most that it may take, once a worker has begun.
+    /// - Throws: ``WebImageError`` of how the worker failed. What the decoder says of the picture is an answer.
+    func perform(
+        _ task: IsolationTask,
+        _ data: Data,
+        seconds: Double
+    ) throws(WebImageError) -> (IsolationAnswer, PixelStorage?) {
+        let isFrame = if case .frame = task { true } else { false }
+        var (id, worker, holds) = try take(isFrame ? task.animation : nil)
+        while true {
+            let isFresh = worker.isFresh
+            do throws(WorkerFailure) {
+                let answer = try worker.perform(task, holds ? nil : data, seconds: seconds)
+                // What could not be opened is not held.
+                let isRefused = if case .failure = answer.0 { true } else { false }
+                give(id, worker, animation: isRefused ? nil : task.animation)
+                return answer
+            } catch {
+                worker.stop()
+                // A worker that has seen other pictures may have been spoiled by one of them: a new one tells whose fault it is.
+                guard !isFresh, !error.isTimeout else {
+                    lose(id)
+                    throw error.error(seconds: seconds)
+                }
+            }
+            (worker, holds) = (try start(for: id), false)
+        }
+    }
+
+    /// Starts a worker for a place that is taken.
+    private func start(for id: Int) throws(WebImageError) -> WorkerProcess {
+        do throws(WebImageError) { return try start() } catch {
+            lose(id)
+            throw error
+        }
+    }
+
+    /// Starts a worker for the next task, if there is none.
+    func prepare() {
+        let id = state.withLock { $0.roster.takeSpare() }
+        guard let id else { return }
+        Self.upkeep.submit(priority: .low) { [self] in
+            guard let worker = try? start() else { return lose(id) }
+            keep(id, worker, animation: nil, isUse: false)
+        }
+    }
+
+    /// Frames of an animation will not be asked for any more: its worker is as good as any other.
+    func forget(animation: UInt64) { state.withLock { $0.roster.forget(animation: animation) } }
+
+    /// Ends those that have been idle for long enough.
+    func expire() {
+        let now = clock.monotonicNanoseconds()
+        let expired = state.withLock { state -> [WorkerProcess] in
+            state.isWatched = false
+            return state.roster.expire(at: now).compactMap { state.processes.removeValue(forKey: $0) }
+        }
+        for worker in expired { worker.stop() }
+        watch()
+    }
+
+    private func start() throws(WebImageError) -> WorkerProcess {
+        let program = try WorkerProgram.find(isolation.workerPath)
+        return try WorkerProcess(program, kind, memory: max(isolation.maximumMemoryByteCount, 1 << 20))
+    }
+
+    private func take(_ animation: UInt64?) throws(WebImageError) -> (id: Int, worker: WorkerProcess, holds: Bool) {
+        while true {
+            let (decision, worker) = state.wait { state -> (WorkerRoster.Decision, WorkerProcess?)? in
+                let decision = state.roster.take(animation: animation)
+                switch decision {
+                case .use(let id, _): return (decision, state.processes.removeValue(forKey: id))
+                case .start: return (decision, nil)
+                case .wait: return nil
+                }
+            }
+            switch decision {
+            case .use(let id, let holds):
+                if let worker, worker.isReady { return (id, worker, holds) }
+                // It died while it had nothing to do, which is not the fault of what comes now.
+                worker?.stop()
+                lose(id)
+            case .start(let id):
+                return (id, try start(for: id), false)
+            case .wait: break
+            }
+        }
+    }
+
+    private func give(_ id: Int, _ worker: WorkerProcess, animation: UInt64?) {
+        guard !keep(id, worker, animation: animation, isUse: true) else { return }
+        // The next picture finds a new one.
+        Self.upkeep.submit(priority: .low) { worker.stop() }
+        prepare()
+    }
+
+    @discardableResult
+    private func keep(_ id: Int, _ worker: WorkerProcess, animation: UInt64?, isUse: Bool) -> Bool {
+        let now = clock.monotonicNanoseconds()
+        let isKept = state.withLock { state -> Bool in
+            guard state.roster.give(id, animation: animation, at: now, isUse: isUse) else { return false }
+            state.processes[id] = worker
+            return true
+        }
+        state.signal()
+        if isKept { watch() }
+        return isKept
+    }
+
+    private func lose(_ id: Int) {
+        state.withLock { $0.roster.lose(id) }
+        state.signal()
+    }
+
+    /// Sees to it that idle workers go in time.
+    private func watch() {
+        let now = clock.monotonicNanoseconds()
+        let wait = state.withLock { state -> UInt64? in
+            guard !state.isWatched, let next = state.roster.nextExpiry else { return nil }
+            state.isWatched = true
+            return next > now ? next - now : 0
+        }
+        guard let wait else { return }
+        _ = delay.after(wait) { [weak self] in self?.expireSoon() }
+    }
+
+    private func expireSoon() { Self.upkeep.submit(priority: .low) { self.expire() } }
+}
+
+/// The pools of this process.
+enum WorkerPools {
+    private struct Key: Hashable {
+        let isolation: DecodeIsolation
+        let kind: WorkerKind
+    }
+
+    private static let pools = Lock<[Key: WorkerPool]>([:])
+
+    /// The pool of workers that such decodes share.
+    static func pool(_ isolation: DecodeIsolation, _ kind: WorkerKind) -> WorkerPool {
+        var shared = isolation
+        (shared.formats, shared.maximumDecodeDuration) = (nil, 0)
+        let key = Key(isolation: shared, kind: kind)
+        return pools.withLock { pools in
+            if let pool = pools[key] { return pool }
+            let pool = WorkerPool(shared, kind)
+            pools[key] = pool
+            return pool
+        }
+    }
+}

@@ -1,0 +1,234 @@
+import CIsolation
+import FoundationEssentials
+import Glibc
+
+/// Why a worker did not do what it was asked for.
+enum WorkerFailure: Error, Sendable {
+    case timedOut
+    /// It ended.
+    case ended(WorkerEnd)
+    /// It said what an honest one does not say.
+    case lied(String)
+    /// The parent could not get to it.
+    case unreachable(String)
+}
+
+/// A worker, as its parent has it. For one thread at a time: the one that its pool gave it to.
+final class WorkerProcess: @unchecked Sendable {
+    // Sendable because the pool hands it to one thread after the other, by way of its lock.
+
+    /// What it said of itself before it had seen a byte of a picture.
+    private(set) var walls = WorkerWalls()
+    private let process: Int32
+    private let socket: Int32
+    private let memory: Int32
+    private var capacity = 0
+    private var lastRequest: UInt64 = 0
+    private var isOver = false
+
+    /// More bytes in the memory for requests are given back after use.
+    private static let mostKept = 16 << 20
+    /// Longest message.
+    static let mostBytes = 64 << 10
+    /// A start takes some hundredths of a second, much more on a machine that has a lot to do.
+    private static let startMilliseconds: Int32 = 30_000
+
+    /// Starts one, on a thread that lives as long as this process does: a worker dies with the thread that it comes from.
+    ///
+    /// - Throws: ``WebImageError/Code/decoderUnavailable``.
+    init(_ program: WorkerProgram, _ kind: WorkerKind, memory byteCount: Int) throws(WebImageError) {
+        var ends: [Int32] = [-1, -1]
+        let shared = webimage_memory_create(0)
+        guard shared >= 0, webimage_message_pair(&ends) == 0 else {
+            if shared >= 0 { close(shared) }
+            throw WebImageError(.decoderUnavailable, "no worker can be started: no descriptors are left")
+        }
+        let theirs = ends[1]
+        let started = Latch()
+        let result = Lock<Int32>(-EAGAIN)
+        Self.starter.submit(priority: .high) {
+            let spawned = Self.spawn(program, [kind.rawValue, "\(byteCount)"], theirs, shared)
+            result.withLock { $0 = spawned }
+            started.open()
+        }
+        started.wait()
+        close(theirs)
+        (memory, socket, process) = (shared, ends[0], result.withLock { $0 })
+        guard process >= 0 else {
+            close(shared)
+            close(socket)
+            isOver = true
+            throw WebImageError(.decoderUnavailable, "\(program.path) cannot be started: \(Self.text(-process))")
+        }
+        do throws(WorkerFailure) {
+            try greet()
+        } catch {
+            stop()
+            throw error.startError(program)
+        }
+    }
+
+    deinit { stop() }
+
+    private static let starter = WorkQueue(name: "webimage-start", width: 1)
+
+    private static func spawn(_ program: WorkerProgram, _ words: [String], _ socket: Int32, _ memory: Int32) -> Int32 {
+        var arguments = ([program.path, WorkerProgram.argument] + words).map { strdup($0) } + [nil]
+        var variables = WorkerProgram.environment.map { strdup($0) } + [nil]
+        defer { for word in arguments + variables { free(word) } }
+        // WEBIMAGE_DECODER_ERRORS=1 shows what a worker's libraries print.
+        return webimage_worker_spawn(
+            program.path,
+            &arguments,
+            &variables,
+            socket,
+            memory,
+            getenv("WEBIMAGE_DECODER_ERRORS") != nil
+        )
+    }
+
+    private func greet() throws(WorkerFailure) {
+        let (bytes, descriptor) = try receive(milliseconds: Self.startMilliseconds)
+        if descriptor >= 0 { close(descriptor) }
+        do throws(WireError) {
+            walls = try bytes.read { (bytes) throws(WireError) in try WorkerWalls(bytes) }
+        } catch {
+            throw .lied(error.problem)
+        }
+        guard walls.version == WorkerWalls.version else { throw .lied("it is of another version of the library") }
+        guard walls.hasSeccomp else { throw .lied("this system does not confine processes (seccomp)") }
+    }
+
+    /// Whether it has seen no picture yet.
+    var isFresh: Bool { lastRequest == 0 }
+
+    /// Whether it is alive and waits for a request.
+    var isReady: Bool {
+        guard !isOver else { return false }
+        do throws(WorkerFailure) {
+            let (_, descriptor) = try receive(milliseconds: 0)
+            if descriptor >= 0 { close(descriptor) }
+            // What nobody asked for.
+            return false
+        } catch {
+            if case .timedOut = error { return true }
+            return false
+        }
+    }
+
+    /// Asks, and waits for the answer, at most so many seconds.
+    ///
+    /// - Parameter data: the encoded bytes; nil when it has them.
+    /// - Returns: the answer, and the pixels if it is a picture. After a failure it is of no more use.
+    func perform(
+        _ task: IsolationTask,
+        _ data: Data?,
+        seconds: Double
+    ) throws(WorkerFailure) -> (IsolationAnswer, PixelStorage?) {
+        if let data { try put(data) }
+        defer { if capacity > Self.mostKept { shrink() } }
+        lastRequest += 1
+        let request = IsolationRequest(
+            id: lastRequest,
+            task: task,
+            byteCount: data?.count,
+            capacity: capacity,
+            seconds: seconds
+        )
+        let message = request.message
+        let sent = message.withUnsafeBytes { webimage_message_send(socket, $0.baseAddress, $0.count, -1, false) }
+        guard sent == 0 else { throw failure(sent) }
+        let (bytes, descriptor) = try receive(milliseconds: Int32(min(seconds * 1000 + 1, 1e9)))
+        return try answer(bytes, descriptor, to: request)
+    }
+
+    private func answer(
+        _ bytes: [UInt8],
+        _ descriptor: Int32,
+        to request: IsolationRequest
+    ) throws(WorkerFailure) -> (IsolationAnswer, PixelStorage?) {
+        var descriptor = descriptor
+        defer { if descriptor >= 0 { close(descriptor) } }
+        do throws(WireError) {
+            if let byteCount = LongMessage.byteCount(bytes) {
+                let taken = descriptor
+                descriptor = -1
+                let storage = try SealedPixels.map(taken, byteCount: byteCount)
+                let reply = try storage.withUnsafeBytes { (bytes) throws(WireError) in try IsolationReply(bytes) }
+                guard reply.id == request.id else { throw WireError("it answers another question") }
+                return (reply.answer, nil)
+            }
+            let reply = try bytes.read { (bytes) throws(WireError) in try IsolationReply(bytes) }
+            guard reply.id == request.id else { throw WireError("it answers another question") }
+            guard case .image(let picture) = reply.answer else { return (reply.answer, nil) }
+            let byteCount = try picture.neededByteCount
+            // Rows are padded, and wide pixels are made of others; what is far from the limit was never within it.
+            let most = max(request.task.limits.maximumDecodedByteCount, 0)
+            guard byteCount / 2 - (1 << 20) <= most else { throw WireError("its picture is bigger than it may be") }
+            let taken = descriptor
+            descriptor = -1
+            return (reply.answer, try SealedPixels.map(taken, byteCount: byteCount))
+        } catch {
+            throw .lied(error.problem)
+        }
+    }
+
+    private func put(_ data: Data) throws(WorkerFailure) {
+        let written = data.withUnsafeBytes { webimage_memory_write(memory, $0.baseAddress, $0.count) }
+        guard written == 0 else { throw .unreachable("no memory for \(data.count) bytes: \(Self.text(-written))") }
+        capacity = max(capacity, data.count)
+    }
+
+    /// A big picture's bytes are not kept for those that follow. The worker looks at no more than it is told.
+    private func shrink() {
+        guard ftruncate(memory, 0) == 0 else { return }
+        capacity = 0
+    }
+
+    private func receive(milliseconds: Int32) throws(WorkerFailure) -> (bytes: [UInt8], descriptor: Int32) {
+        var descriptor: Int32 = -1
+        var count = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: Self.mostBytes) { buffer, filled in
+            count = webimage_message_receive(socket, buffer.baseAddress, buffer.count, milliseconds, &descriptor)
+            filled = max(count, 0)
+        }
+        guard count > 0 else { throw failure(Int32(clamping: count)) }
+        if let crash = WorkerCrash(bytes) {
+            if descriptor >= 0 { close(descriptor) }
+            throw .ended(end(crash))
+        }
+        return (bytes, descriptor)
+    }
+
+    private func failure(_ number: Int32) -> WorkerFailure {
+        switch number {
+        case -ETIMEDOUT: .timedOut
+        case 0, -EPIPE, -ECONNRESET: .ended(end(nil))
+        case -EMSGSIZE: .lied("its message is too long")
+        default: .unreachable(Self.text(-number))
+        }
+    }
+
+    /// How it ended, which it is about to do, or is made to.
+    private func end(_ crash: WorkerCrash?) -> WorkerEnd {
+        var end = webimage_process_end()
+        var result = webimage_process_wait(process, 1000, &end)
+        if result == 0 {
+            webimage_process_kill(process)
+            result = webimage_process_wait(process, 10_000, &end)
+        }
+        return WorkerEnd(signal: result == 1 ? end.signal : 0, code: result == 1 ? end.code : 0, crash: crash)
+    }
+
+    /// Ends it, whatever it does, and waits for that. Further calls have no effect.
+    func stop() {
+        guard !isOver else { return }
+        isOver = true
+        webimage_process_kill(process)
+        var end = webimage_process_end()
+        _ = webimage_process_wait(process, 10_000, &end)
+        for descriptor in [process, socket, memory] { close(descriptor) }
+    }
+
+    static func text(_ number: Int32) -> String { String(cString: strerror(number)) }
+}

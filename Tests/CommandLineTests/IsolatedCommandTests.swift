@@ -1,0 +1,49 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// `--isolated`: the program decodes in processes of its own file.
+@Suite struct IsolatedCommandTests {
+    private let harness = CommandLineHarness()
+    private let pictures = [
+        "JPEG/orientation-6.jpg", "GIF/animated.gif", "SVG/entities.svg", "AVIF/420.avif", "TIFF/photo-lzw.tiff",
+    ]
+
+    @Test func `Everything that is told of pictures is told all the same`() throws {
+        let words = ["identify", "--json"] + pictures.map(Fixtures.path)
+        let (plain, isolated) = (try harness.run(words), try harness.run(words + ["--isolated"]))
+        #expect(plain.status == 0 && isolated.status == 0 && isolated.errors.isEmpty)
+        #expect(plain.lines.count == pictures.count && plain.lines.sorted() == isolated.lines.sorted())
+    }
+
+    @Test func `Pictures are written as without it`() throws {
+        for picture in pictures {
+            let words = ["get", "--no-cache", "-t", "50x50", "-f", "png", Fixtures.path(picture)]
+            let plain = try harness.run(words + ["-o", "plain.png"])
+            let isolated = try harness.run(words + ["--isolated", "-o", "isolated.png"])
+            #expect(plain.status == 0 && isolated.status == 0, "\(isolated.errors)")
+            let (left, right) = (harness.directory.path("plain.png"), harness.directory.path("isolated.png"))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: left)) == Data(contentsOf: URL(fileURLWithPath: right)))
+        }
+    }
+
+    @Test func `The screen shows what it shows without it`() throws {
+        let words = ["show", "--symbols", "--size", "20x10", "--first-frame", Fixtures.path("PNG/photo-rgba.png")]
+        let (plain, isolated) = (try harness.run(words), try harness.run(words + ["--isolated"]))
+        #expect(plain.status == 0 && isolated.status == 0 && !plain.output.isEmpty && plain.output == isolated.output)
+    }
+
+    @Test func `A worker that does not work is an error that says so`() throws {
+        let words = ["identify", "--isolated", "--json", Fixtures.path("PNG/photo-rgba.png")]
+        let run = try harness.run(words, environment: ["WEBIMAGE_DECODER": "/bin/true"])
+        #expect(run.status == 1)
+        let failure = try #require(try CommandLineHarness.objects(run).first?.error)
+        #expect(failure.code == 1109 && failure.message.contains("/bin/true"))
+    }
+
+    @Test func `Prefetching looks at pictures in workers`() throws {
+        let run = try harness.run("prefetch", "--isolated", "--json", "file://" + Fixtures.path("JPEG/gray.jpg"))
+        let line = try #require(try CommandLineHarness.objects(run).first)
+        #expect(run.status == 0 && line.format == "JPEG", "\(run.output) \(run.errors)")
+    }
+}

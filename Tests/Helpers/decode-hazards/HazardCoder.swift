@@ -1,0 +1,72 @@
+import FoundationEssentials
+import Glibc
+
+@testable import WebImage
+
+/// Takes texts that begin with "HAZARD ", for pictures of 4 x 4 pixels.
+struct HazardCoder: AnimatedImageCoder {
+    private static let mark = "HAZARD "
+
+    func canDecode(_ data: Data) -> Bool { data.starts(with: Data(Self.mark.utf8)) }
+
+    func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+        if name(data) == "header" { Hazards.run("segfault") }
+        var properties = ImageProperties(format: .png, width: 4, height: 4)
+        if name(data) == "frames" {
+            properties.frameCount = 20_000
+            properties.frameDurations = Array(repeating: 0.25, count: 20_000)
+        }
+        return properties
+    }
+
+    func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+        let name = name(data)
+        if name == "refuse" { throw WebImageError(.badImageData, "no\u{1B}[31m picture\n") }
+        if name == "strange code" { throw WebImageError(.cancelled, "never mind") }
+        Hazards.run(name)
+        Lies.tell(name)
+        return Self.picture(0)
+    }
+
+    func animation(
+        of data: Data,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> any AnimatedImageProvider { HazardAnimation(name(data)) }
+
+    func canEncode(to format: ImageFormat) -> Bool { false }
+
+    func encode(_ image: Image, to format: ImageFormat, options: ImageEncodeOptions) throws(WebImageError) -> Data {
+        throw WebImageError(.unsupportedFormat, "hazards are not encoded")
+    }
+
+    private func name(_ data: Data) -> String { String(decoding: data.dropFirst(Self.mark.count), as: UTF8.self) }
+
+    /// Pixels that count up from a number.
+    static func picture(_ first: UInt8) -> Image {
+        guard let bitmap = try? Bitmap.allocate(width: 4, height: 4, pixelFormat: .bgra8Premultiplied) else { exit(1) }
+        for index in 0..<64 {
+            bitmap.mutableRow(0).storeBytes(of: first &+ UInt8(index), toByteOffset: index, as: UInt8.self)
+        }
+        var metadata = ImageMetadata()
+        (metadata.format, metadata.sourceWidth, metadata.sourceHeight) = (.png, 4, 4)
+        return Image(bitmap: bitmap, metadata: metadata)
+    }
+}
+
+/// Three frames, of which the second is a hazard. It keeps its images, as animations in memory do.
+final class HazardAnimation: AnimatedImageProvider {
+    private let name: String
+    private let images = [HazardCoder.picture(0), HazardCoder.picture(1), HazardCoder.picture(2)]
+
+    init(_ name: String) { self.name = name }
+
+    var animatedImageData: Data? { nil }
+    var frameCount: Int { 3 }
+    var loopCount: Int { 0 }
+    func duration(at index: Int) -> Double { 0.25 }
+
+    func frame(at index: Int) throws(WebImageError) -> Image {
+        if index == 1 { Hazards.run(name) }
+        return images[index]
+    }
+}

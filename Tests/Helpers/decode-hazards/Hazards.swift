@@ -1,0 +1,60 @@
+import Glibc
+
+/// What may happen in a decoder.
+enum Hazards {
+    static func run(_ name: String) {
+        switch name {
+        case "segfault": UnsafeMutablePointer<Int>(bitPattern: 8)?.pointee = 1
+        case "abort": abort()
+        case "trap": overflow([Int.max, 1])
+        case "stack": _ = recurse(1)
+        case "spin": while true { touch(&counter) }
+        case "sleep": while true { usleep(100_000) }
+        case "allocate": allocate(10 << 30)
+        case "passwd": withExtendedLifetime(open("/etc/passwd", O_RDONLY)) {}
+        case "write": withExtendedLifetime(open("/tmp/hazard", O_WRONLY | O_CREAT, 0o600)) {}
+        case "socket": withExtendedLifetime(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)) {}
+        case "exec":
+            var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("/bin/true"), nil]
+            execv("/bin/true", &arguments)
+        case "kill": kill(1, 0)
+        // A system call that nobody thought of.
+        case "sync": sync()
+        case "exit": exit(3)
+        case "thread": runThread()
+        default: break
+        }
+    }
+
+    nonisolated(unsafe) private static var counter = 0
+
+    @inline(never)
+    private static func touch(_ number: inout Int) { number &+= 1 }
+
+    @inline(never)
+    private static func overflow(_ numbers: [Int]) { counter = numbers.reduce(0) { $0 + $1 } }
+
+    @inline(never)
+    private static func recurse(_ depth: Int) -> Int {
+        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { bytes in
+            bytes[depth % 4096] = UInt8(truncatingIfNeeded: depth)
+            return recurse(depth + 1) + Int(bytes[0])
+        }
+    }
+
+    /// As careless code does: nobody looks whether there was memory.
+    private static func allocate(_ byteCount: Int) {
+        let step = 64 << 20
+        for _ in 0..<byteCount / step {
+            let block = malloc(step)
+            memset(block ?? UnsafeMutableRawPointer(bitPattern: 8)!, 1, step)
+        }
+    }
+
+    /// Libraries have threads of their own, and may.
+    private static func runThread() {
+        var thread = pthread_t()
+        guard pthread_create(&thread, nil, { _ in nil }, nil) == 0 else { abort() }
+        pthread_join(thread, nil)
+    }
+}

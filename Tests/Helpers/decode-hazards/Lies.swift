@@ -1,0 +1,74 @@
+import CIsolation
+import Glibc
+
+@testable import WebImage
+
+/// Answers that no honest worker gives. What follows them is what the loop sends itself.
+enum Lies {
+    private static let socket = Int32(webimage_worker_socket)
+
+    static func tell(_ name: String) {
+        var picture = IsolatedPicture(HazardCoder.picture(0))
+        switch name {
+        case "garbage": send((0..<100).map { UInt8($0) })
+        case "empty": send([])
+        case "long": send([UInt8](repeating: 7, count: 70 << 10))
+        case "nothing": send(message(picture))
+        case "changeable": send(message(picture), webimage_memory_create(4096))
+        case "small":
+            (picture.width, picture.height, picture.bytesPerRow) = (1000, 1000, 4000)
+            send(message(picture), sealed(64))
+        case "rows":
+            picture.bytesPerRow = .max / 2
+            send(message(picture), sealed(64))
+        case "offset":
+            picture.byteOffset = .max - 10
+            send(message(picture), sealed(64))
+        case "narrow":
+            picture.bytesPerRow = 4
+            send(message(picture), sealed(64))
+        case "huge":
+            (picture.width, picture.height, picture.bytesPerRow) = (1 << 24, 1 << 24, 4 << 24)
+            send(message(picture), sealed(64))
+        case "side":
+            picture.width = 0
+            send(message(picture), sealed(64))
+        case "socket fd": send(message(picture), socket)
+        case "other": send(IsolationReply(id: 99, answer: .image(picture)).message, sealed(64))
+        case "twice": send(message(picture), sealed(64))
+        case "kind":
+            send(
+                IsolationReply(id: 1, answer: .need(DecodeMemoryNeed(outputByteCount: 1, workingByteCount: 1))).message
+            )
+        case "elsewhere": send(LongMessage.message(1 << 20), sealed(64))
+        case "crash": tellOfCrash()
+        case "deaf":
+            close(socket)
+            Hazards.run("sleep")
+        default: return
+        }
+    }
+
+    private static func message(_ picture: IsolatedPicture) -> [UInt8] {
+        IsolationReply(id: 1, answer: .image(picture)).message
+    }
+
+    private static func sealed(_ byteCount: Int) -> Int32 {
+        let memory = webimage_memory_create(byteCount)
+        _ = webimage_memory_seal(memory)
+        return memory
+    }
+
+    private static func send(_ message: [UInt8], _ descriptor: Int32 = -1) {
+        _ = message.withUnsafeBytes { webimage_message_send(socket, $0.baseAddress, $0.count, descriptor, true) }
+    }
+
+    private static func tellOfCrash() {
+        var crash = webimage_crash()
+        crash.magic = UInt32(webimage_crash_magic)
+        (crash.signal, crash.call, crash.allowed) = (SIGSYS, .min, .max)
+        _ = withUnsafeMutableBytes(of: &crash.name) { $0.initializeMemory(as: UInt8.self, repeating: 0x1B) }
+        _ = withUnsafeMutableBytes(of: &crash.path) { $0.initializeMemory(as: UInt8.self, repeating: 0x0A) }
+        withUnsafeBytes(of: crash) { send(Array($0)) }
+    }
+}

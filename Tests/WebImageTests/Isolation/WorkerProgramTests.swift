@@ -1,0 +1,79 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+@Suite struct WorkerProgramTests {
+    private let directory = TemporaryDirectory()
+
+    private func program(_ name: String) throws -> String {
+        let path = directory.path(name)
+        try FileManager.default.createDirectory(
+            atPath: String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]),
+            withIntermediateDirectories: true
+        )
+        try Data("#!/bin/sh\n".utf8).write(to: URL(fileURLWithPath: path))
+        chmod(path, 0o755)
+        return path
+    }
+
+    private func find(_ wanted: String? = nil, variable: String? = nil, isOwnWorker: Bool = false)
+        throws(WebImageError) -> String
+    {
+        try WorkerProgram.find(
+            wanted,
+            variable: variable,
+            own: directory.path("bin/app"),
+            isOwnWorker: isOwnWorker
+        ).path
+    }
+
+    @Test func `What was asked for comes first, then the environment, this program, its neighbour, and libexec`() throws
+    {
+        let libexec = try program("libexec/webimage-decoder")
+        try FileManager.default.createDirectory(atPath: directory.path("bin"), withIntermediateDirectories: true)
+        #expect(try find().hasSuffix("bin/../libexec/webimage-decoder"))
+        let beside = try program("bin/webimage-decoder")
+        #expect(try find() == beside)
+        #expect(try find(isOwnWorker: true) == "/proc/self/exe")
+        #expect(try find(variable: libexec, isOwnWorker: true) == libexec)
+        let own = try program("mine")
+        #expect(try find(own, variable: libexec, isOwnWorker: true) == own)
+        #expect(try find("", variable: "") == beside)
+    }
+
+    @Test func `A program that is not there is an error, not a reason to take another`() throws {
+        _ = try program("bin/webimage-decoder")
+        for wanted in ["/nonexistent/decoder", directory.path] {
+            let error = #expect(throws: WebImageError.self) {
+                try find(wanted == directory.path ? "/etc/passwd" : wanted)
+            }
+            #expect(error?.code == .decoderUnavailable)
+        }
+        let error = #expect(throws: WebImageError.self) { try find(variable: "/nonexistent/decoder") }
+        #expect(error?.code == .decoderUnavailable && error?.message.contains("/nonexistent/decoder") == true)
+    }
+
+    @Test func `Without any the error says where it was looked for`() {
+        let error = #expect(throws: WebImageError.self) { try find() }
+        #expect(error?.code == .decoderUnavailable && error?.message.contains("libexec") == true)
+    }
+
+    @Test func `A program that is no worker is an error`() async {
+        let coder = IsolatedImageCoder(
+            IsolationHarness.isolation { $0.workerPath = "/bin/true" },
+            base: ImageCodersManager()
+        )
+        let error = await IsolationHarness.error("picture", coder)
+        #expect(error?.code == .decoderUnavailable && error?.message.contains("/bin/true") == true)
+    }
+
+    @Test func `Secrets of the environment do not reach workers`() {
+        setenv("WEBIMAGE_TEST_SECRET", "x", 1)
+        defer { unsetenv("WEBIMAGE_TEST_SECRET") }
+        #expect(!WorkerProgram.environment.contains { $0.contains("SECRET") || $0.hasPrefix("LD_PRELOAD") })
+        #expect(WorkerKind(.svg) == .fonts && WorkerKind(.jpeg) == .sealed && WorkerKind.sealed.readable.isEmpty)
+    }
+}
