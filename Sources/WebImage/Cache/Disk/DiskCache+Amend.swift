@@ -17,13 +17,15 @@ extension DiskCache {
     /// reading and writing the whole entry, so better store all of it together.
     public func amend(extendedData: Data??, validators: CacheValidators??, forKey key: String) {
         guard extendedData != nil || validators != nil else { return }
-        guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return }
+        guard !key.isEmpty, let directory = usableDirectory() else { return }
         let name = CacheFileName(key: key).string
         let isRewritten = stripe(of: name).withLock { _ -> Bool in
-            if let validators, amendInPlace(name, key: key, validators: validators, extendedData: extendedData) {
+            if let validators,
+                amendInPlace(name, in: directory, key: key, validators: validators, extendedData: extendedData)
+            {
                 return false
             }
-            rewrite(name, key: key, validators: validators, extendedData: extendedData)
+            rewrite(name, in: directory, key: key, validators: validators, extendedData: extendedData)
             return true
         }
         if isRewritten { keepSizeLimit() }
@@ -34,15 +36,17 @@ extension DiskCache {
     /// - Returns: whether nothing remains to be done; else the entry has to be written anew, if there is one.
     private func amendInPlace(
         _ name: String,
+        in directory: DirectoryHandle,
         key: String,
         validators: CacheValidators?,
         extendedData: Data??
     ) -> Bool {
-        let path = path(ofName: name)
-        let reader = EntryReader(calls: calls)
-        guard let (file, status) = try? reader.open(path, forWriting: true) else { return false }
+        let reader = EntryReader(calls: calls, directory: directory)
+        guard let (file, status) = try? reader.open(name, forWriting: true) else { return false }
         defer { _ = calls.close(file) }
-        guard status.st_mode & S_IFMT == S_IFREG, let found = reader.trailer(file, status: status),
+        // One with other names is not ours alone: a backup made of links, say.
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
+            let found = reader.trailer(file, status: status),
             found.trailer.hasKey(key), let slots = found.footer.slots
         else { return false }
         if let extendedData, extendedData != found.trailer.extendedData { return false }
@@ -54,7 +58,7 @@ extension DiskCache {
         }
         let offset = found.footer.slotsRange.lowerBound + amendment.offset
         let isWritten = amendment.bytes.withUnsafeBytes { bytes in
-            (try? calls.writeFully(file, bytes, at: offset, path: path)) != nil
+            (try? calls.writeFully(file, bytes, at: offset, path: directory.path(of: name))) != nil
         }
         // The file is as old as its picture.
         let omitted = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)  // UTIME_OMIT
@@ -64,8 +68,14 @@ extension DiskCache {
     }
 
     /// Writes an entry anew, with its bytes. Its stripe is held.
-    private func rewrite(_ name: String, key: String, validators: CacheValidators??, extendedData: Data??) {
-        let outcome = EntryReader(calls: calls).read(path(ofName: name), key: key)
+    private func rewrite(
+        _ name: String,
+        in directory: DirectoryHandle,
+        key: String,
+        validators: CacheValidators??,
+        extendedData: Data??
+    ) {
+        let outcome = EntryReader(calls: calls, directory: directory).read(name, key: key)
         guard case .entry(let entry, let status) = outcome, let found = entry.trailer else { return }
         var trailer = found
         if let extendedData, extendedData != trailer.extendedData { trailer.extendedData = extendedData }
@@ -74,7 +84,7 @@ extension DiskCache {
         let identity = FileIdentity(status)
         write(entry.data, trailer: trailer, name: name, times: (status.st_atim, status.st_mtim), overwriting: true) {
             // Another process may have stored other bytes meanwhile.
-            self.status(ofName: name).map { FileIdentity($0) == identity } ?? false
+            self.entryStatus(name, in: directory).map { FileIdentity($0) == identity } ?? false
         }
     }
 }

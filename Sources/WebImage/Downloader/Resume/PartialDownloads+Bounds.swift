@@ -58,8 +58,9 @@ extension PartialDownloads {
             ((state.sizes ?? [:]).values.reduce(0, +), state.limits.byteCount)
         }
         var excess = total - limit
+        guard let directory = try? CacheDirectory(path: directory).open() else { return excess <= 0 }
         for other in others where excess > 0 {
-            unlink(path(other.name))
+            directory.remove(other.name)
             noteRemoval(of: other.name)
             excess -= other.size
         }
@@ -67,7 +68,8 @@ extension PartialDownloads {
     }
 
     private func forEachPart(_ body: (DirectoryWalk.Item, stat) -> Void) {
-        DirectoryScan(path: directory, calls: calls).forEach { item in
+        guard let place = try? CacheDirectory(path: directory).open() else { return }
+        DirectoryScan(path: directory, calls: calls, directory: place).forEach { item in
             if PartialKey.isFileName(item.name), let status = item.status(), status.st_mode & S_IFMT == S_IFREG {
                 body(item, status)
             }
