@@ -96,6 +96,12 @@ let package = Package(
             path: "Tests/Helpers/cache-hammer",
             swiftSettings: swiftSettings
         ),
+        .executableTarget(
+            name: "disk-faults",
+            dependencies: ["WebImage", "TestSupport", "CTestSupport"],
+            path: "Tests/Helpers/disk-faults",
+            swiftSettings: swiftSettings
+        ),
         // A counting malloc, the same as the benchmarks have. The tests run the program and must not depend on it: what they
         // depend on is linked into them.
         .target(name: "CHeapCounter", path: "Benchmarks/Sources/CAllocationCounter"),
@@ -126,7 +132,7 @@ let package = Package(
         ),
         .testTarget(
             name: "WebImageTests",
-            dependencies: ["WebImage", "TestSupport", "CLinux", "CIsolation", "CPixels", "cache-hammer"],
+            dependencies: ["WebImage", "TestSupport", "CTestSupport", "CLinux", "CIsolation", "CPixels", "cache-hammer"],
             exclude: ["Fixtures", "HTTPCacheSuite/Cases"],
             swiftSettings: swiftSettings
         ),

@@ -43,20 +43,25 @@ void *webimage_allocate_aligned(size_t alignment, size_t byte_count) {
 
 void webimage_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
-int webimage_rename(const char *from, const char *to, bool exclusive) {
-    if (!exclusive) return rename(from, to) == 0 ? 0 : -errno;
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+int webimage_open_directory(int directory, const char *path) {
+    int fd = openat(directory, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int webimage_rename(int from_directory, const char *from, int to_directory, const char *to, bool exclusive) {
+    if (!exclusive) return renameat(from_directory, from, to_directory, to) == 0 ? 0 : -errno;
+    if (renameat2(from_directory, from, to_directory, to, RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return -errno;
     // The file system cannot do that in one step. A second name for the file can be had exclusively too.
-    if (link(from, to) != 0) return -errno;
-    unlink(from);
+    if (linkat(from_directory, from, to_directory, to, 0) != 0) return -errno;
+    unlinkat(from_directory, from, 0);
     return 0;
 }
 
-int webimage_open_unnoticed(const char *path, int flags) {
-    int fd = open(path, flags | O_NOATIME);
+int webimage_open_unnoticed(int directory, const char *path, int flags) {
+    int fd = openat(directory, path, flags | O_NOATIME);
     // Only the owner of a file may ask for that.
-    if (fd < 0 && errno == EPERM) fd = open(path, flags);
+    if (fd < 0 && errno == EPERM) fd = openat(directory, path, flags);
     return fd < 0 ? -errno : fd;
 }
 

@@ -157,21 +157,13 @@ public struct WebImageError: Error, Sendable {
 }
 
 extension WebImageError: CustomStringConvertible {
-    /// The URL, without a user's name and password, the explanation and the cause in one line.
+    /// The URL, without a user's name and password and the values of parameters that give rights, the explanation and the cause in one line.
     public var description: String {
         var text = ""
-        if let url { text += "\(Self.printable(url.absoluteString)): " }
+        if let url { text += "\(PrintableAddress(url.absoluteString)): " }
         text += message
         if let underlyingError { text += " (\(underlyingError))" }
         return text
-    }
-
-    /// Descriptions end up in logs, where a password must not be.
-    private static func printable(_ address: String) -> String {
-        guard let start = address.firstRange(of: "://")?.upperBound else { return address }
-        let authority = address[start...].prefix { !"/?#".contains($0) }
-        guard let sign = authority.lastIndex(of: "@") else { return address }
-        return address[..<start] + "***" + address[sign...]
     }
 }
 

@@ -24,3 +24,33 @@ int ctest_wait_for_change(int watch, int process, int milliseconds);
 /// Runs what the main queue holds, waiting for something so long at most: what programs do in the loop of their toolkit. To be
 /// called on the main thread. 1 when there was something, 0 when not.
 int ctest_run_main_queue(int milliseconds);
+
+/// What a preloaded library for faults does; `Tests/FaultShim` has it. Whether it is there.
+int ctest_has_faults(void);
+/// `fault_begin`, `fault_end` and `fault_disturbed` of that library; nothing, 0 and -1 without it.
+void ctest_begin_faults(
+    const char *directory, long first, long last, int action, long value, unsigned long calls);
+long ctest_end_faults(void);
+int ctest_disturbed_fault(void);
+
+/// A copy of this process, which must have one thread: 0 in the copy, its process id in this one, -1 on failure.
+int ctest_fork(void);
+
+/// Memory of `count` numbers, all 0, that copies made by `ctest_fork` share with this process; NULL on failure.
+long *ctest_shared_numbers(int count);
+
+/// How many descriptors of this process are open on something at `path` or below; of all if it is NULL.
+int ctest_open_descriptors(const char *path);
+
+/// Bounds the descriptors, the bytes of address space, and the bytes of a file that this process may have, as far as it may be
+/// bounded otherwise later; -1 leaves a bound as it is. A write beyond the last of them fails instead of ending the process. Returns 0, or -1.
+int ctest_limit(long descriptors, long memory, long file_size);
+
+/// Stops the file system at `path`, which must be ext4, as a power cut does. Returns 0, or -1.
+int ctest_cut_power(const char *path);
+
+/// Writes what a file system has in memory to its disk. Returns 0, or -1.
+int ctest_synchronize(int fd);
+
+/// Whether files at `path` can have extended attributes.
+int ctest_has_attributes(const char *path);

@@ -36,12 +36,18 @@ size_t webimage_usable_size(void *block);
 /// Names the calling thread; the system keeps 15 bytes.
 void webimage_name_thread(const char *name);
 
-/// Renames; with `exclusive`, fails with EEXIST when `to` exists. Returns 0, or the negative error number.
-int webimage_rename(const char *from, const char *to, bool exclusive);
+/// Opens a directory as a place to find names in: neither its listing nor anything in it is read, so it needs no right but to
+/// be passed through. `path` is relative to an open directory, or absolute, or `directory` is AT_FDCWD. Fails with ENOTDIR when the
+/// last part of the path is a symbolic link. Returns the descriptor, or the negative error number.
+int webimage_open_directory(int directory, const char *path);
 
-/// Opens an existing file so that reading does not change its access time, if that can be had. Returns the descriptor, or
-/// the negative error number.
-int webimage_open_unnoticed(const char *path, int flags);
+/// Renames what one open directory has under a name to a name in another; with `exclusive`, fails with EEXIST when that exists.
+/// Returns 0, or the negative error number.
+int webimage_rename(int from_directory, const char *from, int to_directory, const char *to, bool exclusive);
+
+/// Opens an existing file so that reading does not change its access time, if that can be had. `path` as above. Returns the
+/// descriptor, or the negative error number.
+int webimage_open_unnoticed(int directory, const char *path, int flags);
 
 /// Sets the access time of an open file. Returns 0, or the negative error number.
 int webimage_set_access_time(int fd, int64_t seconds, int64_t nanoseconds);

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Makes and checks the directory of a cache.
+/// Makes, opens and checks the directory of a cache.
 struct CacheDirectory: Sendable {
     static let tagName = "CACHEDIR.TAG"
     private static let tag = """
@@ -12,40 +12,56 @@ struct CacheDirectory: Sendable {
 
     let path: String
 
-    /// Makes the directory with its parents, mode 0700, as far as they do not exist, and puts the tag into it.
-    ///
-    /// Refuses a directory that everybody may write to, or that belongs to another user (except root's): what is in it
-    /// could come from anybody.
-    func prepare(writingTag: Bool) throws(SystemCallError) {
-        var status = stat()
-        if stat(path, &status) != 0 {
-            guard errno == ENOENT else { throw SystemCallError(call: "stat", path: path, number: errno) }
-            try Self.makeDirectories(path)
-            guard stat(path, &status) == 0 else { throw SystemCallError(call: "stat", path: path, number: errno) }
+    /// Opens the directory, and makes it with its parents, mode 0700, as far as they do not exist.
+    func prepare() throws(SystemCallError) -> DirectoryHandle {
+        do throws(SystemCallError) { return try open() } catch {
+            guard error.number == ENOENT else { throw error }
         }
-        guard status.st_mode & S_IFMT == S_IFDIR else {
-            throw SystemCallError(call: "open", path: path, number: ENOTDIR)
-        }
-        let user = geteuid()
-        let isTrusted = status.st_uid == user || status.st_uid == 0 || user == 0
-        guard isTrusted, status.st_mode & S_IWOTH == 0 else {
-            throw SystemCallError(call: "trust", path: path, number: EPERM)
-        }
-        if writingTag { try writeTag() }
+        try Self.makeDirectories(path)
+        return try open()
     }
 
-    private func writeTag() throws(SystemCallError) {
-        let tagPath = path + "/" + Self.tagName
-        let file = open(tagPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    /// Opens the directory, unless what is in it could come from anybody; see ``distrust(_:user:)``. The mode of a directory
+    /// that is there already is never changed: it may hold other things, too.
+    func open() throws(SystemCallError) -> DirectoryHandle {
+        let handle: DirectoryHandle
+        do throws(SystemCallError) { handle = try DirectoryHandle(opening: path) } catch {
+            guard error.number == ENOTDIR, Self.isLink(path) else { throw error }
+            throw SystemCallError(call: "open", path: path, number: ENOTDIR, refusal: "it is a symbolic link")
+        }
+        guard let reason = Self.distrust(handle.status) else { return handle }
+        throw SystemCallError(call: "open", path: path, number: EPERM, refusal: reason)
+    }
+
+    /// Why a directory in this state is not used: others could put things there. Nil when it is used.
+    ///
+    /// Root may do everything anyway, so what is root's is trusted.
+    static func distrust(_ status: stat, user: uid_t = geteuid()) -> String? {
+        guard status.st_mode & S_IFMT == S_IFDIR else { return "it is no directory" }
+        guard status.st_uid == user || status.st_uid == 0 else { return "it belongs to another user" }
+        if status.st_mode & S_IWOTH != 0 { return "everybody may write to it" }
+        return status.st_mode & S_IWGRP != 0 ? "its group may write to it" : nil
+    }
+
+    private static func isLink(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    }
+
+    /// Puts the tag into the directory, if it is not there.
+    static func writeTag(in directory: DirectoryHandle) throws(SystemCallError) {
+        let path = directory.path(of: tagName)
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
+        let file = openat(directory.descriptor, tagName, flags, 0o600)
         guard file >= 0 else {
             if errno == EEXIST { return }
-            throw SystemCallError(call: "open", path: tagPath, number: errno)
+            throw SystemCallError(call: "open", path: path, number: errno)
         }
-        defer { close(file) }
-        let written = Self.tag.utf8.withContiguousStorageIfAvailable { write(file, $0.baseAddress, $0.count) }
-        guard let written, written == Self.tag.utf8.count else {
-            unlink(tagPath)
-            throw SystemCallError(call: "write", path: tagPath, number: ENOSPC)
+        let written = tag.utf8.withContiguousStorageIfAvailable { write(file, $0.baseAddress, $0.count) }
+        let isClosed = close(file) == 0
+        guard let written, written == tag.utf8.count, isClosed else {
+            directory.remove(tagName)
+            throw SystemCallError(call: "write", path: path, number: ENOSPC)
         }
     }
 

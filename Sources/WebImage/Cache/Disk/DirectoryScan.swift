@@ -6,6 +6,8 @@ struct DirectoryScan {
 
     let path: String
     var calls = FileCalls.system
+    /// The directory itself, if it is open.
+    var directory: DirectoryHandle?
 
     /// Calls `body` with everything in the directory but "." and "..", in no order. False from `body` ends the walk.
     /// The walk is empty when there is no such directory.
@@ -14,7 +16,7 @@ struct DirectoryScan {
     @discardableResult
     func forEach(_ body: (Item) -> Bool) -> SystemCallError? {
         do throws(SystemCallError) {
-            let walk = try DirectoryWalk(path: path, calls: calls)
+            let walk = try DirectoryWalk(path: path, calls: calls, in: directory)
             while let item = try walk.next(), body(item) {}
             return nil
         } catch {

@@ -48,9 +48,12 @@ final class DirectoryWalk {
     private let directory: Int32
     private let stream: OpaquePointer
 
-    /// Opens a directory.
-    init(path: String, calls: FileCalls) throws(SystemCallError) {
-        let file = path.withCString { calls.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    /// Opens the listing of a directory.
+    ///
+    /// - Parameter place: the directory; nil for that at the path, if that is no symbolic link.
+    init(path: String, calls: FileCalls, in place: DirectoryHandle? = nil) throws(SystemCallError) {
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+        let file = (place == nil ? path : ".").withCString { calls.open(place?.descriptor ?? AT_FDCWD, $0, flags) }
         guard file >= 0 else { throw SystemCallError(call: "open", path: path, number: -file) }
         // Closing a stream closes its descriptor, so it gets one of its own.
         let copy = fcntl(file, F_DUPFD_CLOEXEC, 0)
@@ -90,7 +93,7 @@ final class DirectoryWalk {
     var isReplaced: Bool {
         var listed = stat()
         var current = stat()
-        guard fstat(directory, &listed) == 0, stat(path, &current) == 0 else { return true }
+        guard fstat(directory, &listed) == 0, lstat(path, &current) == 0 else { return true }
         return listed.st_dev != current.st_dev || listed.st_ino != current.st_ino
     }
 }

@@ -22,11 +22,11 @@ extension DiskCache {
     /// The same; validators that are about other bytes than those of the entry are left out.
     func amend(_ amendment: EntryAmendment, forKey key: String) {
         guard amendment.extendedData != nil || amendment.validators != nil else { return }
-        guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return }
+        guard !key.isEmpty, let directory = usableDirectory() else { return }
         let name = CacheFileName(key: key).string
         let isRewritten = stripe(of: name).withLock { _ -> Bool in
-            if amendInPlace(name, key: key, amendment) { return false }
-            rewrite(name, key: key, amendment)
+            if amendInPlace(name, in: directory, key: key, amendment) { return false }
+            rewrite(name, in: directory, key: key, amendment)
             return true
         }
         if isRewritten { keepSizeLimit() }
@@ -35,13 +35,18 @@ extension DiskCache {
     /// Writes other validators into the file of an entry. Its stripe is held.
     ///
     /// - Returns: whether nothing remains to be done; else the entry has to be written anew, if there is one.
-    private func amendInPlace(_ name: String, key: String, _ amendment: EntryAmendment) -> Bool {
-        let path = path(ofName: name)
-        let reader = EntryReader(calls: calls)
-        guard let (file, status) = try? reader.open(path, forWriting: true) else { return false }
+    private func amendInPlace(
+        _ name: String,
+        in directory: DirectoryHandle,
+        key: String,
+        _ amendment: EntryAmendment
+    ) -> Bool {
+        let reader = EntryReader(calls: calls, directory: directory)
+        guard let (file, status) = try? reader.open(name, forWriting: true) else { return false }
         defer { _ = calls.close(file) }
-        guard status.st_mode & S_IFMT == S_IFREG, let found = reader.trailer(file, status: status),
-            found.trailer.hasKey(key)
+        // One with other names is not ours alone: a backup made of links, say.
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
+            let found = reader.trailer(file, status: status), found.trailer.hasKey(key)
         else { return false }
         let amendment = amendment.applied(to: found.trailer.sourceHash(found.footer))
         if let extendedData = amendment.extendedData, extendedData != found.trailer.extendedData { return false }
@@ -53,7 +58,7 @@ extension DiskCache {
         else { return false }
         let offset = found.footer.slotsRange.lowerBound + change.offset
         let isWritten = change.bytes.withUnsafeBytes { bytes in
-            (try? calls.writeFully(file, bytes, at: offset, path: path)) != nil
+            (try? calls.writeFully(file, bytes, at: offset, path: directory.path(of: name))) != nil
         }
         // The file is as old as its picture.
         let omitted = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)  // UTIME_OMIT
@@ -63,8 +68,8 @@ extension DiskCache {
     }
 
     /// Writes an entry anew, with its bytes. Its stripe is held.
-    private func rewrite(_ name: String, key: String, _ amendment: EntryAmendment) {
-        let outcome = EntryReader(calls: calls).read(path(ofName: name), key: key)
+    private func rewrite(_ name: String, in directory: DirectoryHandle, key: String, _ amendment: EntryAmendment) {
+        let outcome = EntryReader(calls: calls, directory: directory).read(name, key: key)
         guard case .entry(let entry, let status) = outcome, let found = entry.trailer else { return }
         let amendment = amendment.applied(to: found.validators?.receivedHash ?? entry.content.source.hash)
         var trailer = found
@@ -76,7 +81,7 @@ extension DiskCache {
         let identity = FileIdentity(status)
         write(entry.data, trailer: trailer, name: name, times: (status.st_atim, status.st_mtim), overwriting: true) {
             // Another process may have stored other bytes meanwhile.
-            self.status(ofName: name).map { FileIdentity($0) == identity } ?? false
+            self.entryStatus(name, in: directory).map { FileIdentity($0) == identity } ?? false
         }
     }
 }

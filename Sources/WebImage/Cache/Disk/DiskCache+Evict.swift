@@ -14,12 +14,17 @@ extension DiskCache {
     /// Removes an entry that a walk found, unless it has been read or stored since.
     func evict(_ entry: ScannedEntry, by type: ImageCacheConfig.ExpireType) -> Eviction {
         let eviction = stripe(of: entry.name).withLock { _ -> Eviction in
-            guard let status = status(ofName: entry.name) else { return .vanished }
+            guard let directory = usableDirectory(), let status = entryStatus(entry.name, in: directory) else {
+                return .vanished
+            }
             // The time of creation does not change unless the file does.
             let now = type == .creationDate ? status.st_mtim.nanoseconds : Self.time(status, by: type)
             guard now <= entry.time || now == entry.changeMark else { return .kept }
-            if unlink(path(ofName: entry.name)) == 0 { return .removed(status.allocatedSize) }
-            return errno == ENOENT ? .vanished : .kept
+            switch directory.remove(entry.name) {
+            case 0: return .removed(status.allocatedSize)
+            case ENOENT: return .vanished
+            default: return .kept
+            }
         }
         if case .removed(let freed) = eviction { didFree(freed, name: entry.name) }
         return eviction
@@ -40,7 +45,7 @@ extension DiskCache {
         now: Int64
     ) -> (time: Int64, mark: Int64) {
         var time = Self.time(status, by: type)
-        if type == .creationDate { time = created(item.string) ?? time }
+        if type == .creationDate { time = created(item) ?? time }
         let mark = type == .creationDate ? status.st_mtim.nanoseconds : time
         guard time > now &+ 60_000_000_000 else { return (time, mark) }
         repairTime(item, by: type, to: now)
@@ -48,9 +53,9 @@ extension DiskCache {
     }
 
     /// When the bytes of an entry were stored; nil when the file does not say.
-    private func created(_ name: String) -> Int64? {
+    private func created(_ item: DirectoryWalk.Item) -> Int64? {
         let reader = EntryReader(calls: calls)
-        guard let (file, status) = try? reader.open(path(ofName: name)) else { return nil }
+        guard let (file, status) = try? reader.open(item) else { return nil }
         defer { _ = calls.close(file) }
         return reader.trailer(file, status: status)?.trailer.created
     }
@@ -79,14 +84,16 @@ extension DiskCache {
     /// held, so it takes none. Cost: a walk through the directory, which frees enough for many stores.
     func makeRoom(for byteCount: Int) -> Bool {
         sweepTemporaryFiles()
-        guard var entries = try? allEntries(by: config.diskCacheExpireType) else { return false }
+        guard let directory = usableDirectory(),
+            var entries = try? allEntries(of: directory, by: config.diskCacheExpireType)
+        else { return false }
         let total = entries.totalSize
         // What would not even fit without the other entries must not cost them.
-        guard total + freeSpace() >= byteCount else { return false }
+        guard total + freeSpace(directory) >= byteCount else { return false }
         var wanted = max(total / 16, byteCount.multipliedReportingOverflow(by: 2).partialValue)
         var count = 0
         while wanted > 0 || count < 8, let entry = entries.popOldest() {
-            guard unlink(path(ofName: entry.name)) == 0 else { continue }
+            guard directory.remove(entry.name) == 0 else { continue }
             didFree(entry.allocatedSize, name: entry.name)
             wanted -= entry.allocatedSize
             count += 1
@@ -96,9 +103,9 @@ extension DiskCache {
     }
 
     /// Bytes that are free on the file system for this user.
-    private func freeSpace() -> Int {
+    private func freeSpace(_ directory: DirectoryHandle) -> Int {
         var status = statvfs()
-        guard statvfs(path, &status) == 0 else { return 0 }
+        guard fstatvfs(directory.descriptor, &status) == 0 else { return 0 }
         let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return free.overflow ? Int.max : Int(clamping: free.partialValue)
     }

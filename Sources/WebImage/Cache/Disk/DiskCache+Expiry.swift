@@ -37,10 +37,7 @@ extension DiskCache {
     @discardableResult
     public func removeExpiredData(timeLimit: Double? = nil) -> DiskCacheCleanup {
         var cleanup = DiskCacheCleanup()
-        let (config, isRefused, hasJumped) = state.withLock { state in
-            (state.config, state.refusal != nil, state.jumps.checkJump(clock))
-        }
-        guard !isRefused else { return cleanup }
+        let (config, hasJumped) = state.withLock { state in (state.config, state.jumps.checkJump(clock)) }
         let deadline = Deadline(clock, seconds: timeLimit)
         let plan = ExpiryPlan(
             now: nowNanoseconds(),
@@ -52,10 +49,10 @@ extension DiskCache {
             try run(&pass, plan, deadline, &cleanup)
             if !cleanup.isComplete { expiryPass.withLock { $0 = pass } }
         } catch {
-            // Where nothing is there is nothing to remove.
+            // Where nothing is there is nothing to remove, nor where nothing may be touched.
             if !error.isAbsence {
                 note(error)
-                cleanup.isComplete = false
+                cleanup.isComplete = error.refusal != nil
             }
         }
         state.withLock { state in
@@ -72,7 +69,8 @@ extension DiskCache {
             return pass
         }
         if goesOn, let saved, saved.settings == settings { return saved }
-        return ExpiryPass(settings: settings, walk: try DirectoryWalk(path: path, calls: calls))
+        let walk = try DirectoryWalk(path: path, calls: calls, in: existingDirectory())
+        return ExpiryPass(settings: settings, walk: walk)
     }
 
     private func run(

@@ -13,8 +13,8 @@ extension DiskCache {
     public func usage() -> (count: Int, size: Int) {
         var count = 0
         var size = 0
-        guard state.withLock({ $0.refusal == nil }) else { return (0, 0) }
-        DirectoryScan(path: path, calls: calls).forEachEntry { _, status in
+        guard let directory = usableDirectory() else { return (0, 0) }
+        scanning(directory).forEachEntry { _, status in
             count += 1
             size += Int(status.st_size)
             return true
@@ -32,17 +32,16 @@ extension DiskCache {
 
     /// Calls `body` with every entry, in no order; see ``entries()``.
     public func forEachEntry(_ body: (DiskCacheEntry) -> Void) {
-        let reader = EntryReader(calls: calls)
-        guard state.withLock({ $0.refusal == nil }) else { return }
-        DirectoryScan(path: path, calls: calls).forEachEntry { item, status in
-            let path = path(ofName: item.string)
-            guard let (file, _) = try? reader.open(path) else { return true }
+        guard let directory = usableDirectory() else { return }
+        let reader = EntryReader(calls: calls, directory: directory)
+        scanning(directory).forEachEntry { item, status in
+            guard let (file, _) = try? reader.open(item.string) else { return true }
             defer { _ = calls.close(file) }
             guard let found = reader.trailer(file, status: status) else { return true }
             body(
                 DiskCacheEntry(
                     key: found.trailer.key,
-                    path: path,
+                    path: directory.path(of: item.string),
                     byteCount: found.footer.bodyLength,
                     allocatedSize: status.allocatedSize,
                     created: Date(timeIntervalSince1970: Double(found.footer.created) / 1e9),
@@ -60,13 +59,13 @@ extension DiskCache {
     /// - Parameter removingDamaged: whether damaged entries are removed.
     public func verify(removingDamaged: Bool = false) -> [DamagedDiskCacheEntry] {
         var damaged: [DamagedDiskCacheEntry] = []
-        let reader = EntryReader(calls: calls)
-        guard state.withLock({ $0.refusal == nil }) else { return [] }
-        DirectoryScan(path: path, calls: calls).forEachEntry { item, _ in
+        guard let directory = usableDirectory() else { return [] }
+        let reader = EntryReader(calls: calls, directory: directory)
+        scanning(directory).forEachEntry { item, _ in
             let name = item.string
-            let file = path(ofName: name)
+            let file = directory.path(of: name)
             let found: (FileIdentity, String)?
-            switch reader.read(file, key: nil) {
+            switch reader.read(name, key: nil) {
             case .entry(let entry, let status):
                 let key = entry.trailer?.key
                 found =
@@ -87,35 +86,5 @@ extension DiskCache {
             return true
         }
         return damaged
-    }
-
-    /// Moves a cache directory, for example to a new place of the program's caches.
-    ///
-    /// Without a directory at the destination (a plain file there is removed) it is renamed, missing parents are made. Else
-    /// its entries are moved into the destination, except those that exist there, and the source is removed with what
-    /// remained (but for the destination, if that lies in it). Nothing happens when both are the same or the source is no directory.
-    public static func moveDirectory(from source: String, to destination: String, writesTag: Bool = true) {
-        let source = CacheDirectory.absolute(source)
-        let destination = CacheDirectory.absolute(destination)
-        var from = stat()
-        var to = stat()
-        guard stat(source, &from) == 0, from.st_mode & S_IFMT == S_IFDIR else { return }
-        let destinationExists = stat(destination, &to) == 0
-        let isSame = destinationExists && from.st_dev == to.st_dev && from.st_ino == to.st_ino
-        guard source != destination, !isSame else { return }
-        if destinationExists, to.st_mode & S_IFMT == S_IFDIR {
-            mergeDirectory(source, into: destination)
-        } else {
-            if destinationExists { unlink(destination) }
-            if let slash = destination.lastIndex(of: "/"), slash != destination.startIndex {
-                try? CacheDirectory.makeDirectories(String(destination[..<slash]))
-            }
-            // Across file systems, or into itself.
-            if rename(source, destination) != 0, errno == EXDEV || errno == EINVAL {
-                try? CacheDirectory.makeDirectories(destination)
-                mergeDirectory(source, into: destination)
-            }
-        }
-        try? CacheDirectory(path: destination).prepare(writingTag: writesTag)
     }
 }

@@ -2,58 +2,92 @@ import CLinux
 import Glibc
 
 extension DiskCache {
-    /// Moves every file below `source`, but for those being written, to `destination`, flat, none over an existing one; then
-    /// removes `source` with what remained. A destination within the source stays.
-    static func mergeDirectory(_ source: String, into destination: String) {
-        var target = stat()
-        guard stat(destination, &target) == 0 else { return }
+    /// Directories within directories that are looked into when entries are moved.
+    private static let deepestLevel = 32
+
+    /// Moves a cache directory, for example to a new place of the program's caches.
+    ///
+    /// Without a directory at the destination (a plain file there is removed) it is renamed, missing parents are made. Else
+    /// its entries are moved into the destination, except those that exist there, and the source is removed with what
+    /// remained (but for the destination, if that lies in it). Nothing happens when both are the same, when the source is no
+    /// directory, or when either path ends in a symbolic link; links in the source are removed and not followed.
+    public static func moveDirectory(from source: String, to destination: String, writesTag: Bool = true) {
+        let source = CacheDirectory.absolute(source)
+        let destination = CacheDirectory.absolute(destination)
+        guard source != destination, let from = try? DirectoryHandle(opening: source) else { return }
+        var to = stat()
+        let destinationExists = lstat(destination, &to) == 0
+        if destinationExists, to.st_mode & S_IFMT == S_IFDIR {
+            guard !from.isSame(as: to), let into = try? DirectoryHandle(opening: destination) else { return }
+            merge(from, into: into)
+            rmdir(source)
+        } else {
+            guard !destinationExists || to.st_mode & S_IFMT == S_IFREG else { return }
+            if destinationExists { unlink(destination) }
+            rename(from, to: destination)
+        }
+        if writesTag, let made = try? CacheDirectory(path: destination).open() {
+            try? CacheDirectory.writeTag(in: made)
+        }
+    }
+
+    /// Gives a directory a path that is free; across file systems, or into itself, by moving its entries.
+    private static func rename(_ source: DirectoryHandle, to destination: String) {
+        if let slash = destination.lastIndex(of: "/"), slash != destination.startIndex {
+            try? CacheDirectory.makeDirectories(String(destination[..<slash]))
+        }
+        let result = webimage_rename(AT_FDCWD, source.path, AT_FDCWD, destination, false)
+        guard result == -EXDEV || result == -EINVAL else { return }
+        try? CacheDirectory.makeDirectories(destination)
+        guard let into = try? DirectoryHandle(opening: destination) else { return }
+        merge(source, into: into)
+        rmdir(source.path)
+    }
+
+    /// Moves every file in `source` and below, but for those being written, to `destination`, flat, none over an existing one;
+    /// then removes what remained. A destination within the source stays.
+    private static func merge(_ source: DirectoryHandle, into destination: DirectoryHandle, level: Int = 0) {
         var directories: [String] = []
-        DirectoryScan(path: source).forEach { item in
-            let path = source + "/" + item.string
+        let scan = DirectoryScan(path: source.path, directory: source)
+        scan.forEach { item in
             guard let status = item.status() else { return true }
             switch status.st_mode & S_IFMT {
-            case S_IFDIR:
-                let isTarget = status.st_dev == target.st_dev && status.st_ino == target.st_ino
-                if !isTarget { directories.append(path) }
-            case S_IFREG where !EntryWriter.isTemporaryName(item.name):
-                moveFile(path, to: destination + "/" + item.string)
+            case S_IFDIR: if !destination.isSame(as: status) { directories.append(item.string) }
+            case S_IFREG where !EntryWriter.isTemporaryName(item.name): move(item, from: source, to: destination)
             default: break
             }
             return true
         }
-        for directory in directories { mergeDirectory(directory, into: destination) }
-        DirectoryScan(path: source).forEach { item in
+        for name in directories where level < deepestLevel {
+            guard let inner = try? DirectoryHandle(opening: name, in: source) else { continue }
+            merge(inner, into: destination, level: level + 1)
+            unlinkat(source.descriptor, name, AT_REMOVEDIR)
+        }
+        scan.forEach { item in
+            // What could not be moved stays, unless the destination has one of that name.
+            if let status = item.status(), status.st_mode & S_IFMT == S_IFREG,
+                !EntryWriter.isTemporaryName(item.name), destination.status(of: item.string) == nil
+            {
+                return true
+            }
             unlinkat(item.directory, item.cString, 0)
             return true
         }
-        rmdir(source)
     }
 
-    /// Moves a file to a name that is free; copies it when the two are on different file systems.
-    private static func moveFile(_ source: String, to destination: String) {
-        guard webimage_rename(source, destination, true) == -EXDEV else { return }
-        guard let entry = readWhole(source) else { return }
-        let file = open(destination, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else { return }
-        let empty = UnsafeRawBufferPointer(start: nil, count: 0)
-        let isWritten = (try? FileCalls.system.writeFully(file, entry.block.bytes, empty, path: destination)) != nil
-        futimens(file, [entry.status.st_atim, entry.status.st_mtim])
-        if close(file) != 0 || !isWritten { unlink(destination) }
-    }
-
-    private static func readWhole(_ path: String) -> (block: FileBlock, status: stat)? {
-        let reader = EntryReader(calls: .system)
-        guard let (file, status) = try? reader.open(path) else { return nil }
-        defer { close(file) }
-        guard
-            let block = try? FileBlock.load(
-                file,
-                size: Int(status.st_size),
-                mapped: true,
-                calls: .system,
-                path: path
-            )
-        else { return nil }
-        return (block, status)
+    /// Moves a file to the same name if that is free; copies it when the two are on different file systems.
+    private static func move(
+        _ item: DirectoryWalk.Item,
+        from source: DirectoryHandle,
+        to destination: DirectoryHandle
+    ) {
+        let result = webimage_rename(
+            source.descriptor,
+            item.cString,
+            destination.descriptor,
+            item.cString,
+            true
+        )
+        if result == -EXDEV { try? FileCopy(from: source, to: destination).copy(item.string) }
     }
 }

@@ -33,20 +33,20 @@ extension DiskCache {
     }
 
     private func trailer(forKey key: String) -> LoadedTrailer? {
-        guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return nil }
-        let path = cachePath(forKey: key)
-        guard let (file, status) = try? EntryReader(calls: calls).open(path) else { return nil }
+        guard !key.isEmpty, let directory = usableDirectory() else { return nil }
+        let reader = EntryReader(calls: calls, directory: directory)
+        guard let (file, status) = try? reader.open(CacheFileName(key: key).string) else { return nil }
         defer { _ = calls.close(file) }
-        guard status.st_mode & S_IFMT == S_IFREG,
-            let found = EntryReader(calls: calls).trailer(file, status: status), found.trailer.hasKey(key)
+        guard status.st_mode & S_IFMT == S_IFREG, let found = reader.trailer(file, status: status),
+            found.trailer.hasKey(key)
         else { return nil }
         return found
     }
 
     /// Whether there is a file for `key`. Does not open it, so it can turn out to be damaged when it is read.
     public func containsData(forKey key: String) -> Bool {
-        guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return false }
-        return status(ofName: CacheFileName(key: key).string) != nil
+        guard !key.isEmpty, let directory = usableDirectory() else { return false }
+        return entryStatus(CacheFileName(key: key).string, in: directory) != nil
     }
 
     /// Reads any file: bytes of an entry of this library without what follows them, or all bytes of another file. Nil when
@@ -71,12 +71,15 @@ extension DiskCache {
 
     /// Reads and checks an entry; removes it when it is damaged.
     func read(_ key: String) -> LoadedEntry? {
-        let (isMapped, isRefused) = state.withLock { ($0.config.mapsDiskData, $0.refusal != nil) }
-        guard !key.isEmpty, !isRefused else { return nil }
-        let name = CacheFileName(key: key).string
-        let outcome = EntryReader(calls: calls).read(path(ofName: name), key: key, mapped: isMapped) { file, status in
-            touch(file, status)
+        guard !key.isEmpty else { return nil }
+        guard let directory = usableDirectory() else {
+            state.withLock { $0.statistics.missCount += 1 }
+            return nil
         }
+        let isMapped = state.withLock { $0.config.mapsDiskData }
+        let name = CacheFileName(key: key).string
+        let reader = EntryReader(calls: calls, directory: directory)
+        let outcome = reader.read(name, key: key, mapped: isMapped) { file, status in touch(file, status) }
         switch outcome {
         case .entry(let entry, _):
             state.withLock { $0.statistics.hitCount += 1 }
@@ -102,9 +105,8 @@ extension DiskCache {
     }
 
     /// The state of an entry's file; nil when there is no regular file.
-    func status(ofName name: String) -> stat? {
-        var status = stat()
-        guard lstat(path(ofName: name), &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    func entryStatus(_ name: String, in directory: DirectoryHandle) -> stat? {
+        guard let status = directory.status(of: name), status.st_mode & S_IFMT == S_IFREG else { return nil }
         return status
     }
 
@@ -113,17 +115,17 @@ extension DiskCache {
     /// It is first renamed, then looked at, because between looking and removing another process could store anew.
     @discardableResult
     func removeDamaged(_ name: String, identity: FileIdentity) -> Bool {
+        guard let directory = usableDirectory() else { return false }
+        let place = directory.descriptor
         let removed = stripe(of: name).withLock { _ -> Bool in
-            let current = path(ofName: name)
-            guard let status = status(ofName: name), FileIdentity(status) == identity else { return false }
-            let aside = path(ofName: EntryWriter.temporaryName())
-            guard webimage_rename(current, aside, false) == 0 else { return false }
-            var moved = stat()
-            guard lstat(aside, &moved) == 0, FileIdentity(moved) == identity else {
-                if webimage_rename(aside, current, true) != 0 { unlink(aside) }
+            guard let status = entryStatus(name, in: directory), FileIdentity(status) == identity else { return false }
+            let aside = EntryWriter.temporaryName()
+            guard webimage_rename(place, name, place, aside, false) == 0 else { return false }
+            guard let moved = directory.status(of: aside), FileIdentity(moved) == identity else {
+                if webimage_rename(place, aside, place, name, true) != 0 { directory.remove(aside) }
                 return false
             }
-            return unlink(aside) == 0
+            return directory.remove(aside) == 0
         }
         if removed { state.withLock { $0.statistics.damagedCount += 1 } }
         return removed

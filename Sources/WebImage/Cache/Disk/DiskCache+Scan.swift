@@ -103,7 +103,8 @@ extension DiskCache {
             current = running
         } else {
             let type = config.diskCacheExpireType
-            current = RunningScan(number: step.walk, type: type, walk: try DirectoryWalk(path: path, calls: calls))
+            let walk = try DirectoryWalk(path: path, calls: calls, in: existingDirectory())
+            current = RunningScan(number: step.walk, type: type, walk: walk)
         }
         running = nil
         var batch = EntryTable()
@@ -147,9 +148,12 @@ extension DiskCache {
     }
 
     /// All entries of the directory.
-    func allEntries(by type: ImageCacheConfig.ExpireType) throws(SystemCallError) -> EntryTable {
+    func allEntries(
+        of directory: DirectoryHandle,
+        by type: ImageCacheConfig.ExpireType
+    ) throws(SystemCallError) -> EntryTable {
         var table = EntryTable()
-        let walk = try DirectoryWalk(path: path, calls: calls)
+        let walk = try DirectoryWalk(path: path, calls: calls, in: directory)
         while try !collect(walk, by: type, budget: 1 << 16, into: &table) {}
         return table
     }

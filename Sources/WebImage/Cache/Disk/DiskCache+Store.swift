@@ -34,17 +34,16 @@ extension DiskCache {
 
     /// Removes the entry of `key`, if there is one.
     public func removeData(forKey key: String) {
-        guard !key.isEmpty, state.withLock({ $0.refusal == nil }) else { return }
+        guard !key.isEmpty, let directory = usableDirectory() else { return }
         let name = CacheFileName(key: key).string
-        let freed = stripe(of: name).withLock { _ in unlinkEntry(name) }
+        let freed = stripe(of: name).withLock { _ in removeEntry(name, in: directory) }
         if let freed { didFree(freed, name: name) }
     }
 
     /// Removes every entry, and every file whose writing was begun and not ended. The directory and files that are not of
     /// the cache's making stay; so does what another store is writing at this moment: it comes after the removal.
     public func removeAllData() {
-        guard state.withLock({ $0.refusal == nil }) else { return }
-        let failure = DirectoryScan(path: path, calls: calls).forEach { item in
+        let failure = usableDirectory().map(scanning)?.forEach { item in
             if CacheFileName.isEntryName(item.name) || isAbandoned(item) {
                 unlinkat(item.directory, item.cString, 0)
             }
@@ -65,8 +64,8 @@ extension DiskCache {
     }
 
     /// Removes a file; the disk space it took, or nil when it is still there or never was.
-    func unlinkEntry(_ name: String) -> Int? {
-        guard let status = status(ofName: name), unlink(path(ofName: name)) == 0 else { return nil }
+    private func removeEntry(_ name: String, in directory: DirectoryHandle) -> Int? {
+        guard let status = entryStatus(name, in: directory), directory.remove(name) == 0 else { return nil }
         return status.allocatedSize
     }
 
@@ -80,17 +79,18 @@ extension DiskCache {
         overwriting: Bool? = nil,
         stillWanted: () -> Bool = { true }
     ) -> Bool {
-        let (config, refusal) = state.withLock { ($0.config, $0.refusal) }
-        guard refusal == nil, config.maxDiskSize <= 0 || data.count <= config.maxDiskSize else { return fail(refusal) }
-        let writer = EntryWriter(directory: path, calls: calls)
-        let replaced = config.maxDiskSize > 0 ? status(ofName: name)?.allocatedSize ?? 0 : 0
+        let config = config
+        guard config.maxDiskSize <= 0 || data.count <= config.maxDiskSize else { return fail(nil) }
         // Somebody may take the directory away while a file is written there, and once more.
         var attempts = 8
         var mayMakeRoom = true
         while true {
+            let directory: DirectoryHandle
+            do throws(SystemCallError) { directory = try directoryToWriteIn() } catch { return fail(error) }
+            let replaced = config.maxDiskSize > 0 ? entryStatus(name, in: directory)?.allocatedSize ?? 0 : 0
             do throws(SystemCallError) {
                 let commit = try data.withBytes { (bytes) throws(SystemCallError) in
-                    try writer.write(
+                    try EntryWriter(directory: directory, calls: calls).write(
                         bytes,
                         trailer: trailer,
                         name: name,
@@ -108,7 +108,7 @@ extension DiskCache {
                 }
                 return true
             } catch {
-                if error.number == ENOENT || error.number == ENOTDIR, attempts > 0, prepareDirectory() {
+                if error.isAbsence, attempts > 0 {
                     attempts -= 1
                 } else if error.isOutOfSpace, mayMakeRoom, makeRoom(for: data.count) {
                     mayMakeRoom = false

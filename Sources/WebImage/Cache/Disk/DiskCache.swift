@@ -17,7 +17,8 @@ public final class DiskCache: Sendable {
 
     struct State {
         var config: ImageCacheConfig
-        var refusal: SystemCallError?
+        /// As it was last opened.
+        var directory: DirectoryHandle?
         var lastError: SystemCallError?
         var statistics = DiskCacheStatistics()
         var eviction = RollingEviction()
@@ -36,9 +37,15 @@ public final class DiskCache: Sendable {
     let expiryPass = Lock<ExpiryPass?>(nil)
 
     /// Opens a cache directory, making it if needed (with its parents, mode 0700). When that cannot be done the cache is
-    /// empty and stores nothing.
+    /// empty and stores nothing; so it is as long as the directory is a symbolic link, belongs to another user (other than
+    /// root), or may be written to by its group or by everybody. ``lastError`` says which.
     public convenience init(path: String, config: ImageCacheConfig = .default) {
         self.init(path: path, config: config, clock: .system)
+    }
+
+    /// The same with a clock of its own.
+    package convenience init(path: String, config: ImageCacheConfig, clock: ClockSource) {
+        self.init(path: path, config: config, clock: clock, calls: .system, sweeps: true)
     }
 
     /// - Parameter sweeps: whether what dead writers left behind is removed now, which takes a walk through the directory.
@@ -58,8 +65,8 @@ public final class DiskCache: Sendable {
 
     /// Removes what writers that died left behind, from a directory that is not refused.
     func sweepTemporaryFiles() {
-        guard state.withLock({ $0.refusal == nil }) else { return }
-        DirectoryScan(path: path, calls: calls).sweepTemporaryFiles(now: clock.wallTime())
+        guard let directory = usableDirectory() else { return }
+        scanning(directory).sweepTemporaryFiles(now: clock.wallTime())
     }
 
     /// The configuration in use; may be changed at any time.
@@ -90,28 +97,9 @@ public final class DiskCache: Sendable {
     }
 
     /// The file that the entry of `key` is in, whether it exists or not.
-    public func cachePath(forKey key: String) -> String { path(ofName: CacheFileName(key: key).string) }
-
-    func path(ofName name: String) -> String { path + "/" + name }
+    public func cachePath(forKey key: String) -> String { path + "/" + CacheFileName(key: key).string }
 
     func stripe(of name: String) -> Lock<Bool> { stripes[Int(name.utf8.first?.hexValue ?? 0)] }
-
-    /// Makes and checks the directory; false when it cannot be used.
-    @discardableResult
-    func prepareDirectory() -> Bool {
-        let writesTag = config.writesCacheDirectoryTag
-        do throws(SystemCallError) {
-            try CacheDirectory(path: path).prepare(writingTag: writesTag)
-            state.withLock { $0.refusal = nil }
-            return true
-        } catch {
-            state.withLock { state in
-                state.lastError = error
-                if error.call == "trust" { state.refusal = error }
-            }
-            return false
-        }
-    }
 
     func note(_ error: SystemCallError) { state.withLock { $0.lastError = error } }
 

@@ -88,23 +88,47 @@ struct EntryReader: Sendable {
     static let noFooter = "there is no footer"
 
     let calls: FileCalls
+    /// The directory that names are of, whose files must belong to this user or to root; nil for paths to anything.
+    var directory: DirectoryHandle?
 
     /// Opens a file to read it, and perhaps to write in it; refuses symbolic links, and never waits for a FIFO.
     func open(
         _ path: String,
         forWriting: Bool = false
     ) throws(SystemCallError) -> (file: Int32, status: stat) {
-        let access = forWriting ? O_RDWR : O_RDONLY
-        let file = path.withCString { calls.open($0, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY) }
-        guard file >= 0 else { throw SystemCallError(call: "open", path: path, number: -file) }
+        let flags = (forWriting ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+        let file = path.withCString { calls.open(directory?.descriptor ?? AT_FDCWD, $0, flags) }
+        guard file >= 0 else { throw SystemCallError(call: "open", path: fullPath(path), number: -file) }
+        return try identified(file, path: fullPath(path))
+    }
+
+    /// A file that was opened, with its state; closed when it is not to be used.
+    private func identified(
+        _ file: Int32,
+        path: @autoclosure () -> String
+    ) throws(SystemCallError) -> (file: Int32, status: stat) {
         var status = stat()
         guard fstat(file, &status) == 0 else {
             let number = errno
             _ = calls.close(file)
-            throw SystemCallError(call: "fstat", path: path, number: number)
+            throw SystemCallError(call: "fstat", path: path(), number: number)
+        }
+        guard directory == nil || status.st_uid == geteuid() || status.st_uid == 0 else {
+            _ = calls.close(file)
+            throw SystemCallError(call: "open", path: path(), number: EPERM, refusal: "it belongs to another user")
         }
         return (file, status)
     }
+
+    /// Opens a file that a listing has shown.
+    func open(_ item: DirectoryWalk.Item) throws(SystemCallError) -> (file: Int32, status: stat) {
+        let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+        let file = calls.open(item.directory, item.cString, flags)
+        guard file >= 0 else { throw SystemCallError(call: "open", path: item.string, number: -file) }
+        return try identified(file, path: item.string)
+    }
+
+    private func fullPath(_ path: String) -> String { directory?.path(of: path) ?? path }
 
     /// Reads the entry of `key` (of any key, if nil) at `path`.
     ///
@@ -120,6 +144,7 @@ struct EntryReader: Sendable {
         do throws(SystemCallError) {
             (file, status) = try open(path)
         } catch {
+            guard error.refusal == nil else { return .foreign }
             switch error.number {
             case ENOENT, ENOTDIR: return .absent
             case ELOOP, ENXIO: return .foreign
@@ -134,7 +159,13 @@ struct EntryReader: Sendable {
             if Int(status.st_size) > Self.checkFirstSize, trailer(file, status: status) == nil {
                 return .damaged(identity, reason: Self.noFooter)
             }
-            block = try FileBlock.load(file, size: Int(status.st_size), mapped: mapped, calls: calls, path: path)
+            block = try FileBlock.load(
+                file,
+                size: Int(status.st_size),
+                mapped: mapped,
+                calls: calls,
+                path: fullPath(path)
+            )
         } catch {
             // A disk that cannot read the bytes any more will not later; memory may be there later.
             return error.number == EIO ? .damaged(identity, reason: error.description) : .failed(error)
@@ -177,7 +208,9 @@ struct EntryReader: Sendable {
         while length >= EntryTrailer.footerSize {
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 16)
             defer { buffer.deallocate() }
-            guard pread(file, buffer.baseAddress, length, off_t(size - length)) == length else { return nil }
+            guard let base = buffer.baseAddress,
+                FileCalls.readFully(file, into: base, count: length, at: size - length)
+            else { return nil }
             let tail = UnsafeRawBufferPointer(buffer)
             if let footer = try? EntryFooter.read(from: tail, fileSize: size), footer.trailerLength <= length {
                 return trailer(in: tail, footer, file)
@@ -214,8 +247,10 @@ struct EntryReader: Sendable {
         for _ in 0..<Self.slotReadings {
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * slots.size, alignment: 16)
             defer { buffer.deallocate() }
-            let offset = off_t(footer.slotsRange.lowerBound)
-            guard pread(file, buffer.baseAddress, buffer.count, offset) == buffer.count else { return nil }
+            let offset = footer.slotsRange.lowerBound
+            guard let base = buffer.baseAddress,
+                FileCalls.readFully(file, into: base, count: buffer.count, at: offset)
+            else { return nil }
             if let content = slots.content(of: UnsafeRawBufferPointer(buffer)) { return content }
         }
         return nil

@@ -13,7 +13,7 @@ struct EntryWriter: Sendable {
     /// The same for a removal of everything, which should leave no bytes behind: no write takes this many seconds.
     static let longestWrite: Double = 10
 
-    let directory: String
+    let directory: DirectoryHandle
     let calls: FileCalls
 
     /// What committing did.
@@ -39,20 +39,25 @@ struct EntryWriter: Sendable {
         stillWanted: () -> Bool = { true }
     ) throws(SystemCallError) -> Commit {
         guard let tail = trailer.encoded(bodyLength: body.count, bodyHash: Hashing.xxh3(body)) else {
-            throw SystemCallError(call: "write", path: directory + "/" + name, number: EFBIG)
+            throw SystemCallError(call: "write", path: directory.path(of: name), number: EFBIG)
         }
-        let temporary = directory + "/" + Self.temporaryName()
+        let temporary = Self.temporaryName()
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
-        let file = temporary.withCString { calls.open($0, flags) }
-        guard file >= 0 else { throw SystemCallError(call: "open", path: temporary, number: -file) }
+        let file = temporary.withCString { calls.open(directory.descriptor, $0, flags) }
+        guard file >= 0 else {
+            throw SystemCallError(call: "open", path: directory.path(of: temporary), number: -file)
+        }
         var isCommitted = false
-        defer { if !isCommitted { unlink(temporary) } }
-        let size = try fill(file, body, tail, times: times, path: temporary)
+        defer { if !isCommitted { directory.remove(temporary) } }
+        let size = try fill(file, body, tail, times: times, path: directory.path(of: temporary))
         guard stillWanted() else { return .kept }
-        let final = directory + "/" + name
-        let result = temporary.withCString { from in final.withCString { calls.rename(from, $0, !overwriting) } }
+        let result = temporary.withCString { from in
+            name.withCString { calls.rename(directory.descriptor, from, $0, !overwriting) }
+        }
         if result == -EEXIST, !overwriting { return .kept }
-        guard result == 0 else { throw SystemCallError(call: "rename", path: final, number: -result) }
+        guard result == 0 else {
+            throw SystemCallError(call: "rename", path: directory.path(of: name), number: -result)
+        }
         isCommitted = true
         return .stored(allocatedSize: size)
     }
@@ -74,7 +79,8 @@ struct EntryWriter: Sendable {
             throw failure
         }
         futimens(file, [times.accessed, times.modified])
-        fstat(file, &status)
+        // Where the system does not say what the file takes, it takes what was written.
+        if fstat(file, &status) != 0 { status.st_size = off_t(body.count + tail.count) }
         // Some file systems only find out here that there was no room.
         let result = calls.close(file)
         if result < 0, result != -EINTR { throw SystemCallError(call: "close", path: path, number: -result) }

@@ -3,13 +3,16 @@ import Glibc
 
 /// The system calls that make and read entries, so that tests can make each of them fail.
 ///
-/// Results below 0 are negative error numbers.
+/// Results below 0 are negative error numbers. Paths are relative to an open directory, or absolute.
 struct FileCalls: Sendable {
-    var open: @Sendable (_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32
+    var open: @Sendable (_ directory: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32
     var read: @Sendable (_ file: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int
     var write: @Sendable (_ file: Int32, _ pieces: UnsafePointer<iovec>, _ count: Int32) -> Int
     var close: @Sendable (_ file: Int32) -> Int32
-    var rename: @Sendable (_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>, _ exclusive: Bool) -> Int32
+    /// Within a directory.
+    var rename:
+        @Sendable (_ directory: Int32, _ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>, _ exclusive: Bool) ->
+            Int32
     /// As `readdir`, with the reason in `errno`.
     var list: @Sendable (_ stream: OpaquePointer) -> UnsafeMutablePointer<dirent>? = { readdir($0) }
     /// As `fstatat`, symbolic links not followed.
@@ -24,9 +27,9 @@ struct FileCalls: Sendable {
     }
 
     static let system = FileCalls(
-        open: { path, flags in
-            if flags & O_CREAT == 0 { return webimage_open_unnoticed(path, flags) }
-            let file = Glibc.open(path, flags, 0o600)
+        open: { directory, path, flags in
+            if flags & O_CREAT == 0 { return webimage_open_unnoticed(directory, path, flags) }
+            let file = openat(directory, path, flags, 0o600)
             return file >= 0 ? file : -errno
         },
         read: { file, buffer, count in
@@ -38,7 +41,7 @@ struct FileCalls: Sendable {
             return result >= 0 ? result : -Int(errno)
         },
         close: { file in Glibc.close(file) == 0 ? 0 : -errno },
-        rename: { from, to, exclusive in webimage_rename(from, to, exclusive) }
+        rename: { directory, from, to, exclusive in webimage_rename(directory, from, directory, to, exclusive) }
     )
 }
 
@@ -47,11 +50,16 @@ struct SystemCallError: Error, CustomStringConvertible {
     let call: String
     let path: String
     let number: Int32
+    /// Why something that the system would have allowed was not done; nil when it was the system that refused.
+    var refusal: String?
 
-    var description: String { "\(call) \(path): \(String(cString: strerror(number)))" }
+    var description: String {
+        if let refusal { return "\(path) is not used: \(refusal)" }
+        return "\(call) \(path): \(String(cString: strerror(number)))"
+    }
 
     /// Whether there is no such file or directory.
-    var isAbsence: Bool { number == ENOENT || number == ENOTDIR }
+    var isAbsence: Bool { refusal == nil && (number == ENOENT || number == ENOTDIR) }
 
     /// Whether there is no room: no space, no quota, no inodes.
     var isOutOfSpace: Bool { number == ENOSPC || number == EDQUOT }
@@ -74,6 +82,19 @@ extension FileCalls {
             }
             done += result
         }
+    }
+
+    /// Reads exactly `count` bytes from an offset, however many calls it takes; false when that cannot be done. The file's own
+    /// position stays.
+    static func readFully(_ file: Int32, into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int) -> Bool {
+        var done = 0
+        while done < count {
+            let result = pread(file, buffer + done, count - done, off_t(offset + done))
+            if result < 0, errno == EINTR { continue }
+            guard result > 0 else { return false }
+            done += result
+        }
+        return true
     }
 
     /// Writes two pieces one after the other, however many calls it takes.

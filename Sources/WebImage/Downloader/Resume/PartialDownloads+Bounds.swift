@@ -66,8 +66,9 @@ extension PartialDownloads {
         }
         others.removeAll { active.contains($0.name) || $0.name == name }
         others.sort { $0.time < $1.time }
+        guard let directory = try? CacheDirectory(path: directory).open() else { return false }
         for other in others where excess > 0 {
-            unlink(path(other.name))
+            directory.remove(other.name)
             noteRemoval(of: other.name)
             excess -= other.size
         }
@@ -75,7 +76,8 @@ extension PartialDownloads {
     }
 
     private func forEachPart(_ body: (DirectoryWalk.Item, stat) -> Void) {
-        DirectoryScan(path: directory, calls: calls).forEach { item in
+        guard let place = try? CacheDirectory(path: directory).open() else { return }
+        DirectoryScan(path: directory, calls: calls, directory: place).forEach { item in
             if PartialKey.isFileName(item.name), let status = item.status(), status.st_mode & S_IFMT == S_IFREG {
                 body(item, status)
             }

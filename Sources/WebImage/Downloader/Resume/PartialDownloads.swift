@@ -120,8 +120,9 @@ final class PartialDownloads: Sendable {
             let names = self.state.withLock { state in
                 (state.sizes ?? [:]).keys.filter { !state.active.contains($0) }
             }
+            let directory = try? CacheDirectory(path: self.directory).open()
             for name in names {
-                unlink(self.path(name))
+                directory?.remove(name)
                 self.noteRemoval(of: name)
             }
             completion?()
@@ -130,15 +131,15 @@ final class PartialDownloads: Sendable {
 
     // MARK: On the queue
 
-    func path(_ name: String) -> String { directory + "/" + name }
-
     private func open(_ key: PartialKey, _ name: String, limit: Int) -> PartialDownload? {
         if state.withLock({ $0.sizes == nil }) { readDirectory() }
-        guard state.withLock({ $0.sizes?[name] != nil }) else { return nil }
+        guard state.withLock({ $0.sizes?[name] != nil }), let directory = try? CacheDirectory(path: directory).open()
+        else { return nil }
         let age = limits.age
         let now = clock.wallTime()
         switch PartialFile.open(
-            path(name),
+            name,
+            in: directory,
             key: key,
             limit: limit,
             calls: calls,
@@ -164,8 +165,10 @@ final class PartialDownloads: Sendable {
 
     /// A file for a new part; nil when somebody else writes it.
     func makeFile(_ name: String) throws(SystemCallError) -> PartialFile? {
-        try CacheDirectory(path: directory).prepare(writingTag: true)
-        guard let file = try PartialFile.create(path(name), calls: calls) else { return nil }
+        let directory = try CacheDirectory(path: directory).prepare()
+        // Parts can be kept without a tag as well.
+        try? CacheDirectory.writeTag(in: directory)
+        guard let file = try PartialFile.create(name, in: directory, calls: calls) else { return nil }
         state.withLock { _ = $0.active.insert(name) }
         return file
     }

@@ -12,7 +12,8 @@ final class PartialFile {
         case removed
     }
 
-    let path: String
+    let name: String
+    private let directory: DirectoryHandle
     private let calls: FileCalls
     /// Negative once it is closed.
     private var file: Int32
@@ -20,9 +21,11 @@ final class PartialFile {
     /// Bytes of the body in the file.
     private(set) var count = 0
 
-    private init(_ file: Int32, path: String, calls: FileCalls) {
-        (self.file, self.path, self.calls) = (file, path, calls)
+    private init(_ file: Int32, name: String, in directory: DirectoryHandle, calls: FileCalls) {
+        (self.file, self.name, self.directory, self.calls) = (file, name, directory, calls)
     }
+
+    private var path: String { directory.path(of: name) }
 
     deinit { close() }
 
@@ -36,9 +39,16 @@ final class PartialFile {
     // MARK: Opening
 
     /// A file for a new part, in place of what was there; nil when somebody else writes it.
-    static func create(_ path: String, calls: FileCalls) throws(SystemCallError) -> PartialFile? {
-        guard let (file, _) = try locked(path, flags: O_RDWR | O_CREAT, calls: calls) else { return nil }
-        guard ftruncate(file.file, 0) == 0 else { throw SystemCallError(call: "ftruncate", path: path, number: errno) }
+    static func create(
+        _ name: String,
+        in directory: DirectoryHandle,
+        calls: FileCalls
+    ) throws(SystemCallError) -> PartialFile? {
+        let opened = try locked(name, in: directory, flags: O_RDWR | O_CREAT, calls: calls)
+        guard let (file, _) = opened else { return nil }
+        guard ftruncate(file.file, 0) == 0 else {
+            throw SystemCallError(call: "ftruncate", path: file.path, number: errno)
+        }
         return file
     }
 
@@ -48,19 +58,22 @@ final class PartialFile {
     ///   - limit: bigger ones are left alone.
     ///   - isExpired: asked with the time of the last write, in seconds since 1970.
     static func open(
-        _ path: String,
+        _ name: String,
+        in directory: DirectoryHandle,
         key: PartialKey,
         limit: Int,
         calls: FileCalls,
         isExpired: (Double) -> Bool
     ) -> Outcome {
-        guard let (file, status) = try? locked(path, flags: O_RDWR, calls: calls) else { return .none }
+        guard let (file, status) = try? locked(name, in: directory, flags: O_RDWR, calls: calls) else {
+            return .none
+        }
         guard !isExpired(status.st_mtim.seconds), let head = file.readHead() else { return file.removed() }
         guard head.key == key else { return .none }
         let size = Int(status.st_size) - PartialHead.byteCount
         guard head.count >= PartialRules.leastByteCount, head.count <= size else { return file.removed() }
         guard head.count <= limit else { return .none }
-        let block = try? FileBlock.load(file.file, size: head.count, mapped: false, calls: calls, path: path)
+        let block = try? FileBlock.load(file.file, size: head.count, mapped: false, calls: calls, path: name)
         guard let block else { return .none }
         file.hash.update(block.bytes)
         guard file.hash.value == head.hash else { return file.removed() }
@@ -70,23 +83,24 @@ final class PartialFile {
 
     /// Opens a regular file of this user's and locks it; nil when there is none, or somebody else has locked it.
     private static func locked(
-        _ path: String,
+        _ name: String,
+        in directory: DirectoryHandle,
         flags: Int32,
         calls: FileCalls
     ) throws(SystemCallError) -> (PartialFile, stat)? {
         let flags = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-        let descriptor = path.withCString { calls.open($0, flags) }
+        let descriptor = name.withCString { calls.open(directory.descriptor, $0, flags) }
         guard descriptor >= 0 else {
             if descriptor == -ENOENT { return nil }
-            throw SystemCallError(call: "open", path: path, number: -descriptor)
+            throw SystemCallError(call: "open", path: directory.path(of: name), number: -descriptor)
         }
-        let file = PartialFile(descriptor, path: path, calls: calls)
+        let file = PartialFile(descriptor, name: name, in: directory, calls: calls)
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
-            throw SystemCallError(call: "fstat", path: path, number: errno)
+            throw SystemCallError(call: "fstat", path: file.path, number: errno)
         }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
-            throw SystemCallError(call: "trust", path: path, number: EPERM)
+            throw SystemCallError(call: "open", path: file.path, number: EPERM, refusal: "it is no file of this user's")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
         // Whoever had it may have removed it before the lock was given back. One with other names is not ours alone.
@@ -130,7 +144,7 @@ final class PartialFile {
     }
 
     /// Takes the file away; nothing is to be written afterwards.
-    func remove() { unlink(path) }
+    func remove() { directory.remove(name) }
 
     private func removed() -> Outcome {
         remove()

@@ -24,9 +24,9 @@ import Testing
                 self.clock.advance(0.001)
                 return FileCalls.system.status(directory, name, status)
             }
-            calls.open = { path, flags in
+            calls.open = { directory, path, flags in
                 if flags & O_DIRECTORY != 0 { self.opened.withLock { $0 += 1 } }
-                return FileCalls.system.open(path, flags)
+                return FileCalls.system.open(directory, path, flags)
             }
             return calls
         }

@@ -24,14 +24,14 @@ private final class Faults: Sendable {
     var calls: FileCalls {
         let system = FileCalls.system
         return FileCalls(
-            open: { path, flags in
+            open: { directory, path, flags in
                 let fault = self.state.withLock { state -> Int32 in
                     if flags & O_DIRECTORY != 0 {
                         return state.openDirectory.isEmpty ? 0 : state.openDirectory.removeFirst()
                     }
                     return state.open.isEmpty ? 0 : state.open.removeFirst()
                 }
-                let file = fault == 0 ? system.open(path, flags) : -fault
+                let file = fault == 0 ? system.open(directory, path, flags) : -fault
                 if file >= 0 { self.state.withLock { $0.openFiles += 1 } }
                 return file
             },
@@ -53,9 +53,9 @@ private final class Faults: Sendable {
                 let result = system.close(file)
                 return fault == 0 ? result : -fault
             },
-            rename: { from, to, exclusive in
+            rename: { directory, from, to, exclusive in
                 let fault = self.state.withLock { $0.rename.isEmpty ? 0 : $0.rename.removeFirst() }
-                return fault == 0 ? system.rename(from, to, exclusive) : -fault
+                return fault == 0 ? system.rename(directory, from, to, exclusive) : -fault
             }
         )
     }

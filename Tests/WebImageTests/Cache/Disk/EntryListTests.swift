@@ -15,9 +15,9 @@ import Testing
     @Test func `Many entries are told one by one, each once`() {
         let opened = Lock(0)
         var calls = FileCalls.system
-        calls.open = { path, flags in
+        calls.open = { directory, path, flags in
             if flags & O_DIRECTORY == 0 { opened.withLock { $0 += 1 } }
-            return FileCalls.system.open(path, flags)
+            return FileCalls.system.open(directory, path, flags)
         }
         let cache = DiskCache.make(directory, calls: calls)
         for number in 0..<2_000 { cache.store(Data([1, 2, 3]), forKey: key(number)) }

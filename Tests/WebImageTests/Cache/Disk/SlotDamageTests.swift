@@ -109,7 +109,9 @@ import Testing
                 return result
             }
             // As in a process that dies there: nothing comes after it.
-            calls.open = { name, flags in flags & O_CREAT == 0 ? FileCalls.system.open(name, flags) : -EIO }
+            calls.open = { directory, name, flags in
+                flags & O_CREAT == 0 ? FileCalls.system.open(directory, name, flags) : -EIO
+            }
             let cache = DiskCache.make(directory, calls: calls)
             cache.amend(extendedData: nil, validators: next, forKey: key)
             let entry = DiskCache.make(directory).entry(forKey: key)
@@ -152,7 +154,9 @@ import Testing
     @Test func `A file that may only be read gets its amendment with a new one`() throws {
         let (_, path, _) = try stored()
         var calls = FileCalls.system
-        calls.open = { name, flags in flags & O_RDWR != 0 ? -EACCES : FileCalls.system.open(name, flags) }
+        calls.open = { directory, name, flags in
+            flags & O_RDWR != 0 ? -EACCES : FileCalls.system.open(directory, name, flags)
+        }
         let inode = fileStatus(path).st_ino
         let cache = DiskCache.make(directory, calls: calls)
         cache.amend(extendedData: nil, validators: StoredRecords.validators(3), forKey: key)

@@ -224,12 +224,12 @@ func countDown(_ counter: Lock<Int>) -> Bool {
         let own = pthread_self()
         let walks = Lock<(here: Int, elsewhere: Int)>((0, 0))
         var calls = FileCalls.system
-        calls.open = { path, flags in
+        calls.open = { directory, path, flags in
             if flags & O_DIRECTORY != 0 {
                 let isHere = pthread_equal(own, pthread_self()) != 0
                 walks.withLock { if isHere { $0.here += 1 } else { $0.elsewhere += 1 } }
             }
-            return FileCalls.system.open(path, flags)
+            return FileCalls.system.open(directory, path, flags)
         }
         let again = ImageCache(path: cache.diskCachePath, config: ImageCacheConfig(), clock: clock.source, calls: calls)
         #expect(walks.withLock { $0.here } == 0)

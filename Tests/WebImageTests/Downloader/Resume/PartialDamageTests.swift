@@ -148,8 +148,8 @@ import Testing
     @Test func `Every file that was opened is closed`() {
         let open = Lock(0)
         var calls = FileCalls.system
-        calls.open = { path, flags in
-            let file = FileCalls.system.open(path, flags)
+        calls.open = { directory, path, flags in
+            let file = FileCalls.system.open(directory, path, flags)
             if file >= 0 { open.withLock { $0 += 1 } }
             return file
         }

@@ -1,0 +1,52 @@
+import CLinux
+import Glibc
+
+/// A directory that is open, as a place to find names in; closed when nobody holds it any more.
+///
+/// Whatever happens to the path it was opened by, names are looked for in this very directory.
+final class DirectoryHandle: Sendable {
+    /// As it was opened; for messages.
+    let path: String
+    let descriptor: Int32
+    private let device: dev_t
+    private let inode: ino_t
+    /// When it was opened.
+    let status: stat
+
+    /// Opens a directory. A symbolic link is refused with ENOTDIR, in the last part of the path.
+    ///
+    /// - Parameters:
+    ///   - name: a path, or a name in `parent`.
+    ///   - parent: where the name is looked for; nil for paths.
+    init(opening name: String, in parent: DirectoryHandle? = nil) throws(SystemCallError) {
+        path = parent.map { $0.path + "/" + name } ?? name
+        descriptor = webimage_open_directory(parent?.descriptor ?? AT_FDCWD, name)
+        guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, number: -descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            let number = errno
+            close(descriptor)
+            throw SystemCallError(call: "fstat", path: path, number: number)
+        }
+        self.status = status
+        (device, inode) = (status.st_dev, status.st_ino)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Whether it is the one that is in this state.
+    func isSame(as status: stat) -> Bool { status.st_dev == device && status.st_ino == inode }
+
+    /// The path of something in it, for messages.
+    func path(of name: String) -> String { path + "/" + name }
+
+    /// The state of what it has under a name, symbolic links not followed; nil when there is nothing.
+    func status(of name: String) -> stat? {
+        var status = stat()
+        return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
+    }
+
+    /// Removes a file. 0, or the error number.
+    @discardableResult
+    func remove(_ name: String) -> Int32 { unlinkat(descriptor, name, 0) == 0 ? 0 : errno }
+}

@@ -1,0 +1,74 @@
+import Glibc
+
+/// The directory that a cache works in. Names are looked for in the directory that was opened and checked, not along its path, so
+/// nobody who changes the path in between leads anything elsewhere.
+extension DiskCache {
+    /// The directory, if there is one that can be used; what keeps it from that is noted.
+    func usableDirectory() -> DirectoryHandle? {
+        do throws(SystemCallError) { return try existingDirectory() } catch {
+            if !error.isAbsence { note(error) }
+            return nil
+        }
+    }
+
+    /// The directory, if it exists: opened anew when another one has its place. Cost: a look at the path.
+    func existingDirectory() throws(SystemCallError) -> DirectoryHandle {
+        if let held = heldDirectory() { return held }
+        return try hold { () throws(SystemCallError) in try CacheDirectory(path: path).open() }
+    }
+
+    /// The directory, made if it does not exist.
+    func directoryToWriteIn() throws(SystemCallError) -> DirectoryHandle {
+        if let held = heldDirectory() { return held }
+        let handle = try hold { () throws(SystemCallError) in try CacheDirectory(path: path).prepare() }
+        tag(handle)
+        return handle
+    }
+
+    /// Makes and checks the directory; false when it cannot be used.
+    @discardableResult
+    func prepareDirectory() -> Bool {
+        do throws(SystemCallError) {
+            tag(try directoryToWriteIn())
+            return true
+        } catch {
+            note(error)
+            return false
+        }
+    }
+
+    /// A listing of the directory.
+    func scanning(_ directory: DirectoryHandle) -> DirectoryScan {
+        DirectoryScan(path: path, calls: calls, directory: directory)
+    }
+
+    /// The directory that is open, if it is still what the path leads to, and still safe.
+    private func heldDirectory() -> DirectoryHandle? {
+        guard let held = state.withLock({ $0.directory }) else { return nil }
+        var status = stat()
+        guard lstat(path, &status) == 0, held.isSame(as: status), CacheDirectory.distrust(status) == nil else {
+            return nil
+        }
+        return held
+    }
+
+    private func hold(
+        _ open: () throws(SystemCallError) -> DirectoryHandle
+    ) throws(SystemCallError) -> DirectoryHandle {
+        do throws(SystemCallError) {
+            let handle = try open()
+            state.withLock { $0.directory = handle }
+            return handle
+        } catch {
+            // It is closed, so that it does not keep a file system that somebody wants to be gone.
+            state.withLock { $0.directory = nil }
+            throw error
+        }
+    }
+
+    /// A directory without a tag serves as well.
+    private func tag(_ directory: DirectoryHandle) {
+        guard config.writesCacheDirectoryTag else { return }
+        do throws(SystemCallError) { try CacheDirectory.writeTag(in: directory) } catch { note(error) }
+    }
+}

@@ -1,0 +1,134 @@
+import CTestSupport
+import FoundationEssentials
+import Glibc
+import TestSupport
+import WebImage
+
+/// One run of the usual steps in a directory of its own, and a look at what is there afterwards.
+struct StoreSession {
+    private let base: String
+    private let source: String
+    private let clock = ManualClock()
+    private var path: String { base + "/cache" }
+
+    init(base: String, source: String) { (self.base, self.source) = (base, source) }
+
+    /// Empties the directories, and puts the entries where they are that are moved in.
+    func prepare() {
+        for directory in [base, source] { try? FileManager.default.removeItem(atPath: directory) }
+        mkdir(base, 0o700)
+        let moved = DiskCache(path: source, config: Self.config, clock: clock.source)
+        for operation in FaultOperation.workload {
+            guard case .migrate(let numbers) = operation else { continue }
+            for number in numbers {
+                moved.store(FaultEntry(number, version: 1).content(number: number), forKey: HammerPicture.key(number))
+            }
+        }
+    }
+
+    private static var config: ImageCacheConfig { ImageCacheConfig() }
+
+    private func open() -> DiskCache { DiskCache(path: path, config: Self.config, clock: clock.source) }
+
+    /// Takes the steps. What the cache may hold then; of no use where the process ends in between.
+    func work(progress: UnsafeMutablePointer<Int>, isHarmless: Bool = false) -> FaultModel {
+        var model = FaultModel()
+        var cache = open()
+        for (step, operation) in FaultOperation.workload.enumerated() {
+            progress[0] = step
+            let isStored = perform(operation, &cache)
+            progress[1] = step
+            if !isStored {
+                // Nothing that a system may do at any time keeps a store from its end.
+                model.apply(operation, isHarmless ? .done : .refused)
+            } else if case .store = operation {
+                model.apply(operation, .done)
+            } else {
+                model.apply(operation, ctest_disturbed_fault() >= 0 && !isHarmless ? .disturbed : .done)
+            }
+        }
+        return model
+    }
+
+    /// False for a store that says that nothing was stored.
+    private func perform(_ operation: FaultOperation, _ cache: inout DiskCache) -> Bool {
+        switch operation {
+        case .store(let number, let version):
+            let entry = FaultEntry(number, version: version).content(number: number)
+            return cache.store(entry, forKey: HammerPicture.key(number))
+        case .amend(let number, let round):
+            let validators = FaultEntry.validators(number: number, round: round)
+            cache.amend(extendedData: nil, validators: validators, forKey: HammerPicture.key(number))
+        case .setExtendedData(let number, let round):
+            cache.setExtendedData(Data("again \(round)".utf8), forKey: HammerPicture.key(number))
+        case .read(let number):
+            _ = cache.entry(forKey: HammerPicture.key(number))
+            _ = cache.validators(forKey: HammerPicture.key(number))
+        case .remove(let number): cache.removeData(forKey: HammerPicture.key(number))
+        case .look:
+            _ = cache.usage()
+            _ = cache.entries()
+            _ = cache.verify()
+        case .removeAll: cache.removeAllData()
+        case .migrate: DiskCache.moveDirectory(from: source, to: path)
+        case .reopen: cache = open()
+        case .limit(let bytes): cache.config.maxDiskSize = bytes
+        case .expire(let seconds):
+            clock.advance(seconds)
+            cache.removeExpiredData()
+        }
+        return true
+    }
+
+    /// Opens the directory anew and looks at everything in it. What is wrong.
+    func check(_ model: FaultModel, isLossy: Bool) -> [String] {
+        var wrong: [String] = []
+        if ctest_open_descriptors(base) != 0 { wrong.append("files were left open") }
+        // What writers that died left behind is old by now.
+        clock.advance(1_000)
+        var cache = open()
+        for number in FaultOperation.numbers {
+            guard let content = cache.entry(forKey: HammerPicture.key(number)) else {
+                if !model.allows(nil, of: number, isLossy: isLossy) { wrong.append("\(number) is gone") }
+                continue
+            }
+            guard let entry = FaultEntry(content, number: number) else {
+                wrong.append("\(number) is mixed")
+                continue
+            }
+            if !model.allows(entry, of: number, isLossy: isLossy) {
+                wrong.append("\(number) is \(entry), not \(model.entries(of: number))")
+            }
+        }
+        if cache.statistics.damagedCount != 0 { wrong.append("an entry was damaged") }
+        let damaged = cache.verify()
+        if !damaged.isEmpty { wrong.append("an entry is damaged: \(damaged)") }
+        wrong += leftovers()
+        wrong += limits(&cache)
+        return wrong
+    }
+
+    private func leftovers() -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        return names.filter { $0.hasPrefix(".webimage-") }.map { "\($0) was left behind" }
+    }
+
+    /// The directory serves as before, and a limit that comes now is kept to.
+    private func limits(_ cache: inout DiskCache) -> [String] {
+        var wrong: [String] = []
+        cache.config.maxDiskSize = 40_000
+        // The newest goes last.
+        clock.advance(10)
+        let entry = FaultEntry(3, version: 9)
+        if !cache.store(entry.content(number: 3), forKey: HammerPicture.key(3)) {
+            wrong.append("nothing can be stored: \(cache.lastError.map { "\($0)" } ?? "")")
+        }
+        if cache.entry(forKey: HammerPicture.key(3)).flatMap({ FaultEntry($0, number: 3) }) != entry {
+            wrong.append("what was stored is not there")
+        }
+        cache.removeExpiredData()
+        let size = cache.entries().reduce(0) { $0 + $1.allocatedSize }
+        if size > 40_000 { wrong.append("\(size) bytes are over the limit") }
+        return wrong
+    }
+}

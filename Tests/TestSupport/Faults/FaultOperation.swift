@@ -1,0 +1,86 @@
+import FoundationEssentials
+public import WebImage
+
+/// A step of what is done to a cache directory while its disk fails. Pictures and what goes with them are told by numbers that are in
+/// every byte of them, see ``HammerPicture``.
+public enum FaultOperation: Sendable, Hashable {
+    case store(Int, version: Int)
+    /// New validators, as a 304 brings them.
+    case amend(Int, round: Int)
+    case setExtendedData(Int, round: Int)
+    case read(Int)
+    case remove(Int)
+    /// Counts, lists and verifies.
+    case look
+    case removeAll
+    /// Moves entries in from another directory.
+    case migrate([Int])
+    /// A new object over the same directory.
+    case reopen
+    /// Keeps to so many bytes from here on; 0 for no limit.
+    case limit(Int)
+    /// Removes what has expired, after so many seconds.
+    case expire(after: Double)
+
+    /// The usual steps: every kind of work on few keys, in an order that never changes.
+    public static let workload: [FaultOperation] = {
+        var steps: [FaultOperation] = []
+        for number in 1...5 { steps.append(.store(number, version: 1)) }
+        steps += [.read(1), .store(2, version: 2), .amend(1, round: 2), .amend(3, round: 2), .amend(3, round: 3)]
+        steps += [.setExtendedData(2, round: 2), .setExtendedData(4, round: 2), .read(3), .remove(5), .look]
+        steps += [.store(1, version: 3), .amend(1, round: 4), .reopen, .read(4), .read(1), .read(9)]
+        steps += [.migrate([11, 12, 4]), .read(11), .store(12, version: 2), .remove(11), .look]
+        steps += [.limit(60_000)]
+        for number in 21...30 { steps.append(.store(number, version: 1)) }
+        steps += [.read(25), .expire(after: 100), .limit(0), .store(25, version: 2)]
+        steps += [.expire(after: 800_000), .removeAll, .store(1, version: 5), .read(1)]
+        return steps
+    }()
+
+    /// The keys of the usual steps.
+    public static let numbers = Array(1...30)
+}
+
+/// What lies in a cache under a key, as far as it is looked at.
+public struct FaultEntry: Sendable, Hashable {
+    /// The version of the picture.
+    public var version: Int
+    /// The extended data.
+    public var extended: String
+    /// The entity tag's number; 0 for none.
+    public var round: Int
+
+    /// An entry as it is stored.
+    public init(_ number: Int, version: Int) {
+        (self.version, extended, round) = (version, "extended \(version)", Self.round(number, version))
+    }
+
+    /// Every eighth picture has no entity tag.
+    static func round(_ number: Int, _ round: Int) -> Int { number % 8 == 0 ? 0 : round }
+
+    /// What a cache delivered; nil when any byte of it is not as it was stored.
+    public init?(_ entry: CachedImageData, number: Int) {
+        guard entry.data.count >= 16, HammerPicture.isWhole(entry.data, number: number) else { return nil }
+        let version = entry.data.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self) }
+        let etag = entry.validators?.etag
+        guard HammerPicture.isWhole(etag: etag, number: number) else { return nil }
+        self.version = Int(version)
+        extended = entry.extendedData.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        round = etag.flatMap { $0.split(separator: "-").dropFirst().first.flatMap { Int($0) } } ?? 0
+    }
+
+    /// The bytes that stand for it.
+    public func content(number: Int) -> CachedImageData {
+        CachedImageData(
+            data: HammerPicture.bytes(number, version: version),
+            extendedData: Data(extended.utf8),
+            validators: Self.validators(number: number, round: round)
+        )
+    }
+
+    /// Validators of a round.
+    public static func validators(number: Int, round: Int) -> CacheValidators? {
+        HammerPicture.etag(number, version: round, count: 40 + round)
+            .flatMap { CacheValidators(etag: $0, lastModified: nil) }
+    }
+}
