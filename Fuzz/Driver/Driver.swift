@@ -37,8 +37,11 @@ private func text(_ name: String) -> String? { getenv(name).map { String(cString
 
 private func say(_ words: String) {
     let line = Array("webimage-fuzz: \(words)\n".utf8)
-    _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    _ = line.withUnsafeBytes { write(errors, $0.baseAddress, $0.count) }
 }
+
+/// Standard error as it was at the beginning: searches close it, as libraries say much about damaged files.
+private let errors = dup(STDERR_FILENO)
 
 /// Ends without what libFuzzer does when a target calls `exit`.
 private func leave(_ status: Int32) -> Never {
@@ -52,6 +55,7 @@ public func initialize(
     _ count: UnsafeMutablePointer<CInt>,
     _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>
 ) -> CInt {
+    _ = errors
     _ = chosen
     return 0
 }

