@@ -208,6 +208,36 @@ if hasGTK {
     ]
 }
 
+// What searches for bytes that break something (Fuzz): with WEBIMAGE_FUZZ=1 a program for libFuzzer, which Scripts/fuzz builds, else
+// tests of the same targets. Both are of the same sources, so there is only one of them.
+let fuzzDependencies: [Target.Dependency] = [
+    "WebImage", "WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL", "WebImageFormats",
+    "TestSupport", "CCurl",
+]
+if Context.environment["WEBIMAGE_FUZZ"] == "1" {
+    package.targets.append(
+        .executableTarget(
+            name: "webimage-fuzz",
+            dependencies: fuzzDependencies,
+            path: "Fuzz",
+            exclude: ["Dictionaries", "Regressions", "Tests"],
+            sources: ["Targets", "Driver"],
+            swiftSettings: swiftSettings
+        )
+    )
+} else {
+    package.targets.append(
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: fuzzDependencies,
+            path: "Fuzz",
+            exclude: ["Dictionaries", "Regressions", "Driver"],
+            sources: ["Targets", "Tests"],
+            swiftSettings: swiftSettings
+        )
+    )
+}
+
 // What sanitized builds can do without: it takes time to build, and neither threads meet there nor C is handed memory.
 let leftOut = (Context.environment["WEBIMAGE_LEFT_OUT"] ?? "").split(separator: " ").map(String.init)
 package.targets.removeAll { leftOut.contains($0.name) }

@@ -11,7 +11,12 @@ _Noreturn void error_trap_raise(struct error_trap *trap, enum webimage_jpeg_stat
 
 static _Noreturn void raise_current(j_common_ptr info) {
     struct error_trap *trap = (struct error_trap *)info->err;
-    trap->status = info->err->msg_code == JERR_OUT_OF_MEMORY ? webimage_jpeg_no_memory : webimage_jpeg_bad_data;
+    switch (info->err->msg_code) {
+    case JERR_OUT_OF_MEMORY: trap->status = webimage_jpeg_no_memory; break;
+    // Far from the end of the bytes libjpeg-turbo decodes such codes as 0 and says nothing.
+    case JWRN_HUFF_BAD_CODE: trap->status = webimage_jpeg_bad_code; break;
+    default: trap->status = webimage_jpeg_bad_data;
+    }
     info->err->format_message(info, trap->message);
     longjmp(trap->target, 1);
 }

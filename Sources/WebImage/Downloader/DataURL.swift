@@ -36,15 +36,19 @@ package struct DataURL {
         let body = bytes[(comma + 1)..<end]
         let header = percentDecoded(bytes[5..<comma])
         let (type, isBase64) = split(header)
-        // The decoded size is at most this; what percent signs stand for is only known afterwards.
-        let escapes = body.lazy.filter { $0 == UInt8(ascii: "%") }.count
-        let characters = body.count - min(2 * escapes, body.count)
-        let most = isBase64 ? characters / 4 * 3 : characters
-        guard most <= limit else {
-            throw .limitExceeded("maximumDataURLByteCount", allowed: limit, required: most)
-        }
+        // Of base64 at least so many, as padding stands for up to two bytes fewer, and without it there may be two more.
+        let characters = percentDecodedCount(body)
+        try check(isBase64 ? characters / 4 * 3 - 2 : characters, limit)
         let decoded = percentDecoded(body)
-        return (type, isBase64 ? try base64Decoded(decoded) : Data(decoded))
+        let data = isBase64 ? try base64Decoded(decoded) : Data(decoded)
+        try check(data.count, limit)
+        return (type, data)
+    }
+
+    private static func check(_ byteCount: Int, _ limit: Int) throws(WebImageError) {
+        guard byteCount <= limit else {
+            throw .limitExceeded("maximumDataURLByteCount", allowed: limit, required: byteCount)
+        }
     }
 
     private static func split(_ header: [UInt8]) -> (String, Bool) {
@@ -61,17 +65,31 @@ package struct DataURL {
         result.reserveCapacity(bytes.count)
         var index = bytes.startIndex
         while index < bytes.endIndex {
-            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.endIndex, let high = hexValue(bytes[index + 1]),
-                let low = hexValue(bytes[index + 2])
-            {
-                result.append(high << 4 | low)
-                index += 3
-            } else {
-                result.append(bytes[index])
-                index += 1
-            }
+            let escaped = escapedByte(bytes, at: index)
+            result.append(escaped ?? bytes[index])
+            index += escaped == nil ? 1 : 3
         }
         return result
+    }
+
+    /// How many bytes ``percentDecoded(_:)`` makes. A sign without two digits stands for itself.
+    private static func percentDecodedCount(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
+        var count = bytes.count
+        var index = bytes.startIndex
+        while let sign = bytes[index...].firstIndex(of: UInt8(ascii: "%")) {
+            let isEscape = escapedByte(bytes, at: sign) != nil
+            if isEscape { count -= 2 }
+            index = sign + (isEscape ? 3 : 1)
+        }
+        return count
+    }
+
+    /// What a percent sign and two digits stand for; nil when there is anything else.
+    private static func escapedByte(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, at index: Int) -> UInt8? {
+        guard bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.endIndex, let high = hexValue(bytes[index + 1]),
+            let low = hexValue(bytes[index + 2])
+        else { return nil }
+        return high << 4 | low
     }
 
     private static func hexValue(_ byte: UInt8) -> UInt8? {

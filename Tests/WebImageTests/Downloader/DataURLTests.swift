@@ -59,6 +59,23 @@ import Testing
         #expect(try DataURL("data:," + String(repeating: "%41", count: 100), limit: 100).data.count == 100)
     }
 
+    @Test(arguments: [
+        // Percent signs that begin no escape stand for themselves.
+        ("data:,%%%%%%", 6), ("data:,%4%41%zz%", 7), ("data:,%4", 2),
+        // Of base64 without padding the last characters count, too.
+        ("data:;base64,AAAAAA", 4), ("data:;base64,AAAAAAA", 5), ("data:;base64,AAA=", 2), ("data:;base64,AA", 1),
+    ])
+    func `No text makes more bytes than the limit, and none that fits is refused`(text: String, count: Int) throws {
+        #expect(try DataURL(text, limit: count).data.count == count)
+        do throws(WebImageError) {
+            _ = try DataURL(text, limit: count - 1)
+            Issue.record("not refused")
+        } catch {
+            #expect(error.limit?.name == "maximumDataURLByteCount")
+            #expect(error.limit?.allowed == Int64(count - 1) && error.limit?.required == Int64(count))
+        }
+    }
+
     @Test func `Random text never traps`() {
         let alphabet = Array("data:;base64,=%#A/+\n é0".unicodeScalars)
         for _ in 0..<20_000 {

@@ -9,6 +9,8 @@ enum webimage_jpeg_status {
     webimage_jpeg_ok = 0,
     /// The data is damaged or ends too early.
     webimage_jpeg_bad_data,
+    /// The same, but of a kind that libjpeg finds only where bytes are running out, so not always.
+    webimage_jpeg_bad_code,
     /// More scans than allowed.
     webimage_jpeg_too_many_scans,
     webimage_jpeg_no_memory,

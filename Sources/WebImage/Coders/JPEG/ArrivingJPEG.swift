@@ -29,7 +29,16 @@ final class ArrivingJPEG: ArrivingPicture {
             }
             // Without work the picture must be whole.
             guard var work else { return false }
-            if !work.isDone { try proceed(&work, bytes, isFinished: isFinished) }
+            if !work.isDone {
+                do throws(WebImageError) {
+                    try proceed(&work, bytes, isFinished: isFinished)
+                } catch {
+                    // What the whole is taken for decides.
+                    guard work.decoder.hasFoundBadCode else { throw error }
+                    self.work = nil
+                    return false
+                }
+            }
             self.work = work
             return true
         }

@@ -12,6 +12,8 @@ final class ArrivingJPEGDecoder {
     let extent: (width: Double, height: Double)
     /// Whether the picture comes in several scans; known after ``begin()``.
     private(set) var hasScans = false
+    /// Whether it has failed over something that libjpeg might not have found in all bytes at once.
+    private(set) var hasFoundBadCode = false
     private let decoder: OpaquePointer
     private let eighths: Int
     private let maximumScanCount: Int
@@ -56,6 +58,7 @@ final class ArrivingJPEGDecoder {
     /// Whether a call came to its end; false when it waits for bytes.
     private func isDone(_ status: webimage_jpeg_status) throws(WebImageError) -> Bool {
         if status == webimage_jpeg_suspended { return false }
+        if status == webimage_jpeg_bad_code { hasFoundBadCode = true }
         if let error = JPEGScanlineSource.error(status, decoder, maximumScanCount: maximumScanCount) { throw error }
         return true
     }

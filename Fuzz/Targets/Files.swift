@@ -1,0 +1,140 @@
+import FoundationEssentials
+import TestSupport
+
+@testable import WebImage
+
+/// Files of the disk cache and of downloads that broke off: another process, or a broken disk, may have written them.
+extension FuzzTarget {
+    static let files: [FuzzTarget] = [
+        FuzzTarget(
+            name: "entry",
+            summary: "a cache file: footer, records, slots; read, written, read again",
+            longestInput: 8 << 10,
+            dictionary: "entry",
+            seeds: entrySeeds,
+            check: { (data) throws(FuzzFinding) in try EntryCheck.run(data) }
+        ),
+        FuzzTarget(
+            name: "response-lines",
+            summary: "the lines of a stored answer, and the record among them",
+            dictionary: "http",
+            seeds: { recordSeeds.map { Data($0.utf8) } },
+            check: checkLines
+        ),
+        FuzzTarget(
+            name: "partial-head",
+            summary: "the head of a download that broke off",
+            longestInput: PartialHead.byteCount,
+            dictionary: "entry",
+            seeds: partialHeadSeeds,
+            check: checkPartialHead
+        ),
+        FuzzTarget(
+            name: "file-name",
+            summary: "names of cache files for keys, and keys taken apart",
+            longestInput: 1024,
+            dictionary: "url",
+            seeds: { addressSeeds.map { Data($0.utf8) } },
+            check: checkFileName
+        ),
+    ]
+
+    @Sendable private static func entrySeeds() -> [Data] {
+        var seeds: [Data] = []
+        for (index, text) in ([nil] + recordSeeds.map { Optional($0) }).enumerated() {
+            var trailer = EntryTrailer(key: "https://example.com/\(index).png", created: 1_700_000_000_000_000_000)
+            trailer.response = text.map { Data($0.utf8) }
+            if index == 1 { trailer.extendedData = Data("extended".utf8) }
+            if index == 2 { trailer.records.append(EntryTrailer.Record(tag: 77, bytes: Data([1, 2, 3]))) }
+            let body = Data("the picture's bytes".utf8)
+            let hash = body.withUnsafeBytes { Hashing.xxh3($0) }
+            guard let tail = trailer.encoded(bodyLength: body.count, bodyHash: hash) else { continue }
+            seeds.append(body + tail)
+        }
+        return seeds
+    }
+
+    /// Lines as they are stored with pictures.
+    private static let recordSeeds = [
+        "etag: \"abc\"\nlast-modified: Sun, 06 Nov 1994 08:49:37 GMT\nx-received-hash: 0123456789abcdef\n",
+        """
+        x-record: 1
+        x-http-status: 200
+        x-http-request-time: 1700000000.0
+        x-http-response-time: 1700000000.25
+        x-http-redirect-lifetime: 60.0
+        x-http-selecting: accept: image/avif,image/webp
+        cache-control: max-age=60, stale-while-revalidate=30
+        vary: accept
+        etag: W/"1"
+
+        """,
+        "x-something: of a later version\netag: \"1\"\nx-record: 2\nx-what: ever\n",
+    ]
+
+    private static func checkLines(_ data: Data) throws(FuzzFinding) {
+        var lines = ResponseLines(data)
+        let bytes = lines.bytes
+        try must(bytes.count <= data.count + 1, "lines grow by being read")
+        try must(ResponseLines(bytes).bytes == bytes, "lines change by being written and read")
+        let validators = lines.validators
+        try must(ResponseLines(bytes).validators == validators, "validators change by being written and read")
+        try checkRecord(validators?.record)
+        lines.validators = validators
+        try must(lines.validators == validators, "validators are others once they were set")
+        try must(ResponseLines(lines.bytes).validators == validators, "validators that were set are not read")
+        try must(lines.mayChange == (validators?.mayChange ?? lines.mayChange), "what may change is told in two ways")
+    }
+
+    private static func checkRecord(_ record: HTTPCacheRecord?) throws(FuzzFinding) {
+        guard let record else { return }
+        let lines = record.encodedLines()
+        try must(lines.allSatisfy { !$0.utf8.contains(0x0A) }, "a line of a record is two")
+        guard let other = HTTPCacheRecord(lines: lines) else { throw FuzzFinding("a record is not read again") }
+        try must(other.encodedLines() == lines, "a record changes by being written and read")
+    }
+
+    @Sendable private static func partialHeadSeeds() -> [Data] {
+        let key = PartialKey(url: "https://example.com/a.jpg", digest: "0123456789abcdef0123456789abcdef")
+        let heads = [
+            PartialHead(key: key, validator: .entityTag("\"abc\""), total: 70_000, contentType: "image/jpeg"),
+            PartialHead(key: key, validator: .lastModified("Sun, 06 Nov 1994 08:49:37 GMT")),
+        ]
+        return heads.compactMap { $0.encoded() }.map { Data($0) }
+    }
+
+    private static func checkPartialHead(_ data: Data) throws(FuzzFinding) {
+        try readPartialHead(data)
+        // The checksum keeps all others out.
+        guard data.count >= 64 else { return }
+        var bytes = [UInt8](data.prefix(PartialHead.byteCount))
+        bytes += [UInt8](repeating: 0, count: PartialHead.byteCount - bytes.count)
+        let end = bytes.count - 8
+        let hash = bytes.withUnsafeBytes { Hashing.xxh3(UnsafeRawBufferPointer(rebasing: $0[..<end])) }
+        withUnsafeBytes(of: hash.littleEndian) { bytes.replaceSubrange(end..., with: $0) }
+        try readPartialHead(Data(bytes))
+    }
+
+    private static func readPartialHead(_ data: Data) throws(FuzzFinding) {
+        guard let head = data.withUnsafeBytes({ PartialHead($0) }) else { return }
+        try must(head.total.map { $0 >= Int64(head.count) } ?? true, "more is there than the whole has")
+        try must(head.count >= 0, "less is there than nothing")
+        try must(!head.validator.text.isEmpty, "there is no validator")
+        guard let encoded = head.encoded() else { throw FuzzFinding("a head that was read does not fit") }
+        try must(encoded.withUnsafeBytes { PartialHead($0) } == head, "a head changes by being written and read")
+    }
+
+    private static func checkFileName(_ data: Data) throws(FuzzFinding) {
+        let key = data.text
+        let name = CacheFileName(key: key)
+        let bytes = name.string.utf8
+        try must(bytes.count <= CacheFileName.maximumByteCount, "a name of \(bytes.count) bytes")
+        try must(!bytes.contains { $0 == 0 || $0 == UInt8(ascii: "/") }, "a name leads out of the directory")
+        try must(CacheFileName(found: name.string) == name, "a name is not known again: \(name.string)")
+        try must(!EntryWriter.isTemporaryName(bytes), "an entry has the name of a file that is being written")
+        let parts = KeyParts(key)
+        let whole = String(parts.head) + String(parts.path) + String(parts.tail)
+        try must(whole.utf8.elementsEqual(key.utf8), "the parts of a key are not the key")
+        _ = CacheFileName(found: key)
+    }
+}
