@@ -81,6 +81,8 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     private var outcome = HostReport.Outcome()
     private var hasToldHost = false
     private var expected: Int64?
+    /// What still has to be told from the body's first bytes; nil when nothing has.
+    var sniffer: PictureSniffer?
     var lastReportedFraction = 0.0
     /// Bytes that there were when they were last left for previews.
     var lastLeftByteCount = 0
@@ -180,9 +182,15 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     /// Sends a request, for the rest of the body if a part is there.
     func send(_ request: DownloadRequest, _ plan: Plan) {
         let config = plan.config.value
+        // A modifier, a handler or the server may have chosen the place.
+        if let refusal = core.refusal(of: request.url, by: config.sourcePolicy) {
+            part?.writer?.close()
+            return end(.failure(refusal))
+        }
         var transferRequest = HTTPTransferRequest(request, config: config)
         // libcurl's own following knows no handlers, and does not change all methods as it should.
-        transferRequest.followsRedirects = request.isPlainGet && plan.hooks.redirectHandler == nil
+        transferRequest.followsRedirects =
+            transferRequest.followsRedirects && request.isPlainGet && plan.hooks.redirectHandler == nil
         do throws(WebImageError) { try chain.bound(&transferRequest) } catch { return end(.failure(error)) }
         let number = life.withLock { life -> Int? in
             if case .over = life.stage { return nil }
@@ -264,6 +272,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         core.note(delivered, of: id)
         let check = ResponseCheck(config: plan.config.value, sendsRange: request.headers["Range"] != nil)
         if let problem = check.problem(of: delivered, received: response) { return timed(problem) }
+        sniffer = plan.sniffer
         // What a modifier says of the length is not what comes.
         expected = request.method == "HEAD" ? nil : response.expectedByteCount
         bodyBegins(response, plan)
@@ -306,6 +315,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         } catch {
             return error
         }
+        if sniffer != nil, let refusal = sniff() { return refusal }
         if resumedByteCount > 0, let expected, Int64(byteCount) > expected {
             askAnew()
             return partRefusal
@@ -427,6 +437,7 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
         guard let data = life.withLock({ $0.body.takeData() }) else {
             return .failure(WebImageError(.badImageData, "the response has no body"))
         }
+        if let problem = sniffer?.problem(of: data) { return .failure(problem) }
         if plan?.partials != nil || resumedByteCount > 0 { forgetKeptBody() }
         return .success(LoadedImageData(data: data, response: response, metrics: metrics))
     }
@@ -436,11 +447,12 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
     /// Decrypts on a decode thread: the network thread has others to serve.
     private func decrypt(_ loaded: LoadedImageData, _ decryptor: DownloadDecryptor, metrics: DownloadMetrics) {
         let limit = plan?.config.value.maximumResponseByteCount ?? 0
+        let sniffer = plan?.config.value.sniffer
         core.networkDidEnd(id)
         let isWanted = life.withLock { life -> Bool in
             if case .over = life.stage { return false }
             let item = CodingQueue.shared.submit {
-                self.end(decryptor.decrypted(loaded, limit: limit), metrics: metrics)
+                self.end(decryptor.decrypted(loaded, limit: limit, sniffer), metrics: metrics)
             }
             life.stage = .decrypting(item)
             return true
@@ -452,7 +464,11 @@ final class DownloadTransfer: HTTPTransferSink, @unchecked Sendable {
 
 extension DownloadDecryptor {
     /// What it makes of a download.
-    fileprivate func decrypted(_ loaded: LoadedImageData, limit: Int) -> Result<LoadedImageData, WebImageError> {
+    fileprivate func decrypted(
+        _ loaded: LoadedImageData,
+        limit: Int,
+        _ sniffer: PictureSniffer?
+    ) -> Result<LoadedImageData, WebImageError> {
         var loaded = loaded
         do {
             guard let data = try decrypted(loaded.data, response: loaded.response), !data.isEmpty else {
@@ -467,6 +483,7 @@ extension DownloadDecryptor {
                 .limitExceeded("maximumResponseByteCount", allowed: limit, required: loaded.data.count)
             )
         }
+        if let problem = sniffer?.problem(of: loaded.data) { return .failure(problem) }
         return .success(loaded)
     }
 }
