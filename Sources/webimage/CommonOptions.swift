@@ -15,6 +15,8 @@ struct CommonOptions: Sendable {
     var cachePolicy: CachePolicy
     /// Where pictures are decoded.
     var decoding: DecodingPlace
+    /// Which sources may be asked.
+    var policy: SourcePolicy
     private var headers: [(String, String)] = []
     private var timeout: Double?
 
@@ -39,11 +41,12 @@ struct CommonOptions: Sendable {
             OptionSpec("--isolated", "decode in processes without files, network and much memory; no previews"),
             OptionSpec("--max-concurrent", short: "-j", value: "N", "downloads at once; 6 by default"),
             OptionSpec("--quiet", "no progress bars and no lines about successes"),
-        ]
+        ] + SourceOptions.specs
 
     init(_ arguments: ParsedArguments) throws {
+        policy = try SourceOptions.policy(arguments)
         cacheDirectory = arguments.value("--cache-dir")
-        namespace = arguments.value("--namespace") ?? "default"
+        namespace = arguments.value("--namespace") ?? policy.cacheNamespace
         usesCache = !arguments.has("--no-cache")
         json = arguments.has("--json")
         isQuiet = arguments.has("--quiet")
@@ -85,7 +88,7 @@ struct CommonOptions: Sendable {
         }
     }
 
-    func makeLoader() -> ImageLoadersManager {
+    private var downloaderConfig: WebImageDownloaderConfig {
         var config = WebImageDownloaderConfig()
         config.maxConcurrentDownloads = maxConcurrent
         if usesCache { config.partialDownloadDirectory = partialDirectory }
@@ -94,11 +97,25 @@ struct CommonOptions: Sendable {
             config.downloadTimeout = min(timeout, config.downloadTimeout)
             config.connectTimeout = min(timeout, config.connectTimeout)
         }
-        let downloader = WebImageDownloader(config: config)
-        for (name, value) in headers { downloader.setValue(value, forHTTPHeaderField: name) }
-        return ImageLoadersManager(loaders: [
+        return config
+    }
+
+    func makeManager(_ cache: any ImageCaching) -> WebImageManager {
+        guard policy.isTrusted else {
+            let manager = WebImageManager(policy: policy, cache: cache, config: downloaderConfig)
+            if let downloader = manager.imageLoader as? WebImageDownloader { addFields(to: downloader) }
+            return manager
+        }
+        let downloader = WebImageDownloader(config: downloaderConfig)
+        addFields(to: downloader)
+        let loaders: [any ImageLoading] = [
             FileImageLoader.shared, DataURLImageLoader.shared, StandardInput.loader, downloader,
-        ])
+        ]
+        return WebImageManager(cache: cache, loader: ImageLoadersManager(loaders: loaders))
+    }
+
+    private func addFields(to downloader: WebImageDownloader) {
+        for (name, value) in headers { downloader.setValue(value, forHTTPHeaderField: name) }
     }
 
     private static func policy(_ text: String) throws -> CachePolicy {
@@ -136,7 +153,7 @@ struct Session: Sendable {
     init(_ common: CommonOptions) {
         self.common = common
         cache = common.usesCache ? common.makeCache() : nil
-        manager = WebImageManager(cache: cache ?? NoCache.shared, loader: common.makeLoader())
+        manager = common.makeManager(cache ?? NoCache.shared)
         manager.decoding = common.decoding
         common.decoding.isolation?.prepare()
         // Without a cache there is nothing to be judged.

@@ -66,7 +66,7 @@ enum IdentifyCommand: Command {
                     options: common.options,
                     context: session.context(for: source)
                 )
-                let line = try await describe(data, source, session.coder)
+                let line = try await describe(data, source, session.coder, common.policy.limits())
                 display.finish(id, failed: false)
                 await display.print(common.json ? JSONLine.text(line) : text(line, source), to: 1)
                 return true
@@ -83,10 +83,12 @@ enum IdentifyCommand: Command {
     private static func describe(
         _ data: Data,
         _ source: Source,
-        _ coder: any ImageCoder
+        _ coder: any ImageCoder,
+        _ limits: ImageLimits
     ) async throws(WebImageError) -> Line {
-        let properties = try await ImageProperties.read(from: data, coder: coder)
+        let properties = try await ImageProperties.read(from: data, limits: limits, coder: coder)
         var options = ImageDecodeOptions()
+        options.limits = limits
         options.thumbnailPixelSize = ImageSize(width: 100, height: 100)
         options.decodeFirstFrameOnly = true
         // A picture whose header can be read and whose pixels cannot has properties and no hash.

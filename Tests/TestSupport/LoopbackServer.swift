@@ -32,9 +32,15 @@ public final class LoopbackServer: Sendable {
     private let state: Monitor<State>
 
     /// Starts a server.
-    public init(_ handler: @escaping Handler) throws {
+    ///
+    /// - Parameters:
+    ///   - address: another of the addresses that Linux takes for its own, 127.0.0.2 for example, as a number.
+    ///   - port: a port; any that is free by default.
+    public init(address: UInt32 = 0x7f00_0001, port: Int = 0, _ handler: @escaping Handler) throws {
         signal(SIGPIPE, SIG_IGN)
-        guard let (listener, port) = LoopbackSocket.bind(reusesAddress: false) else { throw StartFailure() }
+        guard let (listener, port) = LoopbackSocket.bind(reusesAddress: false, address: address, port: port) else {
+            throw StartFailure()
+        }
         guard listen(listener, 512) == 0 else {
             close(listener)
             throw StartFailure()

@@ -22,12 +22,16 @@ public final class ReservedPort: Sendable {
 enum LoopbackSocket {
     /// A socket on a free port. With `reusesAddress`, another that says so too can listen on the port as long as this one
     /// does not.
-    static func bind(reusesAddress: Bool) -> (socket: Int32, port: Int)? {
+    static func bind(
+        reusesAddress: Bool,
+        address number: UInt32 = 0x7f00_0001,
+        port: Int = 0
+    ) -> (socket: Int32, port: Int)? {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return nil }
         var one: Int32 = 1
         if reusesAddress { setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size)) }
-        var address = address(port: 0)
+        var address = address(number, port: port)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -41,11 +45,11 @@ enum LoopbackSocket {
         return (socket, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    private static func address(port: Int) -> sockaddr_in {
+    private static func address(_ number: UInt32, port: Int) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = UInt16(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        address.sin_addr.s_addr = number.bigEndian
         return address
     }
 }

@@ -1,6 +1,10 @@
 // libcurl, and what of it Swift cannot call: variadic functions, each wrapped for one type of argument, and macros.
 #pragma once
+#include <arpa/inet.h>
 #include <curl/curl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
 
 static inline CURLcode webimage_curl_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
@@ -38,14 +42,33 @@ static inline CURLcode webimage_curl_set_before_request(
 }
 
 /// libcurl's own sockets are inherited by programs that this one starts.
-static inline curl_socket_t webimage_curl_open_socket(
-    void *context, curlsocktype purpose, struct curl_sockaddr *address) {
-    (void)context, (void)purpose;
+static inline curl_socket_t webimage_curl_open_socket(const struct curl_sockaddr *address) {
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-static inline CURLcode webimage_curl_close_sockets_on_exec(CURL *easy) {
-    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, webimage_curl_open_socket);
+static inline CURLcode webimage_curl_set_open_socket(
+    CURL *easy, curl_socket_t (*function)(void *, curlsocktype, struct curl_sockaddr *)) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
+}
+
+/// The 4 or 16 bytes of an address in network order, and its port; 0 for one that is not of the internet.
+static inline int webimage_curl_address(const struct curl_sockaddr *address, unsigned char *bytes, int *port) {
+    const void *place = &address->addr;
+    if (address->family == AF_INET && address->addrlen >= sizeof(struct sockaddr_in)) {
+        struct sockaddr_in v4;
+        memcpy(&v4, place, sizeof v4);
+        memcpy(bytes, &v4.sin_addr, 4);
+        *port = ntohs(v4.sin_port);
+        return 4;
+    }
+    if (address->family == AF_INET6 && address->addrlen >= sizeof(struct sockaddr_in6)) {
+        struct sockaddr_in6 v6;
+        memcpy(&v6, place, sizeof v6);
+        memcpy(bytes, &v6.sin6_addr, 16);
+        *port = ntohs(v6.sin6_port);
+        return 16;
+    }
+    return 0;
 }
 
 static inline long webimage_curl_get_long(CURL *easy, CURLINFO info) {

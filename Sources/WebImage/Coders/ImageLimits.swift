@@ -18,6 +18,11 @@ public struct ImageLimits: Sendable, Hashable {
     public var maximumScanCount: Int = 500
     /// Most bytes of an embedded colour profile; a bigger one is ignored. 4 MiB by default.
     public var maximumColorProfileByteCount: Int = 4 << 20
+    /// Most seconds that the rows of one picture may take to decode; more are ``WebImageError/Code/decodeTimedOut``. Nil, the default, is no
+    /// limit.
+    ///
+    /// Looked at every few rows, so a decoder that makes the whole picture in one step ends only after that step.
+    public var maximumDecodeDuration: Double?
 
     private static let longestSide = 1 << 24
 

@@ -7,11 +7,21 @@ public final class DataURLImageLoader: ImageLoading {
 
     /// Most bytes of decoded data; more are ``WebImageError/Code/limitExceeded``, named `maximumDataURLByteCount`.
     public let maximumDataURLByteCount: Int
+    private let sniffer: PictureSniffer?
 
     /// A loader.
     ///
     /// - Parameter maximumDataURLByteCount: 32 MiB by default.
-    public init(maximumDataURLByteCount: Int = 32 << 20) { self.maximumDataURLByteCount = maximumDataURLByteCount }
+    public init(maximumDataURLByteCount: Int = 32 << 20) {
+        self.maximumDataURLByteCount = maximumDataURLByteCount
+        sniffer = nil
+    }
+
+    /// A loader within the bounds of a policy.
+    init(_ policy: SourcePolicy) {
+        maximumDataURLByteCount = policy.maximumByteCount
+        sniffer = PictureSniffer(formats: policy.formats)
+    }
 
     /// Whether the scheme is data.
     public func canLoad(_ url: URL, options: WebImageOptions) -> Bool { url.scheme?.lowercased() == "data" }
@@ -22,12 +32,13 @@ public final class DataURLImageLoader: ImageLoading {
         progress: @escaping @Sendable (LoadProgress) -> Void,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation {
-        let limit = maximumDataURLByteCount
+        let (limit, sniffer) = (maximumDataURLByteCount, sniffer)
         return QueuedLoadOperation(request, on: .fileReading, progress: progress, completion: completion) {
             report,
             _ throws(WebImageError) in
             let data = try DataURL(request.url.absoluteString, limit: limit).data
             guard !data.isEmpty else { throw WebImageError(.badImageData, "the data URL is empty") }
+            if let problem = sniffer?.problem(of: data) { throw problem }
             report(LoadProgress(receivedByteCount: Int64(data.count), expectedByteCount: Int64(data.count)))
             return data
         }

@@ -2,11 +2,12 @@ extension DownloadTransfer {
     /// Decrypts on a decode thread: the network thread has others to serve.
     func decrypt(_ loaded: LoadedImageData, _ decryptor: DownloadDecryptor, metrics: DownloadMetrics) {
         let limit = plan?.config.value.maximumResponseByteCount ?? 0
+        let sniffer = plan?.config.value.sniffer
         core.networkDidEnd(id)
         let isWanted = life.withLock { life -> Bool in
             if case .over = life.stage { return false }
             let item = CodingQueue.shared.submit {
-                self.end(decryptor.decrypted(loaded, limit: limit), metrics: metrics)
+                self.end(decryptor.decrypted(loaded, limit: limit, sniffer), metrics: metrics)
             }
             life.stage = .decrypting(item)
             return true
@@ -18,7 +19,11 @@ extension DownloadTransfer {
 
 extension DownloadDecryptor {
     /// What it makes of a download.
-    fileprivate func decrypted(_ loaded: LoadedImageData, limit: Int) -> Result<LoadedImageData, WebImageError> {
+    fileprivate func decrypted(
+        _ loaded: LoadedImageData,
+        limit: Int,
+        _ sniffer: PictureSniffer?
+    ) -> Result<LoadedImageData, WebImageError> {
         var loaded = loaded
         do {
             guard let data = try decrypted(loaded.data, response: loaded.response), !data.isEmpty else {
@@ -33,6 +38,7 @@ extension DownloadDecryptor {
                 .limitExceeded("maximumResponseByteCount", allowed: limit, required: loaded.data.count)
             )
         }
+        if let problem = sniffer?.problem(of: loaded.data) { return .failure(problem) }
         return .success(loaded)
     }
 }

@@ -3,9 +3,15 @@ extension DownloadTransfer {
     /// Sends a request, for the rest of the body if a part is there.
     func send(_ request: DownloadRequest, _ plan: Plan) {
         let config = plan.config.value
+        // A modifier, a handler or the server may have chosen the place.
+        if let refusal = core.refusal(of: request.url, by: config.sourcePolicy) {
+            part?.writer?.close()
+            return end(.failure(refusal))
+        }
         var transferRequest = HTTPTransferRequest(request, config: config)
         // libcurl's own following knows no handlers, and does not change all methods as it should.
-        transferRequest.followsRedirects = request.isPlainGet && plan.hooks.redirectHandler == nil
+        transferRequest.followsRedirects =
+            transferRequest.followsRedirects && request.isPlainGet && plan.hooks.redirectHandler == nil
         do throws(WebImageError) { try chain.bound(&transferRequest) } catch { return end(.failure(error)) }
         let number = life.withLock { life -> Int? in
             if case .over = life.stage { return nil }

@@ -19,6 +19,7 @@ extension DownloadTransfer: HTTPTransferSink {
         core.note(delivered, of: id)
         let check = ResponseCheck(config: plan.config.value, sendsRange: request.headers["Range"] != nil)
         if let problem = check.problem(of: delivered, received: response) { return timed(problem) }
+        sniffer = plan.sniffer
         // What a modifier says of the length is not what comes.
         expected = request.method == "HEAD" ? nil : response.expectedByteCount
         bodyBegins(response, plan)
@@ -59,6 +60,7 @@ extension DownloadTransfer: HTTPTransferSink {
         } catch {
             return error
         }
+        if sniffer != nil, let refusal = sniff() { return refusal }
         if resumedByteCount > 0, let expected, Int64(byteCount) > expected {
             askAnew()
             return partRefusal
@@ -145,6 +147,7 @@ extension DownloadTransfer: HTTPTransferSink {
         guard let data = life.withLock({ $0.body.takeData() }) else {
             return .failure(WebImageError(.badImageData, "the response has no body"))
         }
+        if let problem = sniffer?.problem(of: data) { return .failure(problem) }
         if plan?.partials != nil || resumedByteCount > 0 { forgetKeptBody() }
         return .success(LoadedImageData(data: data, response: response, metrics: metrics))
     }

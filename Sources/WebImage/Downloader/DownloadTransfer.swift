@@ -84,6 +84,8 @@ final class DownloadTransfer: @unchecked Sendable {
     var outcome = HostReport.Outcome()
     var hasToldHost = false
     var expected: Int64?
+    /// What still has to be told from the body's first bytes; nil when nothing has.
+    var sniffer: PictureSniffer?
     var lastReportedFraction = 0.0
     /// Bytes that there were when they were last left for previews.
     var lastLeftByteCount = 0

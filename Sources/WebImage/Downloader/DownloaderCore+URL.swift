@@ -27,4 +27,16 @@ extension DownloaderCore {
         let address = url.absoluteString
         return hasScheme(address, "https:") || hasScheme(address, "http:")
     }
+
+    /// Why a policy does not let the URL be asked for; nil where it does. The error does not name the URL: that of the download is
+    /// another where this is one of a redirect.
+    func refusal(of url: URL, by policy: SourcePolicy) -> WebImageError? {
+        guard !policy.isTrusted else { return nil }
+        guard transport.checksAddresses else {
+            return WebImageError(.sourceRefused, SourceRefusal.unchecked.message())
+        }
+        var refusal = policy.refusal(of: url)
+        refusal?.url = nil
+        return refusal
+    }
 }

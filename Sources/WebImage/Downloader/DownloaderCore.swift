@@ -37,11 +37,14 @@ final class DownloaderCore: Sendable {
     // MARK: Settings
 
     var config: WebImageDownloaderConfig {
-        get { state.withLock { $0.config.value } }
+        get { state.withLock { $0.config.given } }
         set {
             let (starts, pauses) = locked { state -> ([Turn], [DownloadRecord.Pause]) in
-                if state.config.value.credential != newValue.credential { state.generation += 1 }
-                let held = state.config.value.hostBackOff != newValue.hostBackOff ? state.hosts.reset() : []
+                let former = state.config.given
+                if former.credential != newValue.credential || former.sourcePolicy != newValue.sourcePolicy {
+                    state.generation += 1
+                }
+                let held = former.hostBackOff != newValue.hostBackOff ? state.hosts.reset() : []
                 state.config = ConfigSnapshot(newValue)
                 state.partials = Self.partials(newValue, former: state.partials, clock: clock)
                 state.coordinator.scheduler.maximumRunning = newValue.maxConcurrentDownloads
@@ -123,7 +126,9 @@ final class DownloaderCore: Sendable {
             if state.isInvalidated {
                 return .refused(WebImageError(.invalidDownloadOperation, "the downloader was invalidated"))
             }
-            if let problem = state.headersProblem { return .refused(problem) }
+            if let problem = state.headersProblem ?? refusal(of: request.url, by: state.config.value.sourcePolicy) {
+                return .refused(problem)
+            }
             state.use(accept)
             key.generation = state.generation
             let (token, id, isNew) = state.coordinator.subscribe(key: key, priority: request.priority)

@@ -189,6 +189,13 @@ struct DownloaderState {
 
 /// A config behind a reference: transfers share it, and a download costs one retain instead of a copy of all its fields.
 final class ConfigSnapshot: Sendable {
+    /// As the user has set it.
+    let given: WebImageDownloaderConfig
+    /// What holds: the same within the bounds of its policy.
     let value: WebImageDownloaderConfig
-    init(_ value: WebImageDownloaderConfig) { self.value = value }
+
+    init(_ given: WebImageDownloaderConfig) {
+        self.given = given
+        value = given.withinPolicy
+    }
 }

@@ -23,5 +23,6 @@ extension HTTPTransferRequest {
         totalTimeout = config.totalTimeout > 0 ? config.totalTimeout : 0
         hedgeDelay = config.hedgeDelay
         minimumBytesPerSecond = max(config.minimumBytesPerSecond, 0)
+        apply(config.sourcePolicy)
     }
 }

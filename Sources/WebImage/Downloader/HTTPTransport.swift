@@ -55,6 +55,10 @@ public struct HTTPTransferRequest: Sendable {
     public var totalTimeout: Double = 0
     /// Bytes that must come each second on average over ``idleTimeout``; 0 for no limit.
     public var minimumBytesPerSecond = 100
+    /// What may be asked; nil for everything. A transport that says ``HTTPTransport/checksAddresses`` asks
+    /// ``SourcePolicy/refusal(ofHost:port:at:)`` for each address before it connects to it and before it sends over a connection that it
+    /// has kept, goes through no proxy, follows no redirects, and undoes no content coding.
+    public var sourcePolicy: SourcePolicy?
     /// Seconds without a head after which a second request is sent; nil for never.
     var hedgeDelay: Double?
 
@@ -101,6 +105,14 @@ public protocol HTTPTransport: AnyObject, Sendable {
     func start(_ request: HTTPTransferRequest, sink: any HTTPTransferSink) -> any HTTPTransfer
     /// Ends after the transfers under way; later ones fail with ``WebImageError/Code/invalidDownloadOperation``.
     func invalidate()
+    /// Whether it does what ``HTTPTransferRequest/sourcePolicy`` asks for. With one that does not, requests under a policy other than
+    /// ``SourcePolicy/trusted`` fail with ``WebImageError/Code/sourceRefused``. False by default.
+    var checksAddresses: Bool { get }
+}
+
+extension HTTPTransport {
+    /// False.
+    public var checksAddresses: Bool { false }
 }
 
 /// What the transport's own library said, kept as the cause of an error.

@@ -19,6 +19,10 @@ struct ResponseCheck {
                 response: response
             )
         }
+        if !config.sourcePolicy.isTrusted, var problem = ResponseFraming.problem(of: received.headers) {
+            problem.response = response
+            return problem
+        }
         if let acceptable = config.acceptableStatusCodes {
             // Part of a picture that nobody asked for is no picture.
             guard acceptable.contains(status), status != 206 || sendsRange else {

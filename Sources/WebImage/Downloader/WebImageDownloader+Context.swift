@@ -22,10 +22,12 @@ extension WebImageDownloader {
     ) -> WebImageDownloadToken {
         let key = context.cacheKeyFilter?.cacheKey(for: url) ?? url.absoluteString
         let queue = context.callbackQueue ?? .main
+        var decodeOptions = ImageDecodeOptions(context, options: options, key: key)
+        decodeOptions.limits = config.sourcePolicy.limits(within: decodeOptions.limits)
         let stage = DownloadDecodeStage(
             url: url,
             coder: context.coder(),
-            options: ImageDecodeOptions(context, options: options, key: key),
+            options: decodeOptions,
             priority: options.priority
         ) { result in
             queue.async { completion(result) }

@@ -29,6 +29,7 @@ extension WebImageDownloader {
         if options.contains(.scaleDownLargeImages), decodeOptions.scaleDownLimitBytes == 0 {
             decodeOptions.scaleDownLimitBytes = ImageDecodeOptions.defaultScaleDownLimitBytes
         }
+        decodeOptions.limits = config.sourcePolicy.limits(within: decodeOptions.limits)
         let stage = DownloadDecodeStage(
             url: url,
             coder: coder,

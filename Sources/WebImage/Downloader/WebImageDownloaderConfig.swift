@@ -116,6 +116,10 @@ public struct WebImageDownloaderConfig: Sendable, Hashable {
     /// answers of twenty do not need is a good one.
     public var hedgeDelay: Double?
 
+    /// Which sources may be asked, and what their answers may cost: bounds of the policy hold where they are tighter than the config's,
+    /// and under any but ``SourcePolicy/trusted`` there are no credentials, cookies, proxies and kept parts of bodies. Trusted by default.
+    public var sourcePolicy: SourcePolicy = .trusted
+
     /// The proxy. The environment's by default.
     public var proxy: Proxy = .environment
     /// A PEM file of certificate authorities to trust in place of the system's. Nil by default.

@@ -26,7 +26,15 @@ enum SVGSniffer {
         return end - start >= tag.count && bytes[(end - tag.count)..<end].elementsEqual(tag)
     }
 
-    private enum Root { case svg, other, outOfSight }
+    enum Root { case svg, other, outOfSight }
+
+    /// What the root element is called, as far as the beginning of a document tells.
+    static func root(of bytes: UnsafeRawBufferPointer) -> Root {
+        var reader = Reader(bytes: UnsafeRawBufferPointer(rebasing: bytes.prefix(searchLength)))
+        if reader.starts(with: [0xEF, 0xBB, 0xBF]) { reader.offset += 3 }
+        reader.skipWhitespace()
+        return reader.findRoot()
+    }
 
     private struct Reader {
         let bytes: UnsafeRawBufferPointer

@@ -33,6 +33,7 @@ extension WebImageManager {
         _ load: ResolvedLoad,
         _ observation: LoadObservation?
     ) async throws(WebImageError) -> OriginalData {
+        if let refusal = refusal(of: url, load.context) { throw refusal }
         if !load.options.contains(.retryFailed), isFailed(url) { throw .blacklisted(url) }
         let policy = cachePolicy(for: load.context, parts: load.parts)
         let result =

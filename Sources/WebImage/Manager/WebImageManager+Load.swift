@@ -79,6 +79,10 @@ extension WebImageManager {
             operation.end(.failure(WebImageError(.invalidURL, complaint(), url: url)))
             return operation
         }
+        if let refusal = refusal(of: url, context) {
+            operation.end(.failure(refusal))
+            return operation
+        }
         if !options.contains(.retryFailed), isFailed(url) {
             operation.end(.failure(.blacklisted(url)))
             return operation

@@ -23,6 +23,11 @@ extension WebImageManager {
     /// The first step of every load: asks the processor, showing it the manager's own parts where the context has none. Without
     /// a processor nothing is copied; what the context lacks is taken from the manager when it is needed.
     func resolve(_ url: URL?, _ options: WebImageOptions, _ context: WebImageContext?) -> ResolvedLoad {
+        let load = processed(url, options, context)
+        return policy.isTrusted ? load : withinPolicy(load)
+    }
+
+    private func processed(_ url: URL?, _ options: WebImageOptions, _ context: WebImageContext?) -> ResolvedLoad {
         let parts = parts
         guard let values = parts?.values, let processor = values.optionsProcessor else {
             return ResolvedLoad(options: options, context: context, parts: parts)

@@ -11,6 +11,8 @@ public final class WebImageManager: Sendable {
     public let imageCache: any ImageCaching
     /// The loader.
     public let imageLoader: any ImageLoading
+    /// Which sources may be asked, and what their answers may cost. ``SourcePolicy/trusted`` unless the manager was made with another.
+    public let policy: SourcePolicy
     let pipeline: Pipeline
     let clock: ClockSource
     let settings: Lock<Settings>
@@ -42,10 +44,12 @@ public final class WebImageManager: Sendable {
         cache: any ImageCaching,
         loader: any ImageLoading,
         pipeline: Pipeline,
-        clock: ClockSource = .system
+        clock: ClockSource = .system,
+        policy: SourcePolicy = .trusted
     ) {
         imageCache = cache
         imageLoader = loader
+        self.policy = policy
         self.pipeline = pipeline
         self.clock = clock
         settings = Lock(Settings())

@@ -8,13 +8,14 @@ package enum ImageAssembler {
     /// When nothing is left to do to them, rows are decoded into the memory of the result; otherwise they pass through a
     /// window of a few rows, so that a thumbnail needs no memory for the full picture unless the decoder does.
     ///
-    /// - Throws: what the source throws, or ``WebImageError/Code/outOfMemory``.
+    /// - Throws: what the source throws, ``WebImageError/Code/decodeTimedOut``, or ``WebImageError/Code/outOfMemory``.
     package static func makeImage(
         from source: any ScanlineSource,
         properties: ImageProperties,
         plan: DecodePlan,
         options: ImageDecodeOptions
     ) throws(WebImageError) -> Image {
+        let source = TimedRows.limiting(source, by: options.limits)
         if source.layout == .rgbaFloat {
             return try makeImage(ofWide: source, properties: properties, plan: plan, options: options)
         }

@@ -2,21 +2,31 @@ import CCurl
 import CLinux
 import FoundationEssentials
 
-/// A request's fields as the list that libcurl wants; freed with the object.
-final class CurlHeaderList {
+/// Lines of text as the list that libcurl wants; freed with the object.
+final class CurlTextList {
     let list: UnsafeMutablePointer<curl_slist>?
+
+    init(_ lines: [String]) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for line in lines { list = curl_slist_append(list, line) ?? list }
+        self.list = list
+    }
+
+    deinit { curl_slist_free_all(list) }
+}
+
+/// A request's fields as the list that libcurl wants.
+final class CurlHeaderList {
+    private let lines: CurlTextList
+    var list: UnsafeMutablePointer<curl_slist>? { lines.list }
     private let headers: HTTPHeaders
     private let hasBody: Bool
 
     init(_ request: HTTPTransferRequest) {
         headers = request.headers
         hasBody = request.sendsBody
-        var list: UnsafeMutablePointer<curl_slist>?
-        for line in Self.lines(of: headers, hasBody: hasBody) { list = curl_slist_append(list, line) ?? list }
-        self.list = list
+        lines = CurlTextList(Self.lines(of: headers, hasBody: hasBody))
     }
-
-    deinit { curl_slist_free_all(list) }
 
     /// Whether it is the list of `request`, too.
     func serves(_ request: HTTPTransferRequest) -> Bool {
@@ -40,6 +50,7 @@ final class CurlHandle {
     private(set) var isRecyclable = true
     private let errorText: UnsafeMutablePointer<CChar>
     private var headerList: CurlHeaderList?
+    private var pins: CurlTextList?
     private var profile: Profile?
 
     init?() {
@@ -78,14 +89,15 @@ final class CurlHandle {
         set(CURLOPT_NOPROGRESS, 0)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
-        // Empty stands for everything this libcurl can undo.
-        set(CURLOPT_ACCEPT_ENCODING, "")
+        // Each of these is off by default; a policy depends on it.
+        set(CURLOPT_HTTP09_ALLOWED, 0)
+        set(CURLOPT_NETRC, 0)
         webimage_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
         webimage_curl_set_write(easy, CURLOPT_WRITEFUNCTION, curlDidReceiveBody)
         webimage_curl_set_write(easy, CURLOPT_HEADERFUNCTION, curlDidReceiveHeader)
         webimage_curl_set_progress(easy, curlDidProgress)
         webimage_curl_set_before_request(easy, curlWillSendRequest)
-        webimage_curl_close_sockets_on_exec(easy)
+        webimage_curl_set_open_socket(easy, curlWillOpenSocket)
     }
 
     /// Sets everything that differs between requests; false when there is no memory for the body. `context` is what the
@@ -103,6 +115,7 @@ final class CurlHandle {
         webimage_curl_set_pointer(easy, CURLOPT_HTTPHEADER, headers.list)
         for option in [
             CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_XFERINFODATA, CURLOPT_PREREQDATA, CURLOPT_PRIVATE,
+            CURLOPT_OPENSOCKETDATA,
         ] {
             webimage_curl_set_pointer(easy, option, context)
         }
@@ -126,6 +139,21 @@ final class CurlHandle {
             set(CURLOPT_COOKIEFILE, "")
         }
         return request.isPlainGet || setMethod(of: request)
+    }
+
+    /// Has the request's host found where a resolver says, and nowhere else.
+    func pin(_ url: URL, by resolver: HostResolver) {
+        if pins != nil {
+            webimage_curl_set_pointer(easy, CURLOPT_RESOLVE, nil)
+            pins = nil
+        }
+        guard let target = CurlAddress(HostName.address(of: url)) else { return }
+        let addresses = resolver(target.host, target.port)
+        guard !addresses.isEmpty else { return }
+        let texts = addresses.map { $0.family == .v6 ? "[\($0)]" : "\($0)" }
+        let pins = CurlTextList(["\(target.host):\(target.port):\(texts.joined(separator: ","))"])
+        webimage_curl_set_pointer(easy, CURLOPT_RESOLVE, pins.list)
+        self.pins = pins
     }
 
     private func setMethod(of request: HTTPTransferRequest) -> Bool {
@@ -152,16 +180,19 @@ final class CurlHandle {
         var maximumRedirectCount: Int
         var verifiesCertificates: Bool
         var isSecure: Bool
+        var undoesCoding: Bool
         var proxy: WebImageDownloaderConfig.Proxy
 
         init(_ request: HTTPTransferRequest) {
             let milliseconds = Int(TransferTimer.nanoseconds(request.connectTimeout) / 1_000_000)
             connectMilliseconds = max(1, min(milliseconds, 100_000_000))
-            followsRedirects = request.followsRedirects
+            let isChecked = request.sourcePolicy.map { !$0.isTrusted } ?? false
+            followsRedirects = request.followsRedirects && !isChecked
+            undoesCoding = !isChecked
             maximumRedirectCount = max(0, min(request.maximumRedirectCount, 1000))
             verifiesCertificates = request.verifiesCertificates
             isSecure = DownloaderCore.isSecure(request.url)
-            proxy = request.proxy
+            proxy = isChecked ? .none : request.proxy
         }
     }
 
@@ -176,6 +207,8 @@ final class CurlHandle {
         // Waiting for the first connection's word on HTTP/2 saves the others. Without TLS that word would only come with the
         // first response, however slow.
         set(CURLOPT_PIPEWAIT, profile.isSecure ? 1 : 0)
+        // Empty stands for everything this libcurl can undo.
+        set(CURLOPT_ACCEPT_ENCODING, profile.undoesCoding ? "" : nil)
         setProxy(profile.proxy)
     }
 

@@ -26,6 +26,7 @@ final class CurlLoop: @unchecked Sendable {
     private let inbox = Lock(Inbox())
     private let multi: UnsafeMutableRawPointer?
     private let clock: ClockSource
+    private let resolver: HostResolver?
     private var active: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var idleHandles: [CurlHandle] = []
     private var lastHeaders: CurlHeaderList?
@@ -35,8 +36,9 @@ final class CurlLoop: @unchecked Sendable {
     /// The time of the current round; for the loop's thread.
     private(set) var now: UInt64 = 0
 
-    init(clock: ClockSource, maximumIdleConnectionCount: Int) {
+    init(clock: ClockSource, maximumIdleConnectionCount: Int, resolver: HostResolver? = nil) {
         self.clock = clock
+        self.resolver = resolver
         // Before anything else of libcurl's: it would initialise itself, with another allocator.
         multi = CurlHandle.isLibraryReady ? curl_multi_init() : nil
         guard let multi else { return }
@@ -192,6 +194,7 @@ final class CurlLoop: @unchecked Sendable {
         guard isConfigured else {
             return transfer.finish(with: WebImageError(.outOfMemory, "the system has no memory for the request's body"))
         }
+        if let resolver { handle.pin(transfer.request.url, by: resolver) }
         transfer.handle = handle
         transfer.timer = TransferTimer(limits: TransferTimer.Limits(transfer.request), now: now)
         noteDeadline(transfer.timer.nextDeadline)

@@ -16,6 +16,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     /// The heads that asked to go elsewhere, in their order: no more than the bounds of all heads allow.
     private var redirects: [HTTPExchange.Hop] = []
     private var failure: WebImageError?
+    /// Why the last address that was tried was refused; nil when it was not.
+    var refusal: WebImageError?
     private var isRedirecting = false
     /// Whether any request of the transfer went over TLS.
     private var wasSecure = false
@@ -37,8 +39,16 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     // MARK: From libcurl
 
     /// False ends the transfer before the request is sent.
-    func willSendRequest() -> Bool {
+    ///
+    /// - Parameters:
+    ///   - address: the other end of the connection, in its usual spelling.
+    ///   - port: its port.
+    func willSendRequest(to address: String, port: Int) -> Bool {
         isRedirecting = false
+        if let problem = connectionProblem(address: address, port: port) {
+            failure = problem
+            return false
+        }
         timer.connected(at: loop.now)
         loop.noteDeadline(timer.nextDeadline)
         // What counts is where libcurl really goes: heads can be written so that others read another place out of them.
@@ -155,6 +165,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     /// Tells the sink the end, once.
     func finish(_ result: CURLcode) {
         guard sink != nil else { return }
+        if failure == nil, result == CURLE_COULDNT_CONNECT { failure = refusal }
         if failure == nil, result != CURLE_OK {
             failure = CurlErrorMapping.error(
                 result,
@@ -248,10 +259,14 @@ func curlDidProgress(
 
 func curlWillSendRequest(
     _ context: UnsafeMutableRawPointer?,
+    _ address: UnsafeMutablePointer<CChar>?,
     _: UnsafeMutablePointer<CChar>?,
-    _: UnsafeMutablePointer<CChar>?,
-    _: Int32,
+    _ port: Int32,
     _: Int32
 ) -> Int32 {
-    transfer(context)?.willSendRequest() == false ? Int32(CURL_PREREQFUNC_ABORT) : Int32(CURL_PREREQFUNC_OK)
+    guard let transfer = transfer(context) else { return Int32(CURL_PREREQFUNC_ABORT) }
+    // Written out only for those who look at it.
+    let text = transfer.request.sourcePolicy == nil ? "" : address.map { String(cString: $0) } ?? ""
+    return transfer.willSendRequest(to: text, port: Int(port))
+        ? Int32(CURL_PREREQFUNC_OK) : Int32(CURL_PREREQFUNC_ABORT)
 }

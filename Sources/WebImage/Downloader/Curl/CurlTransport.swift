@@ -8,8 +8,9 @@ public final class CurlTransport: HTTPTransport {
     /// A transport with connections of its own.
     public convenience init() { self.init(clock: .system) }
 
-    init(clock: ClockSource, maximumIdleConnectionCount: Int = 64) {
-        loop = CurlLoop(clock: clock, maximumIdleConnectionCount: maximumIdleConnectionCount)
+    /// - Parameter resolver: says where hosts are, in place of the system's name service.
+    init(clock: ClockSource = .system, maximumIdleConnectionCount: Int = 64, resolver: HostResolver? = nil) {
+        loop = CurlLoop(clock: clock, maximumIdleConnectionCount: maximumIdleConnectionCount, resolver: resolver)
     }
 
     deinit { loop.stop() }
@@ -25,4 +26,7 @@ public final class CurlTransport: HTTPTransport {
 
     /// Ends the network thread after the transfers under way.
     public func invalidate() { loop.stop() }
+
+    /// True: every address is checked when its connection is made, and again before each request.
+    public var checksAddresses: Bool { true }
 }

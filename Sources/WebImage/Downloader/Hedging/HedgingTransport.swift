@@ -40,6 +40,8 @@ final class HedgingTransport: HTTPTransport {
 
     func invalidate() { inner.invalidate() }
 
+    var checksAddresses: Bool { inner.checksAddresses }
+
     /// Changes the account of what is under way.
     func account<Result>(_ change: (inout Budget) -> Result) -> Result { budget.withLock(change) }
 }

@@ -21,6 +21,7 @@ extension DownloaderCore {
         former: PartialDownloads?,
         clock: ClockSource
     ) -> PartialDownloads? {
+        let config = config.withinPolicy
         guard let directory = config.partialDownloadDirectory, !directory.isEmpty else { return nil }
         let limits = PartialDownloads.Limits(
             byteCount: max(config.maximumPartialByteCount, 0),

@@ -95,6 +95,7 @@ final class PrefetchDataLoad: PrefetchLoad {
     /// - Parameter load: the load as the manager's processor wants it.
     func start(_ load: ResolvedLoad) {
         let context = load.context
+        if let refusal = manager.refusal(of: url, context) { return skip(refusal) }
         if !options.contains(.retryFailed), manager.isFailed(url) { return skip(.blacklisted(url)) }
         let key = manager.originalKey(for: url, context: context, parts: load.parts)
         let recipe = manager.recipe(

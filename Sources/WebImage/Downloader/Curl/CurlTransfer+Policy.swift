@@ -1,0 +1,45 @@
+import CCurl
+
+/// Where a transfer may go.
+extension CurlTransfer {
+    private var policy: SourcePolicy? { request.sourcePolicy.flatMap { $0.isTrusted ? nil : $0 } }
+
+    /// Whether a socket may be opened to an address: asked for each that libcurl tries. Where one is refused libcurl goes on to the
+    /// host's next.
+    func mayOpenSocket(to address: UnsafePointer<curl_sockaddr>) -> Bool {
+        guard let policy else { return true }
+        var bytes = [UInt8](repeating: 0, count: 16)
+        var port: Int32 = 0
+        let count = webimage_curl_address(address, &bytes, &port)
+        guard let ip = IPAddress(bytes: bytes.prefix(max(Int(count), 0))) else {
+            refusal = WebImageError(.sourceRefused, "the host is not at an address of the internet")
+            return false
+        }
+        refusal = problem(of: policy, port: Int(port), at: "\(ip)")
+        return refusal == nil
+    }
+
+    /// What is wrong with the connection that the request is about to be sent over, new or kept.
+    func connectionProblem(address: String, port: Int) -> WebImageError? {
+        policy.flatMap { problem(of: $0, port: port, at: address) }
+    }
+
+    private func problem(of policy: SourcePolicy, port: Int, at address: String) -> WebImageError? {
+        guard let target = CurlAddress(HostName.address(of: request.url)) else {
+            return WebImageError(.sourceRefused, SourceRefusal.malformed.message())
+        }
+        return policy.refusal(ofHost: target.host, port: port, at: address)
+    }
+}
+
+// MARK: - What libcurl calls
+
+func curlWillOpenSocket(
+    _ context: UnsafeMutableRawPointer?,
+    _ purpose: curlsocktype,
+    _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let context, let address, purpose == CURLSOCKTYPE_IPCXN else { return -1 }
+    let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+    return transfer.mayOpenSocket(to: address) ? webimage_curl_open_socket(address) : -1
+}

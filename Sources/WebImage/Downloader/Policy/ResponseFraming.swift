@@ -1,0 +1,30 @@
+/// How a response says where its body ends. Pure.
+enum ResponseFraming {
+    /// What is wrong with the framing for a policy that allows one way only; nil where nothing is.
+    ///
+    /// A body that is packed for the way is unpacked by libcurl whatever it asked for; and what says two things of its length is
+    /// read differently by those on the way.
+    static func problem(of headers: HTTPHeaders) -> WebImageError? {
+        guard let coding = headers["Transfer-Encoding"] else {
+            return lengthProblem(headers)
+        }
+        guard headers["Content-Length"] == nil else {
+            return WebImageError(.transportFailed, "the response has both a length and a transfer coding")
+        }
+        let names = coding.lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+        guard names == ["chunked"] else {
+            return WebImageError(.transportFailed, "the transfer coding '\(coding.prefix(60))' is refused")
+        }
+        return nil
+    }
+
+    private static func lengthProblem(_ headers: HTTPHeaders) -> WebImageError? {
+        guard let value = headers["Content-Length"] else { return nil }
+        let lengths = Set(value.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } })
+        let isNumber = lengths.first?.utf8.allSatisfy { (48...57).contains($0) } ?? false
+        guard lengths.count == 1, isNumber else {
+            return WebImageError(.transportFailed, "the announced length '\(value.prefix(60))' is no number")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,91 @@
+/// The host of a URL, as whoever connects to it will read it.
+enum SourceHost: Hashable, Sendable {
+    /// A name in lower case, without a dot at the end; outside ASCII as it is written.
+    case name(String)
+    /// A number.
+    case address(IPAddress)
+
+    /// Reads what stands between the user's name and the port, in every spelling that libcurl, an IDNA library behind it, or the C
+    /// library's resolver would take for an address.
+    ///
+    /// - Throws: ``SourceRefusal/malformed``, ``SourceRefusal/number(_:)`` for what looks like an address and is none,
+    ///   ``SourceRefusal/zone``.
+    init(_ text: some StringProtocol) throws(SourceRefusal) {
+        if text.utf8.first == UInt8(ascii: "[") {
+            self = .address(try Self.bracketed(String(text)))
+            return
+        }
+        guard let decoded = Self.percentDecoded(text) else { throw .malformed }
+        var name = HostFolding.folded(decoded)
+        if name.utf8.last == UInt8(ascii: ".") { name.removeLast() }
+        guard Self.isWellFormed(name) else { throw .malformed }
+        if let address = IPAddress(anySpelling: name) {
+            self = .address(address)
+            return
+        }
+        guard !IPAddress.endsInNumber(name) else { throw .number(name) }
+        self = .name(name)
+    }
+
+    /// The name; nil for a number.
+    var name: String? {
+        if case .name(let name) = self { return name }
+        return nil
+    }
+
+    /// The number; nil for a name.
+    var address: IPAddress? {
+        if case .address(let address) = self { return address }
+        return nil
+    }
+
+    private static func bracketed(_ text: String) throws(SourceRefusal) -> IPAddress {
+        guard text.utf8.last == UInt8(ascii: "]") else { throw .malformed }
+        let inner = text.dropFirst().dropLast()
+        // Also as "%25": a zone names an interface of this machine, so the address is one of its own networks.
+        guard !inner.utf8.contains(UInt8(ascii: "%")) else { throw .zone }
+        guard let address = IPAddress(String(inner)), address.family == .v6 else { throw .malformed }
+        return address
+    }
+
+    /// Nil for what is no UTF-8, or a percent sign that stands for nothing.
+    private static func percentDecoded(_ text: some StringProtocol) -> String? {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(IPAddress.digit),
+                let low = rest.popFirst().flatMap(IPAddress.digit)
+            else { return nil }
+            bytes.append(UInt8(high << 4 | low))
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// Whether it consists of labels that a name can have. What is outside ASCII is the IDNA library's to judge.
+    private static func isWellFormed(_ name: String) -> Bool {
+        guard !name.isEmpty, name.utf8.count <= 253 else { return false }
+        let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return labels.allSatisfy { label in
+            !label.isEmpty && label.count <= 252
+                && label.allSatisfy { byte in
+                    byte > 0x7F || (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
+                        || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+                }
+        }
+    }
+}
+
+extension SourceHost: CustomStringConvertible {
+    /// The name or the number.
+    var description: String {
+        switch self {
+        case .name(let name): name
+        case .address(let address): "\(address)"
+        }
+    }
+}

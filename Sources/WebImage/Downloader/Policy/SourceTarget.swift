@@ -1,0 +1,59 @@
+/// Where a URL leads, read from its text: scheme, host and port.
+struct SourceTarget: Hashable, Sendable {
+    let scheme: String
+    let host: SourceHost
+    let port: Int
+
+    init(scheme: String, host: SourceHost, port: Int) { (self.scheme, self.host, self.port) = (scheme, host, port) }
+
+    /// Reads a URL of http or https.
+    ///
+    /// Strict where readers of URLs differ: what one of them could take for another host is refused.
+    ///
+    /// - Throws: ``SourceRefusal/scheme(_:)``, ``SourceRefusal/user``, ``SourceRefusal/malformed``,
+    ///   ``SourceRefusal/number(_:)``, ``SourceRefusal/zone``.
+    init(_ text: String) throws(SourceRefusal) {
+        let scheme = Self.scheme(of: text)
+        guard scheme == "http" || scheme == "https" else { throw .scheme(scheme) }
+        let bytes = text.utf8
+        let rest = bytes.dropFirst(scheme.utf8.count + 1)
+        guard rest.starts(with: "//".utf8), bytes.allSatisfy({ $0 > 32 && $0 != 127 }) else { throw .malformed }
+        let authority = rest.dropFirst(2).prefix { byte in
+            byte != UInt8(ascii: "/") && byte != UInt8(ascii: "?") && byte != UInt8(ascii: "#")
+        }
+        guard !authority.contains(UInt8(ascii: "@")) else { throw .user }
+        // Some readers take it for a slash.
+        guard !authority.contains(UInt8(ascii: "\\")), let whole = String(authority) else { throw .malformed }
+        let (host, port) = try Self.parts(whole)
+        self.scheme = scheme
+        self.port = try Self.port(port) ?? (scheme == "https" ? 443 : 80)
+        self.host = try SourceHost(host)
+    }
+
+    /// What stands before the first colon, in lower case; empty where there is none.
+    static func scheme(of text: String) -> String {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
+        return text[..<colon].lowercased()
+    }
+
+    /// Host and port of an authority; the port nil if there is none.
+    static func parts(_ authority: String) throws(SourceRefusal) -> (host: Substring, port: Substring?) {
+        var end = authority.utf8.firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
+        if authority.utf8.first == UInt8(ascii: "[") {
+            guard let bracket = authority.utf8.firstIndex(of: UInt8(ascii: "]")) else { throw .malformed }
+            end = authority.utf8.index(after: bracket)
+        }
+        guard end < authority.endIndex else { return (authority[...], nil) }
+        guard authority.utf8[end] == UInt8(ascii: ":") else { throw .malformed }
+        return (authority[..<end], authority[authority.utf8.index(after: end)...])
+    }
+
+    /// A port from 1 to 65535; nil for none or an empty one, which means the scheme's.
+    static func port(_ text: Substring?) throws(SourceRefusal) -> Int? {
+        guard let text, !text.isEmpty else { return nil }
+        guard text.utf8.count <= 5, text.utf8.allSatisfy({ (48...57).contains($0) }), let port = Int(text),
+            (1...65_535).contains(port)
+        else { throw .malformed }
+        return port
+    }
+}

@@ -1,0 +1,107 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// `--untrusted` and `--allow`.
+@Suite(.timeLimit(.minutes(2))) struct UntrustedTests {
+    private let harness = CommandLineHarness()
+
+    private func server() throws -> LoopbackServer {
+        let body = try picture("JPEG/gray.jpg")
+        return try LoopbackServer { _ in .response(body: body) }
+    }
+
+    private func failure(_ words: String...) throws -> JSONLine.Failure {
+        let run = try harness.run(words + ["--json", "--cache-dir", harness.cache])
+        #expect(run.status == 1)
+        return try #require(try CommandLineHarness.objects(run).first?.error)
+    }
+
+    @Test(arguments: [["get"], ["identify"], ["prefetch"]])
+    func `A server on loopback is refused, with a code and a reason`(command: [String]) throws {
+        let server = try server()
+        let run = try harness.run(
+            command + [server.url("/a.jpg").absoluteString, "--untrusted", "--json", "--cache-dir", harness.cache]
+        )
+        #expect(run.status == 1)
+        let failure = try #require(try CommandLineHarness.objects(run).first?.error)
+        #expect(failure.code == 2107 && failure.message == "port \(server.port) is refused")
+        #expect(server.connectionCount == 0)
+    }
+
+    @Test func `Every source but a public one is refused`() throws {
+        for source in [
+            "http://127.1/a.jpg", "http://[::ffff:7f00:1]/", "http://169.254.169.254/", "http://localhost/a.jpg",
+        ] {
+            #expect(try failure("get", source, "--untrusted").code == 2107, "\(source)")
+        }
+        #expect(try failure("get", "http://0x7f.1/", "--untrusted").message.contains("127.0.0.1, a loopback address"))
+        for source in [Fixtures.path("JPEG/gray.jpg"), "file:///etc/passwd", "data:image/gif;base64,R0lGODlh", "-"] {
+            #expect(try failure("identify", source, "--untrusted").code == 2107, "\(source)")
+        }
+    }
+
+    @Test func `What is allowed is loaded, by every command`() throws {
+        let server = try server()
+        let url = server.url("/a.jpg").absoluteString
+        let words = [
+            "--untrusted", "--allow", "10.0.0.0/8", "--allow", "127.0.0.1:\(server.port)", "--cache-dir", harness.cache,
+        ]
+        for command in [["get", "-o", "a.jpg"], ["identify"], ["prefetch"], ["show", "--symbols", "--loops", "1"]] {
+            let run = try harness.run(command + [url] + words)
+            #expect(run.status == 0, "\(command): \(run.errors)")
+        }
+        #expect(server.requestCount() == 1, "they share a cache")
+        // It is not that of trusted sources, nor that of others who may ask less.
+        #expect(try harness.run("cache", "list", "--cache-dir", harness.cache).lines.isEmpty)
+        let refused = try harness.run(
+            "get",
+            url,
+            "--untrusted",
+            "--cache-only",
+            "-o",
+            "b.jpg",
+            "--cache-dir",
+            harness.cache
+        )
+        #expect(refused.status == 1)
+    }
+
+    @Test func `Header fields and time limits hold for untrusted sources`() throws {
+        let server = try server()
+        let url = server.url("/a.jpg").absoluteString
+        let allow = ["--untrusted", "--allow", "127.0.0.1:\(server.port)", "--no-cache"]
+        let run = try harness.run(["get", url, "-o", "a.jpg", "-H", "X-Key: 1", "--timeout", "20"] + allow)
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(
+            server.requests.first?.header("X-Key") == "1"
+                && server.requests.first?.header("Accept-Encoding") == "identity"
+        )
+    }
+
+    @Test func `A bomb is refused by every command that decodes`() throws {
+        let bomb = PNGBomb.make(width: 8000, height: 8000)
+        let server = try LoopbackServer { _ in .response(body: bomb) }
+        let allow = "127.0.0.1:\(server.port)"
+        for command in ["get", "identify"] {
+            let failure = try failure(command, server.url("/a.png").absoluteString, "--untrusted", "--allow", allow)
+            #expect(failure.code == 1100 && failure.message.contains("maximumPixelCount = 50000000"))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["--allow", "127.0.0.1"], "needs --untrusted"), (["--untrusted", "--allow", ""], "--allow takes"),
+            (["--untrusted", "--allow", "127.1"], "--allow takes"),
+            (["--untrusted", "--allow", "http://a.com"], "--allow takes"),
+            (["--untrusted", "--allow", "a.com:0"], "--allow takes"), (["--untrusted", "--allow"], "needs a value"),
+            (["--untrusted=yes"], "takes no value"),
+        ] as [([String], String)]
+    )
+    func `What makes no sense is told, with status 64`(words: [String], message: String) throws {
+        for command in ["get", "identify", "prefetch", "show"] {
+            let run = try harness.run([command, "http://example.com/a.jpg"] + words)
+            #expect(run.status == 64 && run.errors.contains(message), "\(run.errors)")
+        }
+    }
+}

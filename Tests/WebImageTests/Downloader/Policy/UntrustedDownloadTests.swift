@@ -1,0 +1,280 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+/// What a stranger's server may do, and how it ends. The servers are reached through an exception.
+@Suite(.timeLimit(.minutes(2))) struct UntrustedDownloadTests {
+    private func error(
+        _ response: LoopbackResponse,
+        _ change: (inout SourcePolicy) -> Void = { _ in },
+        config: (inout WebImageDownloaderConfig) -> Void = { _ in }
+    ) async throws -> WebImageError? {
+        let server = try LoopbackServer { _ in response }
+        var policy = try SourcePolicy.allowing(server)
+        change(&policy)
+        return await downloadError(WebImageDownloader(policy, change: config), server.url("/a.jpg"))
+    }
+
+    // MARK: Redirects
+
+    @Test(arguments: [
+        "http://127.0.0.1:PORT/b", "http://127.1:PORT/b", "http://0x7f000001:PORT/b", "//127.0.0.1:PORT/b",
+        "http://[::ffff:127.0.0.1]:PORT/b", "http://localhost:PORT/b", "http://a.localhost:PORT/b",
+        "http://user@127.0.0.1:PORT/b",
+        "http://169.254.169.254/latest/meta-data/", "http://[::1]:PORT/b", "http://2130706433:PORT/",
+        "HTTP://127.0.0.1.:PORT/b",
+        "http://cdn.example.com:PORT/b",
+    ]) func `A redirect from an allowed server to loopback is refused`(location: String) async throws {
+        let inner = try LoopbackServer { _ in .response(body: [1]) }
+        let target = location.replacing("PORT", with: "\(inner.port)")
+        let server = try LoopbackServer { _ in .redirect(to: target) }
+        let downloader = WebImageDownloader(try .allowing(server))
+        let error = try #require(await downloadError(downloader, server.url("/a.jpg")))
+        #expect(error.code == .sourceRefused, "\(error)")
+        #expect(error.url == server.url("/a.jpg"))
+        #expect(server.requestCount() == 1 && inner.connectionCount == 0)
+    }
+
+    @Test(arguments: [
+        "file:///etc/passwd", "ftp://example.com/", "gopher://127.0.0.1:70/_x", "data:image/gif;base64,R0lGODlh",
+    ])
+    func `A redirect to another scheme is refused`(location: String) async throws {
+        #expect(try await error(.redirect(to: location))?.code == .badRedirect)
+    }
+
+    @Test func `A chain of redirects is looked at step by step`() async throws {
+        let inner = try LoopbackServer { _ in .response(body: [1]) }
+        let port = inner.port
+        let server = try LoopbackServer { request in
+            switch request.path {
+            case "/1": .redirect(to: "/2", status: 301)
+            case "/2": .redirect(to: "/3", status: 307)
+            case "/3": .redirect(to: "http://127.0.0.1:\(port)/4", status: 308)
+            default: .response(404)
+            }
+        }
+        let error = await downloadError(WebImageDownloader(try .allowing(server)), server.url("/1"))
+        #expect(error?.code == .sourceRefused)
+        #expect(server.requests.map(\.path) == ["/1", "/2", "/3"] && inner.connectionCount == 0)
+    }
+
+    @Test func `A name of a redirect is checked where it is found`() async throws {
+        let inner = try LoopbackServer(address: 0x7F00_0002) { _ in .response(body: [1]) }
+        let target = "http://img.example.com:\(inner.port)/b"
+        let server = try LoopbackServer { _ in .redirect(to: target) }
+        var policy = try SourcePolicy.allowing(server)
+        policy.ports.insert(inner.port)
+        let downloader = WebImageDownloader(
+            policy,
+            resolver: { host, _ in host == "127.0.0.1" ? [] : [IPAddress(v4: 0x7F00_0002)] }
+        )
+        let error = await downloadError(downloader, server.url("/a.jpg"))
+        #expect(error?.code == .sourceRefused && error?.message.contains("127.0.0.2") == true)
+        #expect(inner.connectionCount == 0)
+    }
+
+    @Test func `Redirects within the exception are followed, five of them`() async throws {
+        let body = try smallPicture()
+        let server = try LoopbackServer { request in
+            let number = Int(request.path.dropFirst()) ?? 0
+            return number == 0 ? .response(body: body) : .redirect(to: "/\(number - 1)")
+        }
+        let downloader = WebImageDownloader(try .allowing(server))
+        #expect(await downloadError(downloader, server.url("/5")) == nil)
+        #expect(await downloadError(downloader, server.url("/6"))?.code == .badRedirect)
+    }
+
+    @Test func `A modifier cannot lead where the policy does not`() async throws {
+        let inner = try LoopbackServer { _ in .response(body: [1]) }
+        let server = try LoopbackServer { _ in .response(body: [1]) }
+        let target = inner.url("/b")
+        let downloader = WebImageDownloader(try .allowing(server))
+        downloader.requestModifier = DownloadRequestModifier { request in
+            var request = request
+            request.url = target
+            return request
+        }
+        #expect(await downloadError(downloader, server.url("/a.jpg"))?.code == .sourceRefused)
+        #expect(inner.connectionCount == 0 && server.connectionCount == 0)
+    }
+
+    // MARK: Bodies
+
+    @Test(arguments: ["<!DOCTYPE html><html>", "{\"password\": \"x\"}", "root:x:0:0:root:/root:/bin/bash\n"])
+    func `A body that is no picture is cut off at its first bytes`(start: String) async throws {
+        let sent = Monitor(0)
+        let block = Array(start.utf8) + [UInt8](repeating: 0x20, count: 64 << 10)
+        let server = try LoopbackServer { _ in
+            .script { _, connection in
+                connection.sendHead(200, [("Content-Length", "\(30 << 20)"), ("Content-Type", "image/jpeg")])
+                while connection.send(block), sent.withLock({ $0 }) < 30 << 20 { sent.withLock { $0 += block.count } }
+                return false
+            }
+        }
+        let error = await downloadError(WebImageDownloader(try .allowing(server)), server.url("/a.jpg"))
+        #expect(error?.code == .badImageData)
+        #expect(await server.wait { _, open in open == 0 })
+        // What the system's own buffers hold, and nothing like the whole.
+        #expect(sent.withLock { $0 } < 16 << 20)
+    }
+
+    @Test func `Bytes decide what a body is, not what the server calls it`() async throws {
+        let body = try smallPicture()
+        #expect(try await error(.response(headers: [("Content-Type", "text/html")], body: body)) == nil)
+        let html = Array("<html>".utf8)
+        #expect(
+            try await error(.response(headers: [("Content-Type", "image/jpeg")], body: html))?.code == .badImageData
+        )
+        #expect(try await error(.response(body: [0xFF]))?.code == .badImageData)
+        #expect(try await error(.response(body: body)) { $0.formats = [.png] }?.code == .unsupportedFormat)
+    }
+
+    @Test func `An encrypted body is looked at once it is decrypted`() async throws {
+        let body = try smallPicture()
+        let server = try LoopbackServer { .response(body: $0.path == "/a" ? body.map { $0 ^ 0x5A } : [1, 2, 3]) }
+        let downloader = WebImageDownloader(try .allowing(server))
+        downloader.decryptor = DownloadDecryptor { data, _ in Data(data.map { $0 ^ 0x5A }) }
+        #expect(await downloadError(downloader, server.url("/a")) == nil)
+        #expect(await downloadError(downloader, server.url("/b"))?.code == .badImageData)
+    }
+
+    @Test func `A body without end stops at the limit`() async throws {
+        let start = try smallPicture()
+        let block = [UInt8](repeating: 7, count: 64 << 10)
+        let error = try await error(
+            .script { _, connection in
+                connection.sendHead(200, [("Transfer-Encoding", "chunked")])
+                connection.sendChunk(start)
+                while connection.sendChunk(block) {}
+                return false
+            }
+        ) { $0.maximumByteCount = 1 << 20 }
+        #expect(error?.limit?.name == "maximumResponseByteCount" && (error?.limit?.required ?? 0) < 3 << 20)
+    }
+
+    @Test func `A body announced over the limit is not received`() async throws {
+        let error = try await error(.response(body: pattern(2000))) { $0.maximumByteCount = 1000 }
+        #expect(error?.limit == .init(name: "maximumResponseByteCount", allowed: 1000, required: 2000))
+    }
+
+    @Test func `Nothing is unpacked: neither asked for nor done`() async throws {
+        let bomb = gzipOfZeros(megabytes: 16)
+        let server = try LoopbackServer { request in
+            .response(headers: [(request.query, "gzip")], body: bomb)
+        }
+        let downloader = WebImageDownloader(try .allowing(server))
+        #expect(await downloadError(downloader, server.url("/a?Content-Encoding"))?.code == .badImageData)
+        let error = await downloadError(downloader, server.url("/a?Transfer-Encoding"))
+        #expect(error?.code == .transportFailed)
+        #expect(server.requests.allSatisfy { $0.header("Accept-Encoding") == "identity" && $0.header("TE") == nil })
+    }
+
+    @Test func `Two ways of telling a body's length are refused`() async throws {
+        let body = try smallPicture()
+        let error = try await error(
+            .script { _, connection in
+                connection.sendHead(200, [("Transfer-Encoding", "chunked"), ("Content-Length", "\(body.count)")])
+                    && connection.sendChunk(body) && connection.send("0\r\n\r\n")
+            }
+        )
+        #expect(error?.code == .transportFailed && error?.message.contains("both") == true)
+    }
+
+    @Test func `A body without a head is none`() async throws {
+        let body = try smallPicture()
+        #expect(try await error(.raw(body))?.code == .transportFailed)
+    }
+
+    @Test func `Lengths that lie are lost connections`() async throws {
+        let body = try smallPicture()
+        #expect(try await error(.truncated(body, declared: body.count + 10))?.code == .networkConnectionLost)
+        #expect(try await error(.truncatedChunked(body))?.code == .networkConnectionLost)
+    }
+
+    // MARK: Heads
+
+    @Test func `Heads are bounded in bytes and number, trailers too`() async throws {
+        #expect(try await error(.manyHeaders(150, bytes: 10))?.limit?.name == "maximumResponseHeaderCount")
+        #expect(try await error(.manyHeaders(60, bytes: 2000))?.limit?.name == "maximumResponseHeaderByteCount")
+        let endless = try await error(
+            .script { _, connection in
+                connection.send("HTTP/1.1 200 OK\r\n")
+                while connection.send("X-Field: value\r\n") {}
+                return false
+            }
+        )
+        #expect(endless?.code == .limitExceeded)
+        let body = try smallPicture()
+        let trailers = try await error(
+            .script { _, connection in
+                connection.sendHead(200, [("Transfer-Encoding", "chunked")])
+                connection.sendChunk(body)
+                connection.send("0\r\n")
+                while connection.send("X-Field: value\r\n") {}
+                return false
+            }
+        )
+        #expect(trailers?.code == .limitExceeded)
+    }
+
+    // MARK: Time
+
+    @Test func `A server that drips is given up`() async throws {
+        let error = try await error(.slow(interval: 0.02, declared: 100_000), config: { $0.downloadTimeout = 0.3 })
+        #expect(error?.code == .timedOut)
+    }
+
+    @Test func `The whole of a download has its time, redirects included`() async throws {
+        let never = Gate()
+        let error = try await error(.delayed(never, then: .response(body: [1]))) { $0.maximumDuration = 0.3 }
+        #expect(error?.code == .timedOut && error?.message.contains("0.3 s") == true)
+        never.open()
+    }
+
+    // MARK: Rights
+
+    @Test func `There are no cookies, no passwords and no certificates of strangers`() async throws {
+        let body = try smallPicture()
+        let server = try LoopbackServer { request in
+            request.path == "/secret" && request.header("Authorization") == nil
+                ? .response(401, headers: [("WWW-Authenticate", "Basic realm=\"r\"")])
+                : .response(headers: [("Set-Cookie", "a=1; Path=/")], body: body)
+        }
+        let downloader = WebImageDownloader(
+            try .allowing(server),
+            change: { $0.urlCredential = WebImageCredential(user: "ann", password: "word") }
+        )
+        for path in ["/1", "/2"] {
+            #expect(await downloadError(downloader, server.url(path), options: .handleCookies) == nil)
+        }
+        #expect(await downloadError(downloader, server.url("/secret"))?.statusCode == 401)
+        #expect(server.requests.allSatisfy { $0.header("Cookie") == nil && $0.header("Authorization") == nil })
+    }
+
+    @Test(.enabled(if: NginxServer.isInstalled))
+    func `A certificate that is not trusted is refused, whatever the options say`() async throws {
+        let server = try NginxServer(files: ["a.jpg": try smallPicture()])
+        let url = server.url("/a.jpg", scheme: "https")
+        let port = try #require(url.port)
+        let downloader = WebImageDownloader(try .allowing("\(url.host() ?? ""):\(port)"))
+        let error = await downloadError(downloader, url, options: .allowInvalidSSLCertificates)
+        #expect(error?.code == .secureConnectionFailed)
+        downloader.config.certificateAuthorityFile = server.certificate
+        #expect(await downloadError(downloader, url) == nil, "the operator's own authorities hold")
+    }
+
+    @Test func `A field that would write others is refused, in a URL too`() async throws {
+        let server = try LoopbackServer { _ in .response(body: [1]) }
+        let downloader = WebImageDownloader(try .allowing(server))
+        let recorder = Recorder()
+        downloader.start(server.url("/a"), recorder, headers: ["X-A": "1\r\nX-B: 2"])
+        #expect(recorder.code == .invalidDownloadOperation)
+        for text in ["/a\r\nX-B: 2", "/a\0", "/a\nb", "/%0d%0aX-B:%202"] {
+            guard let url = URL(string: "http://127.0.0.1:\(server.port)\(text)") else { continue }
+            _ = await downloadError(downloader, url)
+        }
+        #expect(server.requests.allSatisfy { $0.header("X-B") == nil })
+    }
+}
