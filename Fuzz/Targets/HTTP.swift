@@ -20,7 +20,7 @@ extension FuzzTarget {
             seeds: {
                 [
                     "max-age=60, no-cache=\"set-cookie\"", "W/\"abc\", \"x\\\"y\"",
-                    "stale-if-error=99999999999, public", "120",
+                    "stale-if-error=99999999999, public", "120", String(repeating: "9", count: 400),
                 ].map { Data($0.utf8) }
             },
             check: checkFields

@@ -51,6 +51,13 @@ import Testing
         #expect(HTTPCacheRecord(lines: []) == nil)
     }
 
+    @Test func `Names of fields that somebody wrote in upper case are read in lower case`() throws {
+        let lines = record.encodedLines().map { $0.hasPrefix("etag") ? "ETag" + $0.dropFirst(4) : $0 }
+        let read = try #require(HTTPCacheRecord(lines: lines))
+        #expect(read == record)
+        #expect(read.encodedLines() == record.encodedLines())
+    }
+
     @Test func `A record without status or times is none`() {
         for missing in 0..<3 {
             var lines = record.encodedLines()

@@ -46,7 +46,7 @@ extension HTTPCacheRecord {
                 guard let inner = Self.field(field.value) else { return nil }
                 selecting.add(name: inner.name, value: inner.value)
             case let name where Self.isReserved(name.lowercased()): continue
-            default: headers.add(name: field.name, value: field.value)
+            default: headers.add(name: field.name.lowercased(), value: field.value)
             }
         }
         guard let status = numbers[Name.status].flatMap({ Int(exactly: $0) }), (100...999).contains(status),

@@ -70,7 +70,7 @@ struct RetryDecider: Sendable {
         let text = value.utf8.drop { $0 <= 32 }
         let digits = text.prefix { (48...57).contains($0) }
         if !digits.isEmpty, text.dropFirst(digits.count).allSatisfy({ $0 <= 32 }) {
-            return Double(String(decoding: digits, as: UTF8.self))
+            return HTTPDirective.seconds(digits)
         }
         return HTTPDate.parse(value, now: wallTime).map { max($0 - wallTime, 0) }
     }

@@ -42,6 +42,14 @@ import Testing
     }
 
     @Test(arguments: [
+        ("120", 120.0), ("4294967296", 2_147_483_648), (String(repeating: "9", count: 400), 2_147_483_648),
+    ])
+    func `The time that a server asks to wait is a number, however long it is written`(text: String, seconds: Double) {
+        let response = HTTPResponse(url: testURL("/"), statusCode: 503, headers: ["Retry-After": text])
+        #expect(RetryDecider.retryAfter(response, wallTime: 0) == seconds)
+    }
+
+    @Test(arguments: [
         WebImageError.Code.timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .transportFailed,
     ])
     func `Failures that may pass are tried again, as often as the policy says`(code: WebImageError.Code) {
