@@ -67,7 +67,7 @@ enum FreshnessCheck {
                 try check(decision, record, policy)
             }
         }
-        let conditions = HTTPCacheMachine.conditions(for: record)
+        let conditions = CacheValidators(record: record)?.conditions ?? HTTPHeaders()
         try must(conditions.problem == nil, "a condition cannot be sent")
     }
 
