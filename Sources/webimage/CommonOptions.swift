@@ -50,7 +50,7 @@ struct CommonOptions: Sendable {
         usesCache = !arguments.has("--no-cache")
         json = arguments.has("--json")
         isQuiet = arguments.has("--quiet")
-        decoding = arguments.has("--isolated") ? .isolated : .inProcess
+        decoding = arguments.has("--isolated") ? .isolated : policy.decoding
         maxConcurrent = try arguments.integer("--max-concurrent", in: 1...256) ?? 6
         timeout = try arguments.number("--timeout", in: 0.001...86_400)
         cachePolicy = try arguments.value("--cache-policy").map(Self.policy) ?? .immutable

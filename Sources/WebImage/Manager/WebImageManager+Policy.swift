@@ -3,6 +3,8 @@ public import FoundationEssentials
 extension WebImageManager {
     /// A manager for sources that a policy is to look after, with ``SourcePolicy/untrusted`` for URLs that strangers name.
     ///
+    /// Formats of ``SourcePolicy/isolatedFormats`` are decoded in processes of their own (``decoding``, which can be set to more or less).
+    ///
     /// It has a downloader of its own, which is its ``imageLoader`` unless the policy allows `data` URLs, too, and whose
     /// ``WebImageDownloaderConfig/sourcePolicy`` is the policy. Files and loaders of one's own have no part in it: a load whose context
     /// names a loader is refused.
@@ -46,6 +48,7 @@ extension WebImageManager {
             pipeline: pipeline,
             policy: policy
         )
+        decoding = policy.decoding
     }
 
     /// Why a load does not begin under the manager's policy; nil where it may. What is decided here holds for the caches, too.
@@ -64,6 +67,14 @@ extension WebImageManager {
         var load = load
         load.options.subtract([.handleCookies, .allowInvalidSSLCertificates])
         return load
+    }
+}
+
+extension SourcePolicy {
+    /// Where pictures are decoded under the policy, unless a manager or a context says otherwise: ``isolatedFormats`` in processes of
+    /// their own, the others in this one.
+    public var decoding: DecodingPlace {
+        isTrusted || isolatedFormats.isEmpty ? .inProcess : .isolated(DecodeIsolation(formats: isolatedFormats))
     }
 }
 

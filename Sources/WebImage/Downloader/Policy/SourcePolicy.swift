@@ -71,7 +71,7 @@ public struct SourcePolicy: Sendable, Hashable {
     public var formats: Set<ImageFormat> = Self.pictureFormats
     /// Formats whose decoders run in a process of their own: those with the biggest decoders. SVG, HEIC, HEIF, AVIF, JPEG XL and TIFF
     /// by default.
-    public var isolatedFormats: Set<ImageFormat> = [.svg, .heic, .heif, .avif, .jpegXL, .tiff]
+    public var isolatedFormats: Set<ImageFormat> = DecodeIsolation.riskyFormats
     /// Most pixels of a picture, and of each frame. 50 million by default.
     public var maximumPixelCount = 50_000_000
     /// Most frames of an animation. 2000 by default.

@@ -217,4 +217,15 @@ import Testing
         #expect(await good == nil)
         #expect(await bad?.code == .sourceRefused)
     }
+
+    @Test func `Formats with big decoders are isolated under the policy, and only there`() {
+        let cache = FakeCache()
+        #expect(WebImageManager(policy: .untrusted, cache: cache).decoding == .isolated(.risky))
+        #expect(WebImageManager(policy: .trusted, cache: cache).decoding == .inProcess)
+        var policy = SourcePolicy.untrusted
+        policy.isolatedFormats = [.gif]
+        #expect(WebImageManager(policy: policy, cache: cache).decoding == .isolated(DecodeIsolation(formats: [.gif])))
+        policy.isolatedFormats = []
+        #expect(WebImageManager(policy: policy, cache: cache).decoding == .inProcess)
+    }
 }
