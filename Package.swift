@@ -132,7 +132,9 @@ let package = Package(
         ),
         .testTarget(
             name: "WebImageTests",
-            dependencies: ["WebImage", "TestSupport", "CTestSupport", "CLinux", "CIsolation", "CPixels", "cache-hammer"],
+            dependencies: [
+                "WebImage", "TestSupport", "CTestSupport", "CLinux", "CIsolation", "CPixels", "cache-hammer",
+            ],
             exclude: ["Fixtures", "HTTPCacheSuite/Cases"],
             swiftSettings: swiftSettings
         ),
