@@ -3,11 +3,11 @@ import WebImage
 /// `--untrusted` and `--allow`: which sources may be asked.
 enum SourceOptions {
     static let specs: [OptionSpec] = [
-        OptionSpec("--untrusted", "sources are strangers': public http and https hosts alone, within bounds"),
+        OptionSpec("--untrusted", "sources are strangers': only http and https, only public hosts, within bounds"),
         OptionSpec(
             "--allow",
             value: "HOST[:PORT]",
-            "with --untrusted: a host, *.domain, address or block that may be asked all the same; may be repeated"
+            "with --untrusted: a host, *.domain, address or block that may be asked; may be repeated"
         ),
     ]
 

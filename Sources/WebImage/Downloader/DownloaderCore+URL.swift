@@ -32,7 +32,7 @@ extension DownloaderCore {
     /// another where this is one of a redirect.
     func refusal(of url: URL, by policy: SourcePolicy) -> WebImageError? {
         guard !policy.isTrusted else { return nil }
-        guard transport.checksAddresses else {
+        guard checksAddresses else {
             return WebImageError(.sourceRefused, SourceRefusal.unchecked.message())
         }
         var refusal = policy.refusal(of: url)

@@ -6,6 +6,8 @@ final class DownloaderCore: Sendable {
     let state: Lock<DownloaderState>
     /// The downloader's transport, with second requests for those that are slow.
     let transport: any HTTPTransport
+    /// Whether the transport is one that a policy can depend on.
+    let checksAddresses: Bool
     let clock: ClockSource
     let delays: DelaySource
     /// Evenly spread over 0...1.
@@ -21,6 +23,7 @@ final class DownloaderCore: Sendable {
         random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
     ) {
         self.transport = HedgingTransport(transport, delays: delays)
+        checksAddresses = transport.checksAddresses
         self.clock = clock
         self.delays = delays
         self.random = random

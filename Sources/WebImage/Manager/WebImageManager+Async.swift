@@ -53,7 +53,8 @@ extension WebImageManager {
     private func memoryResult(_ url: URL, _ load: ResolvedLoad) -> WebImageResult? {
         let (options, context) = (load.options, load.context)
         // An observed load takes the long way, on which everything is told.
-        guard !load.isObserved, options.isDisjoint(with: [.refreshCached, .queryMemoryData]),
+        guard !load.isObserved, refusal(of: url, context) == nil,
+            options.isDisjoint(with: [.refreshCached, .queryMemoryData]),
             cachePolicy(for: context, parts: load.parts) == .immutable,
             options.contains(.retryFailed) || !isFailed(url),
             let original = originalKey(for: url, context: context, parts: load.parts)

@@ -54,10 +54,11 @@ extension SourcePolicy {
         if allowed.contains(where: { lifts($0, port) && ($0.matches(name: host.name) || $0.matches(address)) }) {
             return nil
         }
-        guard ports.contains(port) || (address == nil && mayAllowLater(port)) else { return .port(port) }
+        // The address first: it tells an operator more than the port.
+        if let address, let kind = AddressKind(address) { return .address(address, kind) }
         if let name = host.name, LocalNames.contains(name) { return .localName(name) }
-        guard let address, let kind = AddressKind(address) else { return nil }
-        return .address(address, kind)
+        guard ports.contains(port) || (address == nil && mayAllowLater(port)) else { return .port(port) }
+        return nil
     }
 
     private func denial(_ host: SourceHost, port: Int, at address: IPAddress?) -> SourceRule? {

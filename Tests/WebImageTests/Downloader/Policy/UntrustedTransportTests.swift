@@ -50,7 +50,7 @@ import Testing
         let error = try #require(await directError(url, policy), "\(host) was reached")
         #expect([.sourceRefused, .invalidURL, .cannotFindHost].contains(error.code), "\(host): \(error)")
         if host.utf8.first.map({ (48...57).contains($0) || $0 == UInt8(ascii: "[") }) ?? false,
-            host.utf8.allSatisfy({ $0 < 0x80 })
+            host.utf8.allSatisfy({ $0 < 0x80 }), host.utf8.last != UInt8(ascii: ".")
         {
             #expect(error.code == .sourceRefused, "\(host): \(error)")
         }
@@ -169,6 +169,17 @@ import Testing
         #expect(await downloadError(downloader, url)?.code == .sourceRefused)
         #expect(transport.transfers.isEmpty)
     }
+
+    @Test(arguments: [
+        ("http://a.com/x", "a.com", 80), ("https://A.com:81?x@b.com", "A.com", 81), ("https://[::1]/", "[::1]", 443),
+        ("http://bücher.de/", "bücher.de", 80), ("http://u:p@a.com:8080/@b", "a.com", 8080),
+    ]) func `Host and port are those that libcurl reads in a URL`(text: String, host: String, port: Int) throws {
+        let address = try #require(CurlAddress(text))
+        #expect(address.host == host && address.port == port)
+    }
+
+    @Test(arguments: ["", "a.com", "http://", "http://[::1", "http://a b/", "http://a.com:99999/", "nonsense://a.com/"])
+    func `What libcurl does not read leads nowhere`(text: String) { #expect(CurlAddress(text) == nil) }
 
     // MARK: The environment
 
