@@ -41,9 +41,11 @@ import Testing
         WebImageError(.invalidDownloadStatusCode, "", statusCode: status)
     }
 
-    @Test(arguments: [
-        ("120", 120.0), ("4294967296", 2_147_483_648), (String(repeating: "9", count: 400), 2_147_483_648),
-    ])
+    @Test(
+        arguments: [
+            ("120", 120), ("4294967296", 2_147_483_648), (String(repeating: "9", count: 400), 2_147_483_648),
+        ] as [(String, Double)]
+    )
     func `The time that a server asks to wait is a number, however long it is written`(text: String, seconds: Double) {
         let response = HTTPResponse(url: testURL("/"), statusCode: 503, headers: ["Retry-After": text])
         #expect(RetryDecider.retryAfter(response, wallTime: 0) == seconds)
