@@ -64,7 +64,7 @@ extension FuzzTarget {
     ) -> FuzzTarget {
         FuzzTarget(
             name: name,
-            summary: "\(name): header, decode, thumbnail, in pieces, frames",
+            summary: "header, decode, thumbnail, in pieces, frames",
             longestInput: 24 << 10,
             timeout: name == "svg" ? 25 : 10,
             dictionary: dictionary,
