@@ -13,6 +13,8 @@ struct CommonOptions: Sendable {
     var maxConcurrent: Int
     /// How long what is cached serves.
     var cachePolicy: CachePolicy
+    /// The most bytes of decoded pictures; 0 for no limit.
+    var memoryBudget: Int
     private var headers: [(String, String)] = []
     private var timeout: Double?
 
@@ -38,6 +40,15 @@ struct CommonOptions: Sendable {
             OptionSpec("--quiet", "no progress bars and no lines about successes"),
         ]
 
+    /// Of commands that decode.
+    static let memorySpecs: [OptionSpec] = [
+        OptionSpec(
+            "--memory-budget",
+            value: "BYTES",
+            "most memory for decoded pictures, such as 512M; what does not fit waits or is decoded smaller"
+        )
+    ]
+
     init(_ arguments: ParsedArguments) throws {
         cacheDirectory = arguments.value("--cache-dir")
         namespace = arguments.value("--namespace") ?? "default"
@@ -45,6 +56,7 @@ struct CommonOptions: Sendable {
         json = arguments.has("--json")
         isQuiet = arguments.has("--quiet")
         maxConcurrent = try arguments.integer("--max-concurrent", in: 1...256) ?? 6
+        memoryBudget = try arguments.value("--memory-budget").map(Self.memoryBudget) ?? 0
         timeout = try arguments.number("--timeout", in: 0.001...86_400)
         cachePolicy = try arguments.value("--cache-policy").map(Self.policy) ?? .immutable
         let modes = ["--no-cache", "--refresh", "--cache-only"].filter(arguments.has)
@@ -97,6 +109,13 @@ struct CommonOptions: Sendable {
         ])
     }
 
+    private static func memoryBudget(_ text: String) throws -> Int {
+        guard let bytes = ByteCount.parse(text), bytes >= 1_000_000 else {
+            throw UsageError("--memory-budget takes a number of bytes from 1M on, such as 512M, not '\(text)'")
+        }
+        return Int(bytes)
+    }
+
     private static func policy(_ text: String) throws -> CachePolicy {
         switch text {
         case "immutable": return .immutable
@@ -131,6 +150,7 @@ struct Session: Sendable {
 
     init(_ common: CommonOptions) {
         self.common = common
+        DecodedMemoryBudget.shared.byteLimit = common.memoryBudget
         cache = common.usesCache ? common.makeCache() : nil
         manager = WebImageManager(cache: cache ?? NoCache.shared, loader: common.makeLoader())
         // Without a cache there is nothing to be judged.
