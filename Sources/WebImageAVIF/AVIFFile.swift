@@ -79,12 +79,27 @@ final class AVIFFile {
         return pixels * (halves + (properties.hasAlpha ? 2 : 0)) / 2 * (picture.depth > 8 ? 2 : 1)
     }
 
+    /// Bytes that libavif and the codec take for a frame: planes, those of all tiles besides where the picture is made of such, and what the
+    /// codec knows of blocks.
+    var memoryNeed: Int {
+        let (planes, coded) = (planeByteCount, codedByteCount)
+        let pixels = Int(image.pointee.width) * Int(image.pointee.height)
+        return max(planes, coded) + (coded < planes ? planes : 0) + pixels * 3 / 4 + (1 << 20)
+    }
+
+    /// Checks what a decode takes.
+    ///
+    /// - Throws: ``WebImageError/Code/limitExceeded``.
+    func checkBeforeDecoding() throws(WebImageError) {
+        try limits.check(decodedByteCount: max(planeByteCount, codedByteCount))
+    }
+
     /// Decodes a frame; what leads up to it from the last one, or from the nearest key frame, as well.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
     ///   ``WebImageError/Code/outOfMemory``.
     func decode(_ index: Int) throws(WebImageError) {
-        try limits.check(decodedByteCount: max(planeByteCount, codedByteCount))
+        try checkBeforeDecoding()
         let result = avifDecoderNthImage(decoder, UInt32(clamping: index))
         guard result == AVIF_RESULT_OK else { throw Self.error(result, decoder) }
         // What was planned for is what the boxes said.

@@ -71,6 +71,15 @@ final class HEIFFile {
         )
     }
 
+    /// Bytes that libheif and the codec take for the picture: its planes as they are decoded, a copy of them, what the codec knows of
+    /// blocks, and the pixels that are made of all that.
+    var memoryNeed: Int {
+        let width = max(Int(heif_image_handle_get_ispe_width(handle)), properties.width)
+        let height = max(Int(heif_image_handle_get_ispe_height(handle)), properties.height)
+        let samples = properties.hasAlpha ? 9 : 7
+        return width * height * samples * max(pictures.bytesPerSample, properties.bitsPerComponent > 8 ? 2 : 1) + (1 << 20)
+    }
+
     private static func open(
         _ bytes: UnsafeRawBufferPointer,
         _ context: OpaquePointer,

@@ -41,6 +41,9 @@ struct HEIFPictures {
         try work.check(limits)
     }
 
+    /// Bytes of a sample of the deepest picture.
+    var bytesPerSample: Int { coded.contains { $0.bitsPerSample > 8 } ? 2 : 1 }
+
     private static let coded: Set<UInt32> = [fourCC("hvc1"), fourCC("hev1"), fourCC("av01")]
     private static let mostSizes = 1000
 

@@ -70,7 +70,7 @@ public struct SVGCoder: ImageCoder {
         throw WebImageError(.unsupportedFormat, "SVG is not encoded")
     }
 
-    private static func properties(_ document: SVGDocument) throws(WebImageError) -> ImageProperties {
+    static func properties(_ document: SVGDocument) throws(WebImageError) -> ImageProperties {
         let size = try document.pixelSize()
         var properties = ImageProperties(format: .svg, width: size.width, height: size.height)
         properties.hasAlpha = true
@@ -78,7 +78,7 @@ public struct SVGCoder: ImageCoder {
     }
 
     /// The limits hold for what is drawn, not for the size that the document names.
-    private static func plan(
+    static func plan(
         _ document: SVGDocument,
         _ properties: ImageProperties,
         _ options: ImageDecodeOptions

@@ -32,10 +32,18 @@ struct SVGScreening {
     /// - Throws: ``WebImageError/Code/badImageData``; ``WebImageError/Code/limitExceeded`` for an embedded picture over a
     ///   limit, and when all together are.
     static func screened(_ document: Data, limits: ImageLimits) throws(WebImageError) -> (Data, SVGWork) {
-        var screening = SVGScreening(limits: limits, level: 0, decodedByteCount: 0)
-        let screened = try screening.screen(document)
+        let (screened, screening) = try looked(at: document, limits: limits)
         return (screened, try SVGWork(screening.elements))
     }
+
+    /// The document, and what was seen of it.
+    static func looked(at document: Data, limits: ImageLimits) throws(WebImageError) -> (Data, SVGScreening) {
+        var screening = SVGScreening(limits: limits, level: 0, decodedByteCount: 0)
+        return (try screening.screen(document), screening)
+    }
+
+    /// The elements of the document.
+    var elementCount: Int { elements.elements.count }
 
     private mutating func screen(_ document: Data) throws(WebImageError) -> Data {
         guard ImageFormat(detecting: document) == .svg else {

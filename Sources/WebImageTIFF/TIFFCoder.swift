@@ -65,7 +65,7 @@ public struct TIFFCoder: ImageCoder {
         }
     }
 
-    private static func properties(_ file: TIFFFile, _ pixels: TIFFPixels?, _ limits: ImageLimits) -> ImageProperties {
+    static func properties(_ file: TIFFFile, _ pixels: TIFFPixels?, _ limits: ImageLimits) -> ImageProperties {
         var properties = ImageProperties(format: .tiff, width: file.width, height: file.height)
         properties.orientation = ImageOrientation(exif: Int(file.info.orientation))
         properties.hasAlpha = pixels?.alpha != nil

@@ -17,6 +17,8 @@ struct CommonOptions: Sendable {
     var decoding: DecodingPlace
     /// Which sources may be asked.
     var policy: SourcePolicy
+    /// The most bytes of decoded pictures; 0 for no limit.
+    var memoryBudget: Int
     private var headers: [(String, String)] = []
     private var timeout: Double?
 
@@ -43,6 +45,15 @@ struct CommonOptions: Sendable {
             OptionSpec("--quiet", "no progress bars and no lines about successes"),
         ] + SourceOptions.specs
 
+    /// Of commands that decode.
+    static let memorySpecs: [OptionSpec] = [
+        OptionSpec(
+            "--memory-budget",
+            value: "BYTES",
+            "most memory for decoded pictures, such as 512M; what does not fit waits or is decoded smaller"
+        )
+    ]
+
     init(_ arguments: ParsedArguments) throws {
         policy = try SourceOptions.policy(arguments)
         cacheDirectory = arguments.value("--cache-dir")
@@ -52,6 +63,7 @@ struct CommonOptions: Sendable {
         isQuiet = arguments.has("--quiet")
         decoding = arguments.has("--isolated") ? .isolated : policy.decoding
         maxConcurrent = try arguments.integer("--max-concurrent", in: 1...256) ?? 6
+        memoryBudget = try arguments.value("--memory-budget").map(Self.memoryBudget) ?? 0
         timeout = try arguments.number("--timeout", in: 0.001...86_400)
         cachePolicy = try arguments.value("--cache-policy").map(Self.policy) ?? .immutable
         let modes = ["--no-cache", "--refresh", "--cache-only"].filter(arguments.has)
@@ -118,6 +130,13 @@ struct CommonOptions: Sendable {
         for (name, value) in headers { downloader.setValue(value, forHTTPHeaderField: name) }
     }
 
+    private static func memoryBudget(_ text: String) throws -> Int {
+        guard let bytes = ByteCount.parse(text), bytes >= 1_000_000 else {
+            throw UsageError("--memory-budget takes a number of bytes from 1M on, such as 512M, not '\(text)'")
+        }
+        return Int(bytes)
+    }
+
     private static func policy(_ text: String) throws -> CachePolicy {
         switch text {
         case "immutable": return .immutable
@@ -152,6 +171,7 @@ struct Session: Sendable {
 
     init(_ common: CommonOptions) {
         self.common = common
+        DecodedMemoryBudget.shared.byteLimit = common.memoryBudget
         cache = common.usesCache ? common.makeCache() : nil
         manager = common.makeManager(cache ?? NoCache.shared)
         manager.decoding = common.decoding

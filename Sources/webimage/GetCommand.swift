@@ -8,7 +8,7 @@ enum GetCommand: Command {
     static let summary =
         "Loads each URL or file through the cache and writes it, changed in the order of the options, and converted."
     static let specs =
-        OutputArguments.specs + ImageArguments.specs + CommonOptions.loadSpecs + [
+        OutputArguments.specs + ImageArguments.specs + CommonOptions.loadSpecs + CommonOptions.memorySpecs + [
             OptionSpec("--explain", "tell what happened to each picture and why, in a paragraph")
         ]
 

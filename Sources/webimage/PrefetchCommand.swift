@@ -9,7 +9,7 @@ enum PrefetchCommand: Command {
     static let specs =
         ImageArguments.specs + [
             OptionSpec("--repeat", value: "N", "load the whole list N times in this process; 1 by default")
-        ] + CommonOptions.loadSpecs
+        ] + CommonOptions.loadSpecs + CommonOptions.memorySpecs
 
     private struct Line: Encodable {
         var source: String

@@ -82,6 +82,9 @@ public final class AnimatedImage: AnimatedImageProvider {
         return try provider.frame(at: index)
     }
 
+    /// The frames that are in memory, all or none.
+    var loadedFrames: [Image] { frames.withLock { $0 } ?? [] }
+
     /// Whether all frames are in memory.
     public var isAllFramesLoaded: Bool { frames.withLock { $0 != nil } || frameCount == 1 }
 

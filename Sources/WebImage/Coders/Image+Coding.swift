@@ -9,9 +9,7 @@ extension Image {
         options: ImageDecodeOptions = ImageDecodeOptions(),
         coder: any ImageCoder = ImageCodersManager.shared
     ) async throws(WebImageError) -> Image {
-        try await CodingQueue.shared.run { () throws(WebImageError) in
-            try coder.completeImage(of: data, options: options)
-        }
+        try await CodingQueue.decode(data, coder: coder, options: options)
     }
 
     /// Encodes the image with the shared coders, on the library's own threads: with all its frames if it has an ``animation`` and

@@ -22,7 +22,7 @@ final class DecodeShare: Sendable {
     private struct Job {
         /// Nil for one that nobody can join, because its coder cannot be compared.
         let key: Key?
-        var item: WorkItem?
+        var item: AdmittedItem?
         var callers: [UInt64: Caller] = [:]
 
         var priority: LoadPriority { callers.values.map(\.priority).max() ?? .low }
@@ -82,7 +82,10 @@ final class DecodeShare: Sendable {
             state.nextID += 1
             let id = state.nextID
             var job = Job(key: key, callers: [caller: seated])
-            job.item = queue.submit(priority: priority) { [self] in run(id, data, coder, options) }
+            let budget = DecodedMemoryBudget.shared
+            job.item = queue.submit(.decode(data, coder, options), to: budget, priority: priority) { [self] in
+                run(id, data, coder, $0)
+            }
             state.jobs[id] = job
             if let key { state.open[key] = id }
             return .seat(Seat(share: self, job: id, caller: caller))
@@ -95,11 +98,19 @@ final class DecodeShare: Sendable {
         }
     }
 
-    private func run(_ id: UInt64, _ data: Data, _ coder: any ImageCoder, _ options: ImageDecodeOptions) {
+    private func run(
+        _ id: UInt64,
+        _ data: Data,
+        _ coder: any ImageCoder,
+        _ admission: Result<DecodeAdmission, WebImageError>
+    ) {
         guard state.withLock({ $0.jobs[id] != nil }) else { return }
         let result: Result<Image, WebImageError>
         do throws(WebImageError) {
-            result = .success(try coder.completeImage(of: data, options: options))
+            let admission = try admission.get()
+            let image = try coder.completeImage(of: data, options: admission.options)
+            admission.end(with: image, in: .shared)
+            result = .success(image)
         } catch {
             result = .failure(error)
         }
@@ -107,6 +118,8 @@ final class DecodeShare: Sendable {
             guard let job = state.jobs.removeValue(forKey: id) else { return nil }
             if let key = job.key {
                 state.open[key] = nil
+                // Later there may be room for it.
+                if case .failure(let error) = result, error.isOfMemoryBudget { return job }
                 state.done[key] = result
             }
             return job

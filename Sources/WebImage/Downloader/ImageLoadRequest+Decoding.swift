@@ -19,9 +19,7 @@ extension ImageLoadRequest {
     public func decode(_ data: Data) async throws(WebImageError) -> Image {
         let (coder, options) = (coder, decodeOptions)
         do throws(WebImageError) {
-            return try await CodingQueue.shared.run(priority: priority) { () throws(WebImageError) in
-                try coder.completeImage(of: data, options: options)
-            }
+            return try await CodingQueue.decode(data, coder: coder, options: options, priority: priority)
         } catch {
             throw error.with(url: url)
         }

@@ -2,6 +2,7 @@ extension WebImageManager {
     private struct Defaults {
         var cache: (any ImageCaching)?
         var loader: (any ImageLoading)?
+        var memoryBudget: DecodedMemoryBudget?
     }
 
     private static let defaults = Lock(Defaults())
@@ -18,6 +19,13 @@ extension WebImageManager {
     public static var defaultImageLoader: (any ImageLoading)? {
         get { defaults.withLock { $0.loader } }
         set { withExtendedLifetime(defaults.withLock { exchange(&$0.loader, for: newValue) }) {} }
+    }
+
+    /// The budget of managers that are made later without one; ``DecodedMemoryBudget/shared`` when nil, which it is by default.
+    /// ``shared`` is made when it is first used.
+    public static var defaultMemoryBudget: DecodedMemoryBudget? {
+        get { defaults.withLock { $0.memoryBudget } }
+        set { withExtendedLifetime(defaults.withLock { exchange(&$0.memoryBudget, for: newValue) }) {} }
     }
 }
 

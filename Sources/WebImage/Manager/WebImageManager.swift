@@ -31,14 +31,32 @@ public final class WebImageManager: Sendable {
     }
 
     /// A manager of a cache and a loader. By default they are ``defaultImageCache`` and ``defaultImageLoader``, and if there are
-    /// none, the shared ones.
+    /// none, the shared ones. It decodes within ``defaultMemoryBudget``, and if there is none, within that of the process, which is
+    /// off until it has a limit.
     public convenience init(cache: (any ImageCaching)? = nil, loader: (any ImageLoading)? = nil) {
+        self.init(cache: cache, loader: loader, memoryBudget: Self.defaultMemoryBudget ?? .shared)
+    }
+
+    /// A manager whose loads decode within a budget.
+    ///
+    /// - Parameters:
+    ///   - cache: where pictures are looked for and stored; as in ``init(cache:loader:)`` by default. The budget evicts from its memory.
+    ///   - loader: what brings what the cache does not have; as there by default.
+    ///   - memoryBudget: what decoded pictures may take. Work is shared with managers that have the same one.
+    public convenience init(
+        cache: (any ImageCaching)? = nil,
+        loader: (any ImageLoading)? = nil,
+        memoryBudget: DecodedMemoryBudget
+    ) {
         self.init(
             cache: cache ?? Self.defaultImageCache ?? ImageCache.shared,
             loader: loader ?? Self.defaultImageLoader ?? ImageLoadersManager.shared,
-            pipeline: .shared
+            pipeline: memoryBudget.pipeline
         )
     }
+
+    /// Within which its loads decode.
+    public var memoryBudget: DecodedMemoryBudget { pipeline.budget }
 
     init(
         cache: any ImageCaching,
@@ -54,6 +72,10 @@ public final class WebImageManager: Sendable {
         self.clock = clock
         settings = Lock(Settings())
         activity = Lock(Activity(failedURLs: FailedURLs(clock: clock)))
+        if let cache = cache as? ImageCache { pipeline.budget.attach(cache) }
+        if let caches = cache as? ImageCachesManager {
+            for case let cache as ImageCache in caches.caches { pipeline.budget.attach(cache) }
+        }
     }
 
     /// Whether a load is under way.
@@ -148,6 +170,7 @@ extension WebImageError {
     /// Whether the error says something about the URL, and not only about this one load.
     fileprivate var isWorthRemembering: Bool {
         switch code {
+        case .limitExceeded where isOfMemoryBudget: false
         case .cancelled, .notCached, .downloadRefused, .cacheNotModified: false
         default: true
         }

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 extension LoadRecipe {
     /// The loader, if one may be asked.
     var loader: (any ImageLoading)? { decode.data.load?.loader }
@@ -20,7 +22,9 @@ extension LoadRecipe {
         }
         trace.note(.diskHit(key: originalKey, byteCount: entry.data.count))
         let image = try? trace.decoding(entry.data.count) { () throws(WebImageError) in
-            try decode.decoded(OriginalData(entry: entry, source: .disk))
+            try decodedNow(entry.data, decode.options, trace) { (options) throws(WebImageError) in
+                try decode.decoded(OriginalData(entry: entry, source: .disk), options: options)
+            }
         }
         guard let image, let result = try? transformed(image, trace) else { return nil }
         return operation.isRunning ? stored(result, trace) : result
@@ -29,6 +33,29 @@ extension LoadRecipe {
     private func derivedImageSync(_ trace: LoadTrace) -> PipelineImage? {
         guard queriesDerivedDisk, let cacheKey, let entry = cache.diskEntry(forKey: cacheKey) else { return nil }
         trace.note(.diskHit(key: cacheKey, byteCount: entry.data.count))
-        return decodeDerived(entry, trace)
+        return try? decodedNow(entry.data, derivedOptions, trace) { (options) throws(WebImageError) in
+            guard let image = decodeDerived(entry, trace, options: options) else {
+                throw WebImageError(.badImageData, "the entry is no picture")
+            }
+            return image
+        }
+    }
+
+    /// Decodes within the budget, without waiting for others.
+    private func decodedNow(
+        _ data: Data,
+        _ options: ImageDecodeOptions,
+        _ trace: LoadTrace,
+        _ body: (ImageDecodeOptions) throws(WebImageError) -> PipelineImage
+    ) throws(WebImageError) -> PipelineImage {
+        var result: PipelineImage?
+        let budget = trace.pipeline.budget
+        _ = try budget.decodeNow(data, coder: decode.coder, options: options) { (options) throws(WebImageError) in
+            let image = try body(options)
+            result = image
+            return image.image
+        }
+        guard let result else { throw WebImageError(.badImageData, "the entry is no picture") }
+        return result
     }
 }

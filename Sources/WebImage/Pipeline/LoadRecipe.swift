@@ -107,10 +107,22 @@ final class LoadRecipe: Sendable {
         return (options.decodeFirstFrameOnly ? image.still : image).scaled(to: options.scaleFactor)
     }
 
-    /// The image of an entry that was stored under the result's own key; nil if it is no picture.
-    func decodeDerived(_ entry: CachedImageData, _ trace: LoadTrace) -> PipelineImage? {
+    /// How an entry is decoded that was stored under the result's own key.
+    var derivedOptions: ImageDecodeOptions {
         var options = decode.options
         if !isOriginal { options.thumbnailPixelSize = nil }
+        return options
+    }
+
+    /// The image of an entry that was stored under the result's own key; nil if it is no picture.
+    ///
+    /// - Parameter options: in place of ``derivedOptions``, to make less of the picture.
+    func decodeDerived(
+        _ entry: CachedImageData,
+        _ trace: LoadTrace,
+        options: ImageDecodeOptions? = nil
+    ) -> PipelineImage? {
+        let options = options ?? derivedOptions
         return try? trace.decoding(entry.data.count) { () throws(WebImageError) in
             let image = try decode.coder.completeImage(of: entry.data, options: options)
             var metadata = image.metadata

@@ -67,6 +67,8 @@ final class Pipeline: Sendable {
     /// Threads that decode and transform.
     let decodeQueue: WorkQueue
     let gate: LoadGate
+    /// What decoded pictures may take of memory.
+    let budget: DecodedMemoryBudget
     /// Downloaded bytes that are being decoded.
     let fresh = FreshData()
     /// What there is of bodies that are still arriving.
@@ -82,9 +84,11 @@ final class Pipeline: Sendable {
     init(
         decodeQueue: WorkQueue = CodingQueue.shared,
         undecodedByteLimit: Int = 64 << 20,
+        budget: DecodedMemoryBudget = .shared,
         clock: ClockSource = .system
     ) {
         self.decodeQueue = decodeQueue
+        self.budget = budget
         self.clock = clock
         gate = LoadGate(limit: undecodedByteLimit)
     }

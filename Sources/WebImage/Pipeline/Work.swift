@@ -122,11 +122,23 @@ final class WorkJob: Sendable {
         pipeline.finish(id, with: result)
     }
 
-    /// Runs `body` on a queue's thread; its outcome ends the job.
-    func run(on queue: WorkQueue, _ body: @escaping @Sendable () throws(WebImageError) -> WorkOutput) {
-        let item = queue.submit(priority: priority) { [self] in
+    /// Makes an image of another on a decode thread, when there is room for it; its outcome ends the job.
+    func transform(
+        _ input: Image,
+        _ body: @escaping @Sendable () throws(WebImageError) -> PipelineImage
+    ) {
+        // What a transformer makes is not known before. Most make as much as there was, by way of a copy.
+        let demand = MemoryDemand.bytes(2 * input.pixelByteCount)
+        let item = pipeline.decodeQueue.submit(demand, to: pipeline.budget, priority: priority) { [self] admission in
             guard !isCancelled else { return }
-            do throws(WebImageError) { finish(.success(try body())) } catch { finish(.failure(error)) }
+            do throws(WebImageError) {
+                let admission = try admission.get()
+                let image = try body()
+                admission.end(with: image.image, in: pipeline.budget)
+                finish(.success(.image(image)))
+            } catch {
+                finish(.failure(error))
+            }
         }
         hold(Handle(cancel: { item.cancel() }, setPriority: { item.setPriority($0) }))
     }

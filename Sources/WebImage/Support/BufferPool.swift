@@ -13,23 +13,35 @@ final class BufferPool: Sendable {
     private struct State {
         var free: [Int: [UnsafeMutableRawPointer]] = [:]
         var keptBytes = 0
+        var capacity: Int
     }
 
     // Pointers in the state are owned by it; nobody else holds them.
     private let state: Lock<State>
-    private let capacity: Int
     private static let smallest = 16 << 10
     private static let hugePage = 2 << 20
 
     init(capacity: Int) {
-        self.capacity = capacity
-        state = Lock(State())
+        state = Lock(State(capacity: capacity))
     }
 
     deinit { trim(toBytes: 0) }
 
     /// Bytes in blocks that are kept for reuse.
     var keptBytes: Int { state.withLock { $0.keptBytes } }
+
+    /// Changes how many bytes are kept at most, at once.
+    func setCapacity(_ capacity: Int) {
+        state.withLock { $0.capacity = capacity }
+        trim(toBytes: capacity)
+    }
+
+    /// The bytes that a new block for `byteCount` bytes takes, with what is lost by its alignment; the greatest number on overflow.
+    static func blockSize(_ byteCount: Int) -> Int {
+        guard byteCount >= smallest else { return max(byteCount, 0) }
+        guard let size = roundedSize(byteCount) else { return .max }
+        return size >= 2 * hugePage ? size + hugePage : size
+    }
 
     /// A block of at least `byteCount` bytes, not initialised; nil when the system has no memory.
     func take(byteCount: Int) -> UnsafeMutableRawPointer? {
@@ -63,7 +75,7 @@ final class BufferPool: Sendable {
             return free(block)
         }
         let kept = state.withLock { state -> Bool in
-            guard state.keptBytes + size <= capacity else { return false }
+            guard state.keptBytes + size <= state.capacity else { return false }
             state.free[size, default: []].append(block)
             state.keptBytes += size
             return true

@@ -37,18 +37,44 @@ struct DiskImageQuery: Sendable {
 extension ImageCache {
     /// The image of an entry's bytes, put into memory. Another query of the key may have done so meanwhile: then its image,
     /// without the bytes if it may be of others. Data that cannot be decoded gives a result without an image.
-    func decode(_ entry: CachedImageData, for query: DiskImageQuery) -> ImageCacheResult {
+    ///
+    /// - Parameters:
+    ///   - options: in place of the query's own, to make less of the picture.
+    ///   - isRefused: whether there is no room to decode it.
+    func decode(
+        _ entry: CachedImageData,
+        for query: DiskImageQuery,
+        options: ImageDecodeOptions? = nil,
+        isRefused: Bool = false
+    ) -> ImageCacheResult {
         if query.cacheType.includesMemory, let image = imageFromMemory(forKey: query.key, options: query.options) {
             return ImageCacheResult(image: image, data: isCurrent(query) ? entry.data : nil, cacheType: .memory)
         }
-        let options = query.decodeOptions
-        guard let decoded = try? query.coder.completeImage(of: entry.data, options: options) else {
+        let options = options ?? query.decodeOptions
+        guard !isRefused, let decoded = try? query.coder.completeImage(of: entry.data, options: options) else {
             return ImageCacheResult(data: entry.data, cacheType: .disk)
         }
         // In memory it stands for what a load would have put there, and a refresh asks what it was made of.
         let image = decoded.with(sourceHash: entry.source.hash, extendedData: entry.extendedData)
         if query.storesToMemory { putIntoMemory(image, for: query, decodedWith: options) }
         return ImageCacheResult(image: image, data: entry.data, cacheType: .disk)
+    }
+
+    /// Within which it decodes.
+    var budget: DecodedMemoryBudget { decodeBudget.withLock { $0 } ?? .shared }
+
+    /// The same on the caller's thread, within the budget and without waiting for others.
+    func decodeNow(_ entry: CachedImageData, for query: DiskImageQuery) -> ImageCacheResult {
+        var result: ImageCacheResult?
+        let coder = query.coder
+        _ = try? budget.decodeNow(entry.data, coder: coder, options: query.decodeOptions) {
+            (options) throws(WebImageError) in
+            let decoded = decode(entry, for: query, options: options)
+            result = decoded
+            guard let image = decoded.image else { throw WebImageError(.badImageData, "the entry is no picture") }
+            return image
+        }
+        return result ?? decode(entry, for: query, isRefused: true)
     }
 
     /// Whether the key has not changed since the query was begun.

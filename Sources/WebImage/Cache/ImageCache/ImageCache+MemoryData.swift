@@ -7,7 +7,7 @@ extension ImageCache {
             let entry = readEntry(forKey: query.key)
             if let result = pair(image, entry, query) { return token.result.finish(result) }
             let fresh = query.with(mark: marks.withLock { $0.mark(of: query.key) })
-            let decoded = readEntry(forKey: query.key).map { decode($0, for: fresh) }
+            let decoded = readEntry(forKey: query.key).map { decodeNow($0, for: fresh) }
             return token.result.finish(ImageCacheResult(decoded, orElse: image))
         }
         let handle = read(query.readKey, priority: query.options.loadPriority) { entry in

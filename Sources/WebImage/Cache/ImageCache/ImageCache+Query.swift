@@ -52,7 +52,7 @@ extension ImageCache {
         let query = DiskImageQuery(key, options: options, context: context, cacheType: cacheType, mark: mark)
         if options.contains(.queryDiskDataSync) {
             let entry = readEntry(forKey: key)
-            token.result.finish(entry.map { decode($0, for: query) } ?? ImageCacheResult())
+            token.result.finish(entry.map { decodeNow($0, for: query) } ?? ImageCacheResult())
         } else {
             decode(query, token) { token.finish($0) }
         }
@@ -70,11 +70,18 @@ extension ImageCache {
             let reading = read(query.readKey, priority: priority) { entry in
                 guard flight.isWanted else { return }
                 guard let entry else { return flight.finish(ImageCacheResult()) }
-                let decoding = self.codingQueue.submit(priority: priority) {
+                let budget = self.budget
+                let demand = MemoryDemand.decode(entry.data, query.coder, query.decodeOptions)
+                let decoding = self.codingQueue.submit(demand, to: budget, priority: priority) { admission in
                     guard flight.isWanted else { return }
-                    flight.finish(self.decode(entry, for: query))
+                    // What is refused has no image; so has data that is no picture.
+                    let admitted = try? admission.get()
+                    let result = self.decode(entry, for: query, options: admitted?.options, isRefused: admitted == nil)
+                    if let image = result.image { admitted?.end(with: image, in: budget) }
+                    flight.finish(result)
                 }
-                flight.attach(WorkHandle(decoding), stage: 1)
+                let handle = WorkHandle(cancel: { decoding.cancel() }, setPriority: { decoding.setPriority($0) })
+                flight.attach(handle, stage: 1)
             }
             flight.attach(reading, stage: 0)
         } waiter: { result in
@@ -148,7 +155,7 @@ extension ImageCache {
     ) -> Image? {
         let mark = marks.withLock { $0.mark(of: key) }
         let query = DiskImageQuery(key, options: options, context: context, cacheType: .disk, mark: mark)
-        return readEntry(forKey: key).flatMap { decode($0, for: query).image }
+        return readEntry(forKey: key).flatMap { decodeNow($0, for: query).image }
     }
 
     /// The image in memory, else the one on disk. Synchronous.

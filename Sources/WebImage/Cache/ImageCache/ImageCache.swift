@@ -35,6 +35,8 @@ public final class ImageCache: ImageCaching {
     /// Reads of bytes under way, and of images.
     let reads = SharedWork<ReadKey, CachedImageData?>()
     let decodes = SharedWork<DecodeKey, ImageCacheResult>()
+    /// Within which it decodes; nil means that of the process.
+    let decodeBudget = Lock<DecodedMemoryBudget?>(nil)
     let diskQueue: WorkQueue
     let codingQueue: WorkQueue
     let clock: ClockSource

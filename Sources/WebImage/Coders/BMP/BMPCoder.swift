@@ -70,7 +70,7 @@ public struct BMPCoder: ImageCoder {
         throw WebImageError(.unsupportedFormat, "BMP is not encoded")
     }
 
-    private static func properties(
+    static func properties(
         _ header: BMPHeader,
         _ bytes: UnsafeRawBufferPointer,
         _ runs: BMPRuns?,
@@ -89,14 +89,14 @@ public struct BMPCoder: ImageCoder {
         return Data(bytes[range])
     }
 
-    private static func runs(_ header: BMPHeader, _ bytes: UnsafeRawBufferPointer) throws(WebImageError) -> BMPRuns? {
+    static func runs(_ header: BMPHeader, _ bytes: UnsafeRawBufferPointer) throws(WebImageError) -> BMPRuns? {
         switch header.compression {
         case .runs4, .runs8, .runs24: try BMPRuns(bytes, header: header)
         case .none, .jpeg, .png: nil
         }
     }
 
-    private static func coderOfPayload(_ header: BMPHeader) -> (any ImageCoder)? {
+    static func coderOfPayload(_ header: BMPHeader) -> (any ImageCoder)? {
         switch header.compression {
         case .jpeg: JPEGCoder()
         case .png: PNGCoder()
@@ -104,7 +104,7 @@ public struct BMPCoder: ImageCoder {
         }
     }
 
-    private static func payload(_ data: Data, _ header: BMPHeader) -> Data { Data(data.dropFirst(header.pixelOffset)) }
+    static func payload(_ data: Data, _ header: BMPHeader) -> Data { Data(data.dropFirst(header.pixelOffset)) }
 }
 
 extension ImageProperties {

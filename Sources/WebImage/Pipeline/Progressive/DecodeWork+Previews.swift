@@ -16,6 +16,7 @@ extension DecodeWork {
                 priority: job.priority,
                 queue: job.pipeline.decodeQueue,
                 clock: job.pipeline.clock,
+                budget: job.pipeline.budget,
                 header: { properties in
                     // Who comes to observe later is still told, since only then anybody was.
                     guard job.pipeline.isObserved, let properties = properties() else { return false }

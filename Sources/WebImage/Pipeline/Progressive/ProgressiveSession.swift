@@ -17,6 +17,8 @@ final class ProgressiveSession: Sendable {
         /// The whole picture, and who wants it.
         var end: (data: Data, attempt: Int, completion: Completion)?
         var isRunning = false
+        /// Somebody else needs the memory.
+        var isReclaimed = false
         /// Nothing more is decoded.
         var isOver = false
         var priority: LoadPriority
@@ -30,6 +32,8 @@ final class ProgressiveSession: Sendable {
         /// Bytes that the decoder was given.
         var given = 0
         var budget = PreviewBudget()
+        /// The memory of the picture, while a budget is on.
+        var room: ArrivingRoom?
         /// The size, upright, that was told.
         var told: (width: Int, height: Int)?
         /// The bytes are no picture for it.
@@ -40,6 +44,7 @@ final class ProgressiveSession: Sendable {
     private let options: ImageDecodeOptions
     private let queue: WorkQueue
     private let clock: ClockSource
+    private let memory: DecodedMemoryBudget
     private let header: HeaderReceiver
     private let preview: @Sendable (Image) -> Void
     private let state: Lock<State>
@@ -50,6 +55,7 @@ final class ProgressiveSession: Sendable {
     /// ``finish(_:attempt:then:)``.
     ///
     /// - Parameters:
+    ///   - budget: where there must be room for the whole picture, or there are no previews.
     ///   - header: asked in each step until it was of use, and then when the size as the picture is shown turns out to be another.
     ///   - preview: called with each preview.
     init(
@@ -58,6 +64,7 @@ final class ProgressiveSession: Sendable {
         priority: LoadPriority,
         queue: WorkQueue,
         clock: ClockSource,
+        budget: DecodedMemoryBudget = .shared,
         header: @escaping HeaderReceiver = { _ in false },
         preview: @escaping @Sendable (Image) -> Void
     ) {
@@ -65,6 +72,7 @@ final class ProgressiveSession: Sendable {
         self.options = options
         self.queue = queue
         self.clock = clock
+        memory = budget
         self.header = header
         self.preview = preview
         state = Lock(State(priority: priority))
@@ -114,7 +122,8 @@ final class ProgressiveSession: Sendable {
     /// Sees to it that a step runs if there is something to do.
     private func run() {
         let priority = state.withLock { state -> LoadPriority? in
-            guard !state.isRunning, !state.isOver, state.next != nil || state.end != nil else { return nil }
+            let hasWork = state.next != nil || state.end != nil || state.isReclaimed
+            guard !state.isRunning, !state.isOver, hasWork else { return nil }
             state.isRunning = true
             return state.priority
         }
@@ -124,17 +133,20 @@ final class ProgressiveSession: Sendable {
     }
 
     private func step() {
-        let (snapshot, end) = state.withLock { state in
+        let (snapshot, end, isReclaimed) = state.withLock { state in
             defer {
                 state.next = nil
+                state.isReclaimed = false
                 if state.end != nil { state.isOver = true }
             }
-            return (state.next, state.end)
+            return (state.next, state.end, state.isReclaimed)
         }
+        if isReclaimed { fail() }
         if let end {
             return end.completion(whole(end.data, end.attempt))
         }
         if let snapshot, let image = partial(snapshot), !state.withLock({ $0.isOver }) {
+            memory.hold(image)
             preview(image)
         }
         state.withLock { state in
@@ -148,7 +160,7 @@ final class ProgressiveSession: Sendable {
 
     private func partial(_ snapshot: PartialImageData.Snapshot) -> Image? {
         begin(snapshot.attempt, snapshot.data.count)
-        guard !work.hasFailed, let decoder = decoder(for: snapshot.data) else { return nil }
+        guard !work.hasFailed, hasRoom(for: snapshot.data), let decoder = decoder(for: snapshot.data) else { return nil }
         do throws(WebImageError) {
             work.budget.noteDecode(
                 try timed { () throws(WebImageError) in try decoder.update(snapshot.data, isFinished: false) }.seconds
@@ -168,15 +180,44 @@ final class ProgressiveSession: Sendable {
             return image.completed(by: options)
         } catch {
             // The whole picture will tell what is wrong.
-            work.hasFailed = true
-            work.decoder = nil
+            fail()
             return nil
         }
     }
 
+    /// No more previews: the picture is decoded when it is whole.
+    private func fail() {
+        work.hasFailed = true
+        work.decoder = nil
+        work.room = nil
+    }
+
+    /// Whether there is memory for all of the picture, at full size as it is kept while it arrives, and as it is wanted. It must be there
+    /// already, and is given back when others need it: previews are not worth an image of a cache.
+    private func hasRoom(for data: Data) -> Bool {
+        guard memory.isOn, work.room == nil else { return true }
+        var whole = options
+        (whole.thumbnailPixelSize, whole.scaleDownLimitBytes) = (nil, 0)
+        // As long as the header is not there, nobody knows.
+        guard let full = try? coder.memoryNeed(of: data, options: whole),
+            let own = try? coder.memoryNeed(of: data, options: options)
+        else { return false }
+        let need = full.totalByteCount.addingReportingOverflow(own.outputByteCount)
+        let answer = memory.now(need.overflow ? .max : need.partialValue, mayShrink: false, evicts: false)
+        guard case .admitted(let reservation) = answer else {
+            fail()
+            return false
+        }
+        work.room = ArrivingRoom(reservation, of: memory) { [weak self] in
+            self?.state.withLock { $0.isReclaimed = true }
+            self?.run()
+        }
+        return true
+    }
+
     private func whole(_ data: Data, _ attempt: Int) -> Image? {
         begin(attempt, data.count)
-        defer { work.decoder = nil }
+        defer { (work.decoder, work.room) = (nil, nil) }
         guard !work.hasFailed, let decoder = work.decoder else {
             // All has come at once, or in a format that is no use in parts.
             tell { try? coder.properties(of: data, limits: options.limits) }
@@ -185,7 +226,9 @@ final class ProgressiveSession: Sendable {
         do throws(WebImageError) {
             try decoder.update(data, isFinished: true)
             tell { decoder.properties }
-            return try decoder.image(maximumPreviewPixelCount: Self.previewPixelCount)
+            let image = try decoder.image(maximumPreviewPixelCount: Self.previewPixelCount)
+            work.room?.reservation.end(holding: image)
+            return image
         } catch {
             return nil
         }

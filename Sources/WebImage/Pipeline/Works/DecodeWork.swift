@@ -53,19 +53,23 @@ final class DecodeWork: Work {
         let url = data.load?.url
         let (original, lease) = shared.withoutLease
         job.note(.queued(.decode))
-        let item = job.pipeline.decodeQueue.submit(priority: job.priority) { [self] in
+        let budget = job.pipeline.budget
+        let demand = demand(original, decoded: image)
+        let item = job.pipeline.decodeQueue.submit(demand, to: budget, priority: job.priority) { [self] admission in
             guard !job.isCancelled else { return }
             do throws(WebImageError) {
+                let admission = try admission.get()
                 let image = try job.trace.decoding(original.entry.data.count) { () throws(WebImageError) in
-                    try decoded(original, image)
+                    try decoded(original, image, options: admission.options)
                 }
+                admission.end(with: image.image, in: budget)
                 if !job.isCancelled { job.trace.noteStore(of: original, by: data) }
                 // What nobody waits for any more is not stored either.
                 if !job.isCancelled { job.finish(.success(.image(stored(image, original, lease)))) }
             } catch {
                 lease.end()
                 // Bytes on disk that are no picture must not stand in the way of a good download.
-                if original.source == .disk, data.load != nil {
+                if original.source == .disk, data.load != nil, !error.isOfMemoryBudget {
                     job.note(.diskMissed(key: data.cacheKey ?? "", .damaged))
                     getData(data.fromLoader, job)
                 } else {
@@ -80,10 +84,26 @@ final class DecodeWork: Work {
         job.hold(WorkJob.Handle(cancel: cancel, setPriority: { item.setPriority($0) }))
     }
 
-    func decoded(_ original: OriginalData, _ image: Image? = nil) throws(WebImageError) -> PipelineImage {
+    /// What making the picture takes: nothing of one that is there.
+    func demand(_ original: OriginalData, decoded image: Image? = nil) -> MemoryDemand {
+        if let image = original.loaded?.image {
+            return options.isThumbnail || options.scaleDownLimitBytes > 0 ? .bytes(image.pixelByteCount) : .nothing
+        }
+        if image != nil { return .nothing }
+        return original.entry.data.isEmpty ? .nothing : .decode(original.entry.data, coder, options)
+    }
+
+    /// - Parameters:
+    ///   - image: what was decoded while the bytes arrived.
+    ///   - options: in place of the work's own, to make less of the picture.
+    func decoded(
+        _ original: OriginalData,
+        _ image: Image? = nil,
+        options: ImageDecodeOptions? = nil
+    ) throws(WebImageError) -> PipelineImage {
         let bytes = original.isWithoutBytes ? nil : original.entry.data
         let hash = bytes == nil ? 0 : original.entry.source.hash
-        let image = try picture(original, image)
+        let image = try picture(original, image, options ?? self.options)
             .with(sourceHash: hash, held: held(original, hash), extendedData: original.entry.extendedData)
         let isThumbnail = image.metadata.isThumbnail
         return PipelineImage(
@@ -105,7 +125,11 @@ final class DecodeWork: Work {
         return HeldValidators(data.rule.validators(of: response, receivedHash: hash))
     }
 
-    private func picture(_ original: OriginalData, _ image: Image?) throws(WebImageError) -> Image {
+    private func picture(
+        _ original: OriginalData,
+        _ image: Image?,
+        _ options: ImageDecodeOptions
+    ) throws(WebImageError) -> Image {
         if let image = original.loaded?.image { return try image.reduced(by: options) }
         if let image { return try coder.complete(image, of: original.entry.data, options: options) }
         return try coder.completeImage(of: original.entry.data, options: options)

@@ -37,9 +37,17 @@ struct ResultWork: Work {
     /// Decodes what was stored under the result's own key; if that is no picture, makes the result anew.
     private func decodeDerived(_ entry: CachedImageData, _ job: WorkJob) {
         job.note(.queued(.decode))
-        let item = job.pipeline.decodeQueue.submit(priority: job.priority) {
+        let budget = job.pipeline.budget
+        let demand = MemoryDemand.decode(entry.data, recipe.decode.coder, recipe.derivedOptions)
+        let item = job.pipeline.decodeQueue.submit(demand, to: budget, priority: job.priority) { admission in
             guard !job.isCancelled else { return }
-            if let image = recipe.decodeDerived(entry, job.trace) {
+            if case .failure(let error) = admission, error.isOfMemoryBudget {
+                return job.finish(.failure(error.with(url: recipe.url)))
+            }
+            if let admission = try? admission.get(),
+                let image = recipe.decodeDerived(entry, job.trace, options: admission.options)
+            {
+                admission.end(with: image.image, in: budget)
                 if !job.isCancelled { job.finish(.success(.image(recipe.storedInMemory(image, job.trace)))) }
             } else {
                 job.note(.diskMissed(key: recipe.cacheKey ?? "", .damaged))
@@ -53,8 +61,8 @@ struct ResultWork: Work {
         if let original = recipe.originalMemoryHit() {
             job.note(.memoryHit(key: recipe.originalKey ?? ""))
             job.note(.queued(.transform))
-            return job.run(on: job.pipeline.decodeQueue) { () throws(WebImageError) in
-                .image(recipe.stored(try recipe.transformed(original, job.trace), job.trace))
+            return job.transform(original.image) { () throws(WebImageError) in
+                recipe.stored(try recipe.transformed(original, job.trace), job.trace)
             }
         }
         let input: any Work =

@@ -17,8 +17,8 @@ struct TransformWork: Work {
             let input = PipelineImage(image: image, source: .memory, stores: StoreGroup())
             job.note(.memoryHit(key: key(of: shorter)))
             job.note(.queued(.transform))
-            return job.run(on: job.pipeline.decodeQueue) { () throws(WebImageError) in
-                .image(try job.trace.transforming(input, by: transformer))
+            return job.transform(image) { () throws(WebImageError) in
+                try job.trace.transforming(input, by: transformer)
             }
         }
         let input: any Work =
@@ -39,8 +39,8 @@ struct TransformWork: Work {
             switch result {
             case .success(.image(let image)):
                 job.note(.queued(.transform))
-                job.run(on: job.pipeline.decodeQueue) { () throws(WebImageError) in
-                    do throws(WebImageError) { return .image(try body(image)) } catch { throw error.with(url: url) }
+                job.transform(image.image) { () throws(WebImageError) in
+                    do throws(WebImageError) { return try body(image) } catch { throw error.with(url: url) }
                 }
             case .success: job.finish(.failure(WebImageError(.transformFailed, "there is no image to transform")))
             case .failure(let error): job.finish(.failure(error))
@@ -63,7 +63,9 @@ struct TransformWork: Work {
             job.pipeline.decodeQueue.submit(priority: job.priority) {
                 defer { isBusy.withLock { $0 = false } }
                 let input = PipelineImage(image: image, source: .none, stores: StoreGroup())
-                if !job.isCancelled, let output = try? body(input) { job.preview(output.image) }
+                guard !job.isCancelled, let output = try? body(input) else { return }
+                job.pipeline.budget.hold(output.image)
+                job.preview(output.image)
             }
         }
     }

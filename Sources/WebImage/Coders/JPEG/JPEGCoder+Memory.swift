@@ -1,0 +1,43 @@
+public import FoundationEssentials
+
+extension JPEGCoder {
+    /// What a decode takes: rows of a picture coded in one scan, all coefficients of one that is coded in several, whatever the size
+    /// that is wanted. Reads the header.
+    public func memoryNeed(
+        of data: Data,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> DecodeMemoryNeed {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            let header = try JPEGHeader(bytes)
+            let properties = Self.properties(header, options.limits)
+            let plan = try DecodePlan.make(for: properties, options: options)
+            try options.limits.check(decodedByteCount: header.coefficientByteCount)
+            return Self.memoryNeed(header, plan, options)
+        }
+    }
+
+    static func memoryNeed(
+        _ header: JPEGHeader,
+        _ plan: DecodePlan,
+        _ options: ImageDecodeOptions
+    ) -> DecodeMemoryNeed {
+        let (layout, profile) = layout(header, plan, options)
+        let eighths = eighths(for: plan, header.frame, options.scalingQuality)
+        let width = (header.frame.width * eighths + 7) / 8
+        let assembly = AssemblyNeed(
+            width: width,
+            height: (header.frame.height * eighths + 7) / 8,
+            layout: layout,
+            hasTransform: profile != nil,
+            hasAlpha: false,
+            plan: plan,
+            options: options
+        )
+        // libjpeg holds two rows of blocks with their neighbours, and rows before and after upsampling.
+        let rows = 24 * header.frame.sampling.count * (width + 64)
+        return DecodeMemoryNeed(
+            assembly,
+            decoder: header.coefficientByteCount + rows + 2 * (header.colorProfile?.count ?? 0)
+        )
+    }
+}

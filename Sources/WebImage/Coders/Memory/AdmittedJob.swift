@@ -1,0 +1,182 @@
+/// What a budget has let in.
+struct DecodeAdmission: Sendable {
+    /// Those that were asked for, or some that make less of the picture.
+    var options: ImageDecodeOptions
+    /// Nil when no budget is on.
+    var reservation: MemoryReservation?
+}
+
+/// A job of a queue that runs when a budget has room for it. While it waits for that it holds no thread.
+///
+/// First it runs to find out what it needs; if there is room, it goes on at once.
+final class AdmittedJob: Sendable {
+    /// Called once on a thread of the queue, unless the job is cancelled first.
+    typealias Body = @Sendable (Result<DecodeAdmission, WebImageError>) -> Void
+
+    private struct State {
+        var item: WorkItem?
+        var request: UInt64?
+        var priority: LoadPriority
+        var isOver = false
+        /// Whether a thread is just asking, to which an answer is left.
+        var isAsking = false
+        var answer: DecodedMemoryBudget.Answer?
+        var attempts = 0
+    }
+
+    /// How often something smaller is tried: each time there may be less room.
+    private static let mostAttempts = 8
+
+    private let queue: WorkQueue
+    private let budget: DecodedMemoryBudget
+    private let demand: MemoryDemand
+    private let body: Body
+    private let state: Lock<State>
+
+    init(
+        _ demand: MemoryDemand,
+        queue: WorkQueue,
+        budget: DecodedMemoryBudget,
+        priority: LoadPriority,
+        body: @escaping Body
+    ) {
+        self.demand = demand
+        self.queue = queue
+        self.budget = budget
+        self.body = body
+        state = Lock(State(priority: priority))
+    }
+
+    func start() { enqueue { [self] in ask(demand.options) } }
+
+    /// It does not run any more, unless it does already.
+    func cancel() {
+        let (item, request) = state.withLock { state in
+            state.isOver = true
+            defer { (state.item, state.request) = (nil, nil) }
+            return (state.item, state.request)
+        }
+        item?.cancel()
+        if let request { budget.cancel(request) }
+    }
+
+    /// Takes no lock but those of the queue and the budget, and calls nobody.
+    func setPriority(_ priority: LoadPriority) {
+        let (item, request) = state.withLock { state in
+            state.priority = priority
+            return (state.item, state.request)
+        }
+        item?.setPriority(priority)
+        if let request { budget.setPriority(priority, of: request) }
+    }
+
+    // MARK: On its way
+
+    private func enqueue(_ body: @escaping @Sendable () -> Void) {
+        let priority = state.withLock { $0.priority }
+        let item = queue.submit(priority: priority, body)
+        let (isOver, latest) = state.withLock { state in
+            if !state.isOver { state.item = item }
+            return (state.isOver, state.priority)
+        }
+        if isOver { item.cancel() } else if latest != priority { item.setPriority(latest) }
+    }
+
+    private func ask(_ options: ImageDecodeOptions) {
+        guard !state.withLock({ $0.isOver }) else { return }
+        let need: Int
+        do throws(WebImageError) { need = try demand.need(options) } catch { return end(.failure(error)) }
+        let priority = state.withLock { state in
+            state.isAsking = true
+            return state.priority
+        }
+        let request = budget.request(need, priority: priority, mayShrink: demand.mayShrink) { [self] answer in
+            answered(answer, options)
+        }
+        let (answer, isOver, latest) = state.withLock { state in
+            state.isAsking = false
+            defer { state.answer = nil }
+            if state.answer == nil, !state.isOver { state.request = request }
+            return (state.answer, state.isOver, state.priority)
+        }
+        if let answer {
+            take(answer, options)
+        } else if isOver {
+            budget.cancel(request)
+        } else if latest != priority {
+            budget.setPriority(latest, of: request)
+        }
+    }
+
+    private func answered(_ answer: DecodedMemoryBudget.Answer, _ options: ImageDecodeOptions) {
+        let isLeft = state.withLock { state in
+            state.request = nil
+            if state.isAsking { state.answer = answer }
+            return state.isAsking
+        }
+        if !isLeft { enqueue { [self] in take(answer, options) } }
+    }
+
+    private func take(_ answer: DecodedMemoryBudget.Answer, _ options: ImageDecodeOptions) {
+        let attempts = state.withLock { state in
+            state.attempts += 1
+            return state.attempts
+        }
+        switch answer {
+        case .admitted(let reservation): end(.success(DecodeAdmission(options: options, reservation: reservation)))
+        case .refused(let error): end(.failure(error))
+        case .smaller(let room):
+            if attempts < Self.mostAttempts, let smaller = demand.options(within: room, from: options) {
+                return ask(smaller)
+            }
+            let need = (try? demand.need(demand.options)) ?? .max
+            end(.failure(.memoryBudgetExceeded(allowed: room, required: need)))
+        }
+    }
+
+    private func end(_ result: Result<DecodeAdmission, WebImageError>) {
+        let isFirst = state.withLock { state in
+            defer { state.isOver = true }
+            return !state.isOver
+        }
+        if isFirst { body(result) }
+    }
+}
+
+/// Work that was given to a queue, by way of a budget if one is on.
+enum AdmittedItem: Sendable {
+    case plain(WorkItem)
+    case admitted(AdmittedJob)
+
+    func cancel() {
+        switch self {
+        case .plain(let item): item.cancel()
+        case .admitted(let job): job.cancel()
+        }
+    }
+
+    func setPriority(_ priority: LoadPriority) {
+        switch self {
+        case .plain(let item): item.setPriority(priority)
+        case .admitted(let job): job.setPriority(priority)
+        }
+    }
+}
+
+extension WorkQueue {
+    /// Runs `body` on one of the threads, once the budget has room for it; as any job when the budget is off.
+    func submit(
+        _ demand: MemoryDemand,
+        to budget: DecodedMemoryBudget,
+        priority: LoadPriority = .normal,
+        _ body: @escaping AdmittedJob.Body
+    ) -> AdmittedItem {
+        if budget.isOn, !demand.isNothing {
+            let job = AdmittedJob(demand, queue: self, budget: budget, priority: priority, body: body)
+            job.start()
+            return .admitted(job)
+        }
+        let options = demand.options
+        return .plain(submit(priority: priority) { body(.success(DecodeAdmission(options: options))) })
+    }
+}

@@ -1,0 +1,83 @@
+import FoundationEssentials
+
+extension MemoryDemand {
+    var isNothing: Bool { if case .nothing = self { true } else { false } }
+}
+
+extension DecodeAdmission {
+    /// The work is over, and made this: what was reserved is given back, and the pixels count as long as they live.
+    func end(with image: Image, in budget: DecodedMemoryBudget) {
+        if let reservation { reservation.end(holding: image) } else { budget.hold(image) }
+    }
+}
+
+extension DecodedMemoryBudget {
+    /// Decodes on the calling thread, which must not wait for others: what does not fit after eviction is decoded smaller or refused.
+    ///
+    /// - Parameter body: decodes with the options that it is given.
+    /// - Throws: what `body` and the coder throw; ``WebImageError/Code/limitExceeded`` when there is no room.
+    func decodeNow(
+        _ data: Data,
+        coder: any ImageCoder,
+        options: ImageDecodeOptions,
+        _ body: (ImageDecodeOptions) throws(WebImageError) -> Image
+    ) throws(WebImageError) -> Image {
+        guard isOn else { return try body(options) }
+        let demand = MemoryDemand.decode(data, coder, options)
+        var wanted = options
+        for _ in 0..<8 {
+            switch now(try demand.need(wanted), mayShrink: true) {
+            case .admitted(let reservation):
+                let image = try body(wanted)
+                reservation.end(holding: image)
+                return image
+            case .refused(let error): throw error
+            case .smaller(let room):
+                guard let smaller = demand.options(within: room, from: wanted) else {
+                    throw .memoryBudgetExceeded(allowed: room, required: try demand.need(wanted))
+                }
+                wanted = smaller
+            }
+        }
+        throw .memoryBudgetExceeded(allowed: byteLimit, required: try demand.need(options))
+    }
+
+    /// Asks and is answered before this returns.
+    func now(_ need: Int, mayShrink: Bool, evicts: Bool = true) -> Answer {
+        // Mostly there when the request returns; else another thread evicts just now, and answers then.
+        let answer = Lock<Answer?>(nil)
+        let isThere = Latch()
+        request(need, priority: .high, mayShrink: mayShrink, waits: false, evicts: evicts) { given in
+            answer.withLock { $0 = given }
+            isThere.open()
+        }
+        isThere.wait()
+        return answer.withLock { $0 } ?? .refused(.memoryBudgetExceeded(allowed: 0, required: need))
+    }
+}
+
+extension CodingQueue {
+    /// Decodes on a thread of the queue, within the budget of the process.
+    static func decode(
+        _ data: Data,
+        coder: any ImageCoder,
+        options: ImageDecodeOptions,
+        priority: LoadPriority = .normal
+    ) async throws(WebImageError) -> Image {
+        let budget = DecodedMemoryBudget.shared
+        let result: Result<Image, WebImageError> = await withCheckedContinuation { continuation in
+            _ = shared.submit(.decode(data, coder, options), to: budget, priority: priority) { admission in
+                continuation.resume(returning: admission.flatMap { (admission) -> Result<Image, WebImageError> in
+                    do throws(WebImageError) {
+                        let image = try coder.completeImage(of: data, options: admission.options)
+                        admission.end(with: image, in: budget)
+                        return .success(image)
+                    } catch {
+                        return .failure(error)
+                    }
+                })
+            }
+        }
+        return try result.get()
+    }
+}

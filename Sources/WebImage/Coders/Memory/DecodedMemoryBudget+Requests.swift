@@ -1,0 +1,170 @@
+extension DecodedMemoryBudget {
+    /// What becomes of a request.
+    enum Answer: Sendable {
+        case admitted(MemoryReservation)
+        /// Only a decode of at most so many bytes can be had.
+        case smaller(within: Int)
+        case refused(WebImageError)
+    }
+
+    /// What is to be done outside the lock.
+    enum Step {
+        case answer(@Sendable (Answer) -> Void, Answer)
+        case evict(Int, for: UInt64)
+        case startTimer(UInt64, nanoseconds: UInt64)
+    }
+
+    /// Asks for room.
+    ///
+    /// - Parameters:
+    ///   - waits: false to be answered before this returns, or by whoever evicts just then.
+    ///   - evicts: false to be let in only if there is room already; for what does not wait.
+    ///   - body: called once unless the request is cancelled first; perhaps before this returns. Must neither block nor decode.
+    /// - Returns: a number for ``cancel(_:)`` and ``setPriority(_:of:)``.
+    @discardableResult
+    func request(
+        _ need: Int,
+        priority: LoadPriority,
+        mayShrink: Bool,
+        waits: Bool = true,
+        evicts: Bool = true,
+        then body: @escaping @Sendable (Answer) -> Void
+    ) -> UInt64 {
+        let (id, steps) = state.withLock { state -> (UInt64, [Step]) in
+            let (id, actions) = state.admission.ask(
+                need,
+                priority: priority,
+                mayShrink: mayShrink,
+                waits: waits,
+                evicts: evicts
+            )
+            state.waiting[id] = (need, body)
+            return (id, resolve(actions, &state))
+        }
+        perform(steps)
+        return id
+    }
+
+    /// Gives a request up; nothing happens if it was answered.
+    func cancel(_ id: UInt64) {
+        let (former, steps) = state.withLock { state in
+            (state.waiting.removeValue(forKey: id), resolve(state.admission.cancel(id), &state))
+        }
+        withExtendedLifetime(former) {}
+        performElsewhere(steps)
+    }
+
+    /// Makes a request more or less urgent; calls nobody.
+    func setPriority(_ priority: LoadPriority, of id: UInt64) {
+        state.withLock { $0.admission.setPriority(priority, of: id) }
+    }
+
+    // MARK: Pixels
+
+    /// Counts the pixels of an image as long as they live, those that are not counted yet. Nothing happens while the budget is off.
+    func hold(_ image: Image) {
+        guard isOn else { return }
+        hold(image.storages) { admission, bytes in admission.hold(bytes) }
+    }
+
+    /// Counts bytes that nobody asked for, as long as what is returned lives.
+    func charge(_ byteCount: Int) -> MemoryCharge {
+        perform(change { $0.hold(byteCount) })
+        return MemoryCharge(byteCount, to: self)
+    }
+
+    func end(_ reserved: Int, holding image: Image?) {
+        hold(image?.storages ?? []) { admission, bytes in admission.end(reserved, holding: bytes) }
+    }
+
+    private func hold(
+        _ storages: [PixelStorage],
+        _ tell: (inout MemoryAdmission, Int) -> [MemoryAdmission.Action]
+    ) {
+        var seen: Set<ObjectIdentifier> = []
+        let new = storages.filter { !$0.isCharged && seen.insert(ObjectIdentifier($0)).inserted }
+            .map { ($0, $0.blockByteCount) }
+        let steps = change { tell(&$0, new.reduce(0) { $0 + $1.1 }) }
+        // One that is refused, because another thread was quicker, gives its bytes back at once.
+        for (storage, bytes) in new { storage.attach(MemoryCharge(bytes, to: self)) }
+        perform(steps)
+    }
+
+    /// Pixels have gone, on any thread, which may hold any lock.
+    func release(_ byteCount: Int) { performElsewhere(change { $0.release(byteCount) }) }
+
+    /// A reservation was dropped.
+    func giveUp(_ byteCount: Int) { performElsewhere(change { $0.end(byteCount, holding: 0) }) }
+
+    // MARK: Driving
+
+    func change(
+        _ body: (inout MemoryAdmission) -> [MemoryAdmission.Action],
+        also: () -> Void = {}
+    ) -> [Step] {
+        state.withLock { state in
+            also()
+            return resolve(body(&state.admission), &state)
+        }
+    }
+
+    private func resolve(_ actions: [MemoryAdmission.Action], _ state: inout State) -> [Step] {
+        actions.compactMap { action -> Step? in
+            switch action {
+            case .evict(let bytes, let id): return .evict(bytes, for: id)
+            case .startTimer(let id): return .startTimer(id, nanoseconds: state.admission.patience)
+            case .decide(let id, let verdict):
+                guard let (need, body) = state.waiting.removeValue(forKey: id) else { return nil }
+                return .answer(body, answer(verdict, need: need))
+            }
+        }
+    }
+
+    private func answer(_ verdict: MemoryAdmission.Verdict, need: Int) -> Answer {
+        switch verdict {
+        case .admitted: .admitted(MemoryReservation(need, of: self))
+        case .smaller(let room): .smaller(within: room)
+        case .refused(let room): .refused(.memoryBudgetExceeded(allowed: room, required: need))
+        }
+    }
+
+    func perform(_ steps: [Step]) {
+        var steps = steps
+        while !steps.isEmpty {
+            var more: [Step] = []
+            for step in steps {
+                switch step {
+                case .answer(let body, let answer): body(answer)
+                case .evict(let bytes, let id):
+                    evict(bytes)
+                    more += change { $0.evicted(for: id) }
+                case .startTimer(let id, let nanoseconds):
+                    _ = delays.after(nanoseconds) { [weak self] in
+                        guard let self else { return }
+                        perform(change { $0.timeIsOver(for: id) })
+                    }
+                }
+            }
+            steps = more
+        }
+    }
+
+    /// The same from where nothing of the user's may be called, and no lock be waited for.
+    private func performElsewhere(_ steps: [Step]) {
+        guard !steps.isEmpty else { return }
+        queue.submit(priority: .high) { [self] in perform(steps) }
+    }
+}
+
+extension WebImageError {
+    /// The name of the limit in errors.
+    static let memoryBudgetLimit = "memoryBudget"
+
+    /// There is no room for a picture in a ``DecodedMemoryBudget``.
+    static func memoryBudgetExceeded(allowed: Int, required: Int) -> WebImageError {
+        .limitExceeded(memoryBudgetLimit, allowed: allowed, required: required)
+    }
+
+    /// Whether it says something about how full the memory was, and nothing about the picture.
+    var isOfMemoryBudget: Bool { limit?.name == Self.memoryBudgetLimit }
+}

@@ -1,0 +1,155 @@
+import FoundationEssentials
+
+/// A promise of how much memory decoded pictures take: those that live, in caches or elsewhere, and what decodes under way need.
+///
+/// Before a picture is decoded, its coder tells from the header what that takes (``ImageCoder/memoryNeed(of:options:)``). If it does
+/// not fit, images in memory caches have to go, those first that are worth least; then the decode waits for others to end, by priority
+/// and then in order, without holding a thread. When nothing is under way that could end, ``policy`` decides: the picture is decoded
+/// smaller, or its load ends with ``WebImageError/Code/limitExceeded`` for the limit `memoryBudget`.
+///
+/// ```swift
+/// DecodedMemoryBudget.shared.byteLimit = 256 << 20
+/// ```
+///
+/// Off by default, and then it costs nothing. While it is on, an image from memory takes no lock more. What is counted: pixels of
+/// decoded, transformed and previewed pictures and of frames that play, while any of them lives; while a decode is under way, its need.
+/// Not counted: encoded bytes, and what encoding takes.
+public final class DecodedMemoryBudget: Sendable {
+    /// What becomes of a picture for which there is no room and nothing to wait for.
+    public enum Policy: Sendable, Hashable {
+        /// It is decoded smaller, as by ``ImageDecodeOptions/scaleDownLimitBytes``: ``ImageMetadata/scaleDownLimitBytes`` tells so,
+        /// and the next load tries again for all of it. What cannot be made small enough is rejected.
+        case shrink
+        /// Its load fails.
+        case reject
+    }
+
+    /// What is counted at a moment.
+    public struct Usage: Sendable, Hashable {
+        /// Bytes that are reserved for decodes under way.
+        public var inFlightByteCount = 0
+        /// Bytes of decoded pixels that live.
+        public var heldByteCount = 0
+        /// The most bytes that both came to together.
+        public var peakByteCount = 0
+        /// Decodes that wait.
+        public var waitingCount = 0
+
+        /// All zero.
+        public init() {}
+    }
+
+    /// The budget of the process: holds for everything that decodes and has no other, and evicts from all caches.
+    public static let shared = DecodedMemoryBudget(isProcessWide: true)
+
+    struct State {
+        var admission: MemoryAdmission
+        var waiting: [UInt64: (need: Int, body: @Sendable (Answer) -> Void)] = [:]
+        var caches: [WeakCache] = []
+        var reclaims: [UInt64: @Sendable () -> Void] = [:]
+        var lastReclaim: UInt64 = 0
+        weak var pipeline: Pipeline?
+    }
+
+    struct WeakCache: Sendable {
+        weak var memory: (any MemoryCaching)?
+    }
+
+    let state: Lock<State>
+    let isProcessWide: Bool
+    let queue: WorkQueue
+    let delays: DelaySource
+    /// The limit, to be read without the lock.
+    private let limit = Counter()
+
+    /// A budget of one's own, for managers that are made with it.
+    ///
+    /// - Parameters:
+    ///   - byteLimit: the most bytes; 0 for no limit.
+    ///   - policy: what becomes of pictures for which there is no room.
+    public convenience init(byteLimit: Int, policy: Policy = .shrink) {
+        self.init(isProcessWide: false)
+        self.policy = policy
+        self.byteLimit = byteLimit
+    }
+
+    /// - Parameter queue: where is gone on when pixels are let go of wherever that may be.
+    init(isProcessWide: Bool, queue: WorkQueue = CodingQueue.shared, delays: DelaySource = .system) {
+        self.isProcessWide = isProcessWide
+        self.queue = queue
+        self.delays = delays
+        state = Lock(State(admission: MemoryAdmission(limit: 0, shrinks: true)))
+    }
+
+    /// Whether there is a limit.
+    @inline(__always)
+    var isOn: Bool { limit.value > 0 }
+
+    /// The most bytes; 0, the default, for no limit, and less counts as 0. What lives when a limit is set first is not counted, unless
+    /// it is in a cache of the process and this is ``shared``; so set it before the first load.
+    public var byteLimit: Int {
+        get { limit.value }
+        set {
+            let value = min(max(newValue, 0), 1 << 50)
+            let steps = change { admission in
+                admission.change { $0.limit = value }
+            } also: {
+                limit.add(value - limit.value)
+            }
+            // What the pool of buffers keeps is memory that nobody counts.
+            if isProcessWide { BufferPool.shared.setCapacity(value > 0 ? min(64 << 20, value / 16) : 64 << 20) }
+            perform(steps)
+        }
+    }
+
+    /// What becomes of a picture for which there is no room. ``Policy/shrink`` by default.
+    public var policy: Policy {
+        get { state.withLock { $0.admission.shrinks ? .shrink : .reject } }
+        set { perform(change { $0.change { $0.shrinks = newValue == .shrink } }) }
+    }
+
+    /// Seconds for which a decode waits for pixels that are shown or used elsewhere, when no decode is under way that could end. 0 by
+    /// default: it is decided at once. More where pictures are let go of soon, as by a server.
+    public var patience: Double {
+        get { Double(state.withLock { $0.admission.patience }) / 1e9 }
+        set {
+            let nanoseconds = newValue > 0 ? UInt64(min(newValue, 1e6) * 1e9) : 0
+            perform(change { $0.change { $0.patience = nanoseconds } })
+        }
+    }
+
+    /// What is counted now.
+    public var usage: Usage {
+        state.withLock { state in
+            var usage = Usage()
+            usage.inFlightByteCount = state.admission.inFlight
+            usage.heldByteCount = state.admission.held
+            usage.peakByteCount = state.admission.peak
+            usage.waitingCount = state.admission.waitingCount
+            return usage
+        }
+    }
+
+    /// Has the budget evict from a cache's memory when there is no room. Managers attach theirs; ``shared`` knows all caches of the
+    /// process already. The cache's own queries then decode within this budget.
+    public func attach(_ cache: ImageCache) {
+        guard !isProcessWide else { return }
+        cache.decodeBudget.withLock { $0 = self }
+        state.withLock { state in
+            state.caches.removeAll { $0.memory == nil }
+            guard !state.caches.contains(where: { $0.memory === cache.memoryCache }) else { return }
+            state.caches.append(WeakCache(memory: cache.memoryCache))
+        }
+    }
+
+    /// The pipeline of all managers that are made with this budget: they share work as others do.
+    var pipeline: Pipeline {
+        guard !isProcessWide else { return .shared }
+        return state.withLock { state in
+            if let pipeline = state.pipeline { return pipeline }
+            let pipeline = Pipeline(budget: self)
+            state.pipeline = pipeline
+            return pipeline
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import FoundationEssentials
+
+/// What a piece of work will take of a budget.
+enum MemoryDemand: Sendable {
+    /// Decoding a picture, with its frames if they are to be loaded.
+    case decode(Data, any ImageCoder, ImageDecodeOptions)
+    /// So many bytes, whatever they are for.
+    case bytes(Int)
+    /// Nothing: what is to be done takes no memory that counts.
+    case nothing
+
+    /// The options that are begun with.
+    var options: ImageDecodeOptions {
+        if case .decode(_, _, let options) = self { options } else { ImageDecodeOptions() }
+    }
+
+    /// Whether it can be done with less.
+    var mayShrink: Bool { if case .decode = self { true } else { false } }
+
+    /// Bytes at its peak.
+    ///
+    /// - Throws: what the coder throws, which would refuse the picture as well.
+    func need(_ options: ImageDecodeOptions) throws(WebImageError) -> Int {
+        switch self {
+        case .decode(let data, let coder, _): try coder.completeMemoryNeed(of: data, options: options)
+        case .bytes(let count): count
+        case .nothing: 0
+        }
+    }
+
+    /// The options with which it takes at most so many bytes; nil when it cannot be made that small.
+    func options(within room: Int, from options: ImageDecodeOptions) -> ImageDecodeOptions? {
+        guard case .decode = self else { return nil }
+        var smaller = options
+        let limit = options.scaleDownLimitBytes
+        smaller.scaleDownLimitBytes = limit > 0 ? min(limit, room) : room
+        // What a decode takes besides its pixels is not known beforehand, so it is tried.
+        while smaller.scaleDownLimitBytes >= Self.leastLimit {
+            guard let need = try? need(smaller) else { return nil }
+            if need <= room { return smaller }
+            smaller.scaleDownLimitBytes -= max(smaller.scaleDownLimitBytes / 4, 1)
+        }
+        return nil
+    }
+
+    /// Less than 64 pixels by 64 are no use to anybody.
+    private static let leastLimit = 64 * 64 * 4
+}
+
+extension ImageCoder {
+    /// What ``completeImage(of:options:)`` takes.
+    ///
+    /// - Throws: what ``properties(of:limits:)`` throws.
+    func completeMemoryNeed(
+        of data: Data,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> Int {
+        let need = try memoryNeed(of: data, options: options)
+        guard options.preloadsAllFrames, !options.decodeFirstFrameOnly else { return need.totalByteCount }
+        let properties = try properties(of: data, limits: options.limits)
+        guard properties.frameCount > 1 else { return need.totalByteCount }
+        // Frames may have alpha where the first has none.
+        let frame = BufferPool.blockSize(need.outputByteCount / 3 * 4 + properties.height * 4)
+        let canvas = BufferPool.blockSize(properties.width * properties.height * 4)
+        let (frames, overflow) = frame.multipliedReportingOverflow(by: properties.frameCount)
+        // More than that is not loaded.
+        let loaded = min(overflow ? .max : frames, options.limits.maximumDecodedByteCount)
+        let (sum, overflows) = need.totalByteCount.addingReportingOverflow(min(loaded, .max / 4) + 3 * min(canvas, .max / 8))
+        return overflows ? .max : sum
+    }
+}

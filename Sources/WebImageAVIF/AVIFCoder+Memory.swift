@@ -1,0 +1,31 @@
+public import FoundationEssentials
+public import WebImage
+
+extension AVIFCoder {
+    /// What a decode takes: the planes of the whole picture, whatever the size that is wanted, and 68 rows of pixels. Reads the boxes
+    /// and the codec's own headers.
+    public func memoryNeed(
+        of data: Data,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> DecodeMemoryNeed {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            let file = try AVIFFile(bytes, limits: options.limits)
+            let properties = file.properties
+            let plan = try DecodePlan.make(for: properties, options: options)
+            try file.checkBeforeDecoding()
+            let rows = try AVIFRows(file, options: options)
+            let assembly = AssemblyNeed(
+                width: rows.width,
+                height: rows.height,
+                layout: rows.layout,
+                hasTransform: rows.colorProfile != nil,
+                hasAlpha: properties.hasAlpha,
+                plan: plan,
+                options: options
+            )
+            let band = 68 * (rows.width + 4) * (rows.layout == .rgbaFloat ? 8 : 4)
+            let frames = properties.frameCount * 300
+            return DecodeMemoryNeed(assembly, decoder: file.memoryNeed + band + frames)
+        }
+    }
+}

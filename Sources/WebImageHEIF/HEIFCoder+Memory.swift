@@ -1,0 +1,31 @@
+public import FoundationEssentials
+public import WebImage
+
+extension HEIFCoder {
+    /// What a decode takes: libheif decodes the whole picture and makes pixels of all of it, whatever the size that is wanted. Reads the
+    /// boxes and the codecs' own headers.
+    public func memoryNeed(
+        of data: Data,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> DecodeMemoryNeed {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            let file = try HEIFFile(bytes, limits: options.limits)
+            let properties = file.properties
+            let plan = try DecodePlan.make(for: properties, options: options)
+            try file.checkBeforeDecoding()
+            let needsWide =
+                file.color.needsWideRows(bitsPerComponent: properties.bitsPerComponent) && file.colorProfile == nil
+            let isWide = needsWide || options.keepsWidePixels && properties.isWide
+            let assembly = AssemblyNeed(
+                width: properties.width,
+                height: properties.height,
+                layout: isWide ? .rgbaFloat : properties.hasAlpha ? .rgba8 : .rgb8,
+                hasTransform: file.colorProfile != nil || !isWide && file.color.makeProfile() != nil,
+                hasAlpha: properties.hasAlpha,
+                plan: plan,
+                options: options
+            )
+            return DecodeMemoryNeed(assembly, decoder: file.memoryNeed)
+        }
+    }
+}

@@ -1,0 +1,28 @@
+public import FoundationEssentials
+public import WebImage
+
+extension JPEGXLCoder {
+    /// What a decode takes: the most that libjxl was seen to take for a picture of that kind and size, and all its pixels, whatever the
+    /// size that is wanted. Steps through the headers of frames.
+    public func memoryNeed(
+        of data: Data,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> DecodeMemoryNeed {
+        let header = try JPEGXLHeader(data, limits: options.limits, wantsFrames: !options.decodeFirstFrameOnly)
+        let plan = try DecodePlan.make(for: header.properties, options: options)
+        let pixels = try JPEGXLPixels(header, options: options)
+        let assembly = AssemblyNeed(
+            width: pixels.width,
+            height: pixels.height,
+            layout: pixels.layout,
+            // Whether the colours are those of a profile is known when they have been read.
+            hasTransform: pixels.layout != .rgbaFloat && (pixels.color.map { !$0.isSRGB } ?? true),
+            hasAlpha: header.properties.hasAlpha,
+            plan: plan,
+            options: options
+        )
+        var decoder = header.workByteCount + header.properties.frameCount * 100 + (1 << 20)
+        if !assembly.readsAtOnce { decoder += AssemblyNeed.block(pixels.bytesPerRow * pixels.height) }
+        return DecodeMemoryNeed(assembly, decoder: decoder)
+    }
+}

@@ -1,0 +1,44 @@
+public import FoundationEssentials
+public import WebImage
+
+extension SVGCoder {
+    /// What a drawing takes: its pixels, and an estimate of what librsvg does: its elements, embedded pictures, and a canvas for each
+    /// effect that is drawn apart, as far as they can lie in one another. librsvg has no limit of its own. Reads the whole document.
+    public func memoryNeed(
+        of data: Data,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> DecodeMemoryNeed {
+        let (screened, screening) = try SVGScreening.looked(at: data, limits: options.limits)
+        let document = try SVGDocument(screened)
+        let plan = try Self.plan(document, try Self.properties(document), options)
+        let canvas = AssemblyNeed.bitmap(plan, bytesPerPixel: 4)
+        let layers = min(Self.layers(screened), Self.mostLayers)
+        let isWide = options.pixelFormat == .rgbaHalfPremultiplied
+        let elements = screening.elementCount * Self.bytesOfElement + 16 * data.count
+        return DecodeMemoryNeed(
+            outputByteCount: isWide ? AssemblyNeed.bitmap(plan, bytesPerPixel: 8) : canvas,
+            workingByteCount: elements + 2 * screening.decodedByteCount + layers * canvas + (isWide ? canvas : 0)
+                + (1 << 20)
+        )
+    }
+
+    private static let bytesOfElement = 4096
+    private static let mostLayers = 64
+    /// What is drawn on a canvas of its own; each step of a filter has one.
+    private static let words = ["opacity", "filter", "mask", "clip", "blend", "isolation", "pattern", "<fe", "<use"]
+
+    private static func layers(_ document: Data) -> Int {
+        let patterns = words.map { Array($0.utf8) }
+        return document.withUnsafeBytes { bytes in
+            var count = 0
+            for start in bytes.indices {
+                let byte = bytes[start]
+                for pattern in patterns where byte == pattern[0] && start + pattern.count <= bytes.count {
+                    if bytes[start..<start + pattern.count].elementsEqual(pattern) { count += 1 }
+                }
+                if count >= mostLayers { break }
+            }
+            return count
+        }
+    }
+}
