@@ -119,6 +119,18 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .executableTarget(
+            name: "decode-memory",
+            dependencies: ["WebImage", "WebImageFormats", "TestSupport", "CHeapCounter"],
+            path: "Tests/Helpers/decode-memory",
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(
+            name: "memory-storm",
+            dependencies: ["WebImage", "CTestSupport"],
+            path: "Tests/Helpers/memory-storm",
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(
             name: "main-queue",
             dependencies: ["WebImage", "TestSupport", "CTestSupport"],
             path: "Tests/Helpers/main-queue",

@@ -77,7 +77,8 @@ final class HEIFFile {
         let width = max(Int(heif_image_handle_get_ispe_width(handle)), properties.width)
         let height = max(Int(heif_image_handle_get_ispe_height(handle)), properties.height)
         let samples = properties.hasAlpha ? 9 : 7
-        return width * height * samples * max(pictures.bytesPerSample, properties.bitsPerComponent > 8 ? 2 : 1) + (1 << 20)
+        return width * height * samples * max(pictures.bytesPerSample, properties.bitsPerComponent > 8 ? 2 : 1)
+            + (1 << 20)
     }
 
     private static func open(

@@ -21,7 +21,8 @@ extension TIFFCoder {
             let block = try TIFFBlock(file.info, pixels, options.limits)
             // Whether floating point is brighter than white is known when it has been read.
             let isWide =
-                options.keepsWidePixels && properties.isWide || pixels.model == .lab && pixels.bits > 8 || pixels.isFloat
+                options.keepsWidePixels && properties.isWide || pixels.model == .lab && pixels.bits > 8
+                || pixels.isFloat
                 || pixels.isLight
             let layout = isWide ? .rgbaFloat : pixels.layout(hasProfile: file.info.icc != nil)
             var decoder = AssemblyNeed.block(block.byteCount) + Self.tables(file) + file.width * 4
@@ -52,7 +53,9 @@ extension TIFFCoder {
     /// The compressions whose decoders take a strip or tile as a whole: PixarLog, LZMA, LogLuv, LERC, Zstandard, WebP.
     private static let decodesStrips: Set<UInt16> = [32_909, 34_925, 34_676, 34_677, 34_887, 50_000, 50_001]
 
-    private static func rowsPerStrip(_ file: TIFFFile) -> Int { max(min(Int(file.info.rows_per_strip), file.height), 1) }
+    private static func rowsPerStrip(_ file: TIFFFile) -> Int {
+        max(min(Int(file.info.rows_per_strip), file.height), 1)
+    }
 
     private static func stripByteCount(_ file: TIFFFile) -> Int {
         let info = file.info

@@ -2,6 +2,7 @@
 #include "CTestSupport.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -55,6 +56,12 @@ int ctest_wait_for_change(int watch, int process, int milliseconds) {
     int changed = 0;
     while (read(watch, events, sizeof(events)) > 0) changed = 1;
     return changed ? 1 : -1;
+}
+
+void ctest_limit_heaps(void) {
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+    mallopt(M_TRIM_THRESHOLD, 256 << 10);
 }
 
 // What libdispatch has for loops that are not its own. No header of the toolchain declares it.

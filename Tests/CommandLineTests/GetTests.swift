@@ -25,6 +25,34 @@ import Testing
         #expect(try size(of: "out.png") == [30, 22])
     }
 
+    @Test
+    func `A picture over the memory budget is decoded smaller, and a budget that is no number of bytes is refused`()
+        throws
+    {
+        let harness = CommandLineHarness()
+        let picture = harness.directory.path("grey.png")
+        try Data(PNGBomb.make(width: 1500, height: 1500)).write(to: URL(fileURLWithPath: picture))
+        let arguments = ["--json", "--format", "png", "--no-cache", picture, "-o", harness.directory.path("small.png")]
+        let run = try harness.run(["get", "--memory-budget", "2M"] + arguments)
+        #expect(run.status == 0)
+        let line = try #require(try CommandLineHarness.objects(run).first)
+        #expect((line.width ?? 0) > 100 && (line.width ?? 0) < 900)
+        let whole = try harness.run(["get", "--memory-budget", "64Mi"] + arguments)
+        let all = try #require(try CommandLineHarness.objects(whole).first)
+        #expect(all.width == 1500)
+        for text in ["much", "12", "-1M"] {
+            let refused = try harness.run(
+                "get",
+                "--memory-budget",
+                text,
+                picture,
+                "-o",
+                harness.directory.path("x.png")
+            )
+            #expect(refused.status == 64 && refused.errors.contains("--memory-budget"))
+        }
+    }
+
     @Test func `The second run reads the disk and asks the server for nothing`() throws {
         let body = try picture("JPEG/baseline-420.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }

@@ -9,6 +9,12 @@ public enum PNGBomb {
         return file
     }
 
+    /// A gzip file of `count` zeros, about a 160th of that long. Its checksum is wrong, as nobody should get that far.
+    public static func gzip(zeros count: Int) -> [UInt8] {
+        let deflated = zeros(count).dropFirst(2).dropLast(4)
+        return [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + deflated + [0, 0, 0, 0, 0, 0, 0, 0]
+    }
+
     /// A zlib stream of `count` zeros: fixed Huffman codes, one literal and then matches of 258 bytes at distance 1.
     private static func zeros(_ count: Int) -> [UInt8] {
         var bits = BitWriter()

@@ -61,7 +61,9 @@ public final class PixelStorage: @unchecked Sendable {
     var isCharged: Bool { Self.charges.withLock { _ in charge != nil } }
 
     /// Has a budget count it; nothing happens if one does.
-    func attach(_ charge: MemoryCharge) { Self.charges.withLock { _ in if self.charge == nil { self.charge = charge } } }
+    func attach(_ charge: MemoryCharge) {
+        Self.charges.withLock { _ in if self.charge == nil { self.charge = charge } }
+    }
 
     /// The bytes that are taken for it: a block of the pool may be bigger than what was asked for.
     var blockByteCount: Int { isPooled ? max(webimage_usable_size(base), byteCount) : byteCount }

@@ -21,6 +21,10 @@ int ctest_open_process(int pid);
 /// within the time. Calls that a signal interrupts are over early.
 int ctest_wait_for_change(int watch, int process, int milliseconds);
 
+/// Has the C library take all memory from one heap, and give big blocks back when they are freed. For programs whose address space is
+/// limited, before their first thread.
+void ctest_limit_heaps(void);
+
 /// Runs what the main queue holds, waiting for something so long at most: what programs do in the loop of their toolkit. To be
 /// called on the main thread. 1 when there was something, 0 when not.
 int ctest_run_main_queue(int milliseconds);

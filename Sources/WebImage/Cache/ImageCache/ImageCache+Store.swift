@@ -25,7 +25,7 @@ extension ImageCache {
             return
         }
         changingBoth(key) {
-            if let memoryImage { memoryCache.setImage(memoryImage, forKey: key, cost: memoryImage.memoryCost) }
+            if let memoryImage { putIntoMemory(memoryImage, forKey: key) }
             submit(work, forKey: key, completion: completion)
         }
     }
@@ -71,7 +71,13 @@ extension ImageCache {
     /// Stores in memory, whatever the configuration says about storing there.
     public func storeToMemory(_ image: Image, forKey key: String) {
         guard !key.isEmpty else { return }
-        changingBoth(key) { memoryCache.setImage(image, forKey: key, cost: image.memoryCost) }
+        changingBoth(key) { putIntoMemory(image, forKey: key) }
+    }
+
+    /// Also counts it in the budget, if that is on: it may be an image that nobody decoded.
+    private func putIntoMemory(_ image: Image, forKey key: String) {
+        memoryCache.setImage(image, forKey: key, cost: image.memoryCost)
+        if budget.isOn { budget.hold(image) }
     }
 
     /// Writes encoded bytes to disk. Synchronous.

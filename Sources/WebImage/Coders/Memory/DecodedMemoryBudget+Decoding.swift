@@ -67,15 +67,17 @@ extension CodingQueue {
         let budget = DecodedMemoryBudget.shared
         let result: Result<Image, WebImageError> = await withCheckedContinuation { continuation in
             _ = shared.submit(.decode(data, coder, options), to: budget, priority: priority) { admission in
-                continuation.resume(returning: admission.flatMap { (admission) -> Result<Image, WebImageError> in
-                    do throws(WebImageError) {
-                        let image = try coder.completeImage(of: data, options: admission.options)
-                        admission.end(with: image, in: budget)
-                        return .success(image)
-                    } catch {
-                        return .failure(error)
+                continuation.resume(
+                    returning: admission.flatMap { (admission) -> Result<Image, WebImageError> in
+                        do throws(WebImageError) {
+                            let image = try coder.completeImage(of: data, options: admission.options)
+                            admission.end(with: image, in: budget)
+                            return .success(image)
+                        } catch {
+                            return .failure(error)
+                        }
                     }
-                })
+                )
             }
         }
         return try result.get()

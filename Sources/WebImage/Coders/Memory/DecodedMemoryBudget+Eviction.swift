@@ -33,7 +33,9 @@ extension DecodedMemoryBudget {
                 cache.didReceiveMemoryWarning()
                 continue
             }
-            while case let cost = memory.totalCost, cost > 0, case let missing = usage.heldByteCount - target, missing > 0 {
+            while case let cost = memory.totalCost, cost > 0, case let missing = usage.heldByteCount - target,
+                missing > 0
+            {
                 memory.trim(toCost: max(cost - missing, 0))
             }
         }

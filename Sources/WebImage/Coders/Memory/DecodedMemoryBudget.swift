@@ -7,10 +7,6 @@ import FoundationEssentials
 /// and then in order, without holding a thread. When nothing is under way that could end, ``policy`` decides: the picture is decoded
 /// smaller, or its load ends with ``WebImageError/Code/limitExceeded`` for the limit `memoryBudget`.
 ///
-/// ```swift
-/// DecodedMemoryBudget.shared.byteLimit = 256 << 20
-/// ```
-///
 /// Off by default, and then it costs nothing. While it is on, an image from memory takes no lock more. What is counted: pixels of
 /// decoded, transformed and previewed pictures and of frames that play, while any of them lives; while a decode is under way, its need.
 /// Not counted: encoded bytes, and what encoding takes.

@@ -65,7 +65,9 @@ extension ImageCoder {
         let (frames, overflow) = frame.multipliedReportingOverflow(by: properties.frameCount)
         // More than that is not loaded.
         let loaded = min(overflow ? .max : frames, options.limits.maximumDecodedByteCount)
-        let (sum, overflows) = need.totalByteCount.addingReportingOverflow(min(loaded, .max / 4) + 3 * min(canvas, .max / 8))
+        let (sum, overflows) = need.totalByteCount.addingReportingOverflow(
+            min(loaded, .max / 4) + 3 * min(canvas, .max / 8)
+        )
         return overflows ? .max : sum
     }
 }

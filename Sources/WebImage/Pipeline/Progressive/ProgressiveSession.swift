@@ -160,7 +160,9 @@ final class ProgressiveSession: Sendable {
 
     private func partial(_ snapshot: PartialImageData.Snapshot) -> Image? {
         begin(snapshot.attempt, snapshot.data.count)
-        guard !work.hasFailed, hasRoom(for: snapshot.data), let decoder = decoder(for: snapshot.data) else { return nil }
+        guard !work.hasFailed, hasRoom(for: snapshot.data), let decoder = decoder(for: snapshot.data) else {
+            return nil
+        }
         do throws(WebImageError) {
             work.budget.noteDecode(
                 try timed { () throws(WebImageError) in try decoder.update(snapshot.data, isFinished: false) }.seconds

@@ -1,0 +1,101 @@
+// Decodes pictures with a counting malloc, and prints for each, in several ways:
+//
+//   FILE WAY NEED TAKEN WIDTH HEIGHT     the bytes that the coder said it would take, and those that it took at its peak
+//
+//   decode-memory FILE…      these files
+//   decode-memory made       pictures that it makes itself, in all formats that can be written
+import CHeapCounter
+import FoundationEssentials
+import TestSupport
+import WebImageFormats
+
+@testable import WebImage
+
+WebImageFormats.registerAll()
+let coder = ImageCodersManager.shared
+
+/// What is decoded in which way.
+let ways: [(name: String, change: (inout ImageDecodeOptions) -> Void)] = [
+    ("full", { _ in }),
+    ("bgra", { $0.pixelFormat = .bgra8Premultiplied }),
+    ("hdr", { $0.decodeToHDR = true }),
+    ("thumbnail", { $0.thumbnailPixelSize = ImageSize(width: 100, height: 100) }),
+    (
+        "fast",
+        {
+            $0.thumbnailPixelSize = ImageSize(width: 100, height: 100)
+            $0.scalingQuality = .fast
+        }
+    ),
+    ("half", { $0.scaleDownLimitBytes = 1 << 20 }),
+]
+
+@MainActor func measure(_ name: String, _ data: Data) {
+    for way in ways {
+        var options = ImageDecodeOptions()
+        way.change(&options)
+        // Tables and profiles that are kept once they were made.
+        guard (try? coder.decode(data, options: options)) != nil else { continue }
+        guard let need = try? coder.memoryNeed(of: data, options: options) else {
+            print(name, way.name, "needs nothing known", 0, 0, 0)
+            continue
+        }
+        BufferPool.shared.setCapacity(0)
+        let before = bench_heap_bytes()
+        bench_heap_reset_peak()
+        let image = try? coder.decode(data, options: options)
+        let taken = bench_heap_peak_bytes() - before
+        print(name, way.name, need.totalByteCount, taken, image?.pixelWidth ?? 0, image?.pixelHeight ?? 0)
+        BufferPool.shared.setCapacity(64 << 20)
+    }
+}
+
+let formats: [(name: String, format: ImageFormat)] = [
+    ("jpeg", .jpeg), ("png", .png), ("gif", .gif), ("webp", .webp), ("tiff", .tiff), ("avif", .avif), ("heic", .heic),
+    ("jxl", .jpegXL),
+]
+
+/// A picture with something to code everywhere.
+func drawing(_ width: Int, _ height: Int, hasAlpha: Bool) throws -> Image {
+    let format: PixelFormat = hasAlpha ? .bgra8Premultiplied : .rgb8
+    let bitmap = try Bitmap.allocate(width: width, height: height, pixelFormat: format)
+    for y in 0..<height {
+        let row = bitmap.mutableRow(y).assumingMemoryBound(to: UInt8.self)
+        for x in 0..<width {
+            let alpha = hasAlpha ? (x / 7 + y / 5) & 255 : 255
+            let offset = x * format.bytesPerPixel
+            for channel in 0..<3 {
+                row[offset + channel] = UInt8(((x * (channel + 2) + y * y / 64) & 255) * alpha / 255)
+            }
+            if hasAlpha { row[offset + 3] = UInt8(alpha) }
+        }
+    }
+    return Image(bitmap: bitmap)
+}
+
+@MainActor func makePictures() throws {
+    for (width, height) in [(1400, 1000), (3000, 300)] {
+        for hasAlpha in [false, true] {
+            let image = try drawing(width, height, hasAlpha: hasAlpha)
+            for (name, format) in formats {
+                for isLossless in [false, true] {
+                    var options = ImageEncodeOptions()
+                    options.isLossless = isLossless
+                    guard let data = try? coder.encode(image, to: format, options: options) else { continue }
+                    let suffix = (hasAlpha ? "-alpha" : "") + (isLossless ? "-lossless" : "")
+                    measure("\(name)-\(width)x\(height)\(suffix)", data)
+                }
+            }
+        }
+    }
+    measure("grey-png", Data(PNGBomb.make(width: 3000, height: 3000)))
+}
+
+if CommandLine.arguments.dropFirst().first == "made" {
+    try makePictures()
+} else {
+    for path in CommandLine.arguments.dropFirst() {
+        guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else { continue }
+        measure(String(path.split(separator: "/").suffix(2).joined(separator: "/")), data)
+    }
+}

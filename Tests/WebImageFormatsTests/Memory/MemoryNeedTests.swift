@@ -1,0 +1,73 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+/// What coders say that a decode takes, held against what it takes with a counting malloc, in a program of its own.
+@Suite struct MemoryNeedTests {
+    private struct Row: CustomStringConvertible {
+        let description: String
+        let need: Int
+        let taken: Int
+
+        init?(_ line: String) {
+            let words = line.split(separator: " ")
+            guard words.count == 6, let need = Int(words[2]), let taken = Int(words[3]) else { return nil }
+            (description, self.need, self.taken) = (line, need, taken)
+        }
+    }
+
+    private static func rows(_ arguments: [String]) throws -> [Row] {
+        let run = try ProgramRun(ProgramRun.product("decode-memory"), arguments)
+        #expect(run.status == 0)
+        #expect(run.lines.allSatisfy { Row($0) != nil }, "\(run.lines.filter { Row($0) == nil })")
+        return run.lines.compactMap(Row.init)
+    }
+
+    /// A decoder's fixed tables.
+    private static let tables = 1 << 20
+
+    @Test(.timeLimit(.minutes(10)))
+    func `No decode of a fixture takes more than its coder says`() throws {
+        let folders = [
+            ("JPEG", "jpg"), ("PNG", "png"), ("GIF", "gif"), ("WebP", "webp"), ("BMP", "bmp"), ("ICO", "ico"),
+            ("TIFF", "tiff"), ("SVG", "svg"), ("AVIF", "avif"), ("HEIF", "heic"), ("JPEGXL", "jxl"), ("HDR", "png"),
+            ("HDR", "avif"), ("HDR", "jxl"), ("HDR", "heic"),
+        ]
+        for (folder, suffix) in folders {
+            let files = Fixtures.names(in: folder, ending: suffix).map { Fixtures.path("\(folder)/\($0).\(suffix)") }
+            let rows = try Self.rows(files)
+            #expect(rows.count >= 3, "\(folder)")
+            for row in rows { #expect(row.taken <= row.need + Self.tables, "\(row)") }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `Of bigger pictures in all formats it is not more than about twice what is taken either`() throws {
+        let rows = try Self.rows(["made"])
+        #expect(rows.count >= 100)
+        for row in rows {
+            #expect(row.taken <= row.need + Self.tables, "\(row)")
+            // What libjxl takes no header tells, nor how the alpha of lossy WebP is coded.
+            let isVague = row.description.hasPrefix("jxl")
+            let factor = isVague ? 8 : 2
+            #expect(row.need <= factor * row.taken + 2 * Self.tables, "\(row)")
+        }
+    }
+
+    @Test func `Headers that lie need what they promise, before anything is decoded`() throws {
+        let png = try PNGCoder().memoryNeed(of: Data(PNGBomb.make(width: 16_000, height: 16_000)), options: .init())
+        #expect(png.outputByteCount >= 16_000 * 16_000 * 3 && png.workingByteCount < 4 << 20)
+        var options = ImageDecodeOptions()
+        options.thumbnailPixelSize = ImageSize(width: 100, height: 100)
+        let small = try PNGCoder().memoryNeed(of: Data(PNGBomb.make(width: 16_000, height: 16_000)), options: options)
+        #expect(small.totalByteCount < 4 << 20)
+        #expect(throws: WebImageError.self) { try PNGCoder().memoryNeed(of: Data(), options: .init()) }
+        let need = DecodeMemoryNeed(outputByteCount: .max, workingByteCount: 1)
+        #expect(
+            need.totalByteCount == .max
+                && DecodeMemoryNeed(outputByteCount: -1, workingByteCount: 2).totalByteCount == 2
+        )
+    }
+}

@@ -1,0 +1,266 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+/// A budget whose jobs run when the test says so.
+private struct Bench {
+    let queue = WorkQueue(stepped: "test")
+    let budget: DecodedMemoryBudget
+    let log = Lock<[String]>([])
+
+    init(_ byteLimit: Int, policy: DecodedMemoryBudget.Policy = .reject) {
+        budget = DecodedMemoryBudget(isProcessWide: false, queue: queue)
+        budget.policy = policy
+        budget.byteLimit = byteLimit
+    }
+
+    var seen: [String] { log.withLock { $0 } }
+
+    /// Asks for bytes; what is let in is kept in `kept` until the test lets go of it.
+    func ask(
+        _ bytes: Int,
+        _ name: String,
+        _ kept: Lock<[MemoryReservation]>,
+        priority: LoadPriority = .normal
+    ) -> AdmittedItem {
+        queue.submit(.bytes(bytes), to: budget, priority: priority) { [log] result in
+            switch result {
+            case .success(let admission):
+                log.withLock { $0.append("in \(name)") }
+                if let reservation = admission.reservation { kept.withLock { $0.append(reservation) } }
+            case .failure(let error):
+                log.withLock { $0.append("out \(name) \(error.limit?.required ?? 0)") }
+            }
+        }
+    }
+}
+
+@Suite struct DecodedMemoryBudgetTests {
+    private func image(_ side: Int) throws -> Image {
+        Image(bitmap: try .allocate(width: side, height: side, pixelFormat: .bgra8Premultiplied))
+    }
+
+    @Test func `A budget is off until it has a limit, and then everything passes it by`() throws {
+        let bench = Bench(0)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(.max, "a", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"] && kept.withLock { $0.isEmpty })
+        bench.budget.hold(try image(100))
+        #expect(bench.budget.usage == DecodedMemoryBudget.Usage())
+        #expect(!DecodedMemoryBudget.shared.isOn && WebImageManager().memoryBudget === DecodedMemoryBudget.shared)
+    }
+
+    @Test func `Who waits holds no thread, and runs when another one ends`() {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(800 << 10, "a", kept)
+        _ = bench.ask(500 << 10, "b", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"] && bench.budget.usage.waitingCount == 1 && bench.queue.waitingCount == 0)
+        kept.withLock { $0.removeFirst() }.end()
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a", "in b"] && bench.budget.usage.inFlightByteCount == 500 << 10)
+    }
+
+    @Test func `A reservation that is dropped is given back`() {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(800 << 10, "a", kept)
+        _ = bench.ask(500 << 10, "b", kept)
+        bench.queue.runAll()
+        kept.withLock { $0 = [] }
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a", "in b"])
+    }
+
+    @Test func `Who is cancelled while waiting never runs, and makes room for the next`() {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(600 << 10, "a", kept)
+        let second = bench.ask(900 << 10, "b", kept)
+        _ = bench.ask(300 << 10, "c", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"])
+        second.cancel()
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a", "in c"] && bench.budget.usage.waitingCount == 0)
+        second.cancel()
+    }
+
+    @Test func `Prefetching waits behind what is seen, until it is seen itself`() {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(1 << 20, "first", kept)
+        let low = bench.ask(1 << 20, "low", kept, priority: .low)
+        _ = bench.ask(1 << 20, "normal", kept)
+        bench.queue.runAll()
+        kept.withLock { $0 = [] }
+        bench.queue.runAll()
+        #expect(bench.seen == ["in first", "in normal"])
+        _ = bench.ask(1 << 20, "later", kept)
+        low.setPriority(.high)
+        bench.queue.runAll()
+        kept.withLock { $0 = [] }
+        bench.queue.runAll()
+        #expect(bench.seen == ["in first", "in normal", "in low"])
+    }
+
+    @Test func `Pixels count as long as they live, and once however many images share them`() throws {
+        let bench = Bench(1 << 20)
+        var first: Image? = try image(100)
+        var second: Image? = first?.with(scale: 2)
+        if let first { bench.budget.hold(first) }
+        if let second { bench.budget.hold(second) }
+        let held = bench.budget.usage.heldByteCount
+        #expect((40_000...48_000).contains(held))
+        first = nil
+        #expect(bench.budget.usage.heldByteCount == held && second != nil)
+        second = nil
+        #expect(bench.budget.usage.heldByteCount == 0 && bench.budget.usage.peakByteCount == held)
+    }
+
+    @Test func `What a decode made counts in place of what was reserved for it`() throws {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(900 << 10, "a", kept)
+        bench.queue.runAll()
+        let image = try image(100)
+        kept.withLock { $0.removeFirst() }.end(holding: image)
+        let usage = bench.budget.usage
+        #expect(usage.inFlightByteCount == 0 && (40_000...48_000).contains(usage.heldByteCount))
+        withExtendedLifetime(image) {}
+    }
+
+    @Test func `Images of an attached cache go before anybody waits, and those that are shown free nothing`() throws {
+        let directory = TemporaryDirectory()
+        let cache = ImageCache(directory: directory.path)
+        let bench = Bench(1 << 20)
+        bench.budget.attach(cache)
+        bench.budget.attach(cache)
+        let shown = try image(200)
+        bench.budget.hold(shown)
+        cache.storeToMemory(shown, forKey: "shown")
+        for number in 0..<5 {
+            let image = try image(180)
+            bench.budget.hold(image)
+            cache.storeToMemory(image, forKey: "\(number)")
+        }
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(700 << 10, "a", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"])
+        #expect(bench.budget.usage.heldByteCount <= 324 << 10 && bench.budget.usage.heldByteCount >= 160_000)
+        _ = bench.ask(400 << 10, "b", kept)
+        kept.withLock { $0 = [] }
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a", "in b"])
+        withExtendedLifetime(shown) {}
+    }
+
+    @Test func `With nothing to wait for it is refused with the name of the limit`() throws {
+        let bench = Bench(1 << 20)
+        let held = try image(400)
+        bench.budget.hold(held)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(600 << 10, "a", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["out a \(600 << 10)"])
+        let error = WebImageError.memoryBudgetExceeded(allowed: 1, required: 2)
+        #expect(error.code == .limitExceeded && error.limit?.name == "memoryBudget" && error.isOfMemoryBudget)
+        #expect(!WebImageError.limitExceeded("maximumPixelCount", allowed: 1, required: 2).isOfMemoryBudget)
+        withExtendedLifetime(held) {}
+    }
+
+    @Test func `With patience it waits until pixels that are shown go, or the time is over`() throws {
+        let queue = WorkQueue(stepped: "test")
+        let timers = Lock<[@Sendable () -> Void]>([])
+        let delays = DelaySource { _, body in
+            timers.withLock { $0.append(body) }
+            return {}
+        }
+        let budget = DecodedMemoryBudget(isProcessWide: false, queue: queue, delays: delays)
+        budget.policy = .reject
+        budget.byteLimit = 1 << 20
+        budget.patience = 3
+        #expect(budget.patience == 3)
+        var shown: Image? = try image(400)
+        if let shown { budget.hold(shown) }
+        let log = Lock<[Bool]>([])
+        let body: AdmittedJob.Body = { result in log.withLock { $0.append((try? result.get()) != nil) } }
+        _ = queue.submit(.bytes(600 << 10), to: budget, body)
+        queue.runAll()
+        #expect(timers.withLock { $0.count } == 1 && log.withLock { $0 } == [])
+        shown = nil
+        queue.runAll()
+        #expect(log.withLock { $0 } == [true] && shown == nil)
+        let other = try image(400)
+        budget.hold(other)
+        _ = queue.submit(.bytes(600 << 10), to: budget, body)
+        queue.runAll()
+        let last = timers.withLock { $0.last }
+        last?()
+        queue.runAll()
+        #expect(log.withLock { $0 } == [true, false])
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func `A picture that is arriving gives its memory up when another one needs it`() throws {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        let room = Lock<ArrivingRoom?>(nil)
+        // In a function of its own, which lets go of the reservation.
+        func begin() {
+            guard case .admitted(let reservation) = bench.budget.now(900 << 10, mayShrink: false, evicts: false) else {
+                return
+            }
+            let arriving = ArrivingRoom(reservation, of: bench.budget) {
+                bench.queue.submit { room.withLock { $0 = nil } }
+            }
+            room.withLock { $0 = arriving }
+        }
+        begin()
+        #expect(bench.budget.usage.inFlightByteCount == 900 << 10)
+        let refused = bench.budget.now(900 << 10, mayShrink: false, evicts: false)
+        if case .refused = refused {} else { Issue.record("previews do not drive others out") }
+        _ = bench.ask(600 << 10, "a", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"])
+    }
+
+    @Test func `Many threads that decode, let go and give up leave nothing behind`() async {
+        let queue = WorkQueue(name: "test", width: 4)
+        let budget = DecodedMemoryBudget(isProcessWide: false, queue: queue)
+        budget.policy = .reject
+        budget.byteLimit = 4 << 20
+        let done = Monitor(0)
+        let most = Lock(0)
+        for number in 0..<400 {
+            let priority = LoadPriority.allCases[number % 3]
+            let bytes = (number % 7 + 1) << 18
+            let item = queue.submit(.bytes(bytes), to: budget, priority: priority) { result in
+                if let reservation = try? result.get().reservation {
+                    let usage = budget.usage
+                    most.withLock { $0 = max($0, usage.inFlightByteCount + usage.heldByteCount) }
+                    if let image = try? Image(bitmap: .allocate(width: 64, height: 64, pixelFormat: .rgb8)) {
+                        reservation.end(holding: image)
+                    }
+                }
+                done.withLock { $0 += 1 }
+            }
+            if number % 5 == 4 {
+                item.cancel()
+                item.setPriority(.high)
+            }
+        }
+        let ended = done.wait { $0 >= 320 ? true : nil }
+        #expect(ended == true && most.withLock { $0 } <= 4 << 20)
+        let deadline = ContinuousClock.now + .seconds(20)
+        while budget.usage.inFlightByteCount + budget.usage.heldByteCount + budget.usage.waitingCount > 0,
+            ContinuousClock.now < deadline
+        { await Task.yield() }
+        #expect(budget.usage.inFlightByteCount == 0 && budget.usage.heldByteCount == 0)
+    }
+}

@@ -1,0 +1,136 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+/// Loads of a manager with a budget.
+@Suite struct MemoryBudgetLoadTests {
+    private struct World {
+        let directory = TemporaryDirectory()
+        let cache: ImageCache
+        let budget: DecodedMemoryBudget
+        let manager: WebImageManager
+
+        init(_ byteLimit: Int, _ policy: DecodedMemoryBudget.Policy) throws {
+            cache = ImageCache(directory: directory.path)
+            budget = DecodedMemoryBudget(byteLimit: byteLimit, policy: policy)
+            manager = WebImageManager(cache: cache, loader: ImageLoadersManager.shared, memoryBudget: budget)
+        }
+
+        func url(_ data: Data, name: String) throws -> URL {
+            let path = directory.path + "/" + name
+            try data.write(to: URL(fileURLWithPath: path))
+            return URL(fileURLWithPath: path)
+        }
+    }
+
+    /// A grey picture of that many pixels; decoding it takes three bytes for each.
+    private func picture(_ side: Int) -> Data { Data(PNGBomb.make(width: side, height: side)) }
+
+    @Test func `A picture that does not fit is made smaller and says so, and a later load has all of it`() async throws
+    {
+        let world = try World(1 << 20, .shrink)
+        let url = try world.url(picture(1000), name: "a.png")
+        let small = try await world.manager.result(with: url).image
+        #expect(small.pixelWidth < 700 && small.pixelWidth > 100)
+        #expect(small.metadata.sourceWidth == 1000 && small.metadata.scaleDownLimitBytes > 0)
+        #expect(small.metadata.scaleDownLimitBytes <= 1 << 20)
+        world.budget.byteLimit = 16 << 20
+        let whole = try await world.manager.result(with: url).image
+        #expect(whole.pixelWidth == 1000 && whole.metadata.scaleDownLimitBytes == 0)
+    }
+
+    @Test func `Where the policy says so it is refused with a typed error, and the URL is tried again`() async throws {
+        let world = try World(1 << 20, .reject)
+        let url = try world.url(picture(1000), name: "a.png")
+        let error = await #expect(throws: WebImageError.self) { _ = try await world.manager.image(with: url) }
+        #expect(error?.limit?.name == "memoryBudget" && error?.url == url && (error?.limit?.required ?? 0) > 3_000_000)
+        #expect(!world.manager.isFailed(url))
+        world.budget.byteLimit = 16 << 20
+        let whole = try await world.manager.image(with: url)
+        #expect(whole.pixelWidth == 1000)
+    }
+
+    @Test func `Fifty pictures at once stay within the budget, and all arrive`() async throws {
+        let world = try World(12 << 20, .reject)
+        world.budget.patience = 20
+        let urls = try (0..<50).map { try world.url(picture(900 + $0), name: "\($0).png") }
+        let manager = world.manager
+        let widths = await withTaskGroup(of: Int.self) { group in
+            for url in urls { group.addTask { (try? await manager.image(with: url).pixelWidth) ?? 0 } }
+            return await group.reduce(into: [Int]()) { $0.append($1) }
+        }
+        #expect(widths.sorted() == (900..<950).map(\.self))
+        #expect(world.budget.usage.peakByteCount <= 12 << 20)
+        #expect(world.budget.usage.heldByteCount > 0)
+    }
+
+    @Test func `Images in memory go for new ones, and what is found there takes no part`() async throws {
+        let world = try World(5 << 20, .reject)
+        // Whoever has delivered an image lets go of it a moment later.
+        world.budget.patience = 20
+        let first = try world.url(picture(900), name: "a.png")
+        let second = try world.url(picture(1000), name: "b.png")
+        _ = try await world.manager.image(with: first)
+        _ = try await world.manager.image(with: second)
+        #expect(world.cache.memoryImage(forKey: first.absoluteString) == nil)
+        #expect(world.cache.memoryImage(forKey: second.absoluteString) != nil)
+        let again = try await world.manager.result(with: second)
+        #expect(again.cacheType == .memory && world.budget.usage.peakByteCount <= 5 << 20)
+    }
+
+    @Test func `Transformed pictures count too`() async throws {
+        let world = try World(64 << 20, .reject)
+        let url = try world.url(picture(600), name: "a.png")
+        var context = WebImageContext()
+        context.imageTransformer = .transformer(
+            ResizingTransformer(size: ImageSize(width: 1000, height: 1000), scaleMode: .fill)
+        )
+        context.storeCacheType = ImageCacheType.none
+        let result = try await world.manager.result(with: url, context: context)
+        #expect(result.image.metadata.isTransformed)
+        #expect(world.budget.usage.heldByteCount >= 1000 * 1000 * 3)
+    }
+
+    @Test func `Queries of the manager's cache decode within the budget, waiting or not`() async throws {
+        let world = try World(1 << 20, .reject)
+        await world.cache.store(nil, data: picture(1000), forKey: "a", to: .disk)
+        let result = await world.cache.queryImage(forKey: "a")
+        #expect(result.image == nil && result.data != nil)
+        #expect(world.cache.imageFromDisk(forKey: "a") == nil)
+        world.budget.byteLimit = 16 << 20
+        let image = await world.cache.queryImage(forKey: "a").image
+        #expect(image?.pixelWidth == 1000 && world.budget.usage.heldByteCount >= 3_000_000)
+        world.budget.policy = .shrink
+        world.budget.byteLimit = 2 << 20
+        world.cache.memoryCache.removeAll()
+        withExtendedLifetime(image) {}
+    }
+
+    @Test func `Managers with one budget share their work, and the budget goes with them`() throws {
+        let budget = DecodedMemoryBudget(byteLimit: 1 << 20)
+        var first: WebImageManager? = WebImageManager(memoryBudget: budget)
+        let second = WebImageManager(memoryBudget: budget)
+        #expect(first?.pipeline === second.pipeline && second.memoryBudget === budget)
+        #expect(second.pipeline !== Pipeline.shared)
+        first = nil
+        #expect(budget.pipeline === second.pipeline && first == nil)
+    }
+
+    @Test func `Frames that play count, and what does not fit is passed over`() throws {
+        let budget = DecodedMemoryBudget(byteLimit: 64 << 20, policy: .reject)
+        let animation = try AnimatedImage(data: Fixtures.data("GIF/animated.gif"))
+        let queue = WorkQueue(stepped: "test")
+        let lane = AnimationLane(animation, queue: queue)
+        let pool = AnimationFramePool(animation, lane: lane, budget: budget)
+        pool.wish(1, for: [0, 1], isWaiting: true, byteLimit: 1 << 20)
+        queue.runAll()
+        #expect(pool.count == 2 && budget.usage.heldByteCount >= 2 * animation.image.pixelByteCount)
+        budget.byteLimit = 1
+        pool.wish(1, for: [2, 3], isWaiting: true, byteLimit: 1 << 20)
+        queue.runAll()
+        if case .there = pool.use(2) { Issue.record("there was no room") }
+        #expect(budget.usage.inFlightByteCount == 0)
+    }
+}
