@@ -85,7 +85,7 @@ struct StoreSession {
         var wrong: [String] = []
         if ctest_open_descriptors(base) != 0 { wrong.append("files were left open") }
         // What writers that died left behind is old by now.
-        clock.advance(1_000)
+        clock.advance(2_000)
         var cache = open()
         for number in FaultOperation.numbers {
             guard let content = cache.entry(forKey: HammerPicture.key(number)) else {

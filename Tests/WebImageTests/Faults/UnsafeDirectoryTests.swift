@@ -224,19 +224,41 @@ import Testing
         #expect(readBytes(directory.path("new/near.jpg")) == [2] && exists(deep + "/deep.jpg"))
     }
 
-    @Test(.enabled(if: MountedDisk.isPermitted, "mounting a file system without extended attributes needs root"))
-    func `On a file system that has no extended attributes everything works`() throws {
-        let mount = try #require(MountedDisk(at: directory.path("m"), type: "ramfs", options: "mode=0700"))
-        #expect(ctest_has_attributes(mount.path) == 0)
-        let cache = DiskCache(path: mount.path + "/cache")
+    private func expectWork(in path: String) {
+        let cache = DiskCache(path: path)
         for number in 0..<20 {
             #expect(cache.store(HammerPicture.bytes(number, version: 1), forKey: HammerPicture.key(number)))
         }
         #expect(cache.isWhole(0..<20) && cache.totalCount == 20 && cache.verify() == [])
         cache.setExtendedData(Data([1]), forKey: HammerPicture.key(3))
         #expect(cache.extendedData(forKey: HammerPicture.key(3)) == Data([1]))
+        let again = DiskCache(path: path)
+        #expect(again.isWhole(0..<20) && again.data(forKey: HammerPicture.key(3)) != nil)
+        again.removeAllData()
+        #expect(cache.totalCount == 0)
+    }
+
+    @Test(.enabled(if: MountedDisk.isPermitted, "mounting a file system without extended attributes needs root"))
+    func `On a file system that has no extended attributes everything works`() throws {
+        let mount = try #require(MountedDisk(at: directory.path("m"), type: "ramfs", options: "mode=0700"))
+        #expect(ctest_has_attributes(mount.path) == 0)
+        expectWork(in: mount.path + "/cache")
+    }
+
+    @Test(.enabled(if: MountedDisk.isPermitted, "mounting an overlay needs root"))
+    func `On an overlay, which containers have, everything works, also with a directory from below`() throws {
+        let memory = try #require(MountedDisk(at: directory.path("m"), type: "tmpfs", options: "size=8m"))
+        for name in ["lower", "upper", "work"] { mkdir(memory.path + "/" + name, 0o700) }
+        #expect(DiskCache(path: memory.path + "/lower/cache").store(bytes, forKey: "below"))
+        let places = ["lower", "upper", "work"].map { "\($0)dir=\(memory.path)/\($0)" }.joined(separator: ",")
+        let mount = try #require(MountedDisk(at: directory.path("o"), type: "overlay", options: places))
+        let cache = DiskCache(path: mount.path + "/cache")
+        #expect(cache.data(forKey: "below") == bytes)
+        #expect(cache.store(bytes, forKey: "above") && cache.data(forKey: "above") == bytes)
         cache.removeAllData()
         #expect(cache.totalCount == 0)
+        expectWork(in: mount.path + "/cache")
+        withExtendedLifetime(memory) {}
     }
 
     @Test func `The directory's descriptor is closed with the cache, and when the directory is gone`() throws {
