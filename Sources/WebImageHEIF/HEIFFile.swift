@@ -76,7 +76,7 @@ final class HEIFFile {
     var memoryNeed: Int {
         let width = max(Int(heif_image_handle_get_ispe_width(handle)), properties.width)
         let height = max(Int(heif_image_handle_get_ispe_height(handle)), properties.height)
-        let samples = properties.hasAlpha ? 9 : 7
+        let samples = pictures.samplesPerTwoPixels + (properties.hasAlpha ? 7 : 5)
         return width * height * samples * max(pictures.bytesPerSample, properties.bitsPerComponent > 8 ? 2 : 1)
             + (1 << 20)
     }

@@ -44,6 +44,9 @@ struct HEIFPictures {
     /// Bytes of a sample of the deepest picture.
     var bytesPerSample: Int { coded.contains { $0.bitsPerSample > 8 } ? 2 : 1 }
 
+    /// Samples of all planes for two pixels, of the picture that has the most.
+    var samplesPerTwoPixels: Int { coded.map(\.samplesPerTwoPixels).max() ?? 6 }
+
     private static let coded: Set<UInt32> = [fourCC("hvc1"), fourCC("hev1"), fourCC("av01")]
     private static let mostSizes = 1000
 

@@ -21,8 +21,13 @@ extension JPEGXLCoder {
             plan: plan,
             options: options
         )
-        var decoder = header.workByteCount + header.properties.frameCount * 100 + (1 << 20)
+        var decoder = header.workByteCount + header.properties.frameCount * 100 + Self.fixedByteCount
+        // Alpha beside colours in XYB takes more than its samples.
+        if header.properties.hasAlpha { decoder += pixels.width * pixels.height * 8 }
         if !assembly.readsAtOnce { decoder += AssemblyNeed.block(pixels.bytesPerRow * pixels.height) }
         return DecodeMemoryNeed(assembly, decoder: decoder)
     }
+
+    /// What libjxl 0.7 was seen to take for the smallest picture: the buffers of a group, and tables for a profile.
+    private static let fixedByteCount = 8 << 20
 }

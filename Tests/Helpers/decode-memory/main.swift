@@ -6,6 +6,7 @@
 //   decode-memory made       pictures that it makes itself, in all formats that can be written
 import CHeapCounter
 import FoundationEssentials
+import Glibc
 import TestSupport
 import WebImageFormats
 
@@ -47,6 +48,7 @@ let ways: [(name: String, change: (inout ImageDecodeOptions) -> Void)] = [
         let taken = bench_heap_peak_bytes() - before
         print(name, way.name, need.totalByteCount, taken, image?.pixelWidth ?? 0, image?.pixelHeight ?? 0)
         BufferPool.shared.setCapacity(64 << 20)
+        fflush(nil)
     }
 }
 
@@ -74,7 +76,7 @@ func drawing(_ width: Int, _ height: Int, hasAlpha: Bool) throws -> Image {
 }
 
 @MainActor func makePictures() throws {
-    for (width, height) in [(1400, 1000), (3000, 300)] {
+    for (width, height) in [(1000, 800), (1600, 150)] {
         for hasAlpha in [false, true] {
             let image = try drawing(width, height, hasAlpha: hasAlpha)
             for (name, format) in formats {
