@@ -118,9 +118,7 @@ extension FuzzTarget {
         defer { curl_url_cleanup(handle) }
         guard curl_url_set(handle, CURLUPART_URL, address, 0) == CURLUE_OK else { return nil }
         var part: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(handle, CURLUPART_HOST, &part, UInt32(CURLU_URLDECODE)) == CURLUE_OK, let part else {
-            return nil
-        }
+        guard curl_url_get(handle, CURLUPART_HOST, &part, 0) == CURLUE_OK, let part else { return nil }
         defer { curl_free(part) }
         return String(cString: part).lowercased()
     }
