@@ -68,9 +68,9 @@ import Testing
     @Test func `A bound of nothing keeps nothing, and makes no file to find that out`() {
         let made = Lock(0)
         var calls = FileCalls.system
-        calls.open = { path, flags in
+        calls.open = { directory, path, flags in
             if flags & O_CREAT != 0 { made.withLock { $0 += 1 } }
-            return FileCalls.system.open(path, flags)
+            return FileCalls.system.open(directory, path, flags)
         }
         harness.keep(bytes, in: harness.store(limits: .init(byteCount: 0, age: 3600), calls: calls))
         #expect(harness.sizes.isEmpty && !FileManager.default.fileExists(atPath: harness.path))

@@ -112,9 +112,7 @@ import Testing
         var calls = FileCalls.system
         let write = calls.write
         calls.write = { file, bytes, count in
-            guard isFailing.withLock({ $0 }) else { return write(file, bytes, count) }
-            errno = EIO
-            return -1
+            isFailing.withLock { $0 } ? -Int(EIO) : write(file, bytes, count)
         }
         let harness = FreshnessHarness(cacheControl: "max-age=60", calls: calls)
         _ = try await harness.result()
