@@ -98,11 +98,15 @@ extension ImageLimits {
         \.maximumScanCount, \.maximumColorProfileByteCount,
     ]
 
-    func write(to writer: inout WireWriter) { for limit in Self.all { writer.write(self[keyPath: limit]) } }
+    func write(to writer: inout WireWriter) {
+        for limit in Self.all { writer.write(self[keyPath: limit]) }
+        writer.write(maximumDecodeDuration) { $0.write($1) }
+    }
 
     init(from reader: inout WireReader) throws(WireError) {
         self.init()
         for limit in Self.all { self[keyPath: limit] = try reader.int() }
+        maximumDecodeDuration = try reader.optional { (reader) throws(WireError) in try reader.double() }
     }
 }
 

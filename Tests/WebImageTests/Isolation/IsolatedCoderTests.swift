@@ -42,7 +42,7 @@ struct IsolatedCoderTests {
     func `Frames are those of this process, in any order`(file: String) async throws {
         let data = try Fixtures.data(file)
         let coder = coder
-        try await onThread {
+        try await valueOnThread {
             Result {
                 let theirs = try coder.animation(of: data, options: ImageDecodeOptions())
                 let ours = try ImageCodersManager().animation(of: data, options: ImageDecodeOptions())
@@ -63,7 +63,7 @@ struct IsolatedCoderTests {
 
     @Test func `A frame that crashes its worker is an error, and the frames after it come`() async throws {
         let coder = coder
-        try await onThread {
+        try await valueOnThread {
             Result {
                 let data = IsolationHarness.picture("segfault")
                 let animation = try coder.animation(of: data, options: ImageDecodeOptions())

@@ -78,6 +78,6 @@ enum IsolationHarness {
 }
 
 /// Runs what blocks on a thread of its own.
-func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+func valueOnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in startThread { continuation.resume(returning: body()) } }
 }

@@ -110,7 +110,7 @@ struct IsolationHazardTests {
 
     @Test func `A long answer comes as memory`() async throws {
         let coder = IsolationHarness.coder()
-        let properties = try await onThread {
+        let properties = try await valueOnThread {
             Result { try coder.properties(of: IsolationHarness.picture("frames"), limits: ImageLimits()) }
         }.get()
         #expect(properties.frameCount == 20_000 && properties.frameDurations == Array(repeating: 0.25, count: 20_000))

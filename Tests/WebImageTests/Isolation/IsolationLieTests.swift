@@ -39,7 +39,7 @@ struct IsolationLieTests {
         let clock = ManualClock()
         let pool = WorkerPool(isolation, .sealed, clock: clock.source, delay: ManualDelays().source)
         let tell: @Sendable (String) async -> Void = { name in
-            _ = await onThread {
+            _ = await valueOnThread {
                 try? pool.perform(.decode(ImageDecodeOptions()), IsolationHarness.picture(name), seconds: 20)
             }
         }

@@ -25,6 +25,7 @@ import Testing
         options.decodeToHDR = .random(using: &random)
         options.limits.maximumPixelCount = .random(in: 0...Int.max, using: &random)
         options.limits.maximumScanCount = .random(in: 0...Int.max, using: &random)
+        if Bool.random(using: &random) { options.limits.maximumDecodeDuration = .random(in: 0...9, using: &random) }
         options.limits.maximumColorProfileByteCount = .random(in: 0...Int.max, using: &random)
         return options
     }

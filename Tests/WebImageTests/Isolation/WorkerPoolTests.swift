@@ -24,7 +24,7 @@ struct WorkerPoolTests {
 
     /// Whether the picture came out right; an error is thrown.
     private func decode(_ pool: WorkerPool, _ name: String = "picture", seconds: Double = 20) async throws -> Bool {
-        try await onThread { () -> Result<Bool, WebImageError> in
+        try await valueOnThread { () -> Result<Bool, WebImageError> in
             do throws(WebImageError) {
                 let task = IsolationTask.decode(ImageDecodeOptions())
                 let (answer, pixels) = try pool.perform(task, IsolationHarness.picture(name), seconds: seconds)
