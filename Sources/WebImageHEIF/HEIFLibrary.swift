@@ -7,7 +7,9 @@ enum HEIFLibrary {
     static let isReady: Bool = heif_init(nil).code == heif_error_Ok
 
     static func error(_ error: heif_error, encoding: Bool = false) -> WebImageError {
-        let text = error.message.map { String(cString: $0) } ?? "unknown error"
+        let said = error.message.map { String(cString: $0) } ?? "unknown error"
+        // Some of its messages have several lines.
+        let text = said.split { $0.isWhitespace || $0.isNewline }.joined(separator: " ")
         let message = "HEIF: \(text)"
         if error.code == heif_error_Memory_allocation_error, error.subcode != heif_suberror_Security_limit_exceeded {
             return WebImageError(.outOfMemory, message)

@@ -50,7 +50,7 @@ struct CommonOptions: Sendable {
         OptionSpec(
             "--memory-budget",
             value: "BYTES",
-            "most memory for decoded pictures, such as 512M; what does not fit waits or is decoded smaller"
+            "most memory for decoded pictures, such as 512M; more waits, or is made smaller"
         )
     ]
 

@@ -14,6 +14,8 @@ final class BufferPool: Sendable {
         var free: [Int: [UnsafeMutableRawPointer]] = [:]
         var keptBytes = 0
         var capacity: Int
+        /// How many want no block to be bigger than what is asked for takes.
+        var exactCount = 0
     }
 
     // Pointers in the state are owned by it; nobody else holds them.
@@ -36,6 +38,10 @@ final class BufferPool: Sendable {
         trim(toBytes: capacity)
     }
 
+    /// Whether blocks are to be no bigger than new ones: where memory is counted before it is taken. As often as it was wanted it has
+    /// to be taken back.
+    func wantExact(_ isWanted: Bool) { state.withLock { $0.exactCount += isWanted ? 1 : -1 } }
+
     /// The bytes that a new block for `byteCount` bytes takes, with what is lost by its alignment; the greatest number on overflow.
     static func blockSize(_ byteCount: Int) -> Int {
         guard byteCount >= smallest else { return max(byteCount, 0) }
@@ -50,7 +56,7 @@ final class BufferPool: Sendable {
         let recycled = state.withLock { state -> UnsafeMutableRawPointer? in
             guard state.keptBytes >= size else { return nil }
             var size = size
-            let most = size + size / 2
+            let most = state.exactCount > 0 ? size : size + size / 2
             while size <= most {
                 if let block = state.free[size]?.popLast() {
                     state.keptBytes -= size

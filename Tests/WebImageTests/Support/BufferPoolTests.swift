@@ -38,6 +38,21 @@ import Testing
         pool.trim(toBytes: 0)
     }
 
+    @Test func `Where memory is counted beforehand no bigger block serves`() throws {
+        let pool = BufferPool(capacity: 1 << 20)
+        let big = try #require(pool.take(byteCount: 120_000))
+        pool.give(big, byteCount: 120_000)
+        pool.wantExact(true)
+        let small = try #require(pool.take(byteCount: 100_000))
+        #expect(small != big && pool.keptBytes >= 120_000)
+        pool.give(small, byteCount: 100_000)
+        #expect(pool.take(byteCount: 100_000) == small, "its own size still does")
+        pool.wantExact(false)
+        #expect(pool.take(byteCount: 100_000) == big)
+        free(small)
+        free(big)
+    }
+
     @Test func `A block up to half bigger serves when none of the size is kept, and keeps its size`() throws {
         let pool = BufferPool(capacity: 8 << 20)
         let block = try #require(pool.take(byteCount: 1_400_000))

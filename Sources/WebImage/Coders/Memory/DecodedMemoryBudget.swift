@@ -77,6 +77,8 @@ public final class DecodedMemoryBudget: Sendable {
         state = Lock(State(admission: MemoryAdmission(limit: 0, shrinks: true)))
     }
 
+    deinit { if isOn { BufferPool.shared.wantExact(false) } }
+
     /// Whether there is a limit.
     @inline(__always)
     var isOn: Bool { limit.value > 0 }
@@ -87,11 +89,15 @@ public final class DecodedMemoryBudget: Sendable {
         get { limit.value }
         set {
             let value = min(max(newValue, 0), 1 << 50)
+            var former = 0
             let steps = change { admission in
                 admission.change { $0.limit = value }
             } also: {
-                limit.add(value - limit.value)
+                former = limit.value
+                limit.add(value - former)
             }
+            // A bigger block would take more than was reserved.
+            if (former > 0) != (value > 0) { BufferPool.shared.wantExact(value > 0) }
             // What the pool of buffers keeps is memory that nobody counts.
             if isProcessWide { BufferPool.shared.setCapacity(value > 0 ? min(64 << 20, value / 16) : 64 << 20) }
             perform(steps)

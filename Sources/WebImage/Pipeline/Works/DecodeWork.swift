@@ -60,7 +60,8 @@ final class DecodeWork: Work {
             do throws(WebImageError) {
                 let admission = try admission.get()
                 let image = try job.trace.decoding(original.entry.data.count) { () throws(WebImageError) in
-                    try decoded(original, image, options: admission.options)
+                    // Of what is not decoded the budget knows no options.
+                    try decoded(original, image, options: demand.mayShrink ? admission.options : nil)
                 }
                 admission.end(with: image.image, in: budget)
                 if !job.isCancelled { job.trace.noteStore(of: original, by: data) }
