@@ -1,4 +1,4 @@
-public import FoundationEssentials
+import FoundationEssentials
 
 extension WebImageManager {
     /// A manager for sources that a policy is to look after, with ``SourcePolicy/untrusted`` for URLs that strangers name.
