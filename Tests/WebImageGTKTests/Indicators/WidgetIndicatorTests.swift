@@ -135,7 +135,7 @@ import WebImage
             window.close()
         }
         #expect(await MainLoopTurns.wait { ViewState.count == before && weakLabel?.pointer == nil })
-        #expect(bench.loader.cancelled == [url])
+        #expect(await MainLoopTurns.wait { bench.loader.cancelled == [url] })
     }
 
     @Test func `An indicator that is given to another view goes there`() async throws {

@@ -82,10 +82,11 @@ import WebImage
         try #require(await bench.loader.request(of: a))
         _ = set(picture, b)
         #expect(told.codes == [.cancelled], "told before the call returns")
-        bench.loader.end(a, with: .success(ViewBench.red))
+        // The thread that began the load may only now learn that nobody wants it.
+        #expect(await MainLoopTurns.wait { bench.loader.cancelled == [a] })
         try await finish(b, .success(ViewBench.blue), results: 2)
         #expect(try await color(window, picture) == [0, 0, 255, 255])
-        #expect(told.codes == [.cancelled, nil] && bench.loader.cancelled == [a])
+        #expect(told.codes == [.cancelled, nil])
         window.close()
     }
 
@@ -272,7 +273,7 @@ import WebImage
         try #require(await bench.loader.request(of: b))
         second.cancel()
         #expect(await second.value == .cancelled)
-        #expect(bench.loader.cancelled == [b])
+        #expect(await MainLoopTurns.wait { bench.loader.cancelled == [b] })
         window.close()
     }
 
@@ -286,7 +287,7 @@ import WebImage
         window.close()
         #expect(told.codes == [.cancelled])
         #expect(await MainLoopTurns.wait { ViewState.count == before })
-        #expect(bench.loader.cancelled == [a])
+        #expect(await MainLoopTurns.wait { bench.loader.cancelled == [a] })
     }
 
     @Test func `GtkImage shows pictures, decoded for its size`() async throws {
