@@ -252,7 +252,12 @@ if Context.environment["WEBIMAGE_FUZZ"] == "1" {
     )
 }
 
-// What sanitized builds can do without: it takes time to build, and neither threads meet there nor C is handed memory.
+// What sanitized builds can do without: it takes time to build, and neither threads meet there nor C is handed memory. Targets by
+// their names, files as TARGET/PATH.
 let leftOut = (Context.environment["WEBIMAGE_LEFT_OUT"] ?? "").split(separator: " ").map(String.init)
 package.targets.removeAll { leftOut.contains($0.name) }
 package.products.removeAll { leftOut.contains($0.name) }
+for target in package.targets {
+    let folder = target.name + "/"
+    target.exclude += leftOut.filter { $0.hasPrefix(folder) }.map { String($0.dropFirst(folder.count)) }
+}

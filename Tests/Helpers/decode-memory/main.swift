@@ -76,7 +76,7 @@ func drawing(_ width: Int, _ height: Int, hasAlpha: Bool) throws -> Image {
 }
 
 @MainActor func makePictures() throws {
-    for (width, height) in [(1000, 800), (1600, 150)] {
+    for (width, height) in [(700, 560), (1200, 110)] {
         for hasAlpha in [false, true] {
             let image = try drawing(width, height, hasAlpha: hasAlpha)
             for (name, format) in formats {

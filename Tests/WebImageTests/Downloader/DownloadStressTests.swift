@@ -166,13 +166,3 @@ import Testing
         #expect(await server.wait { _, open in open == 0 })
     }
 }
-
-/// Runs `body` on a thread of its own.
-func onThread(_ body: @escaping @Sendable () -> Void) async {
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-        startThread {
-            body()
-            continuation.resume()
-        }
-    }
-}

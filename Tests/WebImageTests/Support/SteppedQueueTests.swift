@@ -2,11 +2,6 @@ import Testing
 
 @testable import WebImage
 
-extension WorkQueue {
-    /// Runs the jobs of a stepped queue on the calling thread, those that come meanwhile included.
-    func runAll() { while let job = takeNext() { job() } }
-}
-
 @Suite struct SteppedQueueTests {
     @Test func `Jobs wait until they are taken, and then come by priority`() {
         let queue = WorkQueue(stepped: "test")
