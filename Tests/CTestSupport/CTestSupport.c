@@ -76,3 +76,5 @@ int ctest_run_main_queue(int milliseconds) {
     _dispatch_main_queue_callback_4CF(NULL);
     return 1;
 }
+
+int ctest_thread_number(void) { return (int)gettid(); }

@@ -8,7 +8,12 @@ extension DownloaderCore {
         /// Another attempt, or the host, is to be waited for.
         case wait(Wait)
         case over(DownloadRecord, [UInt64], WebImageError)
+        /// There are more that may start.
+        case more
     }
+
+    /// Downloads that are put aside, or fail, while the lock is held once: a host may have thousands, and callers wait for the lock.
+    static let mostPutAside = 64
 
     /// A wait with a timer.
     struct Wait {
@@ -24,13 +29,15 @@ extension DownloaderCore {
     /// are put aside, or have failed.
     func takeStarts(_ state: inout DownloaderState) -> [Turn] {
         var turns: [Turn] = []
-        while let id = state.coordinator.scheduler.startNext() {
+        var putAside = 0
+        while putAside < Self.mostPutAside, let id = state.coordinator.scheduler.startNext() {
             guard let index = state.records.index(forKey: id) else { continue }
             switch admission(of: index, id, &state) {
             case .proceed:
                 state.noteStart(of: index)
                 turns.append(.start(state.send(index)))
             case .hold(let seconds):
+                putAside += 1
                 let transfer = state.records.values[index].transfer
                 state.records.values[index].pause = DownloadRecord.Pause(
                     since: clock.monotonicNanoseconds(),
@@ -39,12 +46,14 @@ extension DownloaderCore {
                 state.coordinator.park(id)
                 if let seconds { turns.append(.wait(Wait(id: id, attempt: transfer.attempt, seconds: seconds))) }
             case .refuse(let seconds, let wasAsked):
+                putAside += 1
                 state.noteStart(of: index)
                 let url = state.records.values[index].transfer.key.url
                 let error = Self.hostUnavailable(seconds, wasAsked: wasAsked).with(url: url)
                 turns.append(turn(of: conclude(index, .failure(error), metrics: DownloadMetrics(), &state), error))
             }
         }
+        if putAside == Self.mostPutAside { turns.append(.more) }
         if state.line.isBusy != (state.coordinator.scheduler.runningCount > 0) {
             state.line.setBusy(!state.line.isBusy, at: clock.monotonicNanoseconds())
         }
@@ -72,6 +81,8 @@ extension DownloaderCore {
                 )
             case .wait(let wait):
                 pause(wait)
+            case .more:
+                CodingQueue.shared.submit { [self] in run(locked { takeStarts(&$0) }) }
             case .over(let record, let tokens, let error):
                 // The end of one download starts the next: in here, each would fail within the one before it.
                 CodingQueue.shared.submit { [self] in

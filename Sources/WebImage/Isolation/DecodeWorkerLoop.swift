@@ -7,7 +7,9 @@ struct DecodeWorkerLoop {
     private let coder: any ImageCoder
     private let kind: WorkerKind
     private let memory: Int
-    private let buffers = SharedBuffers()
+    private let buffers = SharedBuffers { descriptor, byteCount in
+        DecodeWorkerLoop.sendShort(Announcement.message(byteCount), descriptor)
+    }
     /// The encoded bytes, which the parent writes.
     private var bytes: UnsafeRawBufferPointer?
     /// The animation whose frames are being asked for.
@@ -66,6 +68,7 @@ struct DecodeWorkerLoop {
         if let open = animation, open.id != request.task.animation { animation = nil }
         webimage_sandbox_allow(headerMemory(request.byteCount ?? 0), seconds(request))
         map(request.capacity)
+        buffers.await(byteCount: nil)
         let data = request.byteCount.flatMap { encoded($0) }
         let answer: IsolationAnswer
         var image: Image?
@@ -80,10 +83,10 @@ struct DecodeWorkerLoop {
         let byteCount = storage.byteCount
         // Memory that something else still looks at, such as a canvas, stays here, and a copy goes.
         let isFree = isKnownUniquelyReferenced(&storage)
-        guard let descriptor = isFree ? buffers.seal(storage) : buffers.copy(storage) else {
-            return send(IsolationReply(id: request.id, answer: .failure(Self.noMemory)).message)
-        }
-        send(message, descriptor)
+        guard
+            let (descriptor, isAnnounced) = isFree ? buffers.seal(storage) : buffers.copy(storage).map({ ($0, false) })
+        else { return send(IsolationReply(id: request.id, answer: .failure(Self.noMemory)).message) }
+        send(message, isAnnounced ? -1 : descriptor)
         close(descriptor)
         buffers.prepare(byteCount: byteCount)
     }
@@ -148,7 +151,9 @@ struct DecodeWorkerLoop {
     private func allow(_ data: Data, _ options: ImageDecodeOptions, _ request: IsolationRequest) {
         let most = max(options.limits.maximumDecodedByteCount, 0)
         // Who cannot say what it needs may have what may be decoded at most.
-        let need = (try? coder.memoryNeed(of: data, options: options))?.totalByteCount ?? most
+        let told = try? coder.memoryNeed(of: data, options: options)
+        if case .decode = request.task { buffers.await(byteCount: told?.outputByteCount) }
+        let need = told?.totalByteCount ?? most
         let (twice, overflow) = need.multipliedReportingOverflow(by: 2)
         let (sum, overflows) = headerMemory(data.count).addingReportingOverflow(overflow ? memory : twice)
         webimage_sandbox_allow(overflows ? memory : min(sum, memory), seconds(request))
@@ -180,15 +185,15 @@ struct DecodeWorkerLoop {
     // MARK: Messages
 
     private func send(_ message: [UInt8], _ descriptor: Int32 = -1) {
-        guard message.count > WorkerProcess.mostBytes else { return sendShort(message, descriptor) }
+        guard message.count > WorkerProcess.mostBytes else { return Self.sendShort(message, descriptor) }
         let memory = message.withUnsafeBytes { buffers.seal($0) }
         // A parent that gets no answer ends this process.
         guard let memory else { _exit(1) }
-        sendShort(LongMessage.message(message.count), memory)
+        Self.sendShort(LongMessage.message(message.count), memory)
         close(memory)
     }
 
-    private func sendShort(_ message: [UInt8], _ descriptor: Int32) {
+    private static func sendShort(_ message: [UInt8], _ descriptor: Int32) {
         let result = message.withUnsafeBytes {
             webimage_message_send(Int32(webimage_worker_socket), $0.baseAddress, $0.count, descriptor, true)
         }

@@ -12,22 +12,32 @@ enum SealedPixels {
     /// - Throws: when it is no such memory, can be changed, or is smaller.
     static func map(_ descriptor: Int32, byteCount: Int) throws(WireError) -> PixelStorage {
         defer { close(descriptor) }
+        try check(descriptor, byteCount: byteCount)
+        guard let base = webimage_memory_map_readonly(descriptor, byteCount) else {
+            throw WireError("its memory of \(byteCount) bytes cannot be mapped")
+        }
+        return storage(UnsafeMutableRawPointer(mutating: base), byteCount: byteCount, mapped: byteCount)
+    }
+
+    /// - Throws: when it is no such memory, can be changed, or is smaller.
+    static func check(_ descriptor: Int32, byteCount: Int) throws(WireError) {
         let size = webimage_memory_sealed_size(descriptor)
         guard size >= 0 else { throw WireError("its memory can still be changed") }
         guard byteCount > 0, size >= byteCount else {
             throw WireError("its memory has \(size) bytes, not \(byteCount)")
         }
-        guard let base = webimage_memory_map_readonly(descriptor, byteCount) else {
-            throw WireError("its memory of \(byteCount) bytes cannot be mapped")
-        }
-        return PixelStorage(adopting: UnsafeMutableRawPointer(mutating: base), byteCount: byteCount) { base, count in
-            guard count >= smallestQueued else {
-                munmap(base, count)
+    }
+
+    /// Takes over a mapping, whose first bytes are the pixels.
+    static func storage(_ base: UnsafeMutableRawPointer, byteCount: Int, mapped: Int) -> PixelStorage {
+        PixelStorage(adopting: base, byteCount: byteCount) { base, _ in
+            guard mapped >= smallestQueued else {
+                munmap(base, mapped)
                 return
             }
             // An address is Sendable as a number.
             let address = UInt(bitPattern: base)
-            queue.submit(priority: .low) { munmap(UnsafeMutableRawPointer(bitPattern: address), count) }
+            queue.submit(priority: .low) { munmap(UnsafeMutableRawPointer(bitPattern: address), mapped) }
         }
     }
 }

@@ -29,25 +29,49 @@ final class SharedBuffers: @unchecked Sendable {
     private struct State {
         var used: [UnsafeMutableRawPointer: Piece] = [:]
         var spare: [Piece] = []
+        /// Bytes of a bitmap that is to be announced.
+        var awaited: ClosedRange<Int>?
+        /// The one that was.
+        var announced: UnsafeMutableRawPointer?
     }
 
     private let state = Lock(State())
+    /// Tells the parent of memory that a picture will lie in.
+    private let announce: @Sendable (_ descriptor: Int32, _ byteCount: Int) -> Void
     private let preparing = WorkQueue(name: "prepare", width: 1)
+
+    init(announce: @escaping @Sendable (_ descriptor: Int32, _ byteCount: Int) -> Void = { _, _ in }) {
+        self.announce = announce
+    }
+
+    /// Has the next bitmap that is about as big announced, once; nil for none.
+    func await(byteCount: Int?) {
+        let range = byteCount.flatMap { $0 >= Announcement.smallest ? $0 / 2...$0 : nil }
+        state.withLock { ($0.awaited, $0.announced) = (range, nil) }
+    }
 
     /// Memory for a bitmap; nil for one that is to be small, and when there is none.
     func storage(byteCount: Int) -> PixelStorage? {
         guard byteCount >= Self.smallest, let piece = take(byteCount) else { return nil }
-        state.withLock { $0.used[piece.base] = piece }
+        let isAwaited = state.withLock { state -> Bool in
+            state.used[piece.base] = piece
+            guard let awaited = state.awaited, awaited.contains(byteCount) else { return false }
+            (state.awaited, state.announced) = (nil, piece.base)
+            return true
+        }
+        if isAwaited { announce(piece.descriptor, byteCount) }
         return PixelStorage(adopting: piece.base, byteCount: byteCount) { [self] base, _ in giveBack(base) }
     }
 
-    /// Takes away the memory of a bitmap that nobody will look at any more, and every way to change it. Returns a descriptor; nil when
-    /// there is none.
-    func seal(_ storage: PixelStorage) -> Int32? {
-        let piece = state.withLock { $0.used.removeValue(forKey: storage.base) }
-        guard let piece else { return copy(storage) }
+    /// Takes away the memory of a bitmap that nobody will look at any more, and every way to change it. Returns a descriptor, and whether
+    /// the parent has one already; nil when there is none.
+    func seal(_ storage: PixelStorage) -> (descriptor: Int32, isAnnounced: Bool)? {
+        let (piece, isAnnounced) = state.withLock {
+            ($0.used.removeValue(forKey: storage.base), $0.announced == storage.base)
+        }
+        guard let piece else { return copy(storage).map { ($0, false) } }
         munmap(piece.base, piece.byteCount)
-        return sealed(piece.descriptor)
+        return sealed(piece.descriptor).map { ($0, isAnnounced) }
     }
 
     /// Bytes as memory that cannot be changed.

@@ -138,13 +138,40 @@ final class WorkerProcess: @unchecked Sendable {
         let message = request.message
         let sent = message.withUnsafeBytes { webimage_message_send(socket, $0.baseAddress, $0.count, -1, false) }
         guard sent == 0 else { throw failure(sent) }
-        let (bytes, descriptor) = try receive(milliseconds: Int32(min(seconds * 1000 + 1, 1e9)))
-        return try answer(bytes, descriptor, to: request)
+        return try receiveAnswer(to: request, milliseconds: Int32(min(seconds * 1000 + 1, 1e9)))
+    }
+
+    /// Waits for the answer, and maps the memory of a picture that is announced meanwhile.
+    private func receiveAnswer(
+        to request: IsolationRequest,
+        milliseconds: Int32
+    ) throws(WorkerFailure) -> (IsolationAnswer, PixelStorage?) {
+        let start = ClockSource.system.monotonicNanoseconds()
+        let (first, itsDescriptor) = try receive(milliseconds: milliseconds)
+        guard let byteCount = Announcement.byteCount(first) else {
+            return try answer(first, itsDescriptor, nil, to: request)
+        }
+        guard itsDescriptor >= 0 else { throw .lied("it announces no memory") }
+        guard Self.isAllowed(byteCount, request) else {
+            close(itsDescriptor)
+            throw .lied("its picture is bigger than it may be")
+        }
+        let announced = AnnouncedMemory(itsDescriptor, byteCount: byteCount)
+        let passed = (ClockSource.system.monotonicNanoseconds() - start) / 1_000_000
+        let left = max(Int64(milliseconds) - Int64(clamping: passed), 0)
+        let (bytes, descriptor) = try receive(milliseconds: Int32(left))
+        return try answer(bytes, descriptor, announced, to: request)
+    }
+
+    /// Rows are padded, and wide pixels are made of others; what is far from the limit was never within it.
+    private static func isAllowed(_ byteCount: Int, _ request: IsolationRequest) -> Bool {
+        byteCount / 2 - (1 << 20) <= max(request.task.limits.maximumDecodedByteCount, 0)
     }
 
     private func answer(
         _ bytes: [UInt8],
         _ descriptor: Int32,
+        _ announced: consuming AnnouncedMemory?,
         to request: IsolationRequest
     ) throws(WorkerFailure) -> (IsolationAnswer, PixelStorage?) {
         var descriptor = descriptor
@@ -162,9 +189,8 @@ final class WorkerProcess: @unchecked Sendable {
             guard reply.id == request.id else { throw WireError("it answers another question") }
             guard case .image(let picture) = reply.answer else { return (reply.answer, nil) }
             let byteCount = try picture.neededByteCount
-            // Rows are padded, and wide pixels are made of others; what is far from the limit was never within it.
-            let most = max(request.task.limits.maximumDecodedByteCount, 0)
-            guard byteCount / 2 - (1 << 20) <= most else { throw WireError("its picture is bigger than it may be") }
+            guard Self.isAllowed(byteCount, request) else { throw WireError("its picture is bigger than it may be") }
+            if descriptor < 0, let announced { return (reply.answer, try announced.pixels(byteCount: byteCount)) }
             let taken = descriptor
             descriptor = -1
             return (reply.answer, try SealedPixels.map(taken, byteCount: byteCount))

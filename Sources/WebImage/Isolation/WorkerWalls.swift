@@ -1,7 +1,7 @@
 /// What a worker says of itself before it sees the first byte of a picture.
 struct WorkerWalls: Sendable, Equatable {
     /// Goes up with every change of messages, so that a worker of another version is not asked.
-    static let version = 1
+    static let version = 2
 
     var version = Self.version
     /// Whether system calls are filtered.

@@ -58,3 +58,6 @@ int ctest_synchronize(int fd);
 
 /// Whether files at `path` can have extended attributes.
 int ctest_has_attributes(const char *path);
+
+/// The number of the calling thread. A thread can get the handle (`pthread_self`) of one that has ended, but not its number.
+int ctest_thread_number(void);

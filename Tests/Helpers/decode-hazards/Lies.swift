@@ -41,12 +41,27 @@ enum Lies {
                 IsolationReply(id: 1, answer: .need(DecodeMemoryNeed(outputByteCount: 1, workingByteCount: 1))).message
             )
         case "elsewhere": send(LongMessage.message(1 << 20), sealed(64))
+        case "announced nothing": send(Announcement.message(1 << 20))
+        case "announced changeable": announce(webimage_memory_create(1 << 20), 1 << 20, picture)
+        case "announced huge": announce(sealed(64), .max, picture)
+        case "announced small":
+            (picture.width, picture.height, picture.bytesPerRow) = (1000, 1000, 4000)
+            announce(sealed(64), 4 << 20, picture)
+        case "announced socket": announce(socket, 1 << 20, picture)
+        case "announced twice":
+            send(Announcement.message(1 << 20), sealed(1 << 20))
+            announce(sealed(1 << 20), 1 << 20, picture)
         case "crash": tellOfCrash()
         case "deaf":
             close(socket)
             Hazards.run("sleep")
         default: return
         }
+    }
+
+    private static func announce(_ memory: Int32, _ byteCount: Int, _ picture: IsolatedPicture) {
+        send(Announcement.message(byteCount), memory)
+        send(message(picture))
     }
 
     private static func message(_ picture: IsolatedPicture) -> [UInt8] {

@@ -1,9 +1,11 @@
 // Loads pictures from a server within a budget of memory, good ones and bombs, and says what became of each:
 //
-//   memory-storm BUDGET COUNT BASE DIRECTORY     loads COUNT pictures, BASE/0, BASE/1 and so on, with a budget of so many bytes
+//   memory-storm BUDGET COUNT BASE DIRECTORY DECODER
 //
-// It prints a line for each, "NUMBER ok WIDTHxHEIGHT" or "NUMBER CODE LIMIT", and at the end "peak RESIDENT MAPPED COUNTED": the most
-// bytes that were resident, mapped and counted.
+// loads COUNT pictures, BASE/0, BASE/1 and so on, with a budget of so many bytes; risky formats in workers, which are the program DECODER.
+//
+// It prints a line for each, "NUMBER ok WIDTHxHEIGHT" or "NUMBER CODE LIMIT", and at the end "peak RESIDENT WORKER MAPPED COUNTED": the
+// most bytes that were resident, here and in a worker, mapped and counted.
 import CTestSupport
 import FoundationEssentials
 import Glibc
@@ -25,16 +27,35 @@ actor Report {
     }
 }
 
-func status(_ field: String) -> Int {
-    let text = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+/// A field of what the system says of a process: bytes, or a number.
+func status(_ field: String, of process: String = "self") -> Int {
+    let text = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
     let line = text.split(separator: "\n").first { $0.hasPrefix(field + ":") } ?? ""
-    return (Int(line.split { !$0.isNumber }.first ?? "") ?? 0) * 1024
+    return (Int(line.split { !$0.isNumber }.first ?? "") ?? 0) * (line.hasSuffix("kB") ? 1024 : 1)
+}
+
+/// The most that any worker there is has had resident.
+func workerPeak() -> Int {
+    let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    let workers = processes.filter { Int($0) != nil && status("PPid", of: $0) == Int(getpid()) }
+    return workers.map { status("VmHWM", of: $0) }.max() ?? 0
+}
+
+enum Decoding {
+    static let place: DecodingPlace = {
+        var isolation = DecodeIsolation.risky
+        isolation.workerPath = CommandLine.arguments.last
+        // They are looked at when all is over.
+        isolation.idleTime = 1000
+        return .isolated(isolation)
+    }()
 }
 
 func load(_ number: Int, _ base: String, _ manager: WebImageManager) async -> String {
     guard let url = URL(string: "\(base)/\(number)") else { return "\(number) no-url -" }
     var context = WebImageContext()
     context.callbackQueue = .inline
+    context.decoding = Decoding.place
     context.storeCacheType = number % 3 == 0 ? .memory : ImageCacheType.none
     do throws(WebImageError) {
         let image = try await manager.image(with: url, context: context)
@@ -64,11 +85,13 @@ func storm(count: Int, base: String, directory: String) async {
             }
         }
     }
-    await report.say("peak \(status("VmHWM")) \(status("VmPeak")) \(DecodedMemoryBudget.shared.usage.peakByteCount)")
+    await report.say(
+        "peak \(status("VmHWM")) \(workerPeak()) \(status("VmPeak")) \(DecodedMemoryBudget.shared.usage.peakByteCount)"
+    )
 }
 
 let words = CommandLine.arguments
-guard words.count == 5, let budget = Int(words[1]), let count = Int(words[2]) else { exit(2) }
+guard words.count == 6, let budget = Int(words[1]), let count = Int(words[2]) else { exit(2) }
 // The C library reserves 64 MiB of address space for every few threads otherwise, and keeps big blocks that were freed.
 ctest_limit_heaps()
 DecodedMemoryBudget.shared.byteLimit = budget

@@ -15,6 +15,9 @@ struct IsolationLieTests {
         ("small", "64 bytes"), ("rows", "rows are"), ("offset", "bigger than any memory"), ("narrow", "rows are 4"),
         ("huge", "bigger than"), ("side", "width is 0"), ("socket fd", "memory"), ("other", "another question"),
         ("kind", "another question"), ("elsewhere", "64 bytes"), ("crash", "stopped: it called ????"),
+        ("announced nothing", "announces no memory"), ("announced changeable", "can still be changed"),
+        ("announced huge", "bigger than"), ("announced small", "64 bytes"),
+        ("announced socket", "can still be changed"), ("announced twice", "there is no answer"),
         ("empty", "crashed"), ("deaf", "crashed"),
     ])
     func `A lie is an error for its picture alone`(name: String, message: String) async throws {
@@ -45,7 +48,9 @@ struct IsolationLieTests {
         }
         await tell("garbage")
         let before = IsolationHarness.descriptorCount
-        for name in ["changeable", "small", "socket fd", "other", "elsewhere", "huge", "garbage", "long", "crash"] {
+        for name in ["changeable", "small", "socket fd", "other", "elsewhere", "huge", "garbage", "long", "crash"]
+            + ["announced nothing", "announced changeable", "announced huge", "announced socket", "announced twice"]
+        {
             await tell(name)
         }
         // Other tests open and close some meanwhile; each lie would leave several.

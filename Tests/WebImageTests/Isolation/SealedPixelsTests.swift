@@ -64,7 +64,8 @@ import Testing
         let buffers = SharedBuffers()
         var storage = try #require(buffers.storage(byteCount: 100_000))
         storage.base.storeBytes(of: 42, toByteOffset: 99_999, as: UInt8.self)
-        let descriptor = try #require(buffers.seal(storage))
+        let (descriptor, isAnnounced) = try #require(buffers.seal(storage))
+        #expect(!isAnnounced)
         let mapped = try SealedPixels.map(descriptor, byteCount: 100_000)
         #expect(mapped.withUnsafeBytes { $0[99_999] } == 42)
         #expect(buffers.storage(byteCount: 100) == nil)
@@ -75,7 +76,64 @@ import Testing
         #expect(again.base == former)
         let small = try PixelStorage.allocate(byteCount: 64)
         small.base.storeBytes(of: 7, as: UInt8.self)
-        let copy = try SealedPixels.map(try #require(buffers.seal(small)), byteCount: 64)
+        let copy = try SealedPixels.map(try #require(buffers.seal(small)).descriptor, byteCount: 64)
         #expect(copy.withUnsafeBytes { $0[0] } == 7 && small.withUnsafeBytes { $0[0] } == 7)
+    }
+
+    @Test func `Memory that is mapped ahead can be sealed, and shows what was written last`() throws {
+        let descriptor = webimage_memory_create(1 << 20)
+        let base = try #require(webimage_memory_map(descriptor, 1 << 20))
+        var announced = AnnouncedMemory(dup(descriptor), byteCount: 1 << 20)
+        base.storeBytes(of: 42, toByteOffset: (1 << 20) - 1, as: UInt8.self)
+        munmap(base, 1 << 20)
+        #expect(webimage_memory_seal(descriptor) == 0)
+        let pixels = try announced.pixels(byteCount: 1 << 20)
+        #expect(pixels.byteCount == 1 << 20 && pixels.withUnsafeBytes { $0[(1 << 20) - 1] } == 42)
+        // More than was announced is mapped as if nothing had been.
+        announced = AnnouncedMemory(dup(descriptor), byteCount: 1 << 19)
+        let more = try announced.pixels(byteCount: 1 << 20)
+        #expect(more.withUnsafeBytes { $0[(1 << 20) - 1] } == 42)
+        close(descriptor)
+    }
+
+    @Test func `Memory that was mapped ahead is refused as long as it can be changed, and closed`() throws {
+        let descriptor = webimage_memory_create(1 << 20)
+        let announced = AnnouncedMemory(descriptor, byteCount: 1 << 20)
+        var problem: WireError?
+        do throws(WireError) { _ = try announced.pixels(byteCount: 100) } catch { problem = error }
+        #expect(problem == WireError("its memory can still be changed"))
+        #expect(fcntl(descriptor, F_GETFD) == -1)
+    }
+
+    @Test func `The bitmap that is awaited is announced, once, and no other`() throws {
+        let told = Lock<[Int]>([])
+        let buffers = SharedBuffers { descriptor, byteCount in
+            #expect(webimage_memory_sealed_size(descriptor) < 0 && fcntl(descriptor, F_GETFD) >= 0)
+            told.withLock { $0.append(byteCount) }
+        }
+        let size = 1 << 20
+        buffers.await(byteCount: size)
+        let small = try #require(buffers.storage(byteCount: size / 4))
+        let awaited = try #require(buffers.storage(byteCount: size - 100))
+        let another = try #require(buffers.storage(byteCount: size))
+        #expect(told.withLock { $0 } == [size - 100])
+        for (storage, isTold) in [(small, false), (awaited, true), (another, false)] {
+            let (descriptor, isAnnounced) = try #require(buffers.seal(storage))
+            #expect(isAnnounced == isTold)
+            close(descriptor)
+        }
+        for byteCount in [nil, Announcement.smallest - 1] {
+            buffers.await(byteCount: byteCount)
+            _ = buffers.storage(byteCount: Announcement.smallest - 1)
+        }
+        #expect(told.withLock { $0.count } == 1)
+    }
+
+    @Test func `An announcement is told from other messages`() {
+        #expect(Announcement.byteCount(Announcement.message(5 << 20)) == 5 << 20)
+        #expect(Announcement.byteCount(LongMessage.message(5 << 20)) == nil)
+        #expect(LongMessage.byteCount(Announcement.message(5 << 20)) == nil)
+        for count in [0, -1] { #expect(Announcement.byteCount(Announcement.message(count)) == nil) }
+        #expect(Announcement.byteCount([]) == nil)
     }
 }

@@ -1,5 +1,5 @@
+import CTestSupport
 import FoundationEssentials
-import Glibc
 import TestSupport
 import Testing
 
@@ -8,7 +8,7 @@ import Testing
 /// Notes whether it runs on the thread that made it.
 private final class ThreadTransformer: ImageTransformer {
     let transformerKey: String
-    private let maker = pthread_self()
+    private let maker = ctest_thread_number()
     private let runs = Lock<[Bool]>([])
 
     init(_ key: String) { transformerKey = key }
@@ -17,7 +17,7 @@ private final class ThreadTransformer: ImageTransformer {
     var areOnMakersThread: [Bool] { runs.withLock { $0 } }
 
     func transform(_ image: Image) throws(WebImageError) -> Image {
-        let isHere = pthread_equal(maker, pthread_self()) != 0
+        let isHere = maker == ctest_thread_number()
         runs.withLock { $0.append(isHere) }
         return Image(bitmap: image.bitmap, scale: image.scale, metadata: image.metadata)
     }

@@ -1,3 +1,4 @@
+import CTestSupport
 import FoundationEssentials
 import Glibc
 import TestSupport
@@ -202,12 +203,12 @@ import Testing
         let leftover = cache.diskCachePath + "/" + EntryWriter.temporaryName()
         writeBytes([1], leftover)
         setTimes(leftover, clock.wallTime - 10_000)
-        let own = pthread_self()
+        let own = ctest_thread_number()
         let walks = Lock<(here: Int, elsewhere: Int)>((0, 0))
         var calls = FileCalls.system
         calls.open = { directory, path, flags in
             if flags & O_DIRECTORY != 0 {
-                let isHere = pthread_equal(own, pthread_self()) != 0
+                let isHere = own == ctest_thread_number()
                 walks.withLock { if isHere { $0.here += 1 } else { $0.elsewhere += 1 } }
             }
             return FileCalls.system.open(directory, path, flags)

@@ -53,6 +53,27 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(await harness.refusal(testURL("/x"))?.retryAfter == 0.25)
     }
 
+    @Test func `Thousands of downloads that fail at once keep nobody waiting for the lock, and all fail`() async {
+        harness.failures(3)
+        let (downloader, before) = (harness.downloader, harness.starts)
+        downloader.isSuspended = true
+        let recorders = (0..<2000).map { number in
+            let recorder = Recorder()
+            downloader.start(testURL("/many/\(number)"), recorder)
+            return recorder
+        }
+        // Each hold of the lock takes only so many.
+        let turns = downloader.core.state.withLock { state in
+            state.coordinator.scheduler.isSuspended = false
+            return downloader.core.takeStarts(&state)
+        }
+        #expect(turns.count == DownloaderCore.mostPutAside + 1)
+        downloader.core.run(turns)
+        for recorder in recorders { await recorder.end() }
+        #expect(recorders.allSatisfy { $0.error?.code == .hostUnavailable })
+        #expect(harness.starts == before && downloader.currentDownloadCount == 0)
+    }
+
     @Test(arguments: [
         WebImageError.Code.cannotFindHost, .cannotConnectToHost, .timedOut, .networkConnectionLost,
         .secureConnectionFailed,
@@ -208,9 +229,10 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         let other = Recorder()
         harness.downloader.start(hostURL("/a", "other.test"), other)
         for number in 0..<3 { harness.fail(number, .cannotFindHost) }
-        #expect(harness.starts == 4 && transfers[3].request.url.host() == "other.test")
-        transfers[3].complete([1])
         for recorder in queued { await recorder.end() }
+        while harness.starts < 4 { await Task.yield() }
+        #expect(transfers[3].request.url.host() == "other.test")
+        transfers[3].complete([1])
         #expect(other.data == Data([1]))
         #expect(queued.filter { $0.code == .cannotFindHost }.count == 3)
         #expect(queued.filter { $0.code == .hostUnavailable }.count == 997)

@@ -9,15 +9,21 @@ enum HostilePictures {
             ("PNG of 30 000 by 30 000", PNGBomb.make(width: 30_000, height: 30_000), 1100, "maximumPixelCount"),
             ("PNG of 9 000 by 9 000", PNGBomb.make(width: 9_000, height: 9_000), 1100, "memoryBudget"),
             ("GIF of 10 001 frames", gif(side: 4_000, frames: 10_001), 1100, "maximumFrameCount"),
-            ("GIF of 10 000 frames", gif(side: 6_000, frames: 10_000), 1100, "memoryBudget"),
+            ("GIF of 10 000 frames", gif(side: 8_000, frames: 10_000), 1100, "memoryBudget"),
             ("JPEG of 20 000 by 20 000", try jpeg(side: 20_000), 1100, "maximumPixelCount"),
             ("JPEG of 12 000 by 12 000", try jpeg(side: 12_000), 1100, "memoryBudget"),
             ("WebP of 9 000 by 9 000", webP(side: 9_000), 1100, "memoryBudget"),
-            ("AVIF of nothing", isoFile("avif"), 1101, nil),
-            ("JPEG XL of nothing", [0xFF, 0x0A] + [UInt8](repeating: 0xFF, count: 2000), 1101, nil),
+            ("AVIF of nothing", isoFile("avif"), 1001, nil),
+            ("AVIF of 30 000 by 30 000", try isoFile("AVIF/420.avif", side: 30_000), 1100, nil),
+            ("AVIF of 9 000 by 9 000", try isoFile("AVIF/420.avif", side: 9_000), 1100, "memoryBudget"),
+            ("HEIC of 30 000 by 30 000", try isoFile("HEIF/420.heic", side: 30_000), 1100, "maximumPixelCount"),
+            ("HEIC of 9 000 by 9 000", try isoFile("HEIF/420.heic", side: 9_000), 1100, "memoryBudget"),
+            ("JPEG XL of nothing", [0xFF, 0x0A] + [UInt8](repeating: 0xFF, count: 2000), 1001, nil),
+            ("JPEG XL of 30 000 by 30 000", jpegXL(side: 30_000), 1100, "maximumPixelCount"),
+            ("JPEG XL of 5 500 by 5 500", jpegXL(side: 5_500), 1100, "memoryBudget"),
             ("icon in an icon", icon(icon(icon(PNGBomb.make(width: 16, height: 16)))), 1001, nil),
             ("icon of 20 000 by 20 000", icon(PNGBomb.make(width: 20_000, height: 20_000)), 1100, "maximumPixelCount"),
-            ("SVG of a billion laughs", laughs(), 1101, nil),
+            ("SVG of a billion laughs", laughs(), 1001, nil),
             ("text", Array("<html>not a picture</html>".utf8), 1001, nil),
         ]
     }
@@ -50,6 +56,25 @@ enum HostilePictures {
         let picture = [0x2F] + littleEndian(bits) + [UInt8](repeating: 0x55, count: 995)
         let chunk = Array("VP8L".utf8) + littleEndian(UInt32(picture.count)) + picture
         return Array("RIFF".utf8) + littleEndian(UInt32(chunk.count + 4)) + Array("WEBP".utf8) + chunk
+    }
+
+    /// A picture that says that it is a square of that side; the sequence header within says what it is.
+    static func isoFile(_ name: String, side: Int) throws -> [UInt8] {
+        var file = [UInt8](try Fixtures.data(name))
+        let box = Array("ispe".utf8)
+        let size = UInt32(side)
+        let number = (0..<4).map { UInt8(size >> (24 - 8 * $0) & 255) }
+        for place in file.indices.dropLast(16) where file[place..<place + 4].elementsEqual(box) {
+            file.replaceSubrange(place + 8..<place + 16, with: number + number)
+        }
+        return file
+    }
+
+    /// A square, by its header, which nothing that could be decoded follows.
+    static func jpegXL(side: Int) -> [UInt8] {
+        // From the lowest bit on: no multiple of eight, a height of 30 bits, as wide as high, and all else as usual.
+        let bits = UInt64(3) << 1 | UInt64(side - 1) << 3 | UInt64(1) << 33 | UInt64(1) << 36 | UInt64(1) << 37
+        return [0xFF, 0x0A] + (0..<8).map { UInt8(bits >> (8 * $0) & 255) } + [UInt8](repeating: 0x55, count: 1000)
     }
 
     static func isoFile(_ brand: String) -> [UInt8] {

@@ -1,12 +1,15 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImageFormats
 
 @testable import WebImage
 
-/// A program with a budget, whose address space ends where it would if the budget did not hold.
+/// A program with a budget, whose address space ends where it would if the budget did not hold, and that of its workers, too: they
+/// decode what is risky.
 @Suite struct MemoryStormTests {
-    private static let budget = 96 << 20
+    /// A worker that draws text maps more than 224 MiB, most of it code and files.
+    private static let budget = 192 << 20
 
     /// Pictures that can be shown, with their sizes.
     private static func goodPictures() throws -> [(body: [UInt8], size: String)] {
@@ -17,6 +20,17 @@ import Testing
                 let image = try? ImageCodersManager().decode(data, options: .init())
             else { continue }
             pictures.append(([UInt8](data), "\(image.pixelWidth)x\(image.pixelHeight)"))
+        }
+        let coders = ImageCodersManager()
+        WebImageFormats.registerAll(in: coders)
+        let others = [
+            "AVIF/420.avif", "AVIF/alpha.avif", "HEIF/420.heic", "JPEGXL/lossless-alpha.jxl", "JPEGXL/container.jxl",
+            "TIFF/rgb-8bit.tiff", "SVG/shapes.svg",
+        ]
+        for name in others {
+            let data = try Fixtures.data(name)
+            let properties = try coders.properties(of: data, limits: .init())
+            pictures.append(([UInt8](data), "\(properties.width)x\(properties.height)"))
         }
         for (width, height) in [(1600, 1200), (300, 2000), (2400, 1800), (64, 64)] {
             pictures.append((PNGBomb.make(width: width, height: height), "\(width)x\(height)"))
@@ -40,7 +54,7 @@ import Testing
         let good = try Self.goodPictures()
         let bombs = try HostilePictures.all()
         let gzip = PNGBomb.gzip(zeros: 64 << 20)
-        #expect(good.count >= 9)
+        #expect(good.count >= 16)
         let kinds = bombs.count + 2
         @Sendable func bomb(_ number: Int) -> Int? { number % 3 == 2 ? number / 3 % kinds : nil }
         let server = try LoopbackServer { request in
@@ -64,7 +78,7 @@ import Testing
             "/usr/bin/prlimit",
             [
                 "--as=\(Self.budget + 128 << 20)", ProgramRun.product("memory-storm"), "\(Self.budget)", "500", base,
-                directory.path,
+                directory.path, ProgramRun.product("webimage-decoder"),
             ],
             environment: ["no_proxy": "*"]
         )
@@ -86,7 +100,9 @@ import Testing
             if let limit = expected.1 { #expect(words[2] == limit, "\(words)") }
         }
         let figures = run.lines.last?.split(separator: " ").compactMap { Int($0) } ?? []
-        #expect(figures.count == 3 && figures[0] <= Self.budget + 64 << 20 && figures[2] <= Self.budget, "\(figures)")
+        #expect(figures.count == 4 && figures[0] <= Self.budget + 64 << 20 && figures[3] <= Self.budget, "\(figures)")
         #expect(figures.last ?? 0 > 16 << 20)
+        // No worker is bigger either.
+        #expect(figures.count == 4 && figures[1] > 0 && figures[1] <= Self.budget + 64 << 20, "\(figures)")
     }
 }
