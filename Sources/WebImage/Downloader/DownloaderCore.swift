@@ -173,7 +173,7 @@ final class DownloaderCore: Sendable {
             case .left(let id):
                 return Departure(subscriber: state.records[id]?.members.removeValue(forKey: token))
             case .last(let id, _):
-                guard var record = state.records.removeValue(forKey: id) else { return Departure() }
+                guard let record = state.records.removeValue(forKey: id) else { return Departure() }
                 let subscriber = record.members.removeValue(forKey: token)
                 state.noteEnd(of: record, error: .cancelled(subscriber?.url), metrics: nil)
                 let pauses = wake(state.hosts.release(id), &state)

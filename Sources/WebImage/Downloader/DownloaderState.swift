@@ -1,7 +1,11 @@
 import FoundationEssentials
 
 /// A transfer with those who wait for it, through all its attempts.
-struct DownloadRecord {
+///
+/// An object: as a value in a table it would be copied whole whenever one of its fields is looked at.
+final class DownloadRecord: @unchecked Sendable {
+    // Sendable because the core's lock guards it, and once it is out of the table whoever has taken it out has it alone.
+
     /// A wait, before another attempt or until the host may be asked.
     struct Pause {
         var since: UInt64
@@ -33,7 +37,7 @@ struct DownloadRecord {
 
     init(transfer: DownloadTransfer) { self.transfer = transfer }
 
-    mutating func add(_ subscriber: DownloadSubscriber, token: UInt64) {
+    func add(_ subscriber: DownloadSubscriber, token: UInt64) {
         members[token] = subscriber
         if subscriber.wantsProgress { hasListeners = true }
         if let request { subscriber.note(request) }
@@ -67,7 +71,7 @@ struct DownloadRecord {
     }
 
     /// Puts the next attempt in place of the present one, which has ended.
-    mutating func replaceTransfer(core: DownloaderCore, now: UInt64) {
+    func replaceTransfer(core: DownloaderCore, now: UInt64) {
         transfer = DownloadTransfer(
             id: transfer.id,
             key: transfer.key,

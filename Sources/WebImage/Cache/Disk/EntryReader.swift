@@ -156,8 +156,12 @@ struct EntryReader: Sendable {
         let identity = FileIdentity(status)
         let block: FileBlock
         do throws(SystemCallError) {
-            if Int(status.st_size) > Self.checkFirstSize, trailer(file, status: status) == nil {
-                return .damaged(identity, reason: Self.noFooter)
+            if Int(status.st_size) > Self.checkFirstSize {
+                do throws(EntryFooter.Failure) {
+                    guard try checkedTrailer(file, status: status) != nil else {
+                        return .damaged(identity, reason: Self.noFooter)
+                    }
+                } catch { return .foreign }
             }
             block = try FileBlock.load(
                 file,
@@ -202,19 +206,25 @@ struct EntryReader: Sendable {
     }
 
     /// What belongs to an open entry, without its bytes. Reads the end of the file only; the bytes are not checked.
-    func trailer(_ file: Int32, status: stat) -> LoadedTrailer? {
+    func trailer(_ file: Int32, status: stat) -> LoadedTrailer? { try? checkedTrailer(file, status: status) }
+
+    /// The same.
+    ///
+    /// - Throws: ``EntryFooter/Failure/unknownVersion``, and nothing else.
+    private func checkedTrailer(_ file: Int32, status: stat) throws(EntryFooter.Failure) -> LoadedTrailer? {
         let size = Int(status.st_size)
         var length = min(size, Self.usualTrailerSize)
         while length >= EntryTrailer.footerSize {
-            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 16)
-            defer { buffer.deallocate() }
-            guard let base = buffer.baseAddress,
-                FileCalls.readFully(file, into: base, count: length, at: size - length)
-            else { return nil }
-            let tail = UnsafeRawBufferPointer(buffer)
-            if let footer = try? EntryFooter.read(from: tail, fileSize: size), footer.trailerLength <= length {
-                return trailer(in: tail, footer, file)
-            }
+            // As long as the footer says, which may be as long as the file, and that may be longer than all memory.
+            guard let base = malloc(length) else { return nil }
+            defer { free(base) }
+            guard FileCalls.readFully(file, into: base, count: length, at: size - length) else { return nil }
+            let tail = UnsafeRawBufferPointer(start: base, count: length)
+            do throws(EntryFooter.Failure) {
+                if let footer = try EntryFooter.read(from: tail, fileSize: size), footer.trailerLength <= length {
+                    return trailer(in: tail, footer, file)
+                }
+            } catch { if error == .unknownVersion { throw error } }
             guard length < size, let needed = EntryFooter.claimedTrailerLength(in: tail), needed > length,
                 needed <= size
             else { return nil }

@@ -132,6 +132,39 @@ import Testing
         #expect(cache.data(forKey: key) == bytes)
     }
 
+    @Test func `A later version's entry is left alone however big it is`() throws {
+        let cache = DiskCache.make(directory)
+        let body = Data(count: 65 << 20)
+        #expect(cache.store(body, forKey: key))
+        let path = cache.cachePath(forKey: key)
+        let file = open(path, O_RDWR)
+        defer { close(file) }
+        var trailer = [UInt8](repeating: 0, count: Int(fileStatus(path).st_size) - body.count)
+        #expect(pread(file, &trailer, trailer.count, body.count) == trailer.count)
+        let start = trailer.count - 56
+        trailer[start + 32] = 9
+        let hash = trailer[..<(start + 40)].withUnsafeBytes { Hashing.xxh3($0) }
+        withUnsafeBytes(of: hash.littleEndian) { trailer.replaceSubrange((start + 40)..<(start + 48), with: $0) }
+        #expect(pwrite(file, trailer, trailer.count, body.count) == trailer.count)
+        #expect(cache.data(forKey: key) == nil)
+        #expect(cache.verify() == [] && exists(path))
+    }
+
+    @Test func `A footer that claims more than there is memory is a miss`() throws {
+        let (cache, path, file) = stored()
+        var footer = Array(file.suffix(56))
+        let records = (1 << 40) - 56 - bytes.count
+        withUnsafeBytes(of: UInt64(records).littleEndian) { footer.replaceSubrange(8..<16, with: $0) }
+        let sparse = open(path, O_RDWR)
+        defer { close(sparse) }
+        try #require(ftruncate(sparse, 1 << 40) == 0)
+        #expect(pwrite(sparse, footer, footer.count, (1 << 40) - footer.count) == footer.count)
+        #expect(cache.data(forKey: key) == nil)
+        #expect(cache.extendedData(forKey: key) == nil)
+        let found = cache.verify(removingDamaged: true)
+        #expect(found.allSatisfy { $0.isRemoved })
+    }
+
     @Test func `A symbolic link planted as an entry is not followed`() {
         let (cache, path, file) = stored()
         let target = directory.path("target")
