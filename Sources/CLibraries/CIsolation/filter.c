@@ -58,7 +58,7 @@ static void answer_if(long call, unsigned argument, uint32_t mask, uint32_t valu
 /// Memory, threads, time, and what the process already has open.
 static const long plain[] = {
     SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_lseek, SYS_close, SYS_ppoll, SYS_recvmsg, SYS_sendmsg,
-    SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_memfd_create, SYS_ftruncate, SYS_fallocate, SYS_fstat,
+    SYS_munmap, SYS_mremap, SYS_brk, SYS_ftruncate, SYS_fallocate, SYS_fstat,
     SYS_futex, SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_sigaltstack, SYS_restart_syscall,
     SYS_set_robust_list, SYS_rseq, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_getparam, SYS_sched_getscheduler,
     SYS_membarrier, SYS_getpid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getrusage, SYS_times,
@@ -90,7 +90,8 @@ static const long told[] = {
 static void threads(void) {
     // The flags of this one lie in memory, where no filter can look: the C library takes clone instead.
     answer(SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
-    const uint32_t needed = CLONE_VM | CLONE_THREAD | CLONE_SIGHAND;
+    // With descriptors of their own threads would have any number of them.
+    const uint32_t needed = CLONE_VM | CLONE_THREAD | CLONE_SIGHAND | CLONE_FILES;
     const uint32_t refused = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWCGROUP;
     answer_if(SYS_clone, 0, needed | refused, needed, allow, report);
 }
@@ -115,6 +116,14 @@ static void build(bool reads_files) {
     // No memory becomes code.
     answer_if(SYS_mmap, 2, PROT_EXEC, 0, allow, report);
     answer_if(SYS_mprotect, 2, PROT_EXEC, 0, allow, report);
+    // Memory of the sizes of other pages is mapped and unmapped by other rules.
+    answer_if(SYS_memfd_create, 1, ~(uint32_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING), 0, allow, report);
+    // 100 and above break pages, of the parent's pictures, too.
+    put(BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_madvise);
+    load_argument(2);
+    put(BPF_JMP | BPF_JGE | BPF_K, 0, 1, 100);
+    end(report);
+    end(allow);
     threads();
     // The handler that tells of refused calls stays.
     answer_if(SYS_rt_sigaction, 0, ~0u, SIGSYS, SECCOMP_RET_ERRNO | EPERM, allow);

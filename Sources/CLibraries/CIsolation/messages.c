@@ -86,8 +86,11 @@ ssize_t webimage_message_receive(int socket, void *buffer, size_t capacity, int 
     // A connection that was cut is one that has ended.
     if (count < 0) return errno == ECONNRESET ? 0 : -errno;
     *descriptor = descriptor_of(&message);
-    if (!(message.msg_flags & MSG_TRUNC)) return count;
+    // None was left here for the one that came.
+    if ((message.msg_flags & MSG_CTRUNC) && *descriptor < 0) return -EMFILE;
+    if (count > 0 && !(message.msg_flags & MSG_TRUNC)) return count;
+    // Nobody takes the descriptor of what is no message.
     if (*descriptor >= 0) close(*descriptor);
     *descriptor = -1;
-    return -EMSGSIZE;
+    return count == 0 ? 0 : -EMSGSIZE;
 }

@@ -19,7 +19,7 @@ extension DownloadTransfer: HTTPTransferSink {
         core.note(delivered, of: id)
         let check = ResponseCheck(config: plan.config.value, sendsRange: request.headers["Range"] != nil)
         if let problem = check.problem(of: delivered, received: response) { return timed(problem) }
-        sniffer = plan.sniffer
+        (sniffer, nextSniff) = (plan.sniffer, 0)
         // What a modifier says of the length is not what comes.
         expected = request.method == "HEAD" ? nil : response.expectedByteCount
         bodyBegins(response, plan)
@@ -60,7 +60,7 @@ extension DownloadTransfer: HTTPTransferSink {
         } catch {
             return error
         }
-        if sniffer != nil, let refusal = sniff() { return refusal }
+        if sniffer != nil, let refusal = sniff(byteCount) { return refusal }
         if resumedByteCount > 0, let expected, Int64(byteCount) > expected {
             askAnew()
             return partRefusal

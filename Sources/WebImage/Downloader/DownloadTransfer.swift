@@ -86,6 +86,8 @@ final class DownloadTransfer: @unchecked Sendable {
     var expected: Int64?
     /// What still has to be told from the body's first bytes; nil when nothing has.
     var sniffer: PictureSniffer?
+    /// The bytes there must be before it looks again.
+    var nextSniff = 0
     var lastReportedFraction = 0.0
     /// Bytes that there were when they were last left for previews.
     var lastLeftByteCount = 0

@@ -20,6 +20,8 @@ extension WebImageDownloader {
         progress: (@Sendable (LoadProgress) -> Void)? = nil,
         completion: @escaping @Sendable (Result<DownloadedImage, WebImageError>) -> Void
     ) -> WebImageDownloadToken {
+        var context = context
+        context.decoding = context.decoding ?? config.sourcePolicy.decoding
         let key = context.cacheKeyFilter?.cacheKey(for: url) ?? url.absoluteString
         let queue = context.callbackQueue ?? .main
         var decodeOptions = ImageDecodeOptions(context, options: options, key: key)

@@ -32,7 +32,7 @@ extension WebImageDownloader {
         decodeOptions.limits = config.sourcePolicy.limits(within: decodeOptions.limits)
         let stage = DownloadDecodeStage(
             url: url,
-            coder: coder,
+            coder: config.sourcePolicy.decoding.coder(insteadOf: coder),
             options: decodeOptions,
             priority: options.priority
         ) { result in

@@ -36,7 +36,7 @@ struct AnnouncedMemory: ~Copyable {
     /// Takes over a descriptor, and maps the memory with all its pages.
     init(_ descriptor: Int32, byteCount: Int) {
         (self.descriptor, self.byteCount) = (descriptor, byteCount)
-        base = webimage_memory_map_ahead(descriptor, byteCount).map { UnsafeMutableRawPointer(mutating: $0) }
+        base = webimage_memory_map_private(descriptor, byteCount).map { UnsafeMutableRawPointer(mutating: $0) }
     }
 
     deinit {
@@ -46,9 +46,10 @@ struct AnnouncedMemory: ~Copyable {
 
     /// The pixels, now that the worker has nothing to do with them any more.
     ///
-    /// - Throws: when it can still change them, or when the memory is smaller.
+    /// - Throws: when it can still change them, or when the memory has another size.
     consuming func pixels(byteCount: Int) throws(WireError) -> PixelStorage {
-        guard let base, byteCount <= self.byteCount else {
+        let isClose = (0...SealedPixels.mostPadding).contains(self.byteCount - byteCount)
+        guard let base, isClose, byteCount >= SealedPixels.smallestMapped else {
             return try SealedPixels.map(fcntl(descriptor, F_DUPFD_CLOEXEC, 0), byteCount: byteCount)
         }
         try SealedPixels.check(descriptor, byteCount: byteCount)

@@ -78,13 +78,16 @@ struct DecodeWorkerLoop {
             answer = .failure(error)
         }
         let message = IsolationReply(id: request.id, answer: answer).message
+        let needed = image.flatMap { try? IsolatedPicture($0).neededByteCount } ?? 0
         guard var storage = image?.bitmap.storage else { return send(message) }
         image = nil
         let byteCount = storage.byteCount
         // Memory that something else still looks at, such as a canvas, stays here, and a copy goes.
         let isFree = isKnownUniquelyReferenced(&storage)
         guard
-            let (descriptor, isAnnounced) = isFree ? buffers.seal(storage) : buffers.copy(storage).map({ ($0, false) })
+            let (descriptor, isAnnounced) = isFree
+                ? buffers.seal(storage, byteCount: needed)
+                : buffers.copy(storage, byteCount: needed).map({ ($0, false) })
         else { return send(IsolationReply(id: request.id, answer: .failure(Self.noMemory)).message) }
         send(message, isAnnounced ? -1 : descriptor)
         close(descriptor)

@@ -87,7 +87,8 @@ struct IsolationReply: Sendable {
         switch try reader.int() {
         case 0: answer = .properties(try ImageProperties(from: &reader))
         case 1:
-            let (output, working) = (try reader.int(), try reader.int())
+            let output = try reader.int(0...WireLimit.need, "the need")
+            let working = try reader.int(0...WireLimit.need, "the need")
             answer = .need(DecodeMemoryNeed(outputByteCount: output, workingByteCount: working))
         case 2: answer = .image(try IsolatedPicture(from: &reader))
         case 3:
@@ -109,6 +110,7 @@ enum WireLimit {
     static let frames = 1 << 24
     static let loops = 1 << 32
     static let text = 4096
+    static let need = 1 << 48
 }
 
 extension IsolatedPicture {

@@ -6,6 +6,10 @@ enum SealedPixels {
     /// Giving back the pages of a big picture takes as long as decoding a small one, which whoever lets go of it must not wait for.
     private static let queue = WorkQueue(name: "webimage-unmap", width: 1)
     private static let smallestQueued = 256 << 10
+    /// Fewer bytes are copied: a process may have only so many mappings, and a cache many small pictures.
+    static let smallestMapped = 64 << 10
+    /// More memory than the pixels take is not held for them.
+    static let mostPadding = 64 << 10
 
     /// Takes over a descriptor, and maps the first bytes of its memory.
     ///
@@ -13,7 +17,8 @@ enum SealedPixels {
     static func map(_ descriptor: Int32, byteCount: Int) throws(WireError) -> PixelStorage {
         defer { close(descriptor) }
         try check(descriptor, byteCount: byteCount)
-        guard let base = webimage_memory_map_readonly(descriptor, byteCount) else {
+        guard byteCount >= smallestMapped else { return try copy(descriptor, byteCount: byteCount) }
+        guard let base = webimage_memory_map_private(descriptor, byteCount) else {
             throw WireError("its memory of \(byteCount) bytes cannot be mapped")
         }
         return storage(UnsafeMutableRawPointer(mutating: base), byteCount: byteCount, mapped: byteCount)
@@ -23,9 +28,16 @@ enum SealedPixels {
     static func check(_ descriptor: Int32, byteCount: Int) throws(WireError) {
         let size = webimage_memory_sealed_size(descriptor)
         guard size >= 0 else { throw WireError("its memory can still be changed") }
-        guard byteCount > 0, size >= byteCount else {
+        guard byteCount > 0, size >= byteCount, size - byteCount <= mostPadding else {
             throw WireError("its memory has \(size) bytes, not \(byteCount)")
         }
+    }
+
+    private static func copy(_ descriptor: Int32, byteCount: Int) throws(WireError) -> PixelStorage {
+        guard let storage = try? PixelStorage.allocate(byteCount: byteCount),
+            FileCalls.readFully(descriptor, into: storage.base, count: byteCount, at: 0)
+        else { throw WireError("its memory of \(byteCount) bytes cannot be read") }
+        return storage
     }
 
     /// Takes over a mapping, whose first bytes are the pixels.

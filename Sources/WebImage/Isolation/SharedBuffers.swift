@@ -65,12 +65,19 @@ final class SharedBuffers: @unchecked Sendable {
 
     /// Takes away the memory of a bitmap that nobody will look at any more, and every way to change it. Returns a descriptor, and whether
     /// the parent has one already; nil when there is none.
-    func seal(_ storage: PixelStorage) -> (descriptor: Int32, isAnnounced: Bool)? {
+    ///
+    /// - Parameter byteCount: the bytes that are handed over.
+    func seal(_ storage: PixelStorage, byteCount: Int) -> (descriptor: Int32, isAnnounced: Bool)? {
         let (piece, isAnnounced) = state.withLock {
             ($0.used.removeValue(forKey: storage.base), $0.announced == storage.base)
         }
-        guard let piece else { return copy(storage).map { ($0, false) } }
+        guard let piece else { return copy(storage, byteCount: byteCount).map { ($0, false) } }
         munmap(piece.base, piece.byteCount)
+        // The parent takes no more than it needs. A piece may be twice as big.
+        guard byteCount <= piece.byteCount, ftruncate(piece.descriptor, byteCount) == 0 else {
+            Glibc.close(piece.descriptor)
+            return nil
+        }
         return sealed(piece.descriptor).map { ($0, isAnnounced) }
     }
 
@@ -95,7 +102,9 @@ final class SharedBuffers: @unchecked Sendable {
     }
 
     /// The bytes of a bitmap that stays where it is.
-    func copy(_ storage: PixelStorage) -> Int32? { storage.withUnsafeBytes { seal($0) } }
+    func copy(_ storage: PixelStorage, byteCount: Int) -> Int32? {
+        storage.withUnsafeBytes { seal(UnsafeRawBufferPointer(rebasing: $0.prefix(byteCount))) }
+    }
 
     private func sealed(_ descriptor: Int32) -> Int32? {
         if webimage_memory_seal(descriptor) == 0 { return descriptor }
@@ -130,7 +139,12 @@ final class SharedBuffers: @unchecked Sendable {
 
     /// A bitmap that was not handed over has gone.
     private func giveBack(_ base: UnsafeMutableRawPointer) {
-        if let piece = state.withLock({ $0.used.removeValue(forKey: base) }) { keep(piece) }
+        let piece = state.withLock { state -> Piece? in
+            // Other memory may get the same address.
+            if state.announced == base { state.announced = nil }
+            return state.used.removeValue(forKey: base)
+        }
+        if let piece { keep(piece) }
     }
 
     private func keep(_ piece: Piece) {

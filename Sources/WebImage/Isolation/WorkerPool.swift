@@ -57,12 +57,9 @@ final class WorkerPool: Sendable {
         var (id, worker, holds) = try take(isFrame ? task.animation : nil)
         while true {
             let isFresh = worker.isFresh
+            let answer: (IsolationAnswer, PixelStorage?)
             do throws(WorkerFailure) {
-                let answer = try worker.perform(task, holds ? nil : data, seconds: seconds)
-                // What could not be opened is not held.
-                let isRefused = if case .failure = answer.0 { true } else { false }
-                give(id, worker, animation: isRefused ? nil : task.animation)
-                return answer
+                answer = try worker.perform(task, holds ? nil : data, seconds: seconds)
             } catch {
                 worker.stop()
                 // A worker that has seen other pictures may have been spoiled by one of them: a new one tells whose fault it is.
@@ -70,8 +67,20 @@ final class WorkerPool: Sendable {
                     lose(id)
                     throw error.error(seconds: seconds)
                 }
+                (worker, holds) = (try start(for: id), false)
+                continue
             }
-            (worker, holds) = (try start(for: id), false)
+            var refusal: WebImageError?
+            if case .failure(let error) = answer.0 { refusal = error }
+            if refusal?.code == .outOfMemory, !isFresh {
+                // What it keeps of others may be what is missing.
+                worker.stop()
+                (worker, holds) = (try start(for: id), false)
+                continue
+            }
+            // What could not be opened is not held.
+            give(id, worker, animation: refusal == nil ? task.animation : nil)
+            return answer
         }
     }
 

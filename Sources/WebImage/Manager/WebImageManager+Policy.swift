@@ -74,7 +74,10 @@ extension SourcePolicy {
     /// Where pictures are decoded under the policy, unless a manager or a context says otherwise: ``isolatedFormats`` in processes of
     /// their own, the others in this one.
     public var decoding: DecodingPlace {
-        isTrusted || isolatedFormats.isEmpty ? .inProcess : .isolated(DecodeIsolation(formats: isolatedFormats))
+        guard !isTrusted, !isolatedFormats.isEmpty else { return .inProcess }
+        var isolation = DecodeIsolation(formats: isolatedFormats)
+        if maximumDecodeDuration > 0 { isolation.maximumDecodeDuration = maximumDecodeDuration }
+        return .isolated(isolation)
     }
 }
 

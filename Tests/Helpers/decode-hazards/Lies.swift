@@ -41,6 +41,9 @@ enum Lies {
                 IsolationReply(id: 1, answer: .need(DecodeMemoryNeed(outputByteCount: 1, workingByteCount: 1))).message
             )
         case "elsewhere": send(LongMessage.message(1 << 20), sealed(64))
+        case "empty with memory": send([], sealed(64))
+        case "heavy": send(message(picture), sealed(64 << 20))
+        case "announced heavy": announce(sealed(64 << 20), 64 << 20, picture)
         case "announced nothing": send(Announcement.message(1 << 20))
         case "announced changeable": announce(webimage_memory_create(1 << 20), 1 << 20, picture)
         case "announced huge": announce(sealed(64), .max, picture)

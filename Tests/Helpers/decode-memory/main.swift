@@ -28,6 +28,7 @@ let ways: [(name: String, change: (inout ImageDecodeOptions) -> Void)] = [
             $0.scalingQuality = .fast
         }
     ),
+    ("timed", { $0.limits.maximumDecodeDuration = 60 }),
     ("half", { $0.scaleDownLimitBytes = 1 << 20 }),
 ]
 

@@ -1,4 +1,5 @@
 import CIsolation
+import FoundationEssentials
 import Glibc
 import Testing
 
@@ -23,7 +24,7 @@ import Testing
     }
 
     @Test func `Sealed memory is mapped, and its descriptor closed`() throws {
-        let descriptor = memory(600 << 10)
+        let descriptor = memory(520 << 10)
         let storage = try SealedPixels.map(descriptor, byteCount: 500 << 10)
         #expect(storage.byteCount == 500 << 10)
         storage.withUnsafeBytes { bytes in
@@ -64,7 +65,7 @@ import Testing
         let buffers = SharedBuffers()
         var storage = try #require(buffers.storage(byteCount: 100_000))
         storage.base.storeBytes(of: 42, toByteOffset: 99_999, as: UInt8.self)
-        let (descriptor, isAnnounced) = try #require(buffers.seal(storage))
+        let (descriptor, isAnnounced) = try #require(buffers.seal(storage, byteCount: 100_000))
         #expect(!isAnnounced)
         let mapped = try SealedPixels.map(descriptor, byteCount: 100_000)
         #expect(mapped.withUnsafeBytes { $0[99_999] } == 42)
@@ -76,7 +77,7 @@ import Testing
         #expect(again.base == former)
         let small = try PixelStorage.allocate(byteCount: 64)
         small.base.storeBytes(of: 7, as: UInt8.self)
-        let copy = try SealedPixels.map(try #require(buffers.seal(small)).descriptor, byteCount: 64)
+        let copy = try SealedPixels.map(try #require(buffers.seal(small, byteCount: 64)).descriptor, byteCount: 64)
         #expect(copy.withUnsafeBytes { $0[0] } == 7 && small.withUnsafeBytes { $0[0] } == 7)
     }
 
@@ -118,8 +119,9 @@ import Testing
         let another = try #require(buffers.storage(byteCount: size))
         #expect(told.withLock { $0 } == [size - 100])
         for (storage, isTold) in [(small, false), (awaited, true), (another, false)] {
-            let (descriptor, isAnnounced) = try #require(buffers.seal(storage))
+            let (descriptor, isAnnounced) = try #require(buffers.seal(storage, byteCount: storage.byteCount))
             #expect(isAnnounced == isTold)
+            #expect(webimage_memory_sealed_size(descriptor) == storage.byteCount)
             close(descriptor)
         }
         for byteCount in [nil, Announcement.smallest - 1] {
@@ -127,6 +129,49 @@ import Testing
             _ = buffers.storage(byteCount: Announcement.smallest - 1)
         }
         #expect(told.withLock { $0.count } == 1)
+    }
+
+    @Test func `Memory that gets the address of what was announced and let go of is not taken for it`() throws {
+        let buffers = SharedBuffers { _, _ in }
+        let size = 20 << 20
+        buffers.await(byteCount: size)
+        var storage = try #require(buffers.storage(byteCount: size))
+        let address = storage.base
+        storage = try PixelStorage.allocate(byteCount: 1)
+        storage = try #require(buffers.storage(byteCount: size))
+        let isAnnounced = try #require(buffers.seal(storage, byteCount: size)).isAnnounced
+        #expect(!isAnnounced, "\(storage.base == address)")
+    }
+
+    @Test func `Memory with more than the pixels need is refused, and few bytes are copied`() throws {
+        #expect(problem(memory(200 << 10), 100 << 10)?.contains("not \(100 << 10)") == true)
+        let small = try SealedPixels.map(memory(1000), byteCount: 1000)
+        #expect(small.withUnsafeBytes { $0[999] } == UInt8(truncatingIfNeeded: 999))
+        let heap = mappings(of: small.base)
+        #expect(!heap.isEmpty && !heap.contains("memfd"))
+        let big = try SealedPixels.map(memory(100 << 10), byteCount: 100 << 10)
+        let line = mappings(of: big.base)
+        // Shared ones of sealed memory are refused by kernels before 6.7.
+        #expect(line.contains("r--p") && line.contains("memfd"))
+    }
+
+    /// The line of /proc/self/maps that an address is in.
+    private func mappings(of base: UnsafeMutableRawPointer) -> String {
+        let file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)
+        defer { close(file) }
+        var (bytes, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
+        while true {
+            let count = read(file, &buffer, buffer.count)
+            guard count > 0 else { break }
+            bytes += buffer.prefix(count)
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        let address = UInt(bitPattern: base)
+        let line = text.split(separator: "\n").first { line in
+            let range = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }
+            return range.count == 2 && range[0] <= address && address < range[1]
+        }
+        return line.map(String.init) ?? ""
     }
 
     @Test func `An announcement is told from other messages`() {

@@ -62,6 +62,21 @@ struct WorkerPoolTests {
         #expect(try await decode(pool))
     }
 
+    @Test func `A worker can do nothing that root could, and ends before this process when memory is short`()
+        async throws
+    {
+        let pool = pool()
+        #expect(try await decode(pool))
+        let workers = IsolationHarness.workers()
+        #expect(!workers.isEmpty)
+        for worker in workers {
+            let status = try String(contentsOfFile: "/proc/\(worker)/status", encoding: .utf8)
+            for field in ["CapEff", "CapPrm"] { #expect(status.contains("\(field):\t0000000000000000\n")) }
+            let score = try String(contentsOfFile: "/proc/\(worker)/oom_score_adj", encoding: .utf8)
+            #expect(score == "1000\n")
+        }
+    }
+
     @Test func `A worker that is used goes later`() async throws {
         let pool = pool { $0.idleTime = 10 }
         #expect(try await decode(pool))

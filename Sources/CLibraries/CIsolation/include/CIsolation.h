@@ -55,9 +55,8 @@ void *webimage_memory_map(int descriptor, size_t byte_count);
 /// Maps it for reading, its pages there already. NULL on failure.
 const void *webimage_memory_map_readonly(int descriptor, size_t byte_count);
 
-/// Maps memory that its owner still writes to, and can seal all the same, for reading, its pages there already. NULL on failure, where
-/// there is no /proc, and for what is no shared memory.
-const void *webimage_memory_map_ahead(int descriptor, size_t byte_count);
+/// Maps memory of another process for reading, its pages there already, whether that still writes to it or it is sealed. NULL on failure.
+const void *webimage_memory_map_private(int descriptor, size_t byte_count);
 
 /// Takes away every way to change bytes or size, for ever. There must be no mapping for writing. Returns 0, or the negative error number.
 int webimage_memory_seal(int descriptor);

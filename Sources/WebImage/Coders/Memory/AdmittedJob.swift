@@ -14,6 +14,8 @@ final class AdmittedJob: Sendable {
     typealias Body = @Sendable (Result<DecodeAdmission, WebImageError>) -> Void
 
     private struct State {
+        /// Nil once it was called, or never will be: it owns what waits for this.
+        var body: Body?
         var item: WorkItem?
         var request: UInt64?
         var priority: LoadPriority
@@ -30,7 +32,6 @@ final class AdmittedJob: Sendable {
     private let queue: WorkQueue
     private let budget: DecodedMemoryBudget
     private let demand: MemoryDemand
-    private let body: Body
     private let state: Lock<State>
 
     init(
@@ -43,19 +44,20 @@ final class AdmittedJob: Sendable {
         self.demand = demand
         self.queue = queue
         self.budget = budget
-        self.body = body
-        state = Lock(State(priority: priority))
+        state = Lock(State(body: body, priority: priority))
     }
 
     func start() { enqueue { [self] in ask(demand.options) } }
 
     /// It does not run any more, unless it does already.
     func cancel() {
-        let (item, request) = state.withLock { state in
+        let (item, request, body) = state.withLock { state in
             state.isOver = true
-            defer { (state.item, state.request) = (nil, nil) }
-            return (state.item, state.request)
+            defer { (state.item, state.request, state.body) = (nil, nil, nil) }
+            return (state.item, state.request, state.body)
         }
+        // What it owns is let go of outside the lock.
+        withExtendedLifetime(body) {}
         item?.cancel()
         if let request { budget.cancel(request) }
     }
@@ -135,11 +137,11 @@ final class AdmittedJob: Sendable {
     }
 
     private func end(_ result: Result<DecodeAdmission, WebImageError>) {
-        let isFirst = state.withLock { state in
-            defer { state.isOver = true }
-            return !state.isOver
+        let body = state.withLock { state -> Body? in
+            defer { (state.isOver, state.body) = (true, nil) }
+            return state.isOver ? nil : state.body
         }
-        if isFirst { body(result) }
+        body?(result)
     }
 }
 

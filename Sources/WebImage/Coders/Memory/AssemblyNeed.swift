@@ -31,6 +31,8 @@ package struct AssemblyNeed: Sendable, Hashable {
             return
         }
         var layout = layout
+        // Rows that are made narrow, or timed, are read a few at a time.
+        let isInPieces = layout == .rgbaFloat || options.limits.maximumDecodeDuration != nil
         if layout == .rgbaFloat {
             // NarrowedRows.
             rowByteCount += width * 16 * 8 + width * 4
@@ -43,7 +45,7 @@ package struct AssemblyNeed: Sendable, Hashable {
         let isFinal =
             layout == .bgra8Premultiplied
             || layout == .rgb8 && !hasTransform && options.pixelFormat != .bgra8Premultiplied
-        readsAtOnce = isSameSize && isFinal && plan.orientation == .up
+        readsAtOnce = isSameSize && isFinal && plan.orientation == .up && !isInPieces
         if !readsAtOnce {
             addSink(plan, bytesPerPixel: isBGRA ? 4 : 3, converts: hasTransform || layout == .cmyk8)
             if isSameSize {

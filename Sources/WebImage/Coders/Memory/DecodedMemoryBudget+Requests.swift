@@ -30,6 +30,8 @@ extension DecodedMemoryBudget {
         evicts: Bool = true,
         then body: @escaping @Sendable (Answer) -> Void
     ) -> UInt64 {
+        // Coders of anybody's say what is needed: sums of it must not overflow.
+        let need = min(max(need, 0), Self.mostNeed)
         let (id, steps) = state.withLock { state -> (UInt64, [Step]) in
             let (id, actions) = state.admission.ask(
                 need,
@@ -44,6 +46,9 @@ extension DecodedMemoryBudget {
         perform(steps)
         return id
     }
+
+    /// More than any limit, and little enough to be added up.
+    private static let mostNeed = 1 << 50
 
     /// Gives a request up; nothing happens if it was answered.
     func cancel(_ id: UInt64) {

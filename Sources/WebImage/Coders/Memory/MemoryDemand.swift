@@ -60,8 +60,10 @@ extension ImageCoder {
         let properties = try properties(of: data, limits: options.limits)
         guard properties.frameCount > 1 else { return need.totalByteCount }
         // Frames may have alpha where the first has none.
-        let frame = BufferPool.blockSize(need.outputByteCount / 3 * 4 + properties.height * 4)
-        let canvas = BufferPool.blockSize(properties.width * properties.height * 4)
+        // A coder of anybody's may say anything.
+        let output = min(need.outputByteCount, 1 << 48)
+        let frame = BufferPool.blockSize(output / 3 * 4 + min(properties.height, 1 << 24) * 4)
+        let canvas = BufferPool.blockSize(min(properties.width, 1 << 24) * min(properties.height, 1 << 24) * 4)
         let (frames, overflow) = frame.multipliedReportingOverflow(by: properties.frameCount)
         // More than that is not loaded.
         let loaded = min(overflow ? .max : frames, options.limits.maximumDecodedByteCount)

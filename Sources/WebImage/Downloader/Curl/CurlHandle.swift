@@ -82,6 +82,8 @@ final class CurlHandle {
 
     private func setConstants() {
         set(CURLOPT_NOSIGNAL, 1)
+        // A transfer that ends while its host is looked up would wait for the name service, and with it all others.
+        set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_BUFFERSIZE, 256 << 10)
         set(CURLOPT_HTTP_VERSION, webimage_curl_http_2_over_tls)
         set(CURLOPT_SSLVERSION, webimage_curl_tls_1_2)

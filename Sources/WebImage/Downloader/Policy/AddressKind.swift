@@ -39,7 +39,7 @@ enum AddressKind: String, Sendable, CaseIterable {
             self = kind
             return
         }
-        // Global unicast is 2000::/3; the rest of IPv6 has not been given to anybody.
+        // Global unicast is in 2000::/3; the rest of IPv6 has not been given to anybody.
         guard address.high >> 61 == 1 || address.embedded?.embedding == .nat64 else {
             self = .reserved
             return
@@ -86,5 +86,8 @@ enum AddressKind: String, Sendable, CaseIterable {
         (v6(0x5F00_0000_0000_0000, 0, 16), .segmentRouting), (v6(0xFC00_0000_0000_0000, 0, 7), .privateUse),
         (v6(0xFE80_0000_0000_0000, 0, 10), .linkLocal), (v6(0xFEC0_0000_0000_0000, 0, 10), .siteLocal),
         (v6(0xFF00_0000_0000_0000, 0, 8), .multicast),
+        // Of global unicast, what has not been given to anybody.
+        (v6(0x2D00_0000_0000_0000, 0, 8), .reserved), (v6(0x2E00_0000_0000_0000, 0, 7), .reserved),
+        (v6(0x3000_0000_0000_0000, 0, 4), .reserved),
     ]
 }

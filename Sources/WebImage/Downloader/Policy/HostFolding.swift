@@ -1,7 +1,8 @@
 /// Characters that an IDNA library makes ASCII of before a name is looked up (UTS 46), by which `１２７。０。０。１` is an address.
 ///
-/// Nothing depends on its being complete: what a name turns out to be is checked again when the connection is made. It lets
-/// spellings be refused before a name service is asked.
+/// For addresses nothing depends on its being complete: what a name turns out to be is checked again when the connection is made, and
+/// spellings are refused before a name service is asked. Rules are about names, so a name with a character that is made another of, and
+/// not here, is none (``isComplete(_:)``).
 enum HostFolding {
     /// The name with such characters as what they stand for, in lower case.
     static func folded(_ name: String) -> String {
@@ -9,6 +10,13 @@ enum HostFolding {
         var result = ""
         for scalar in name.unicodeScalars where !isIgnored(scalar) { result.unicodeScalars.append(folded(scalar)) }
         return result.lowercased()
+    }
+
+    /// Whether nothing is left of which an IDNA library makes something else. Those that it keeps in names of today are kept.
+    static func isComplete(_ folded: String) -> Bool {
+        folded.unicodeScalars.allSatisfy { scalar in
+            scalar.value < 0x80 || scalar == "ß" || scalar == "ς" || !scalar.properties.changesWhenNFKCCaseFolded
+        }
     }
 
     private static func folded(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
@@ -29,6 +37,8 @@ enum HostFolding {
 
     /// Circled, raised, lowered, mathematical digits, and those of other scripts.
     private static func digit(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
+        // Digits of other scripts that stay what they are make other names.
+        guard scalar.properties.changesWhenNFKCCaseFolded else { return nil }
         switch scalar.properties.numericType {
         case .decimal?, .digit?: break
         default: return nil

@@ -13,9 +13,9 @@ struct PictureSniffer: Sendable {
     let formats: Set<ImageFormat>
 
     /// No format but SVG has its signature further in than this.
-    private static let signatureLength = 32
+    static let signatureLength = 32
     /// How far into a document its root element may begin, and how much of a file's list of brands is waited for.
-    private static let textLength = 64 << 10
+    static let textLength = 64 << 10
     private static let brandLength = 1040
 
     /// What can be said of a body.

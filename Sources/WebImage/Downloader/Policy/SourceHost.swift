@@ -18,7 +18,7 @@ enum SourceHost: Hashable, Sendable {
         guard let decoded = Self.percentDecoded(text) else { throw .malformed }
         var name = HostFolding.folded(decoded)
         if name.utf8.last == UInt8(ascii: ".") { name.removeLast() }
-        guard Self.isWellFormed(name) else { throw .malformed }
+        guard Self.isWellFormed(name), HostFolding.isComplete(name) else { throw .malformed }
         if let address = IPAddress(anySpelling: name) {
             self = .address(address)
             return

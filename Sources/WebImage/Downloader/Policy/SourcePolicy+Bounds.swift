@@ -16,19 +16,22 @@ extension SourcePolicy {
         return limits
     }
 
-    /// The namespace of the cache that ``WebImageManager/init(policy:cache:config:)`` makes: policies that differ in whom they ask share
-    /// nothing, so that nobody is served what only another may fetch. "untrusted" with nothing but the defaults.
+    /// The namespace of the cache that ``WebImageManager/init(policy:cache:config:)`` makes: policies that differ in whom they ask, or for which
+    /// formats, share nothing, so that nobody is served what only another may fetch. "untrusted" with nothing but the defaults.
     public var cacheNamespace: String {
         guard !isTrusted else { return "default" }
         let plain = SourcePolicy.untrusted
         let isPlain =
             schemes == plain.schemes && ports == plain.ports && allowed.isEmpty && denied.isEmpty && limitedTo == nil
+            && formats == plain.formats
         if isPlain { return "untrusted" }
         func text(_ rules: [SourceRule]?) -> String { rules?.map(\.description).sorted().joined(separator: ",") ?? "*" }
         let parts = [
             schemes.map(\.rawValue).sorted().joined(separator: ","),
             ports.sorted().map(String.init).joined(separator: ","),
             text(allowed), text(denied), text(limitedTo),
+            // What only another may have decoded is not found.
+            formats == plain.formats ? "*" : formats.map(\.rawValue).sorted().map(String.init).joined(separator: ","),
         ]
         return "untrusted-" + Hashing.md5Hex(parts.joined(separator: ";")).prefix(16)
     }

@@ -90,7 +90,9 @@ final class DecodeWork: Work {
         if let image = original.loaded?.image {
             return options.isThumbnail || options.scaleDownLimitBytes > 0 ? .bytes(image.pixelByteCount) : .nothing
         }
-        if image != nil { return .nothing }
+        // The frames that follow the first are still to be decoded.
+        let isComplete = !options.preloadsAllFrames || options.decodeFirstFrameOnly
+        if image != nil, isComplete { return .nothing }
         return original.entry.data.isEmpty ? .nothing : .decode(original.entry.data, coder, options)
     }
 

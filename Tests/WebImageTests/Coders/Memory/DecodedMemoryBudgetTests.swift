@@ -207,6 +207,34 @@ private struct Bench {
         withExtendedLifetime(other) {}
     }
 
+    @Test(arguments: [false, true]) func `A job that is over keeps nothing of what it was to do`(isCancelled: Bool) {
+        let queue = WorkQueue(stepped: "test")
+        let budget = DecodedMemoryBudget(isProcessWide: false, queue: queue, delays: .system)
+        budget.byteLimit = 1 << 20
+        var owned: Owned? = Owned()
+        weak let left = owned
+        let item = queue.submit(.bytes(100), to: budget) { [owned] _ in withExtendedLifetime(owned) {} }
+        owned = nil
+        if isCancelled { item.cancel() }
+        queue.runAll()
+        #expect(left == nil)
+        withExtendedLifetime(item) {}
+    }
+
+    @Test func `A coder may say that it needs all memory there is`() throws {
+        var options = ImageDecodeOptions()
+        options.preloadsAllFrames = true
+        #expect(try GreedyCoder().completeMemoryNeed(of: Data([1]), options: options) == .max)
+        let budget = DecodedMemoryBudget(isProcessWide: false, queue: WorkQueue(stepped: "test"), delays: .system)
+        budget.byteLimit = 1 << 20
+        let held = try image(400)
+        budget.hold(held)
+        for _ in 0..<3 { budget.request(.max, priority: .normal, mayShrink: false) { _ in } }
+        budget.byteLimit = 0
+        #expect(budget.usage.waitingCount == 0)
+        withExtendedLifetime(held) {}
+    }
+
     @Test func `A picture that is arriving gives its memory up when another one needs it`() throws {
         let bench = Bench(1 << 20)
         let kept = Lock<[MemoryReservation]>([])
@@ -263,4 +291,31 @@ private struct Bench {
         { await Task.yield() }
         #expect(budget.usage.inFlightByteCount == 0 && budget.usage.heldByteCount == 0)
     }
+}
+
+private final class Owned: Sendable {}
+
+/// Knows nothing of what it needs.
+private final class GreedyCoder: ImageCoder {
+    func canDecode(_ data: Data) -> Bool { true }
+
+    func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+        var properties = ImageProperties(format: .gif, width: 4, height: 2)
+        properties.frameCount = 2
+        return properties
+    }
+
+    func memoryNeed(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> DecodeMemoryNeed {
+        DecodeMemoryNeed(outputByteCount: .max, workingByteCount: .max)
+    }
+
+    func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image { .tiny() }
+
+    func canEncode(to format: ImageFormat) -> Bool { false }
+
+    func encode(
+        _ image: Image,
+        to format: ImageFormat,
+        options: ImageEncodeOptions
+    ) throws(WebImageError) -> Data { Data() }
 }

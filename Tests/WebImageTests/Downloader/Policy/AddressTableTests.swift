@@ -57,6 +57,8 @@ import Testing
         Row("[2001:2::1]", .benchmarking), Row("[2001:10::1]", .orchid), Row("[2001:20::1]", .orchid),
         Row("[2001:30::1]", .orchid), Row("[2001:1::1]", .protocolAssignment), Row("[2001:db8::1]", .documentation),
         Row("[3fff:fff::1]", .documentation), Row("[5f00::1]", .segmentRouting), Row("[4000::1]", .reserved),
+        Row("[3ffe::1]", .reserved), Row("[2d00::1]", .reserved), Row("[2f00::1]", .reserved),
+        Row("[3000::1]", .reserved),
         Row("[1::1]", .reserved), Row("[200::1]", .reserved),
     ]
 
@@ -88,10 +90,22 @@ import Testing
         "100.128.0.1",
         "192.0.1.1", "198.17.255.255", "198.20.0.0", "223.255.255.255", "169.253.255.255", "11.0.0.0", "128.0.0.1",
         "[2606:4700:4700::1111]", "[2001:200::1]", "[2003::1]", "[64:ff9b::8.8.8.8]", "[2a00::5efe:8.8.8.8]",
+        "[2c00::1]",
+        "cdn१.com", "straße.de", "σίγμας.gr", "BÜCHER.de",
         "example.com", "EXAMPLE.COM.", "cdn-1.example.co.uk", "bücher.de", "b%C3%BCcher.de", "xn--bcher-kva.de",
         "a_b.example.org",
         "1and1.com", "0x.com", "7f.com",
     ]) func `What is public passes`(host: String) { #expect(Self.refusal("https://\(host)/a.png") == nil) }
+
+    @Test func `A digit of another script makes another name, not that of a rule`() throws {
+        #expect(try SourceHost("cdn१.com").name == "cdn१.com")
+        #expect(try SourceHost("cdn１.com").name == "cdn1.com")
+        var policy = SourcePolicy.untrusted
+        policy.limitedTo = [try #require(SourceRule("cdn1.com"))]
+        #expect(policy.refusal(of: try #require(URL(string: "https://cdn1.com/"))) == nil)
+        let other = try #require(URL(string: "https://cdn१.com/"))
+        #expect(policy.refusal(of: other) != nil)
+    }
 
     @Test(
         arguments: [
@@ -112,6 +126,8 @@ import Testing
             ("a%00.com", .malformed), ("a%40b.com", .malformed), ("a%zz.com", .malformed), ("a%2", .malformed),
             ("%-1.com", .malformed),
             ("a!b.com", .malformed), ("a*b.com", .malformed), ("%FF.com", .malformed), ("a%5Cb.com", .malformed),
+            // Some library looks up "secret", "lab", "ab" and "fine" instead.
+            ("ſecret.com", .malformed), ("ℓab.com", .malformed), ("ªb.com", .malformed), ("ﬁne.com", .malformed),
             ("localhost", .localName("localhost")), ("LOCALHOST.", .localName("localhost")),
             ("a.localhost", .localName("a.localhost")),
             ("ⓛⓞⓒⓐⓛⓗⓞⓢⓣ", .localName("localhost")), ("ｌｏｃａｌｈｏｓｔ", .localName("localhost")),

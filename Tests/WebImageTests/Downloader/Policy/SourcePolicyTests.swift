@@ -193,7 +193,7 @@ import Testing
         #expect(policy.limits().maximumDecodeDuration == nil)
     }
 
-    @Test func `Policies that ask others have caches of their own`() throws {
+    @Test func `Policies that ask others, or for other formats, have caches of their own`() throws {
         var policy = SourcePolicy.untrusted
         #expect(policy.cacheNamespace == "untrusted" && SourcePolicy.trusted.cacheNamespace == "default")
         policy.maximumByteCount = 1
@@ -206,6 +206,8 @@ import Testing
             { policy in policy.limitedTo = [] },
             { policy in policy.ports = [80] },
             { policy in policy.schemes = [.http] },
+            { policy in policy.formats = [.jpeg] },
+            { policy in policy.formats = [.jpeg, .png] },
         ] as [(inout SourcePolicy) throws -> Void] {
             var other = SourcePolicy.untrusted
             try change(&other)

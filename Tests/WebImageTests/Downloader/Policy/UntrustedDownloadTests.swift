@@ -17,6 +17,47 @@ import Testing
         return await downloadError(WebImageDownloader(policy, change: config), server.url("/a.jpg"))
     }
 
+    // MARK: Decoding and telling
+
+    @Test func `A downloader decodes isolated formats in a process of their own, as managers do`() async throws {
+        let coder = PlainCoder()
+        let body = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
+        let server = try LoopbackServer { _ in .response(body: body) }
+        var policy = try SourcePolicy.allowing(server)
+        policy.isolatedFormats = [.jpeg]
+        let downloader = WebImageDownloader(policy)
+        var context = WebImageContext()
+        (context.imageCoder, context.callbackQueue) = (coder, .inline)
+        _ = try? await downloader.downloadImage(with: server.url("/a.jpg"), context: context)
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            downloader.downloadImage(with: server.url("/b.jpg"), coder: coder, callbackQueue: .inline) { _ in
+                continuation.resume()
+            }
+        }
+        #expect(coder.decodes.isEmpty && server.requestCount() == 2)
+    }
+
+    @Test func `A document that comes byte by byte is looked at a few times, not with each byte`() async throws {
+        let transport = CheckingTransport()
+        let downloader = WebImageDownloader(config: .init(), transport: transport)
+        downloader.config.sourcePolicy = .untrusted
+        let recorder = Recorder()
+        downloader.start(try #require(URL(string: "http://example.com/a.svg")), recorder)
+        let transfer = try #require(transport.base.transfers.first, "\(String(describing: recorder.error))")
+        #expect(transfer.respond() == nil)
+        let start = ContinuousClock.now
+        var refusal: WebImageError?
+        var sent = 0
+        while refusal == nil, sent < 100_000 {
+            refusal = transfer.send([sent < 5 ? Array("<!-- ".utf8)[sent] : UInt8(ascii: ">")])
+            sent += 1
+        }
+        #expect(refusal?.code == .badImageData && sent == 64 << 10)
+        // With each byte, two thousand million of them would be looked at.
+        #expect(ContinuousClock.now - start < .seconds(20))
+        transfer.end(refusal)
+    }
+
     // MARK: Redirects
 
     @Test(arguments: [
@@ -277,4 +318,17 @@ import Testing
         }
         #expect(server.requests.allSatisfy { $0.header("X-B") == nil })
     }
+}
+
+/// A fake that says that it looks where it connects to.
+private final class CheckingTransport: HTTPTransport {
+    let base = FakeTransport()
+
+    var checksAddresses: Bool { true }
+
+    func start(_ request: HTTPTransferRequest, sink: any HTTPTransferSink) -> any HTTPTransfer {
+        base.start(request, sink: sink)
+    }
+
+    func invalidate() { base.invalidate() }
 }

@@ -224,6 +224,8 @@ import Testing
         var policy = SourcePolicy.untrusted
         policy.isolatedFormats = [.gif]
         #expect(WebImageManager(policy: policy, cache: cache).decoding == .isolated(DecodeIsolation(formats: [.gif])))
+        policy.maximumDecodeDuration = 1
+        #expect(policy.decoding.isolation?.maximumDecodeDuration == 1)
         policy.isolatedFormats = []
         #expect(WebImageManager(policy: policy, cache: cache).decoding == .inProcess)
     }
