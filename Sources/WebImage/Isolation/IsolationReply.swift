@@ -64,8 +64,9 @@ struct IsolationReply: Sendable {
             properties.write(to: &writer)
         case .need(let need):
             writer.write(1)
-            writer.write(need.outputByteCount)
-            writer.write(need.workingByteCount)
+            // Who does not know says that it is all there is.
+            writer.write(min(max(need.outputByteCount, 0), WireLimit.need))
+            writer.write(min(max(need.workingByteCount, 0), WireLimit.need))
         case .image(let picture):
             writer.write(2)
             picture.write(to: &writer)

@@ -24,7 +24,7 @@ enum SealedPixels {
         return storage(UnsafeMutableRawPointer(mutating: base), byteCount: byteCount, mapped: byteCount)
     }
 
-    /// - Throws: when it is no such memory, can be changed, or is smaller.
+    /// - Throws: when it is no such memory, can be changed, is smaller, or much bigger.
     static func check(_ descriptor: Int32, byteCount: Int) throws(WireError) {
         let size = webimage_memory_sealed_size(descriptor)
         guard size >= 0 else { throw WireError("its memory can still be changed") }

@@ -166,4 +166,14 @@ import Testing
     private static func isReply(_ message: [UInt8]) -> Bool {
         message.withUnsafeBytes { (try? IsolationReply($0)) != nil }
     }
+
+    @Test func `A coder that does not know what it needs is believed, a number beyond all memory is not`() throws {
+        let unknown = DecodeMemoryNeed(outputByteCount: .max, workingByteCount: .max)
+        var message = IsolationReply(id: 1, answer: .need(unknown)).message
+        let reply = try message.withUnsafeBytes { try IsolationReply($0) }
+        guard case .need(let need) = reply.answer else { throw WireError("another answer") }
+        #expect(need.outputByteCount == WireLimit.need && need.workingByteCount == WireLimit.need)
+        withUnsafeBytes(of: UInt64(WireLimit.need) + 1) { message.replaceSubrange(16..<24, with: $0) }
+        #expect(throws: WireError.self) { try message.withUnsafeBytes { try IsolationReply($0) } }
+    }
 }
