@@ -198,9 +198,16 @@ import Testing
     }
 
     @Test func `Making a cache does not walk through its directory on the caller's thread`() async {
-        let cache = make()
-        cache.storeDataToDisk(data, forKey: key)
-        let leftover = cache.diskCachePath + "/" + EntryWriter.temporaryName()
+        // One that never looks for leftovers itself: another cache would do so on a thread of its own, at any time.
+        let disk = DiskCache(
+            path: directory.path("cache"),
+            config: ImageCacheConfig(),
+            clock: clock.source,
+            calls: .system,
+            sweeps: false
+        )
+        #expect(disk.store(data, forKey: key))
+        let leftover = disk.path + "/" + EntryWriter.temporaryName()
         writeBytes([1], leftover)
         setTimes(leftover, clock.wallTime - 10_000)
         let own = ctest_thread_number()
@@ -213,7 +220,7 @@ import Testing
             }
             return FileCalls.system.open(directory, path, flags)
         }
-        let again = ImageCache(path: cache.diskCachePath, config: ImageCacheConfig(), clock: clock.source, calls: calls)
+        let again = ImageCache(path: disk.path, config: ImageCacheConfig(), clock: clock.source, calls: calls)
         #expect(walks.withLock { $0.here } == 0)
         while exists(leftover) { await Task.yield() }
         #expect(await again.diskData(forKey: key) == data)
