@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// A JPEG while it arrives.
 final class ArrivingJPEG: ArrivingPicture {
@@ -38,10 +39,29 @@ final class ArrivingJPEG: ArrivingPicture {
                     self.work = nil
                     return false
                 }
+                if work.isDone, hasOddFill(bytes) {
+                    self.work = nil
+                    return false
+                }
             }
             self.work = work
             return true
         }
+    }
+
+    /// Whether bytes of the scans are damaged in the one way that libjpeg-turbo passes over without a word, but with other pixels
+    /// where bytes are running out: a data byte of 255 that is written as several. No encoder writes that.
+    private func hasOddFill(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let start = walker.scanStart, start < bytes.count else { return false }
+        var rest = bytes[start...]
+        while let base = UnsafeRawBufferPointer(rebasing: rest).baseAddress, let found = memchr(base, 0xFF, rest.count)
+        {
+            let place = rest.startIndex + (UnsafeRawPointer(found) - base)
+            guard place + 2 < bytes.count else { return false }
+            if bytes[place + 1] == 0xFF, bytes[place + 2] == 0 { return true }
+            rest = bytes[(place + 1)...]
+        }
+        return false
     }
 
     /// Tells what is known with the frame header: profiles, thumbnails and comments of any length may follow it.

@@ -63,6 +63,9 @@ struct JPEGSegmentWalker {
     /// Whether what comes next is the first scan, or nothing that could be one.
     var isDone: Bool { componentsInFirstScan != nil || isAtEnd }
 
+    /// Where the bytes of the first scan begin; nil until it is known.
+    var scanStart: Int? { componentsInFirstScan == nil ? nil : position }
+
     /// - Parameter bytes: all so far, from the first on.
     mutating func walk(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
         guard bytes.count >= 4, bytes[0] == 0xFF, bytes[1] == 0xD8 else {
