@@ -118,7 +118,7 @@ struct SVGScreening {
             // It cannot be shown; the rest of the drawing can.
             guard let range = value.range,
                 let first = range.first(where: { value.text[$0 - range.lowerBound] > 0x20 })
-            else { throw error }
+            else { throw WebImageError(.badImageData, "the SVG document holds an address in vain: \(error.message)") }
             edits.append((first..<first + 1, UInt8(ascii: "x")))
         }
     }

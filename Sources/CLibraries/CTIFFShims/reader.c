@@ -21,6 +21,7 @@ struct webimage_tiff_reader {
     } sources[max_planes];
     webimage_tiff_messages messages;
     bool is_jpeg;
+    size_t row_bytes;
 };
 
 static tmsize_t read_bytes(thandle_t handle, void *buffer, tmsize_t size) {
@@ -185,11 +186,15 @@ bool webimage_tiff_read_info(webimage_tiff_reader *reader, webimage_tiff_info *i
         info->row_bytes = TIFFTileRowSize64(tiff);
     } else {
         info->row_bytes = TIFFScanlineSize64(tiff);
+        reader->row_bytes = info->row_bytes;
     }
     read_extra(tiff, info);
     read_colors(tiff, info);
     return true;
 }
+
+// What is read into is cleared before: where a damaged strip holds more than it should, libtiff leaves the end of it as it was, and says
+// that all is well.
 
 /// Whether what was read is whole.
 static bool succeeded(webimage_tiff_reader *reader, bool is_read) { return is_read && !reader->messages.damaged; }
@@ -197,7 +202,9 @@ static bool succeeded(webimage_tiff_reader *reader, bool is_read) { return is_re
 bool webimage_tiff_read_row(webimage_tiff_reader *reader, void *buffer, uint32_t row, uint16_t plane) {
     forget_messages(reader);
     TIFF *tiff = file_of(reader, plane);
-    return tiff != NULL && succeeded(reader, TIFFReadScanline(tiff, buffer, row, plane) == 1);
+    if (tiff == NULL) return false;
+    memset(buffer, 0, reader->row_bytes);
+    return succeeded(reader, TIFFReadScanline(tiff, buffer, row, plane) == 1);
 }
 
 bool webimage_tiff_read_tile(
@@ -206,6 +213,7 @@ bool webimage_tiff_read_tile(
     TIFF *tiff = file_of(reader, 0);
     if (tiff == NULL) return false;
     uint32_t tile = TIFFComputeTile(tiff, x, y, 0, plane);
+    memset(buffer, 0, count);
     tmsize_t size = TIFFReadEncodedTile(tiff, tile, buffer, (tmsize_t)count);
     return succeeded(reader, size >= 0 && (size_t)size == count);
 }
