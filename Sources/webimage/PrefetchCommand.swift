@@ -2,6 +2,10 @@ import FoundationEssentials
 import WebImage
 
 /// `webimage prefetch`: loads a list into the cache.
+///
+/// It loads as `get` does and not by ``WebImagePrefetcher``, which tells how many URLs are through and how many brought nothing. What is
+/// printed here of each one, and summed up, is more: its key, where it came from, its format, size, age and bytes, its error, and how
+/// far it is meanwhile. The order and the number at a time are those of a prefetcher.
 enum PrefetchCommand: Command {
     static let name = "prefetch"
     static let usage = "[options] [FILE|URL|-]…"

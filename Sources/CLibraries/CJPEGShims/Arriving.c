@@ -74,7 +74,7 @@ enum webimage_jpeg_status webimage_jpeg_decoder_absorb(struct webimage_jpeg_deco
     if (setjmp(decoder->trap.target)) { return decoder->trap.status; }
     int result = jpeg_input_complete(info) ? JPEG_REACHED_EOI : JPEG_ROW_COMPLETED;
     while (result != JPEG_SUSPENDED && result != JPEG_REACHED_EOI) {
-        decoder_check_scans(decoder);
+        decoder_check_bounds(decoder);
         result = jpeg_consume_input(info);
     }
     // The last one begun counts when nothing comes after it.

@@ -2,6 +2,7 @@
 
 #include <jerror.h>
 #include <stdlib.h>
+#include <time.h>
 
 static struct webimage_jpeg_decoder *owner(j_decompress_ptr info) { return info->client_data; }
 
@@ -34,13 +35,26 @@ static void source_skip(j_decompress_ptr info, long count) {
     info->src->bytes_in_buffer -= (size_t)count;
 }
 
-/// Called over and over while the scans of a progressive picture are read.
-static void check_scans(j_common_ptr common) { decoder_check_scans(owner((j_decompress_ptr)common)); }
+/// Called over and over while scans are read and rows are made.
+static void check_bounds(j_common_ptr common) { decoder_check_bounds(owner((j_decompress_ptr)common)); }
 
-void decoder_check_scans(struct webimage_jpeg_decoder *decoder) {
+static uint64_t monotonic_time(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+void webimage_jpeg_decoder_limit(struct webimage_jpeg_decoder *decoder, uint64_t deadline) {
+    decoder->deadline = deadline;
+}
+
+void decoder_check_bounds(struct webimage_jpeg_decoder *decoder) {
     j_decompress_ptr info = &decoder->info;
     if (info->input_scan_number > 0 && (unsigned)info->input_scan_number > decoder->maximum_scans) {
         error_trap_raise(&decoder->trap, webimage_jpeg_too_many_scans, "the picture has too many scans");
+    }
+    if (decoder->deadline > 0 && monotonic_time() >= decoder->deadline) {
+        error_trap_raise(&decoder->trap, webimage_jpeg_too_late, "the time is over");
     }
 }
 
@@ -111,7 +125,7 @@ void decoder_configure(
     struct webimage_jpeg_decoder *decoder, enum webimage_jpeg_pixels pixels, unsigned eighths, unsigned maximum_scans) {
     j_decompress_ptr info = &decoder->info;
     decoder->maximum_scans = maximum_scans;
-    decoder->progress.progress_monitor = check_scans;
+    decoder->progress.progress_monitor = check_bounds;
     info->progress = &decoder->progress;
     switch (pixels) {
     case webimage_jpeg_gray: info->out_color_space = JCS_GRAYSCALE; break;

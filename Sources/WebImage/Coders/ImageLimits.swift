@@ -18,10 +18,11 @@ public struct ImageLimits: Sendable, Hashable {
     public var maximumScanCount: Int = 500
     /// Most bytes of an embedded colour profile; a bigger one is ignored. 4 MiB by default.
     public var maximumColorProfileByteCount: Int = 4 << 20
-    /// Most seconds that the rows of one picture may take to decode; more are ``WebImageError/Code/decodeTimedOut``. Nil, the default, is no
-    /// limit.
+    /// Most seconds that one picture may take to decode; more are ``WebImageError/Code/decodeTimedOut``. Nil, the default, is no limit.
     ///
-    /// Looked at every few rows, so a decoder that makes the whole picture in one step ends only after that step.
+    /// Counted from before anything is done with the bytes and looked at every few rows, for JPEG in each of its scans. A decoder that
+    /// makes the whole picture in one step (WebP, GIF, interlaced PNG) ends only after that step. What is decoded while a
+    /// picture arrives, previews among it, has as much time of its own: the whole is decoded anew where that was not enough.
     public var maximumDecodeDuration: Double?
 
     private static let longestSide = 1 << 24

@@ -32,6 +32,14 @@ public struct DownloadMetrics: Sendable, Hashable {
     /// answered first.
     public var wasHedged: Bool = false
 
+    /// All response heads of the request, interim ones and trailers among them: what bounds of heads are held against.
+    struct Heads: Sendable {
+        var byteCount = 0
+        var fieldCount = 0
+    }
+
+    var heads = Uncompared(value: Heads())
+
     /// All zero, and one attempt.
     public init() {}
 }

@@ -12,7 +12,14 @@ extension DownloadTransfer {
         // libcurl's own following knows no handlers, and does not change all methods as it should.
         transferRequest.followsRedirects =
             transferRequest.followsRedirects && request.isPlainGet && plan.hooks.redirectHandler == nil
-        do throws(WebImageError) { try chain.bound(&transferRequest) } catch { return end(.failure(error)) }
+        do throws(WebImageError) {
+            try chain.bound(&transferRequest)
+            if attempt > 1 || chain.count > 0 {
+                try plan.bound(&transferRequest, at: core.clock.monotonicNanoseconds())
+            }
+        } catch {
+            return end(.failure(error))
+        }
         let number = life.withLock { life -> Int? in
             if case .over = life.stage { return nil }
             life.requestCount += 1
@@ -81,5 +88,20 @@ extension DownloadTransfer {
             responseTime: core.clock.wallTime(),
             redirects: chain.hops + (response.exchange?.redirects ?? [])
         )
+    }
+}
+
+extension DownloadTransfer.Plan {
+    /// Leaves a request the time that is left of the whole download's.
+    ///
+    /// - Throws: ``WebImageError/Code/timedOut`` when none is.
+    func bound(_ request: inout HTTPTransferRequest, at now: UInt64) throws(WebImageError) {
+        guard let deadline else { return }
+        guard now < deadline else {
+            let seconds = config.value.sourcePolicy.maximumDuration
+            throw WebImageError(.timedOut, "the download with its further attempts took longer than \(seconds) s")
+        }
+        let left = Double(deadline - now) / 1e9
+        request.totalTimeout = request.totalTimeout > 0 ? min(request.totalTimeout, left) : left
     }
 }

@@ -34,6 +34,8 @@ final class DownloadTransfer: @unchecked Sendable {
         let hooks: DownloadTransferHooks
         /// Where bodies that break off are kept.
         let partials: PartialDownloads?
+        /// When the download must be over, all attempts together, on the monotonic clock; nil without such a bound.
+        let deadline: UInt64?
 
         /// Where the body of a request is kept. Whose cookies are sent is not known, so whose picture it is is not either.
         func store(for request: DownloadRequest) -> PartialDownloads? { request.handlesCookies ? nil : partials }
@@ -123,15 +125,17 @@ final class DownloadTransfer: @unchecked Sendable {
     /// - Parameters:
     ///   - defaults: the downloader's own hooks, for those that the callers' contexts do not have.
     ///   - partials: where bodies that break off are kept.
+    ///   - deadline: when the download must be over, on the monotonic clock.
     func begin(
         _ transport: any HTTPTransport,
         config: ConfigSnapshot,
         headers: HTTPHeaders,
         defaults: DownloadTransferHooks,
-        partials: PartialDownloads? = nil
+        partials: PartialDownloads? = nil,
+        deadline: UInt64? = nil
     ) {
         let hooks = hooks.filled(from: defaults)
-        let plan = Plan(transport: transport, config: config, hooks: hooks, partials: partials)
+        let plan = Plan(transport: transport, config: config, hooks: hooks, partials: partials, deadline: deadline)
         self.plan = plan
         let request = DownloadRequest(
             url: key.url,

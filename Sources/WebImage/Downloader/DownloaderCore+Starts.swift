@@ -35,6 +35,10 @@ extension DownloaderCore {
             switch admission(of: index, id, &state) {
             case .proceed:
                 state.noteStart(of: index)
+                // Nobody else asks what time it is.
+                if !state.config.value.sourcePolicy.isTrusted, state.records.values[index].startedAt == nil {
+                    state.records.values[index].startedAt = clock.monotonicNanoseconds()
+                }
                 turns.append(.start(state.send(index)))
             case .hold(let seconds):
                 putAside += 1
@@ -77,7 +81,8 @@ extension DownloaderCore {
                     config: start.config,
                     headers: start.headers,
                     defaults: start.hooks,
-                    partials: start.partials
+                    partials: start.partials,
+                    deadline: start.deadline
                 )
             case .wait(let wait):
                 pause(wait)
@@ -151,6 +156,7 @@ extension DownloaderState {
             headers: headers,
             hooks: hooks,
             partials: partials,
+            deadline: records.values[index].deadline(config.value.sourcePolicy),
             listeners: records.values[index].tell { .requestSent(attempt: $0.transfer.attempt) }
         )
     }

@@ -156,6 +156,11 @@ extension DownloaderCore {
             random: random()
         )
         guard case .wait(let seconds) = decision else { return nil }
+        if let deadline = record.deadline(state.config.value.sourcePolicy) {
+            // An attempt that would begin after the end is none: what is known by now is told at once.
+            let now = clock.monotonicNanoseconds()
+            guard now < deadline, TransferTimer.nanoseconds(seconds) < deadline - now else { return nil }
+        }
         return seconds
     }
 }

@@ -26,6 +26,8 @@ final class DownloadRecord: @unchecked Sendable {
     var meter = BandwidthMeter()
     /// Whether the first attempt was begun.
     var hasStarted = false
+    /// When that was, on the monotonic clock, if a policy bounds the time of all attempts.
+    var startedAt: UInt64?
     /// Whether the present attempt was begun.
     var isSent = false
     var retries = RetryDecider()
@@ -68,6 +70,13 @@ final class DownloadRecord: @unchecked Sendable {
         guard wasSent else { return }
         subscriber.leave(.requestSent(attempt: transfer.attempt))
         if let response { subscriber.leave(.firstByte(response)) }
+    }
+
+    /// When all attempts together must be over, on the monotonic clock; nil where nothing bounds them.
+    func deadline(_ policy: SourcePolicy) -> UInt64? {
+        guard !policy.isTrusted, policy.maximumDuration > 0, let startedAt else { return nil }
+        let (sum, overflow) = startedAt.addingReportingOverflow(TransferTimer.nanoseconds(policy.maximumDuration))
+        return overflow ? nil : sum
     }
 
     /// Puts the next attempt in place of the present one, which has ended.
@@ -115,6 +124,8 @@ struct DownloaderState {
         let headers: HTTPHeaders
         let hooks: DownloadTransferHooks
         let partials: PartialDownloads?
+        /// When the download must be over.
+        let deadline: UInt64?
         /// Callers who are to be told.
         let listeners: [DownloadSubscriber]
     }

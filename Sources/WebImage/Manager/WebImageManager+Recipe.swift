@@ -49,6 +49,7 @@ extension WebImageManager {
             refreshes: purpose == .news,
             derived: derived,
             rule: storageRule(url, options, context),
+            entryRule: EntryRule(policy),
             serializer: serializer,
             load: options.contains(.fromCacheOnly) ? nil : load
         )

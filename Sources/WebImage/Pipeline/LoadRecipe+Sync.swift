@@ -21,6 +21,7 @@ extension LoadRecipe {
             return nil
         }
         trace.note(.diskHit(key: originalKey, byteCount: entry.data.count))
+        guard data.problem(of: entry) == nil else { return nil }
         let image = try? trace.decoding(entry.data.count) { () throws(WebImageError) in
             try decodedNow(entry.data, decode.options, trace) { (options) throws(WebImageError) in
                 try decode.decoded(OriginalData(entry: entry, source: .disk), options: options)

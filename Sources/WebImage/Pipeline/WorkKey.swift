@@ -50,6 +50,8 @@ indirect enum WorkKey: Hashable, Sendable {
         var isSelective: Bool
         /// Whether a refresh asks whatever is known.
         var asksAlways = false
+        /// What is asked of an entry on disk.
+        var entryRule: EntryRule?
         /// What is known of an original that is not on disk.
         var derived: SourceContent?
         var serializer: ObjectIdentifier?

@@ -1,6 +1,12 @@
-// Puts the main actor of a test process onto its main thread, under GLib's main loop.
+// What tests of widgets need: the main actor of their process on its main thread, under GLib's main loop, and windows of GTK 4.12.
 #pragma once
 #include <stdbool.h>
 
 /// Whether this process was started to test widgets (WEBIMAGE_TEST_VIEWS is set), and so has GLib's main loop on its main thread.
 bool cgtktest_has_main_loop(void);
+
+/// A `GtkWindow` that has the property `suspended`, whatever GTK there is.
+void *cgtktest_suspendable_window_new(void);
+
+/// Says of such a window what GTK 4.12 says of one that the compositor does not show.
+void cgtktest_suspend_window(void *window, bool suspends);

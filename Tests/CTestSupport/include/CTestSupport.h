@@ -61,3 +61,9 @@ int ctest_has_attributes(const char *path);
 
 /// The number of the calling thread. A thread can get the handle (`pthread_self`) of one that has ended, but not its number.
 int ctest_thread_number(void);
+
+/// Whether the name service keeps whoever asks it for `held.invalid` waiting. Without, it knows nothing of that name, at once.
+void ctest_hold_names(int holds);
+
+/// Waits, so many seconds at most, until somebody is kept waiting for that name. Whether somebody is.
+int ctest_wait_for_held_name(int seconds);

@@ -1,3 +1,4 @@
+import CGTKTestSupport
 import CWebImageGTK4
 import FoundationEssentials
 import Glibc
@@ -124,6 +125,24 @@ import Testing
         manager.setHidden(true)
         #expect(await MainLoopTurns.wait(seconds: 5) { watches.count == 2 })
         window.close()
+        #expect(watches.list.count == 0)
+    }
+
+    @Test func `The caches shrink when the only window is suspended`() async throws {
+        let watches = Watches()
+        let pointer = try #require(cgtktest_suspendable_window_new())
+        let window = pointer.assumingMemoryBound(to: GtkWindow.self)
+        watches.list.add(pointer)
+        gtk_window_present(window)
+        #expect(await MainLoopTurns.wait { gtk_widget_get_mapped(pointer.widget) != 0 })
+        for _ in 0..<3 { await MainLoopTurns.one() }
+        cgtktest_suspend_window(pointer, true)
+        #expect(await MainLoopTurns.wait { watches.count == 1 })
+        cgtktest_suspend_window(pointer, false)
+        for _ in 0..<3 { await MainLoopTurns.one() }
+        cgtktest_suspend_window(pointer, true)
+        #expect(await MainLoopTurns.wait { watches.count == 2 }, "each time anew")
+        gtk_window_destroy(window)
         #expect(watches.list.count == 0)
     }
 

@@ -14,6 +14,8 @@ enum webimage_jpeg_status {
     /// More scans than allowed.
     webimage_jpeg_too_many_scans,
     webimage_jpeg_no_memory,
+    /// The time is over that webimage_jpeg_decoder_limit gave.
+    webimage_jpeg_too_late,
     /// Not an error: more bytes are needed to go on.
     webimage_jpeg_suspended,
 };
@@ -34,6 +36,10 @@ struct webimage_jpeg_decoder *webimage_jpeg_decoder_create(const uint8_t *data, 
 void webimage_jpeg_decoder_free(struct webimage_jpeg_decoder *decoder);
 /// What went wrong, in libjpeg's words; empty without an error.
 const char *webimage_jpeg_decoder_message(const struct webimage_jpeg_decoder *decoder);
+
+/// Has the calls that follow end once the monotonic clock shows so many nanoseconds; 0, as at first, for never. It is looked at between
+/// rows of blocks, those of every scan.
+void webimage_jpeg_decoder_limit(struct webimage_jpeg_decoder *decoder, uint64_t deadline);
 
 /// Reads the header and starts; for a progressive picture this reads all scans. The picture is scaled by `eighths` / 8
 /// (1...8), sides rounded up.

@@ -6,22 +6,21 @@ final class TimedRows: ScanlineSource {
     private static let step = 16
 
     private let source: any ScanlineSource
-    private let seconds: Double
-    private let deadline: UInt64
-    private let clock: ClockSource
+    private let deadline: DecodeDeadline
 
     /// The source itself where its time is not limited.
     static func limiting(_ source: any ScanlineSource, by limits: ImageLimits) -> any ScanlineSource {
-        guard let seconds = limits.maximumDecodeDuration, !(source is TimedRows) else { return source }
-        return TimedRows(source, seconds: seconds)
+        limiting(source, to: source is TimedRows ? nil : DecodeDeadline(limits))
     }
 
-    init(_ source: any ScanlineSource, seconds: Double, clock: ClockSource = .system) {
+    /// The source itself without a deadline.
+    static func limiting(_ source: any ScanlineSource, to deadline: DecodeDeadline?) -> any ScanlineSource {
+        deadline.map { TimedRows(source, until: $0) } ?? source
+    }
+
+    init(_ source: any ScanlineSource, until deadline: DecodeDeadline) {
         self.source = source
-        self.seconds = seconds
-        self.clock = clock
-        // Thirty years are as good as for ever, and nothing overflows.
-        deadline = clock.monotonicNanoseconds() + UInt64((seconds > 0 ? min(seconds, 1e9) : 0) * 1e9)
+        self.deadline = deadline
     }
 
     var width: Int { source.width }
@@ -34,9 +33,7 @@ final class TimedRows: ScanlineSource {
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         var row = 0
         while row < count {
-            guard clock.monotonicNanoseconds() < deadline else {
-                throw WebImageError(.decodeTimedOut, "the picture was not decoded within \(seconds) s")
-            }
+            try deadline.check()
             let rows = min(Self.step, count - row)
             try source.readRows(rows, into: base + row * bytesPerRow, bytesPerRow: bytesPerRow)
             row += rows

@@ -30,7 +30,8 @@ public struct GIFCoder: ImageCoder {
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
     ///   ``WebImageError/Code/outOfMemory``.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        try data.withBytes { (bytes) throws(WebImageError) in
+        let deadline = DecodeDeadline(options.limits)
+        return try data.withBytes { (bytes) throws(WebImageError) in
             let structure = try GIFStructure(bytes, frameLimit: options.limits.maximumFrameCount)
             let properties = Self.properties(structure)
             let plan = try DecodePlan.make(for: properties, options: options)
@@ -40,7 +41,12 @@ public struct GIFCoder: ImageCoder {
                 frame: structure.frames[0],
                 limits: options.limits
             )
-            return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
+            return try ImageAssembler.makeImage(
+                from: TimedRows.limiting(rows, to: deadline),
+                properties: properties,
+                plan: plan,
+                options: options
+            )
         }
     }
 

@@ -7,6 +7,7 @@ final class ArrivingJPEG: ArrivingPicture {
     private var walker = JPEGSegmentWalker()
     private(set) var properties: ImageProperties?
     private var work: Work?
+    private var deadline: DecodeDeadline?
 
     /// What there is from the first scan on.
     private struct Work {
@@ -18,6 +19,11 @@ final class ArrivingJPEG: ArrivingPicture {
     }
 
     init(options: ImageDecodeOptions) { self.options = options }
+
+    func limit(to deadline: DecodeDeadline) {
+        self.deadline = deadline
+        work?.decoder.deadline = deadline
+    }
 
     func advance(_ data: Data, isFinished: Bool) throws(WebImageError) -> Bool {
         try data.withBytes { (bytes) throws(WebImageError) in
@@ -85,6 +91,7 @@ final class ArrivingJPEG: ArrivingPicture {
             eighths: JPEGCoder.eighths(for: plan, header.frame, options.scalingQuality),
             maximumScanCount: JPEGCoder.scanLimit(header.frame, options.limits)
         )
+        decoder.deadline = deadline
         // Kept for previews, which the decoder of a whole picture can do without.
         let kept = RawPicture.byteCount(width: decoder.width, height: decoder.height, layout: layout)
         guard kept <= options.limits.maximumDecodedByteCount else { return nil }

@@ -14,6 +14,10 @@ final class ArrivingJPEGDecoder {
     private(set) var hasScans = false
     /// Whether it has failed over something that libjpeg might not have found in all bytes at once.
     private(set) var hasFoundBadCode = false
+    /// When the calls that follow must be over.
+    var deadline: DecodeDeadline? {
+        didSet { if let deadline { webimage_jpeg_decoder_limit(decoder, deadline.nanoseconds) } }
+    }
     private let decoder: OpaquePointer
     private let eighths: Int
     private let maximumScanCount: Int
@@ -59,7 +63,10 @@ final class ArrivingJPEGDecoder {
     private func isDone(_ status: webimage_jpeg_status) throws(WebImageError) -> Bool {
         if status == webimage_jpeg_suspended { return false }
         if status == webimage_jpeg_bad_code { hasFoundBadCode = true }
-        if let error = JPEGScanlineSource.error(status, decoder, maximumScanCount: maximumScanCount) { throw error }
+        let most = maximumScanCount
+        if let error = JPEGScanlineSource.error(status, decoder, maximumScanCount: most, deadline: deadline) {
+            throw error
+        }
         return true
     }
 

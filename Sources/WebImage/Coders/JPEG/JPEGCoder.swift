@@ -27,7 +27,8 @@ public struct JPEGCoder: ImageCoder {
 
     /// Decodes the picture, upright, in sRGB.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        try data.withBytes { (bytes) throws(WebImageError) in
+        let deadline = DecodeDeadline(options.limits)
+        return try data.withBytes { (bytes) throws(WebImageError) in
             let header = try JPEGHeader(bytes)
             let properties = Self.properties(header, options.limits)
             let plan = try DecodePlan.make(for: properties, options: options)
@@ -39,9 +40,15 @@ public struct JPEGCoder: ImageCoder {
                 layout: layout,
                 colorProfile: profile,
                 eighths: Self.eighths(for: plan, header.frame, options.scalingQuality),
-                maximumScanCount: Self.scanLimit(header.frame, options.limits)
+                maximumScanCount: Self.scanLimit(header.frame, options.limits),
+                deadline: deadline
             )
-            return try ImageAssembler.makeImage(from: source, properties: properties, plan: plan, options: options)
+            return try ImageAssembler.makeImage(
+                from: TimedRows.limiting(source, to: deadline),
+                properties: properties,
+                plan: plan,
+                options: options
+            )
         }
     }
 

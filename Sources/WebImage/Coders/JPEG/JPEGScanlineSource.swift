@@ -10,21 +10,24 @@ final class JPEGScanlineSource: ScanlineSource {
     let layout: ScanlineLayout
     let colorProfile: Data?
     private let decoder: OpaquePointer
+    private let deadline: DecodeDeadline?
 
     /// - Parameters:
     ///   - bytes: must stay valid as long as the source lives.
     ///   - size: the size in the header.
     ///   - eighths: scales the picture by `eighths` / 8 while it is decoded, 1...8.
     ///   - layout: `cmyk8` if and only if the picture has four components.
+    ///   - deadline: looked at between the scans' rows, too.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
-    ///   ``WebImageError/Code/outOfMemory``.
+    ///   ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/decodeTimedOut``.
     init(
         _ bytes: UnsafeRawBufferPointer,
         size: (width: Int, height: Int),
         layout: ScanlineLayout,
         colorProfile: Data?,
         eighths: Int,
-        maximumScanCount: Int
+        maximumScanCount: Int,
+        deadline: DecodeDeadline? = nil
     ) throws(WebImageError) {
         let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         guard let decoder = webimage_jpeg_decoder_create(start, bytes.count) else {
@@ -40,8 +43,9 @@ final class JPEGScanlineSource: ScanlineSource {
         var width: UInt32 = 0
         var height: UInt32 = 0
         let scans = UInt32(clamping: max(maximumScanCount, 0))
+        if let deadline { webimage_jpeg_decoder_limit(decoder, deadline.nanoseconds) }
         let status = webimage_jpeg_decoder_start(decoder, pixels, UInt32(eighths), scans, &width, &height)
-        if let error = Self.error(status, decoder, maximumScanCount: maximumScanCount) {
+        if let error = Self.error(status, decoder, maximumScanCount: maximumScanCount, deadline: deadline) {
             webimage_jpeg_decoder_free(decoder)
             throw error
         }
@@ -52,6 +56,7 @@ final class JPEGScanlineSource: ScanlineSource {
             throw WebImageError(.badImageData, "the JPEG is damaged: it states two sizes")
         }
         self.decoder = decoder
+        self.deadline = deadline
         self.layout = layout
         self.colorProfile = colorProfile
         self.width = Int(width)
@@ -64,7 +69,7 @@ final class JPEGScanlineSource: ScanlineSource {
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         let rows = base.assumingMemoryBound(to: UInt8.self)
         let status = webimage_jpeg_decoder_read(decoder, UInt32(count), rows, bytesPerRow)
-        if let error = Self.error(status, decoder, maximumScanCount: 0) { throw error }
+        if let error = Self.error(status, decoder, maximumScanCount: 0, deadline: deadline) { throw error }
         guard layout == .cmyk8 else { return }
         // Since Photoshop all CMYK in JPEG is inverted, whether or not a marker says who wrote it.
         for row in 0..<count { cpixels_invert(rows + row * bytesPerRow, width * 4) }
@@ -73,12 +78,15 @@ final class JPEGScanlineSource: ScanlineSource {
     static func error(
         _ status: webimage_jpeg_status,
         _ decoder: OpaquePointer,
-        maximumScanCount: Int
+        maximumScanCount: Int,
+        deadline: DecodeDeadline?
     ) -> WebImageError? {
         switch status {
         case webimage_jpeg_ok: return nil
         case webimage_jpeg_too_many_scans:
             return .limitExceeded("maximumScanCount", allowed: maximumScanCount, required: maximumScanCount + 1)
+        case webimage_jpeg_too_late:
+            return deadline?.error ?? WebImageError(.decodeTimedOut, "the picture was not decoded in time")
         case webimage_jpeg_no_memory: return WebImageError(.outOfMemory, "no memory to decode a JPEG")
         default:
             let message = String(cString: webimage_jpeg_decoder_message(decoder))

@@ -17,20 +17,28 @@ package protocol ArrivingPicture: AnyObject {
     /// The picture, after a call of ``advance(_:isFinished:)`` that finished it.
     func image() throws(WebImageError) -> Image
 
+    /// Says when the next call must be over. Decoders that make a picture in few steps end only after one.
+    func limit(to deadline: DecodeDeadline)
+
     /// What a preview costs for what is missing, as a part of decoding that; see ``ProgressiveImageDecoder``.
     var missingPartPreviewCost: Double { get }
 }
 
 extension ArrivingPicture {
     package var missingPartPreviewCost: Double { 0 }
+    package func limit(to deadline: DecodeDeadline) {}
 }
 
 /// Decodes a picture while it arrives, or at its end if it is one that cannot be decoded in parts.
+///
+/// ``ImageLimits/maximumDecodeDuration`` bounds what all calls take together, previews among them.
 package final class ArrivingPictureDecoder: ProgressiveImageDecoder {
     private struct State {
         /// Nil when the picture has to be whole, after an error, and after the end.
         var picture: (any ArrivingPicture)?
         var properties: ImageProperties?
+        /// Nil without a limit of time.
+        var watch: DecodeStopwatch?
         var byteCount = 0
         var isFinished = false
         var image: Image?
@@ -46,7 +54,7 @@ package final class ArrivingPictureDecoder: ProgressiveImageDecoder {
     package init(_ picture: sending any ArrivingPicture, coder: any ImageCoder, options: ImageDecodeOptions) {
         self.coder = coder
         self.options = options
-        state = Lock(State(picture: picture))
+        state = Lock(State(picture: picture, watch: DecodeStopwatch(options.limits)))
     }
 
     package var properties: ImageProperties? { state.withLock { $0.properties } }
@@ -62,13 +70,28 @@ package final class ArrivingPictureDecoder: ProgressiveImageDecoder {
                     throw WebImageError(.badImageData, "of \(state.byteCount) bytes there are only \(data.count) left")
                 }
                 state.byteCount = data.count
-                try advance(&state, data, isFinished: isFinished)
+                try Self.timed(&state) { (state) throws(WebImageError) in
+                    try advance(&state, data, isFinished: isFinished)
+                }
                 state.isFinished = isFinished
             } catch {
                 state.error = error
                 state.picture = nil
                 throw error
             }
+        }
+    }
+
+    /// Makes a call within the time that is left.
+    private static func timed<Value>(
+        _ state: inout State,
+        _ body: (inout State) throws(WebImageError) -> Value
+    ) throws(WebImageError) -> Value {
+        guard var watch = state.watch else { return try body(&state) }
+        defer { state.watch = watch }
+        return try watch.measure { (deadline) throws(WebImageError) in
+            state.picture?.limit(to: deadline)
+            return try body(&state)
         }
     }
 
@@ -86,9 +109,11 @@ package final class ArrivingPictureDecoder: ProgressiveImageDecoder {
         try state.withLock { (state) throws(WebImageError) in
             if let image = state.image { return image }
             guard state.isFinished else {
-                return try state.picture?.preview(maximumPixelCount: maximumPreviewPixelCount)
+                return try Self.timed(&state) { (state) throws(WebImageError) in
+                    try state.picture?.preview(maximumPixelCount: maximumPreviewPixelCount)
+                }
             }
-            state.image = try state.picture?.image()
+            state.image = try Self.timed(&state) { (state) throws(WebImageError) in try state.picture?.image() }
             state.picture = nil
             return state.image
         }

@@ -203,6 +203,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
 
     private var metrics: DownloadMetrics {
         var metrics = DownloadMetrics()
+        metrics.heads.value = DownloadMetrics.Heads(byteCount: head.byteCount, fieldCount: head.fieldCount)
         guard let easy = handle?.easy else { return metrics }
         func seconds(_ info: CURLINFO) -> Double { Double(webimage_curl_get_offset(easy, info)) / 1e6 }
         metrics.isReusedConnection = response != nil && webimage_curl_get_long(easy, CURLINFO_NUM_CONNECTS) == 0

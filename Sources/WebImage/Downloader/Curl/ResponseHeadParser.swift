@@ -9,7 +9,7 @@ struct ResponseHeadParser {
     private(set) var httpVersion = ""
     private(set) var headers: HTTPHeaders = [:]
     private(set) var byteCount = 0
-    private var fieldCount = 0
+    private(set) var fieldCount = 0
     private var isAtStart = true
 
     init(maximumByteCount: Int, maximumFieldCount: Int) {

@@ -7,6 +7,8 @@ struct RedirectChain: Sendable {
     private var headByteCount = 0
     private var fieldCount = 0
     private var receivedByteCount: Int64 = 0
+    /// What the present request's part of these is that its redirect alone makes up.
+    private var noted = DownloadMetrics.Heads()
 
     /// How many were followed.
     var count: Int { hops.count }
@@ -14,13 +16,19 @@ struct RedirectChain: Sendable {
     /// Notes a redirect that is followed.
     mutating func note(_ response: HTTPResponse) {
         hops.append(HTTPExchange.Hop(statusCode: response.statusCode, headers: response.headers))
-        fieldCount += response.headers.fields.count
-        headByteCount += response.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        noted.fieldCount = response.headers.fields.count
+        noted.byteCount = response.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        fieldCount += noted.fieldCount
+        headByteCount += noted.byteCount
     }
 
-    /// Notes how long a request took that another one follows, and what came of its body.
+    /// Notes how long a request took that another one follows, what its heads were, and what came of its body.
     mutating func note(_ metrics: DownloadMetrics) {
         elapsed += metrics.total
+        // Besides the head that redirects there may be interim ones. Not every transport tells of them.
+        headByteCount += max(metrics.heads.value.byteCount - noted.byteCount, 0)
+        fieldCount += max(metrics.heads.value.fieldCount - noted.fieldCount, 0)
+        noted = DownloadMetrics.Heads()
         receivedByteCount = Self.sum(receivedByteCount, metrics.receivedByteCount)
     }
 

@@ -72,6 +72,11 @@ extension HTTPTransferRequest {
         // Each step is to be looked at before it is taken.
         followsRedirects = false
         allowsInsecureRedirects = false
+        // What is silent, or slow, for as long as the whole may take has used it up.
+        if policy.maximumDuration > 0 {
+            connectTimeout = min(connectTimeout, policy.maximumDuration)
+            idleTimeout = min(idleTimeout, policy.maximumDuration)
+        }
         // Nothing is unpacked, so nothing can be small on the wire and huge afterwards.
         headers["Accept-Encoding"] = "identity"
     }

@@ -50,15 +50,16 @@ public struct SourcePolicy: Sendable, Hashable {
 
     // MARK: How much
 
-    /// Most bytes of a body. 32 MiB by default.
+    /// Most bytes of a body; further attempts begin with none. 32 MiB by default.
     public var maximumByteCount = 32 << 20
-    /// Most bytes of all response heads of one request. 64 KiB by default.
+    /// Most bytes of all response heads of an attempt, those of redirects and interim ones among them. 64 KiB by default.
     public var maximumHeaderByteCount = 64 << 10
-    /// Most fields in all response heads of one request. 100 by default.
+    /// Most fields in all those heads. 100 by default.
     public var maximumHeaderCount = 100
     /// Most redirects. 5 by default. None of them leads from https to http.
     public var maximumRedirectCount = 5
-    /// Seconds that a download may take, redirects included. 60 by default; 0 for no limit.
+    /// Seconds that a download may take, from its first request on: with redirects, hedges, further attempts and the waits between. 60 by
+    /// default; 0 for no limit.
     public var maximumDuration: Double = 60
     /// Bytes that must come each second on average, measured over ``WebImageDownloaderConfig/downloadTimeout``. 1000 by default; 0 for
     /// what the config says.

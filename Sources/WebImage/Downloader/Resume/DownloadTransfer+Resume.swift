@@ -140,7 +140,9 @@ extension DownloadTransfer {
     ///
     /// - Parameter completion: called when it is on disk, if it is to be there: who is told of a failure may leave at once.
     func keepFailedBody(_ error: WebImageError, completion: @escaping @Sendable () -> Void) {
-        guard error.code != .limitExceeded else {
+        // Under a policy an attempt begins with nothing: each body is judged from its own first byte.
+        let isTrusted = plan?.config.value.sourcePolicy.isTrusted ?? true
+        guard error.code != .limitExceeded, isTrusted else {
             dropPart()
             return completion()
         }

@@ -40,7 +40,7 @@ extension LoadExplanation {
 
     private static func memoryMiss(_ reason: WebImageLoadEvent.MissReason) -> String {
         switch reason {
-        case .absent, .damaged: "not in memory"
+        case .absent, .damaged, .refused: "not in memory"
         case .notAsked: "memory was not asked"
         case .otherByteLimit: "in memory only as another byte limit made it"
         case .firstFrameAlone: "in memory only the first frame alone"
@@ -55,6 +55,7 @@ extension LoadExplanation {
         switch look.reason {
         case .notAsked?: return isResult ? "the disk was not asked" : "the disk was not asked for the original"
         case .damaged?: return isResult ? "what was on disk was no picture" : "the original on disk was no picture"
+        case .refused?: return "what was on disk is refused by the policy"
         case .otherByteLimit?: return "on disk only as another byte limit made it"
         case .firstFrameAlone?: return "on disk only the first frame alone"
         case .absent?, .noKey?, nil: return isResult ? "not on disk" : "nor is the original"

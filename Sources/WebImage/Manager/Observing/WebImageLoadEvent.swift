@@ -118,5 +118,7 @@ public struct WebImageLoadEvent: Sendable {
         case noKey
         /// What is there is no picture.
         case damaged
+        /// What is there is not what the manager's ``SourcePolicy`` takes: another manager has stored it.
+        case refused
     }
 }

@@ -67,7 +67,7 @@ final class PrefetchDataLoad: PrefetchLoad {
     private struct State {
         var completion: (@Sendable (Bool) -> Void)?
         var subscription: UInt64?
-        var check: WorkItem?
+        var check: AdmittedItem?
         var priority: LoadPriority
     }
 
@@ -168,14 +168,24 @@ final class PrefetchDataLoad: PrefetchLoad {
         if latest != priority { manager.pipeline.setPriority(latest, of: subscription) }
     }
 
-    /// Stores the bytes if their header is that of a picture, or the picture that a loader made.
+    /// Stores the bytes if they are a picture, or the picture that a loader made.
     private func check(_ shared: OriginalData, _ recipe: LoadRecipe) {
         guard let priority else { return }
         let (original, lease) = shared.withoutLease
-        let item = manager.pipeline.decodeQueue.submit(priority: priority) { [self] in
+        // What strangers send is on disk only once it was decoded; of others the header tells enough.
+        let decodes = !manager.policy.isTrusted && !original.isWithoutBytes
+        let demand = decodes ? recipe.decode.demand(original) : .nothing
+        let budget = manager.pipeline.budget
+        let item = manager.pipeline.decodeQueue.submit(demand, to: budget, priority: priority) { [self] admission in
             guard state.withLock({ $0.completion != nil }) else { return }
+            var contents = recipe.decode.contents(nil)
             do throws(WebImageError) {
-                if !original.isWithoutBytes {
+                let admission = try admission.get()
+                if decodes {
+                    let made = try recipe.decode.decoded(original, options: demand.mayShrink ? admission.options : nil)
+                    admission.end(with: made.image, in: budget)
+                    contents.seen = made.image
+                } else if !original.isWithoutBytes {
                     let limits = recipe.decode.options.limits
                     _ = try recipe.decode.coder.properties(of: original.entry.data, limits: limits)
                 }
@@ -186,7 +196,7 @@ final class PrefetchDataLoad: PrefetchLoad {
             guard let store = original.store else { return skip(.notStorable(url)) }
             LoadTrace(account.observation, of: manager.pipeline).noteStore(of: original, by: recipe.decode.data)
             manager.noteEnd(of: url, options: options, loader: recipe.loader ?? manager.imageLoader, error: nil)
-            store.start(recipe.decode.contents(nil))
+            store.start(contents)
             // From here on the cache has them: who comes when this has ended finds them there.
             lease.end()
             store.whenDone { [self] in

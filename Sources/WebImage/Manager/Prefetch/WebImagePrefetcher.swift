@@ -9,7 +9,8 @@ public final class WebImagePrefetcher: Sendable {
     public enum Target: Sendable, Hashable {
         /// It is decoded and stored as the context says, by default in memory and on disk.
         case memory
-        /// Its bytes are stored on disk. Only their header is read, to see that they are a picture.
+        /// Its bytes are stored on disk. Only their header is read, to see that they are a picture; under a policy other than
+        /// ``SourcePolicy/trusted`` they are decoded for that.
         case disk
     }
 

@@ -13,6 +13,8 @@ final class DataWork: Work {
     /// What is known of the original by what was made of it; used where it is not on disk itself.
     let derived: SourceContent?
     let rule: StorageRule
+    /// What is asked of an entry on disk; nil for nothing.
+    let entryRule: EntryRule?
     /// Makes the bytes that are written to disk; what was loaded is written as it came without one.
     let serializer: CacheSerializer?
     /// Nil when only the caches may be asked.
@@ -29,6 +31,7 @@ final class DataWork: Work {
         refreshes: Bool = false,
         derived: SourceContent? = nil,
         rule: StorageRule = StorageRule(),
+        entryRule: EntryRule? = nil,
         serializer: CacheSerializer? = nil,
         load: LoadWork?,
         isSecondTry: Bool = false
@@ -41,6 +44,7 @@ final class DataWork: Work {
         self.refreshes = refreshes
         self.derived = refreshes ? derived : nil
         self.rule = rule
+        self.entryRule = entryRule
         self.serializer = storesDisk ? serializer : nil
         self.load = load
         dataKey = WorkKey.DataKey(
@@ -51,6 +55,7 @@ final class DataWork: Work {
             refreshes: refreshes,
             isSelective: rule.isSelective,
             asksAlways: refreshes && (rule.asksAlways || rule.policy == .revalidate),
+            entryRule: queriesDisk ? entryRule : nil,
             derived: self.derived,
             serializer: self.serializer.map { ObjectIdentifier($0) },
             load: load?.loadKey
@@ -67,6 +72,7 @@ final class DataWork: Work {
             queriesDisk: false,
             storesDisk: storesDisk,
             rule: rule,
+            entryRule: entryRule,
             serializer: serializer,
             load: load,
             isSecondTry: true
@@ -78,6 +84,7 @@ final class DataWork: Work {
         guard load != nil, !refreshes else { return nil }
         var key = dataKey
         key.queriesDisk = false
+        key.entryRule = nil
         return key
     }
 
@@ -91,12 +98,23 @@ final class DataWork: Work {
         guard queriesDisk, let cacheKey else { return startLoad(job, insteadOf: derived) }
         job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { [self] result in
             guard case .success(.diskEntry(let entry?)) = result else { return startLoad(job, insteadOf: derived) }
+            if let problem = problem(of: entry) {
+                job.note(.diskMissed(key: cacheKey, .refused))
+                guard load != nil else { return job.finish(.failure(problem)) }
+                // Nor is the server asked whether it is still the same.
+                return startLoad(job, insteadOf: nil)
+            }
             guard refreshes else {
                 return job.finish(.success(.data(OriginalData(entry: entry, source: .disk))))
             }
             if rule.serves(entry.validators) { return job.finish(.failure(.unchanged(entry.source, load?.url))) }
             startLoad(job, insteadOf: entry.source)
         }
+    }
+
+    /// Why an entry on disk does not serve; nil where it does.
+    func problem(of entry: CachedImageData) -> WebImageError? {
+        entryRule?.problem(of: entry.data, isRemade: serializer != nil)
     }
 
     /// Why the disk is not looked at; nil when it is, or was.

@@ -262,16 +262,49 @@ import Testing
 
     // MARK: Time
 
-    @Test func `A server that drips is given up`() async throws {
-        let error = try await error(.slow(interval: 0.02, declared: 100_000), config: { $0.downloadTimeout = 0.3 })
-        #expect(error?.code == .timedOut)
+    /// A picture's first bytes, and then some 500 a second, for about a second.
+    private func drip() throws -> LoopbackResponse {
+        let start = Array(try smallPicture().prefix(40))
+        return .script { _, connection in
+            connection.sendHead(200, [("Content-Length", "\(start.count + 500)")])
+            connection.send(start)
+            let never = Monitor(())
+            for _ in 0..<50 {
+                // The pace of the server, not a wait of the test.
+                _ = never.wait(seconds: 0.02) { _ -> Bool? in nil }
+                guard connection.send([UInt8](repeating: 7, count: 10)) else { return false }
+            }
+            return true
+        }
     }
 
-    @Test func `The whole of a download has its time, redirects included`() async throws {
+    @Test func `A server that drips faster than others may is given up`() async throws {
+        let error = try await error(try drip(), config: { $0.downloadTimeout = 0.4 })
+        #expect(error?.code == .timedOut && error?.message.contains("1000 bytes a second") == true)
+        // It is the policy that minds: of the config it is fast enough.
+        #expect(try await self.error(try drip(), { $0.minimumBytesPerSecond = 0 }) { $0.downloadTimeout = 0.4 } == nil)
+    }
+
+    @Test func `A download has its time, however it is spent`() async throws {
         let never = Gate()
         let error = try await error(.delayed(never, then: .response(body: [1]))) { $0.maximumDuration = 0.3 }
-        #expect(error?.code == .timedOut && error?.message.contains("0.3 s") == true)
+        #expect(error?.code == .timedOut && error?.message.contains("longer than 0.3 s") == true)
         never.open()
+    }
+
+    @Test func `Redirects each of which is in time are not, together`() async throws {
+        let body = try smallPicture()
+        let pace = Monitor(0.3)
+        let server = try LoopbackServer { request in
+            let number = Int(request.path.dropFirst()) ?? 0
+            // The pace of the server, not a wait of the test.
+            _ = pace.wait(seconds: pace.withLock { $0 }) { _ -> Bool? in nil }
+            return number == 0 ? .response(body: body) : .redirect(to: "/\(number - 1)")
+        }
+        var policy = try SourcePolicy.allowing(server)
+        policy.maximumDuration = 1
+        #expect(await downloadError(WebImageDownloader(policy), server.url("/5"))?.code == .timedOut)
+        #expect(server.requestCount() < 6)
     }
 
     // MARK: Rights
@@ -318,17 +351,4 @@ import Testing
         }
         #expect(server.requests.allSatisfy { $0.header("X-B") == nil })
     }
-}
-
-/// A fake that says that it looks where it connects to.
-private final class CheckingTransport: HTTPTransport {
-    let base = FakeTransport()
-
-    var checksAddresses: Bool { true }
-
-    func start(_ request: HTTPTransferRequest, sink: any HTTPTransferSink) -> any HTTPTransfer {
-        base.start(request, sink: sink)
-    }
-
-    func invalidate() { base.invalidate() }
 }

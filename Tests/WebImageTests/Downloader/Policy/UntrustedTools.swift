@@ -54,3 +54,16 @@ final class ChangingResolver: Sendable {
 
 /// The bytes of a small picture.
 func smallPicture() throws -> [UInt8] { [UInt8](try Fixtures.data("JPEG/gray.jpg")) }
+
+/// A fake that says that it looks where it connects to.
+final class CheckingTransport: HTTPTransport {
+    let base = FakeTransport()
+
+    var checksAddresses: Bool { true }
+
+    func start(_ request: HTTPTransferRequest, sink: any HTTPTransferSink) -> any HTTPTransfer {
+        base.start(request, sink: sink)
+    }
+
+    func invalidate() { base.invalidate() }
+}

@@ -57,6 +57,28 @@ import Testing
         #expect(server.connectionCount == 0)
     }
 
+    @Test func `Where the locale lets libcurl read other scripts, they lead nowhere either`() async {
+        await #expect(processExitsWith: .success) {
+            // Without it libcurl does not know what the bytes of a host are, and looks for none.
+            guard setlocale(LC_ALL, "C.UTF-8") != nil else { exit(1) }
+            let suite = UntrustedTransportTests()
+            let server = try suite.server()
+            var policy = SourcePolicy.untrusted
+            policy.ports = [server.port]
+            var reached = 0
+            for host in ["１２７.0.0.1", "127。0。0。1", "①②⑦.⓪.⓪.①", "ⓛⓞⓒⓐⓛⓗⓞⓢⓣ", "ｌｏｃａｌｈｏｓｔ", "0x7f.1", "127.1"] {
+                guard let url = URL(string: "http://\(host):\(server.port)/a.jpg") else { continue }
+                // That it leads to the server shows that the policy alone stands in the way.
+                guard await suite.directError(url, .trusted) == nil else { continue }
+                reached += 1
+                let connections = server.connectionCount
+                guard await suite.directError(url, policy)?.code == .sourceRefused else { exit(2) }
+                guard server.connectionCount == connections else { exit(3) }
+            }
+            exit(reached >= 5 ? 0 : 4)
+        }
+    }
+
     @Test func `Without a policy the same server is reached`() async throws {
         let server = try server()
         #expect(await directError(server.url("/a.jpg"), .trusted) == nil)

@@ -200,23 +200,6 @@ import Testing
         #expect(first.diskCachePath.hasSuffix("/untrusted"))
     }
 
-    @Test func `Two managers of one pipeline do not share a download across policies`() async throws {
-        let server = try server()
-        let pipeline = Pipeline()
-        let trusted = WebImageManager(cache: FakeCache(), loader: WebImageDownloader(), pipeline: pipeline)
-        let policy = SourcePolicy.untrusted
-        let strict = WebImageManager(
-            policy: policy,
-            cache: FakeCache(),
-            downloader: WebImageDownloader(policy),
-            pipeline: pipeline
-        )
-        async let good = error(trusted, server.url("/a.jpg"))
-        async let bad = error(strict, server.url("/a.jpg"))
-        #expect(await good == nil)
-        #expect(await bad?.code == .sourceRefused)
-    }
-
     @Test func `Formats with big decoders are isolated under the policy, and only there`() {
         let cache = FakeCache()
         #expect(WebImageManager(policy: .untrusted, cache: cache).decoding == .isolated(.risky))
