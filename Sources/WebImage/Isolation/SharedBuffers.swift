@@ -38,7 +38,12 @@ final class SharedBuffers: @unchecked Sendable {
     private let state = Lock(State())
     /// Tells the parent of memory that a picture will lie in.
     private let announce: @Sendable (_ descriptor: Int32, _ byteCount: Int) -> Void
-    private let preparing = WorkQueue(name: "prepare", width: 1)
+    /// Without timers, which would make calls that a worker may not. What is not prepared is made when it is needed.
+    private let preparing = WorkQueue(
+        name: "prepare",
+        width: 1,
+        threads: WorkThreads(source: .system, relief: WorkRelief(.system), delay: DelaySource { _, _ in {} })
+    )
 
     init(announce: @escaping @Sendable (_ descriptor: Int32, _ byteCount: Int) -> Void = { _, _ in }) {
         self.announce = announce

@@ -35,8 +35,17 @@ final class WorkerProcess: @unchecked Sendable {
 
     /// Starts one, on a thread that lives as long as this process does: a worker dies with the thread that it comes from.
     ///
+    /// - Parameters:
+    ///   - starter: has that thread.
+    ///   - patience: seconds that are waited for the thread.
     /// - Throws: ``WebImageError/Code/decoderUnavailable``.
-    init(_ program: WorkerProgram, _ kind: WorkerKind, memory byteCount: Int) throws(WebImageError) {
+    init(
+        _ program: WorkerProgram,
+        _ kind: WorkerKind,
+        memory byteCount: Int,
+        starter: WorkQueue = WorkerProcess.starter,
+        patience: Double = 30
+    ) throws(WebImageError) {
         var ends: [Int32] = [-1, -1]
         let shared = webimage_memory_create(0)
         guard shared >= 0, webimage_message_pair(&ends) == 0 else {
@@ -46,12 +55,13 @@ final class WorkerProcess: @unchecked Sendable {
         let theirs = ends[1]
         let started = Latch()
         let result = Lock<Int32>(-EAGAIN)
-        Self.starter.submit(priority: .high) {
+        let start = starter.submit(priority: .high) {
             let spawned = Self.spawn(program, [kind.rawValue, "\(byteCount)"], theirs, shared)
             result.withLock { $0 = spawned }
             started.open()
         }
-        started.wait()
+        // Once it has begun, it ends; a thread that is not to be had is not waited for.
+        if !started.wait(seconds: patience), !start.cancel() { started.wait() }
         close(theirs)
         (memory, socket, process) = (shared, ends[0], result.withLock { $0 })
         guard process >= 0 else {
@@ -70,7 +80,7 @@ final class WorkerProcess: @unchecked Sendable {
 
     deinit { stop() }
 
-    private static let starter = WorkQueue(name: "webimage-start", width: 1)
+    static let starter = WorkQueue(name: "webimage-start", width: 1)
 
     private static func spawn(_ program: WorkerProgram, _ words: [String], _ socket: Int32, _ memory: Int32) -> Int32 {
         var arguments = ([program.path, WorkerProgram.argument] + words).map { strdup($0) } + [nil]
