@@ -61,6 +61,10 @@ const void *webimage_memory_map_private(int descriptor, size_t byte_count);
 /// Takes away every way to change bytes or size, for ever. There must be no mapping for writing. Returns 0, or the negative error number.
 int webimage_memory_seal(int descriptor);
 
+/// Gives the first bytes of sealed memory all their pages, which takes no time when they are there. To look at a page that is missing would
+/// end a process that has no memory for it. Returns 0, or the negative error number.
+int webimage_memory_fill(int descriptor, size_t byte_count);
+
 /// Its size if nobody can change bytes or size any more; else the negative error number.
 ssize_t webimage_memory_sealed_size(int descriptor);
 
