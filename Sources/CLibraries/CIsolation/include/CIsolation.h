@@ -106,7 +106,7 @@ struct webimage_walls webimage_sandbox_enter(const struct webimage_sandbox *sand
 /// `webimage_sandbox_enter` allowed.
 void webimage_sandbox_allow(size_t byte_count, unsigned seconds);
 
-/// Keeps the C library from holding memory back for threads and sizes that were seen.
+/// Keeps the C library from holding memory back for threads and sizes that were seen, and from handing out what was in memory before.
 void webimage_sandbox_tame_heap(void);
 
 /// What a worker sends when it crashes, in the machine's byte order.
