@@ -49,6 +49,7 @@ struct DecodeWorkerLoop {
         var walls = WorkerWalls()
         (walls.hasSeccomp, walls.landlock) = (standing.seccomp, Int(standing.landlock))
         (walls.readsFonts, walls.threads) = (standing.reads_files, Int(standing.threads))
+        walls.isBounded = standing.bounded
         send(walls.message)
     }
 

@@ -105,8 +105,7 @@ final class WorkerProcess: @unchecked Sendable {
         } catch {
             throw .lied(error.problem)
         }
-        guard walls.version == WorkerWalls.version else { throw .lied("it is of another version of the library") }
-        guard walls.hasSeccomp else { throw .lied("this system does not confine processes (seccomp)") }
+        if let problem = walls.problem { throw .lied(problem) }
     }
 
     /// Whether it has seen no picture yet.

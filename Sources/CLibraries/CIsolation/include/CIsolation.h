@@ -89,8 +89,10 @@ struct webimage_walls {
     int landlock;
     /// Whether directories can be read.
     bool reads_files;
-    /// Threads that there were.
+    /// Threads that there were, 0 where the system does not say. No wall but the filter holds others than the one that put them up.
     int threads;
+    /// Whether memory is bounded: the system has to say how much there is already.
+    bool bounded;
 };
 
 /// Ends with the thread that began the process.
