@@ -157,7 +157,7 @@ final class WorkerProcess: @unchecked Sendable {
     ) throws(WorkerFailure) -> (IsolationAnswer, PixelStorage?) {
         let start = ClockSource.system.monotonicNanoseconds()
         let (first, itsDescriptor) = try receive(milliseconds: milliseconds)
-        guard let byteCount = Announcement.byteCount(first) else {
+        guard case .announcement(let byteCount)? = MemoryMessage(first) else {
             return try answer(first, itsDescriptor, nil, to: request)
         }
         guard itsDescriptor >= 0 else { throw .lied("it announces no memory") }
@@ -186,16 +186,19 @@ final class WorkerProcess: @unchecked Sendable {
         var descriptor = descriptor
         defer { if descriptor >= 0 { close(descriptor) } }
         do throws(WireError) {
-            if let byteCount = LongMessage.byteCount(bytes) {
+            if case .answer(let byteCount)? = MemoryMessage(bytes) {
+                guard byteCount <= request.task.mostAnswerBytes else { throw WireError("its answer is too long") }
                 let taken = descriptor
                 descriptor = -1
                 let storage = try SealedPixels.map(taken, byteCount: byteCount)
                 let reply = try storage.withUnsafeBytes { (bytes) throws(WireError) in try IsolationReply(bytes) }
-                guard reply.id == request.id else { throw WireError("it answers another question") }
-                return (reply.answer, nil)
+                try reply.check(request)
+                // Pixels do not come with it.
+                guard case .image = reply.answer else { return (reply.answer, nil) }
+                throw WireError("its picture has no memory")
             }
             let reply = try bytes.read { (bytes) throws(WireError) in try IsolationReply(bytes) }
-            guard reply.id == request.id else { throw WireError("it answers another question") }
+            try reply.check(request)
             guard case .image(let picture) = reply.answer else { return (reply.answer, nil) }
             let byteCount = try picture.neededByteCount
             guard Self.isAllowed(byteCount, request) else { throw WireError("its picture is bigger than it may be") }

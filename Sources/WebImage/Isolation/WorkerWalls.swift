@@ -10,7 +10,7 @@ struct WorkerWalls: Sendable, Equatable {
     var landlock = 0
     /// Whether it can read directories of fonts.
     var readsFonts = false
-    /// Threads that there were when the walls were put up.
+    /// Threads that there were when the walls were put up, 0 where nobody knows.
     var threads = 1
     /// Whether its memory is bounded.
     var isBounded = true
@@ -37,20 +37,6 @@ struct WorkerWalls: Sendable, Equatable {
         threads = try reader.int()
         isBounded = try reader.bool()
         try reader.end()
-    }
-}
-
-/// An answer that is too long for a message: it lies in memory, and the message says how long it is.
-enum LongMessage {
-    private static let mark: UInt64 = .max
-    /// Nothing that is asked for has an answer of more bytes.
-    private static let mostBytes = 256 << 20
-
-    static func message(_ byteCount: Int) -> [UInt8] {
-        var writer = WireWriter()
-        writer.write(mark)
-        writer.write(byteCount)
-        return writer.bytes
     }
 
     /// Why nothing is decoded behind them; nil when they hold.

@@ -124,9 +124,9 @@ import Testing
             #expect(webimage_memory_sealed_size(descriptor) == storage.byteCount)
             close(descriptor)
         }
-        for byteCount in [nil, Announcement.smallest - 1] {
+        for byteCount in [nil, MemoryMessage.smallestAnnounced - 1] {
             buffers.await(byteCount: byteCount)
-            _ = buffers.storage(byteCount: Announcement.smallest - 1)
+            _ = buffers.storage(byteCount: MemoryMessage.smallestAnnounced - 1)
         }
         #expect(told.withLock { $0.count } == 1)
     }
