@@ -51,6 +51,16 @@ ssize_t webimage_memory_sealed_size(int descriptor) {
     return S_ISREG(status.st_mode) ? status.st_size : -EINVAL;
 }
 
+int webimage_memory_fill(int descriptor, size_t byte_count) {
+    // Where it cannot be told, the answer is that of memory without a page.
+    off_t hole = lseek(descriptor, 0, SEEK_HOLE);
+    if (hole >= 0 && (size_t)hole >= byte_count) return 0;
+    int result;
+    do result = fallocate(descriptor, 0, 0, (off_t)byte_count);
+    while (result < 0 && errno == EINTR);
+    return result == 0 ? 0 : -errno;
+}
+
 int webimage_memory_write(int descriptor, const void *bytes, size_t count) {
     size_t done = 0;
     while (done < count) {

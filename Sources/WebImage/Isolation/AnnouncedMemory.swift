@@ -1,31 +1,6 @@
 import CIsolation
 import Glibc
 
-/// A worker says, before it decodes into it, in which memory the picture will lie: the parent can map it meanwhile. The message carries a
-/// descriptor of the memory.
-enum Announcement {
-    private static let mark: UInt64 = .max - 1
-    /// Smaller pictures are mapped in no time.
-    static let smallest = 256 << 10
-
-    static func message(_ byteCount: Int) -> [UInt8] {
-        var writer = WireWriter()
-        writer.write(mark)
-        writer.write(byteCount)
-        return writer.bytes
-    }
-
-    /// The bytes of the memory; nil for other messages.
-    static func byteCount(_ message: [UInt8]) -> Int? {
-        guard message.count == 16 else { return nil }
-        return message.withUnsafeBytes { bytes in
-            var reader = WireReader(bytes)
-            guard (try? reader.word()) == mark else { return nil }
-            return try? reader.int(1...Int.max, "a length")
-        }
-    }
-}
-
 /// Memory of a worker that is mapped here while the worker still writes to it. Nobody looks at it before it can no longer be changed.
 struct AnnouncedMemory: ~Copyable {
     private let descriptor: Int32

@@ -8,7 +8,7 @@ struct DecodeWorkerLoop {
     private let kind: WorkerKind
     private let memory: Int
     private let buffers = SharedBuffers { descriptor, byteCount in
-        DecodeWorkerLoop.sendShort(Announcement.message(byteCount), descriptor)
+        DecodeWorkerLoop.sendShort(MemoryMessage.announcement(byteCount).bytes, descriptor)
     }
     /// The encoded bytes, which the parent writes.
     private var bytes: UnsafeRawBufferPointer?
@@ -49,6 +49,7 @@ struct DecodeWorkerLoop {
         var walls = WorkerWalls()
         (walls.hasSeccomp, walls.landlock) = (standing.seccomp, Int(standing.landlock))
         (walls.readsFonts, walls.threads) = (standing.reads_files, Int(standing.threads))
+        walls.isBounded = standing.bounded
         send(walls.message)
     }
 
@@ -192,7 +193,7 @@ struct DecodeWorkerLoop {
         let memory = message.withUnsafeBytes { buffers.seal($0) }
         // A parent that gets no answer ends this process.
         guard let memory else { _exit(1) }
-        Self.sendShort(LongMessage.message(message.count), memory)
+        Self.sendShort(MemoryMessage.answer(message.count).bytes, memory)
         close(memory)
     }
 

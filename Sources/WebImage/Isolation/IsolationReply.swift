@@ -112,6 +112,8 @@ enum WireLimit {
     static let loops = 1 << 32
     static let text = 4096
     static let need = 1 << 48
+    /// Decoders begin a picture where its memory begins. More than that is memory that nobody counts.
+    static let offset = 4096
 }
 
 extension IsolatedPicture {
@@ -126,7 +128,7 @@ extension IsolatedPicture {
         width = try reader.int(1...WireLimit.side, "the width")
         height = try reader.int(1...WireLimit.side, "the height")
         bytesPerRow = try reader.int(1...Int.max, "the length of a row")
-        byteOffset = try reader.int(0...Int.max, "the offset")
+        byteOffset = try reader.int(0...WireLimit.offset, "the offset")
         pixelFormat = try PixelFormat(from: &reader)
         orientation = try ImageOrientation(from: &reader)
         metadata = try ImageMetadata(from: &reader)

@@ -31,6 +31,9 @@ enum SealedPixels {
         guard byteCount > 0, size >= byteCount, size - byteCount <= mostPadding else {
             throw WireError("its memory has \(size) bytes, not \(byteCount)")
         }
+        guard webimage_memory_fill(descriptor, byteCount) == 0 else {
+            throw WireError("its memory of \(byteCount) bytes has holes, for which there is no memory")
+        }
     }
 
     private static func copy(_ descriptor: Int32, byteCount: Int) throws(WireError) -> PixelStorage {

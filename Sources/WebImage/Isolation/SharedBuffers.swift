@@ -38,7 +38,12 @@ final class SharedBuffers: @unchecked Sendable {
     private let state = Lock(State())
     /// Tells the parent of memory that a picture will lie in.
     private let announce: @Sendable (_ descriptor: Int32, _ byteCount: Int) -> Void
-    private let preparing = WorkQueue(name: "prepare", width: 1)
+    /// Without timers, which would make calls that a worker may not. What is not prepared is made when it is needed.
+    private let preparing = WorkQueue(
+        name: "prepare",
+        width: 1,
+        threads: WorkThreads(source: .system, relief: WorkRelief(.system), delay: DelaySource { _, _ in {} })
+    )
 
     init(announce: @escaping @Sendable (_ descriptor: Int32, _ byteCount: Int) -> Void = { _, _ in }) {
         self.announce = announce
@@ -46,7 +51,7 @@ final class SharedBuffers: @unchecked Sendable {
 
     /// Has the next bitmap that is about as big announced, once; nil for none.
     func await(byteCount: Int?) {
-        let range = byteCount.flatMap { $0 >= Announcement.smallest ? $0 / 2...$0 : nil }
+        let range = byteCount.flatMap { $0 >= MemoryMessage.smallestAnnounced ? $0 / 2...$0 : nil }
         state.withLock { ($0.awaited, $0.announced) = (range, nil) }
     }
 
@@ -63,14 +68,16 @@ final class SharedBuffers: @unchecked Sendable {
         return PixelStorage(adopting: piece.base, byteCount: byteCount) { [self] base, _ in giveBack(base) }
     }
 
+    /// Whether the parent knows of the memory of a bitmap.
+    func isAnnounced(_ storage: PixelStorage) -> Bool { state.withLock { $0.announced == storage.base } }
+
     /// Takes away the memory of a bitmap that nobody will look at any more, and every way to change it. Returns a descriptor, and whether
     /// the parent has one already; nil when there is none.
     ///
     /// - Parameter byteCount: the bytes that are handed over.
     func seal(_ storage: PixelStorage, byteCount: Int) -> (descriptor: Int32, isAnnounced: Bool)? {
-        let (piece, isAnnounced) = state.withLock {
-            ($0.used.removeValue(forKey: storage.base), $0.announced == storage.base)
-        }
+        let isAnnounced = isAnnounced(storage)
+        let piece = state.withLock { $0.used.removeValue(forKey: storage.base) }
         guard let piece else { return copy(storage, byteCount: byteCount).map { ($0, false) } }
         munmap(piece.base, piece.byteCount)
         // The parent takes no more than it needs. A piece may be twice as big.

@@ -94,9 +94,10 @@ final class WorkerPool: Sendable {
 
     /// Starts a worker for the next task, if there is none.
     func prepare() {
-        let id = state.withLock { $0.roster.takeSpare() }
-        guard let id else { return }
+        guard state.withLock({ $0.roster.needsSpare }) else { return }
         Self.upkeep.submit(priority: .low) { [self] in
+            // Not before: whoever has a picture would wait for a place that nobody fills yet.
+            guard let id = state.withLock({ $0.roster.takeSpare() }) else { return }
             guard let worker = try? start() else { return lose(id) }
             keep(id, worker, animation: nil, isUse: false)
         }

@@ -35,8 +35,17 @@ final class WorkerProcess: @unchecked Sendable {
 
     /// Starts one, on a thread that lives as long as this process does: a worker dies with the thread that it comes from.
     ///
+    /// - Parameters:
+    ///   - starter: has that thread.
+    ///   - patience: seconds that are waited for the thread.
     /// - Throws: ``WebImageError/Code/decoderUnavailable``.
-    init(_ program: WorkerProgram, _ kind: WorkerKind, memory byteCount: Int) throws(WebImageError) {
+    init(
+        _ program: WorkerProgram,
+        _ kind: WorkerKind,
+        memory byteCount: Int,
+        starter: WorkQueue = WorkerProcess.starter,
+        patience: Double = 30
+    ) throws(WebImageError) {
         var ends: [Int32] = [-1, -1]
         let shared = webimage_memory_create(0)
         guard shared >= 0, webimage_message_pair(&ends) == 0 else {
@@ -46,12 +55,13 @@ final class WorkerProcess: @unchecked Sendable {
         let theirs = ends[1]
         let started = Latch()
         let result = Lock<Int32>(-EAGAIN)
-        Self.starter.submit(priority: .high) {
+        let start = starter.submit(priority: .high) {
             let spawned = Self.spawn(program, [kind.rawValue, "\(byteCount)"], theirs, shared)
             result.withLock { $0 = spawned }
             started.open()
         }
-        started.wait()
+        // Once it has begun, it ends; a thread that is not to be had is not waited for.
+        if !started.wait(seconds: patience), !start.cancel() { started.wait() }
         close(theirs)
         (memory, socket, process) = (shared, ends[0], result.withLock { $0 })
         guard process >= 0 else {
@@ -70,7 +80,7 @@ final class WorkerProcess: @unchecked Sendable {
 
     deinit { stop() }
 
-    private static let starter = WorkQueue(name: "webimage-start", width: 1)
+    static let starter = WorkQueue(name: "webimage-start", width: 1)
 
     private static func spawn(_ program: WorkerProgram, _ words: [String], _ socket: Int32, _ memory: Int32) -> Int32 {
         var arguments = ([program.path, WorkerProgram.argument] + words).map { strdup($0) } + [nil]
@@ -95,8 +105,7 @@ final class WorkerProcess: @unchecked Sendable {
         } catch {
             throw .lied(error.problem)
         }
-        guard walls.version == WorkerWalls.version else { throw .lied("it is of another version of the library") }
-        guard walls.hasSeccomp else { throw .lied("this system does not confine processes (seccomp)") }
+        if let problem = walls.problem { throw .lied(problem) }
     }
 
     /// Whether it has seen no picture yet.
@@ -148,7 +157,7 @@ final class WorkerProcess: @unchecked Sendable {
     ) throws(WorkerFailure) -> (IsolationAnswer, PixelStorage?) {
         let start = ClockSource.system.monotonicNanoseconds()
         let (first, itsDescriptor) = try receive(milliseconds: milliseconds)
-        guard let byteCount = Announcement.byteCount(first) else {
+        guard case .announcement(let byteCount)? = MemoryMessage(first) else {
             return try answer(first, itsDescriptor, nil, to: request)
         }
         guard itsDescriptor >= 0 else { throw .lied("it announces no memory") }
@@ -177,16 +186,19 @@ final class WorkerProcess: @unchecked Sendable {
         var descriptor = descriptor
         defer { if descriptor >= 0 { close(descriptor) } }
         do throws(WireError) {
-            if let byteCount = LongMessage.byteCount(bytes) {
+            if case .answer(let byteCount)? = MemoryMessage(bytes) {
+                guard byteCount <= request.task.mostAnswerBytes else { throw WireError("its answer is too long") }
                 let taken = descriptor
                 descriptor = -1
                 let storage = try SealedPixels.map(taken, byteCount: byteCount)
                 let reply = try storage.withUnsafeBytes { (bytes) throws(WireError) in try IsolationReply(bytes) }
-                guard reply.id == request.id else { throw WireError("it answers another question") }
-                return (reply.answer, nil)
+                try reply.check(request)
+                // Pixels do not come with it.
+                guard case .image = reply.answer else { return (reply.answer, nil) }
+                throw WireError("its picture has no memory")
             }
             let reply = try bytes.read { (bytes) throws(WireError) in try IsolationReply(bytes) }
-            guard reply.id == request.id else { throw WireError("it answers another question") }
+            try reply.check(request)
             guard case .image(let picture) = reply.answer else { return (reply.answer, nil) }
             let byteCount = try picture.neededByteCount
             guard Self.isAllowed(byteCount, request) else { throw WireError("its picture is bigger than it may be") }

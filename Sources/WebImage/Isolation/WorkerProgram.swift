@@ -70,7 +70,9 @@ struct WorkerProgram: Sendable, Equatable {
     ]
 
     static var environment: [String] {
-        variables.sorted().compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } }
+        // Modules for files of networks would begin threads.
+        ["GIO_USE_VFS=local"]
+            + variables.sorted().compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } }
     }
 }
 

@@ -62,10 +62,10 @@ struct WorkerRoster: Sendable {
     }
 
     /// Adds one that is started ahead of time, and is busy until it is given; nil when there is one for the next already.
-    mutating func takeSpare() -> Int? {
-        guard idleCount == 0, workers.count < rules.count else { return nil }
-        return add()
-    }
+    mutating func takeSpare() -> Int? { needsSpare ? add() : nil }
+
+    /// Whether the next picture would have to wait for a start.
+    var needsSpare: Bool { idleCount == 0 && workers.count < rules.count }
 
     private mutating func add() -> Int {
         defer { nextID += 1 }

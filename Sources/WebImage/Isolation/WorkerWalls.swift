@@ -1,7 +1,7 @@
 /// What a worker says of itself before it sees the first byte of a picture.
 struct WorkerWalls: Sendable, Equatable {
     /// Goes up with every change of messages, so that a worker of another version is not asked.
-    static let version = 2
+    static let version = 3
 
     var version = Self.version
     /// Whether system calls are filtered.
@@ -10,8 +10,10 @@ struct WorkerWalls: Sendable, Equatable {
     var landlock = 0
     /// Whether it can read directories of fonts.
     var readsFonts = false
-    /// Threads that there were when the walls were put up.
+    /// Threads that there were when the walls were put up, 0 where nobody knows.
     var threads = 1
+    /// Whether its memory is bounded.
+    var isBounded = true
 
     init() {}
 
@@ -22,6 +24,7 @@ struct WorkerWalls: Sendable, Equatable {
         writer.write(landlock)
         writer.write(readsFonts)
         writer.write(threads)
+        writer.write(isBounded)
         return writer.bytes
     }
 
@@ -32,32 +35,17 @@ struct WorkerWalls: Sendable, Equatable {
         landlock = try reader.int()
         readsFonts = try reader.bool()
         threads = try reader.int()
+        isBounded = try reader.bool()
         try reader.end()
     }
-}
 
-/// An answer that is too long for a message: it lies in memory, and the message says how long it is.
-enum LongMessage {
-    private static let mark: UInt64 = .max
-    /// Nothing that is asked for has an answer of more bytes.
-    private static let mostBytes = 256 << 20
-
-    static func message(_ byteCount: Int) -> [UInt8] {
-        var writer = WireWriter()
-        writer.write(mark)
-        writer.write(byteCount)
-        return writer.bytes
-    }
-
-    /// Nil when the message is the answer itself.
-    static func byteCount(_ message: [UInt8]) -> Int? {
-        guard message.count == 16 else { return nil }
-        return message.withUnsafeBytes { bytes in
-            var reader = WireReader(bytes)
-            guard (try? reader.word()) == mark, let count = try? reader.int(1...mostBytes, "a length") else {
-                return nil
-            }
-            return count
-        }
+    /// Why nothing is decoded behind them; nil when they hold.
+    var problem: String? {
+        if version != Self.version { return "it is of another version of the library" }
+        if !hasSeccomp { return "this system does not confine processes (seccomp)" }
+        if threads == 0 || !isBounded { return "its threads and its memory cannot be looked after without /proc" }
+        // Landlock and capabilities are those of a thread.
+        guard threads == 1 else { return "\(threads) threads were there before its walls, which hold only one" }
+        return nil
     }
 }

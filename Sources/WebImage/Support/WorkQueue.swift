@@ -5,7 +5,7 @@ import Glibc
 /// run on Swift's cooperative threads.
 ///
 /// Threads start when they are first needed and sleep when there is nothing to do. Submitting costs a lock, and a wake-up
-/// when a thread sleeps.
+/// when a thread sleeps. Where the system has no thread for a queue, ``WorkRelief`` does its jobs.
 final class WorkQueue: Sendable {
     /// Which of the waiting jobs of one priority runs first.
     enum Order: Sendable { case fifo, lifo }
@@ -13,8 +13,8 @@ final class WorkQueue: Sendable {
     private let core: WorkQueueCore
 
     /// A queue with at most `width` threads; names of threads start with `name` (15 bytes are shown by the system).
-    init(name: String, width: Int, order: Order = .fifo) {
-        core = WorkQueueCore(name: name, width: width, order: order)
+    init(name: String, width: Int, order: Order = .fifo, threads: WorkThreads = .shared) {
+        core = WorkQueueCore(name: name, width: width, order: order, threads: threads)
     }
 
     /// A queue without threads, for tests that decide what runs when: jobs wait until ``takeNext()`` hands them out.
@@ -70,22 +70,32 @@ struct WorkItem: Sendable {
 }
 
 /// The state that threads share; it outlives the queue until the last thread has left.
-private final class WorkQueueCore: Sendable {
+final class WorkQueueCore: Sendable {
     struct State {
         var jobs = JobHeap()
         var width: Int
         var threads = 0
         var idle = 0
         var stopped = false
+        /// Whether a thread will be asked for again in a while.
+        var isRetried = false
     }
 
     private let name: String
     private let isStepped: Bool
+    private let threads: WorkThreads
     private let state: ConditionLock<State>
 
-    init(name: String, width: Int, order: WorkQueue.Order, isStepped: Bool = false) {
+    init(
+        name: String,
+        width: Int,
+        order: WorkQueue.Order,
+        isStepped: Bool = false,
+        threads: WorkThreads = .shared
+    ) {
         self.name = name
         self.isStepped = isStepped
+        self.threads = threads
         var state = State(width: max(width, 1))
         state.jobs.order = order
         self.state = ConditionLock(state)
@@ -133,28 +143,51 @@ private final class WorkQueueCore: Sendable {
         }
     }
 
+    /// Starts a thread that has been counted.
     private func startThread() {
-        var thread = pthread_t()
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        pthread_attr_setstacksize(&attributes, 1 << 20)
-        let context = Unmanaged.passRetained(self)
-        let code = pthread_create(
-            &thread,
-            &attributes,
-            { pointer in
-                let core = Unmanaged<WorkQueueCore>.fromOpaque(pointer!).takeRetainedValue()
-                core.work()
-                return nil
-            },
-            context.toOpaque()
-        )
-        pthread_attr_destroy(&attributes)
-        guard code != 0 else { return }
-        // No thread to be had: the jobs run on those that exist, or on the next that can be started.
-        context.release()
-        withState { $0.threads -= 1 }
+        threads.relief.prepare()
+        if threads.source.start({ self.work() }) { return }
+        let isStranded = withState { state -> Bool in
+            state.threads -= 1
+            return state.threads == 0 && state.jobs.count > 0
+        }
+        // Otherwise the jobs run on the threads that there are.
+        if isStranded, !threads.relief.take(self) { retryLater() }
+    }
+
+    /// Not even a thread for all queues is to be had: it is asked for with the next job, and after a while.
+    private func retryLater() {
+        let isFirst = withState { state -> Bool in
+            defer { state.isRetried = true }
+            return !state.isRetried
+        }
+        guard isFirst else { return }
+        _ = threads.delay.after(WorkThreads.retryNanoseconds) { [self] in
+            let isStranded = withState { state -> Bool in
+                state.isRetried = false
+                guard state.threads == 0, state.jobs.count > 0 else { return false }
+                state.threads += 1
+                return true
+            }
+            if isStranded { startThread() }
+        }
+    }
+
+    /// Does one job in place of a thread, if the queue has none. Whether that is to be done again.
+    func doOneJob() -> Bool {
+        let isStranded = withState { state -> Bool in
+            guard state.threads == 0, state.jobs.count > 0 else { return false }
+            // Who does a job counts as a thread, so that no more than `width` run at once.
+            state.threads += 1
+            return true
+        }
+        guard isStranded else { return false }
+        if threads.source.start({ self.work() }) { return false }
+        withState { $0.jobs.popFirst() }?()
+        return withState { state in
+            state.threads -= 1
+            return state.threads == 0 && state.jobs.count > 0
+        }
     }
 
     private func work() {

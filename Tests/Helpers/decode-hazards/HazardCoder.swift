@@ -11,6 +11,7 @@ struct HazardCoder: AnimatedImageCoder {
 
     func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
         if name(data) == "header" { Hazards.run("segfault") }
+        if name(data).hasPrefix("big") { return BigPictures.properties }
         var properties = ImageProperties(format: .png, width: 4, height: 4)
         if name(data) == "frames" {
             properties.frameCount = 20_000
@@ -25,7 +26,7 @@ struct HazardCoder: AnimatedImageCoder {
         if name == "strange code" { throw WebImageError(.cancelled, "never mind") }
         Hazards.run(name)
         Lies.tell(name)
-        return Self.picture(0)
+        return try BigPictures.decode(name) ?? Self.picture(0)
     }
 
     func animation(

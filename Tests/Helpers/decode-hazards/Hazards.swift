@@ -11,8 +11,13 @@ enum Hazards {
         case "spin": while true { touch(&counter) }
         case "sleep": while true { usleep(100_000) }
         case "allocate": allocate(10 << 30)
-        case "passwd": withExtendedLifetime(open("/etc/passwd", O_RDONLY)) {}
-        case "write": withExtendedLifetime(open("/tmp/hazard", O_WRONLY | O_CREAT, 0o600)) {}
+        case "passwd": openPasswords()
+        case "passwd in a thread":
+            runThread { _ in
+                Hazards.openPasswords()
+                return nil
+            }
+        case "write": if open("/tmp/hazard", O_WRONLY | O_CREAT, 0o600) >= 0 { exit(41) }
         case "socket": withExtendedLifetime(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)) {}
         case "exec":
             var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("/bin/true"), nil]
@@ -21,8 +26,8 @@ enum Hazards {
         // A system call that nobody thought of.
         case "sync": sync()
         case "exit": exit(3)
-        case "thread": runThread()
-        default: break
+        case "thread": runThread { _ in nil }
+        default: Attacks.run(name)
         }
     }
 
@@ -51,10 +56,15 @@ enum Hazards {
         }
     }
 
+    /// Who may read only fonts is told that there is no such right, and goes on.
+    private static func openPasswords() { if open("/etc/passwd", O_RDONLY) >= 0 { exit(41) } }
+
     /// Libraries have threads of their own, and may.
-    private static func runThread() {
+    private static func runThread(
+        _ body: @escaping @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+    ) {
         var thread = pthread_t()
-        guard pthread_create(&thread, nil, { _ in nil }, nil) == 0 else { abort() }
+        guard pthread_create(&thread, nil, body, nil) == 0 else { abort() }
         pthread_join(thread, nil)
     }
 }

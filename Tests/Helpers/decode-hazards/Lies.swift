@@ -40,11 +40,21 @@ enum Lies {
             send(
                 IsolationReply(id: 1, answer: .need(DecodeMemoryNeed(outputByteCount: 1, workingByteCount: 1))).message
             )
-        case "elsewhere": send(LongMessage.message(1 << 20), sealed(64))
+        case "elsewhere": send(MemoryMessage.answer(100 << 10).bytes, sealed(64))
+        case "endless": send(MemoryMessage.answer(200 << 20).bytes, sealed(200 << 20))
+        case "far":
+            picture.byteOffset = 1 << 20
+            send(message(picture), sealed(2 << 20))
+        case "wide":
+            (picture.width, picture.height, picture.bytesPerRow) = (70_000, 1, 280_000)
+            send(message(picture), sealed(280_000))
+        case "frames":
+            picture.metadata.frameCount = 10_001
+            send(message(picture), sealed(64))
         case "empty with memory": send([], sealed(64))
         case "heavy": send(message(picture), sealed(64 << 20))
         case "announced heavy": announce(sealed(64 << 20), 64 << 20, picture)
-        case "announced nothing": send(Announcement.message(1 << 20))
+        case "announced nothing": send(MemoryMessage.announcement(1 << 20).bytes)
         case "announced changeable": announce(webimage_memory_create(1 << 20), 1 << 20, picture)
         case "announced huge": announce(sealed(64), .max, picture)
         case "announced small":
@@ -52,7 +62,7 @@ enum Lies {
             announce(sealed(64), 4 << 20, picture)
         case "announced socket": announce(socket, 1 << 20, picture)
         case "announced twice":
-            send(Announcement.message(1 << 20), sealed(1 << 20))
+            send(MemoryMessage.announcement(1 << 20).bytes, sealed(1 << 20))
             announce(sealed(1 << 20), 1 << 20, picture)
         case "crash": tellOfCrash()
         case "deaf":
@@ -63,7 +73,7 @@ enum Lies {
     }
 
     private static func announce(_ memory: Int32, _ byteCount: Int, _ picture: IsolatedPicture) {
-        send(Announcement.message(byteCount), memory)
+        send(MemoryMessage.announcement(byteCount).bytes, memory)
         send(message(picture))
     }
 

@@ -4,5 +4,8 @@ import Glibc
 @testable import WebImage
 
 ImageCodersManager.shared.add(HazardCoder())
+Attacks.prepare()
+// By this name it has a thread too many before there are walls.
+if CommandLine.arguments[0].contains("/crowded-") { Attacks.startThread() }
 DecodeWorker.runIfRequested()
 exit(64)

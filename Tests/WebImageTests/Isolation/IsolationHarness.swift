@@ -53,12 +53,12 @@ enum IsolationHarness {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd"))?.count ?? 0
     }
 
-    /// Workers of this process.
-    static func workers() -> [pid_t] {
+    /// Workers of this process that run a program of that name.
+    static func workers(named program: String) -> [pid_t] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { pid_t($0) }.filter { pid in
             let fields = fields(pid)
-            return fields.count > 3 && fields[0] == "decode-hazards" && fields[1] != "Z" && pid_t(fields[2]) == getpid()
+            return fields.count > 3 && fields[0] == program && fields[1] != "Z" && pid_t(fields[2]) == getpid()
         }
     }
 
@@ -80,4 +80,27 @@ enum IsolationHarness {
 /// Runs what blocks on a thread of its own.
 func valueOnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in startThread { continuation.resume(returning: body()) } }
+}
+
+/// The worker program under a name of its own, by which a test tells its workers from those of all others.
+final class NamedHazards: Sendable {
+    private let directory = TemporaryDirectory()
+    /// The system shows no more than 15 bytes of it.
+    let name: String
+    let path: String
+
+    private static let count = Lock(0)
+
+    init(prefix: String = "hazard") {
+        let number = Self.count.withLock { count -> Int in
+            count += 1
+            return count
+        }
+        name = "\(prefix)-\(number)"
+        path = "\(directory.path)/\(name)"
+        symlink(IsolationHarness.program, path)
+    }
+
+    /// The workers that run it.
+    var workers: [pid_t] { IsolationHarness.workers(named: name) }
 }

@@ -31,6 +31,11 @@ struct IsolationHazardTests {
         Hazard(name: "socket", code: .decoderCrashed, message: "socket"),
         Hazard(name: "exec", code: .decoderCrashed, message: "execve(\"/bin/true\")"),
         Hazard(name: "kill", code: .decoderCrashed, message: "kill"),
+        Hazard(name: "passwd in a thread", code: .decoderCrashed, message: "(\"/etc/passwd\")"),
+        Hazard(name: "code", code: .decoderCrashed, message: "mmap of code"),
+        Hazard(name: "memory to code", code: .decoderCrashed, message: "mprotect of code"),
+        Hazard(name: "limits of the parent", code: .decoderCrashed, message: "prlimit"),
+        Hazard(name: "signal to the parent", code: .decoderCrashed, message: "tgkill"),
         Hazard(name: "sync", code: .decoderCrashed, message: "SIGSYS"),
         Hazard(name: "exit", code: .decoderCrashed, message: "status 3"),
     ]
@@ -81,19 +86,60 @@ struct IsolationHazardTests {
     }
 
     @Test func `What the decoder says of the picture is the error, and its worker lives`() async throws {
-        let coder = IsolationHarness.coder { $0.maximumWorkerCount = 1 }
+        let hazards = NamedHazards()
+        let coder = IsolationHarness.coder { ($0.maximumWorkerCount, $0.workerPath) = (1, hazards.path) }
         _ = await IsolationHarness.decode("picture", coder)
-        let before = IsolationHarness.workers()
+        let before = hazards.workers
         let refused = try #require(await IsolationHarness.error("refuse", coder))
         #expect(refused.code == .badImageData && refused.message == "no [31m picture ")
         let strange = try #require(await IsolationHarness.error("strange code", coder))
         #expect(strange.code == .badImageData && strange.message == "never mind")
-        #expect(!before.isEmpty && before.allSatisfy(IsolationHarness.workers().contains))
+        #expect(!before.isEmpty && before == hazards.workers)
     }
 
-    @Test func `Threads of libraries are let through`() async throws {
-        let image = try await IsolationHarness.decode("thread", IsolationHarness.coder()).get()
+    @Test(arguments: ["thread", "descriptor commands", "leftovers"])
+    func `Threads of libraries are let through, commands that signal are not, and memory that is taken is empty`(
+        name: String
+    ) async throws {
+        let image = try await IsolationHarness.decode(name, IsolationHarness.coder()).get()
         #expect(IsolationHarness.isRight(image))
+    }
+
+    @Test(arguments: ["passwd", "passwd in a thread", "write"])
+    func `A worker that reads fonts reads nothing else, on any thread`(name: String) async throws {
+        let pool = WorkerPool(IsolationHarness.isolation(), .fonts)
+        let found = await valueOnThread { () -> Result<Bool, WebImageError> in
+            do throws(WebImageError) {
+                let options = ImageDecodeOptions()
+                let (answer, _) = try pool.perform(.decode(options), IsolationHarness.picture(name), seconds: 20)
+                guard case .image = answer else { return .success(false) }
+                return .success(true)
+            } catch {
+                return .failure(error)
+            }
+        }
+        // The worker ends with an error if it could open the file.
+        guard pool.walls?.readsFonts == true else {
+            #expect(throws: WebImageError.self) { try found.get() }
+            return
+        }
+        #expect(try found.get())
+    }
+
+    @Test(arguments: WorkerKind.allCases)
+    func `A worker with threads that no wall holds is not used`(kind: WorkerKind) async throws {
+        let hazards = NamedHazards(prefix: "crowded")
+        let program = WorkerProgram(path: hazards.path)
+        let error = await valueOnThread { () -> WebImageError? in
+            do throws(WebImageError) {
+                _ = try WorkerProcess(program, kind, memory: 1 << 30)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(error?.code == .decoderUnavailable && error?.message.contains("2 threads") == true, "\(error as Any)")
+        #expect(hazards.workers.isEmpty)
     }
 
     @Test func `Bytes that are too many, or none, do not get to a worker`() async throws {
@@ -108,11 +154,23 @@ struct IsolationHazardTests {
         #expect(empty?.code == .badImageData)
     }
 
-    @Test func `A long answer comes as memory`() async throws {
+    @Test func `A long answer comes as memory, if it is not longer than it may be`() async throws {
         let coder = IsolationHarness.coder()
-        let properties = try await valueOnThread {
-            Result { try coder.properties(of: IsolationHarness.picture("frames"), limits: ImageLimits()) }
-        }.get()
+        let ask: @Sendable (ImageLimits) async -> Result<ImageProperties, any Error> = { limits in
+            await valueOnThread {
+                Result { try coder.properties(of: IsolationHarness.picture("frames"), limits: limits) }
+            }
+        }
+        var limits = ImageLimits()
+        limits.maximumFrameCount = 20_000
+        let properties = try await ask(limits).get()
         #expect(properties.frameCount == 20_000 && properties.frameDurations == Array(repeating: 0.25, count: 20_000))
+        for most in [100, 19_999] {
+            limits.maximumFrameCount = most
+            let answer = await ask(limits)
+            let error = #expect(throws: WebImageError.self) { try answer.get() }
+            let problem = most == 100 ? "too long" : "20000 frames"
+            #expect(error?.code == .decoderCrashed && error?.message.contains(problem) == true)
+        }
     }
 }

@@ -12,9 +12,10 @@ import Testing
 struct IsolationLieTests {
     @Test(arguments: [
         ("garbage", "nonsense"), ("long", "too long"), ("nothing", "memory"), ("changeable", "can still be changed"),
-        ("small", "64 bytes"), ("rows", "rows are"), ("offset", "bigger than any memory"), ("narrow", "rows are 4"),
+        ("small", "64 bytes"), ("rows", "rows are"), ("offset", "the offset is"), ("narrow", "rows are 4"),
         ("huge", "bigger than"), ("side", "width is 0"), ("socket fd", "memory"), ("other", "another question"),
-        ("kind", "another question"), ("elsewhere", "64 bytes"), ("crash", "stopped: it called ????"),
+        ("kind", "another question"), ("elsewhere", "64 bytes"), ("endless", "too long"), ("far", "the offset is"),
+        ("wide", "70000x1 is bigger"), ("frames", "10001 frames"), ("crash", "stopped: it called ????"),
         ("empty with memory", "crashed"), ("heavy", "not 64"), ("announced heavy", "not 64"),
         ("announced nothing", "announces no memory"), ("announced changeable", "can still be changed"),
         ("announced huge", "bigger than"), ("announced small", "64 bytes"),
@@ -51,7 +52,8 @@ struct IsolationLieTests {
         let before = IsolationHarness.descriptorCount
         let names = [
             "changeable", "small", "socket fd", "other", "elsewhere", "huge", "garbage", "long", "crash", "heavy",
-            "empty with memory", "announced heavy", "announced nothing", "announced changeable", "announced huge",
+            "empty with memory", "endless", "far", "announced heavy", "announced nothing", "announced changeable",
+            "announced huge",
             "announced socket", "announced twice",
         ]
         for name in names {

@@ -143,16 +143,38 @@ import Testing
         #expect(read.message.hasPrefix(" ]0;title  xx"))
     }
 
-    @Test func `A long message tells its length, and no other is taken for one`() {
-        #expect(LongMessage.byteCount(LongMessage.message(70_000)) == 70_000)
-        #expect(LongMessage.byteCount(LongMessage.message(0)) == nil)
-        #expect(LongMessage.byteCount(LongMessage.message(.max)) == nil)
-        for reply in Self.replies { #expect(LongMessage.byteCount(reply.message) == nil) }
+    @Test func `Messages about memory tell its length, and no other is taken for one`() {
+        for message in [MemoryMessage.answer(70_000), .announcement(5 << 20), .answer(1), .announcement(.max)] {
+            #expect(MemoryMessage(message.bytes) == message)
+        }
+        for count in [0, -1, .min] {
+            #expect(MemoryMessage(MemoryMessage.answer(count).bytes) == nil)
+            #expect(MemoryMessage(MemoryMessage.announcement(count).bytes) == nil)
+        }
+        #expect(MemoryMessage([]) == nil && MemoryMessage(Array(repeating: 0, count: 16)) == nil)
+        for reply in Self.replies { #expect(MemoryMessage(reply.message) == nil) }
     }
+
+    @Test func `Walls that hold not all of a worker are no walls`() {
+        var walls = WorkerWalls()
+        walls.hasSeccomp = true
+        #expect(walls.problem == nil)
+        for (change, problem) in Self.gaps {
+            var other = walls
+            change(&other)
+            #expect(other.problem?.contains(problem) == true)
+        }
+    }
+
+    private static let gaps: [(@Sendable (inout WorkerWalls) -> Void, String)] = [
+        ({ $0.hasSeccomp = false }, "seccomp"), ({ $0.threads = 2 }, "2 threads"), ({ $0.threads = 0 }, "/proc"),
+        ({ $0.isBounded = false }, "/proc"), ({ $0.version -= 1 }, "version"),
+    ]
 
     @Test func `What a worker says of its walls comes out as it went in`() throws {
         var walls = WorkerWalls()
         (walls.hasSeccomp, walls.landlock, walls.readsFonts, walls.threads) = (true, 7, true, 2)
+        walls.isBounded = false
         #expect(try walls.message.withUnsafeBytes { try WorkerWalls($0) } == walls)
         for count in 0..<walls.message.count {
             #expect(walls.message.prefix(count).withUnsafeBytes { try? WorkerWalls($0) } == nil)

@@ -124,9 +124,9 @@ import Testing
             #expect(webimage_memory_sealed_size(descriptor) == storage.byteCount)
             close(descriptor)
         }
-        for byteCount in [nil, Announcement.smallest - 1] {
+        for byteCount in [nil, MemoryMessage.smallestAnnounced - 1] {
             buffers.await(byteCount: byteCount)
-            _ = buffers.storage(byteCount: Announcement.smallest - 1)
+            _ = buffers.storage(byteCount: MemoryMessage.smallestAnnounced - 1)
         }
         #expect(told.withLock { $0.count } == 1)
     }
@@ -174,11 +174,22 @@ import Testing
         return line.map(String.init) ?? ""
     }
 
-    @Test func `An announcement is told from other messages`() {
-        #expect(Announcement.byteCount(Announcement.message(5 << 20)) == 5 << 20)
-        #expect(Announcement.byteCount(LongMessage.message(5 << 20)) == nil)
-        #expect(LongMessage.byteCount(Announcement.message(5 << 20)) == nil)
-        for count in [0, -1] { #expect(Announcement.byteCount(Announcement.message(count)) == nil) }
-        #expect(Announcement.byteCount([]) == nil)
+    @Test func `Sealed memory has all its pages once it was looked at`() throws {
+        let descriptor = webimage_memory_create(1 << 20)
+        // Something beyond the hole, and as much as the hole has beyond the end.
+        let byte: [UInt8] = [1]
+        #expect(pwrite(descriptor, byte, 1, 1 << 19) == 1)
+        // What the module of the C library leaves out.
+        typealias Allocate = @convention(c) (Int32, Int32, Int, Int) -> Int32
+        let allocate = try #require(unsafeBitCast(dlsym(nil, "fallocate"), to: Allocate?.self))
+        #expect(allocate(descriptor, 1 /* FALLOC_FL_KEEP_SIZE */, 1 << 20, 1 << 20) == 0)
+        #expect(webimage_memory_seal(descriptor) == 0)
+        var status = stat()
+        fstat(descriptor, &status)
+        #expect(status.st_blocks * 512 < 3 << 19)
+        try SealedPixels.check(descriptor, byteCount: 1 << 20)
+        fstat(descriptor, &status)
+        #expect(status.st_blocks * 512 >= 2 << 20)
+        close(descriptor)
     }
 }

@@ -12,10 +12,15 @@ import Testing
 )
 struct WorkerPoolTests {
     private let delays = ManualDelays()
+    /// No other test's workers are killed or counted.
+    private let hazards = NamedHazards()
 
     private func pool(_ change: (inout DecodeIsolation) -> Void = { _ in }) -> WorkerPool {
         WorkerPool(
-            IsolationHarness.isolation(change),
+            IsolationHarness.isolation { isolation in
+                isolation.workerPath = hazards.path
+                change(&isolation)
+            },
             .sealed,
             clock: delays.clock.source,
             delay: delays.source
@@ -67,7 +72,7 @@ struct WorkerPoolTests {
     {
         let pool = pool()
         #expect(try await decode(pool))
-        let workers = IsolationHarness.workers()
+        let workers = hazards.workers
         #expect(!workers.isEmpty)
         for worker in workers {
             let status = try String(contentsOfFile: "/proc/\(worker)/status", encoding: .utf8)
@@ -107,9 +112,9 @@ struct WorkerPoolTests {
 
     @Test func `A worker that dies while it has nothing to do is nobody's fault`() async throws {
         let pool = pool { $0.maximumWorkerCount = 1 }
-        let before = Set(IsolationHarness.workers())
         #expect(try await decode(pool))
-        for worker in Set(IsolationHarness.workers()).subtracting(before) { kill(worker, SIGKILL) }
+        #expect(hazards.workers.count == 1)
+        for worker in hazards.workers { kill(worker, SIGKILL) }
         for _ in 0..<3 { #expect(try await decode(pool)) }
     }
 
@@ -117,12 +122,10 @@ struct WorkerPoolTests {
         async throws
     {
         let pool = pool { $0.maximumWorkerCount = 1 }
-        let others = Set(IsolationHarness.workers())
         let spinning = Task { try await decode(pool, "spin", seconds: 100) }
         // It is in the middle of it once it has taken time; the start takes less.
-        let busy: @Sendable () -> [pid_t] = {
-            Set(IsolationHarness.workers()).subtracting(others).filter { IsolationHarness.ticks($0) > 30 }
-        }
+        let hazards = hazards
+        let busy: @Sendable () -> [pid_t] = { hazards.workers.filter { IsolationHarness.ticks($0) > 30 } }
         #expect(await settle(pool) { _ in !busy().isEmpty })
         for worker in busy() { kill(worker, SIGKILL) }
         let error = await #expect(throws: WebImageError.self) { try await spinning.value }

@@ -61,6 +61,10 @@ const void *webimage_memory_map_private(int descriptor, size_t byte_count);
 /// Takes away every way to change bytes or size, for ever. There must be no mapping for writing. Returns 0, or the negative error number.
 int webimage_memory_seal(int descriptor);
 
+/// Gives the first bytes of sealed memory all their pages, which takes no time when they are there. To look at a page that is missing would
+/// end a process that has no memory for it. Returns 0, or the negative error number.
+int webimage_memory_fill(int descriptor, size_t byte_count);
+
 /// Its size if nobody can change bytes or size any more; else the negative error number.
 ssize_t webimage_memory_sealed_size(int descriptor);
 
@@ -85,8 +89,10 @@ struct webimage_walls {
     int landlock;
     /// Whether directories can be read.
     bool reads_files;
-    /// Threads that there were.
+    /// Threads that there were, 0 where the system does not say. No wall but the filter holds others than the one that put them up.
     int threads;
+    /// Whether memory is bounded: the system has to say how much there is already.
+    bool bounded;
 };
 
 /// Ends with the thread that began the process.
@@ -102,7 +108,7 @@ struct webimage_walls webimage_sandbox_enter(const struct webimage_sandbox *sand
 /// `webimage_sandbox_enter` allowed.
 void webimage_sandbox_allow(size_t byte_count, unsigned seconds);
 
-/// Keeps the C library from holding memory back for threads and sizes that were seen.
+/// Keeps the C library from holding memory back for threads and sizes that were seen, and from handing out what was in memory before.
 void webimage_sandbox_tame_heap(void);
 
 /// What a worker sends when it crashes, in the machine's byte order.

@@ -1,0 +1,94 @@
+import CLinux
+import Glibc
+
+/// Where work queues have threads from; tests let there be none.
+struct WorkThreads: Sendable {
+    var source: ThreadSource
+    var relief: WorkRelief
+    /// When a thread is asked for again that was not to be had.
+    var delay: DelaySource
+
+    static let retryNanoseconds: UInt64 = 100_000_000
+
+    /// The threads of this process.
+    static let shared = WorkThreads(source: .system, relief: WorkRelief(.system), delay: .system)
+}
+
+/// Starts threads.
+struct ThreadSource: Sendable {
+    /// Runs `body` on a new thread. False, and `body` is not called, when there is none to be had.
+    var start: @Sendable (_ body: @escaping @Sendable () -> Void) -> Bool
+
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    /// Threads with stacks of 1 MiB, which nobody waits for.
+    static let system = ThreadSource { body in
+        var thread = pthread_t()
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        pthread_attr_setstacksize(&attributes, 1 << 20)
+        let context = Unmanaged.passRetained(Body(body))
+        let start: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+            // What the body owns goes with it, before the thread does.
+            if let context { Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run() }
+            return nil
+        }
+        let code = pthread_create(&thread, &attributes, start, context.toOpaque())
+        if code != 0 { context.release() }
+        return code == 0
+    }
+}
+
+/// One thread for all queues that get none of their own, so that their jobs are done also when the process may have no more threads.
+///
+/// It is started before the first thread of any queue, sleeps, and never ends. Of queues that have no thread it does one job after the
+/// other, and asks for a thread again before each.
+final class WorkRelief: Sendable {
+    private struct State {
+        var hasThread = false
+        /// Queues that have jobs and no thread, each once.
+        var stranded: [WorkQueueCore] = []
+
+        mutating func add(_ queue: WorkQueueCore) {
+            if !stranded.contains(where: { $0 === queue }) { stranded.append(queue) }
+        }
+    }
+
+    private let source: ThreadSource
+    private let state = ConditionLock(State())
+
+    init(_ source: ThreadSource) { self.source = source }
+
+    /// Starts the thread, if it is not there.
+    func prepare() {
+        let isFirst = state.withLock { state -> Bool in
+            defer { state.hasThread = true }
+            return !state.hasThread
+        }
+        guard isFirst, !source.start({ self.work() }) else { return }
+        state.withLock { $0.hasThread = false }
+    }
+
+    /// Takes care of a queue. False when there is no thread here either.
+    func take(_ queue: WorkQueueCore) -> Bool {
+        let isTaken = state.withLock { state -> Bool in
+            if state.hasThread { state.add(queue) }
+            return state.hasThread
+        }
+        if isTaken { state.signal() }
+        return isTaken
+    }
+
+    private func work() {
+        webimage_name_thread("webimage-relief")
+        while true {
+            let queue = state.wait { $0.stranded.isEmpty ? nil : $0.stranded.removeFirst() }
+            if queue.doOneJob() { state.withLock { $0.add(queue) } }
+        }
+    }
+}
