@@ -102,6 +102,11 @@ def main():
         Image.fromarray(np.dstack([picture(30, 150), alpha(30, 150)])).save(tall)
         encode(OUT / "tall-alpha.avif", tall, options=["-y", "420", "--min", "30", "--max", "40"])
         sequences(directory)
+        # Grain is no part of the coded picture: a decoder lays it over, in planes of its own. Big enough to see what they take.
+        Path(f"{directory}/grain.y4m").write_bytes(
+            b"YUV4MPEG2 W1600 H1200 F1:1 Ip C420mpeg2\nFRAME\n" + bytes([120]) * (1600 * 1200) + bytes([128]) * (1600 * 600)
+        )
+        run("avifenc", "-s", "8", "-j", "1", "-c", "aom", "-a", "film-grain-test=1", f"{directory}/grain.y4m", OUT / "grain.avif")
 
 
 def sequences(directory):

@@ -16,7 +16,7 @@ extension AVIFCoder: AnimatedImageCoder {
 /// The frames of an AVIF sequence.
 ///
 /// Holds the encoded bytes and one decoder. In order each frame is decoded once; a step back begins at the nearest key frame.
-final class AVIFAnimation: AnimatedImageProvider {
+final class AVIFAnimation: MeasuredAnimation {
     let animatedImageData: Data?
     let frameCount: Int
     let loopCount: Int
@@ -26,6 +26,7 @@ final class AVIFAnimation: AnimatedImageProvider {
     private let options: ImageDecodeOptions
     // libavif wants the bytes to stay in one place.
     private let bytes: PixelStorage
+    let frameMemoryNeed: FrameMemoryNeed?
     /// The decoder, until it has failed. Held while a frame is decoded.
     private let file: Lock<AVIFFile?>
 
@@ -47,6 +48,8 @@ final class AVIFAnimation: AnimatedImageProvider {
         loopCount = properties.loopCount
         animatedImageData = data
         self.options = options
+        let kept = file.keptByteCount
+        frameMemoryNeed = try? FrameMemoryNeed(AVIFCoder.memoryNeed(file, plan, options), keptBesides: kept)
         self.file = Lock(file)
     }
 

@@ -10,22 +10,31 @@ extension AVIFCoder {
     ) throws(WebImageError) -> DecodeMemoryNeed {
         try data.withBytes { (bytes) throws(WebImageError) in
             let file = try AVIFFile(bytes, limits: options.limits)
-            let properties = file.properties
-            let plan = try DecodePlan.make(for: properties, options: options)
+            let plan = try DecodePlan.make(for: file.properties, options: options)
             try file.checkBeforeDecoding()
-            let rows = try AVIFRows(file, options: options)
-            let assembly = AssemblyNeed(
-                width: rows.width,
-                height: rows.height,
-                layout: rows.layout,
-                hasTransform: rows.colorProfile != nil,
-                hasAlpha: properties.hasAlpha,
-                plan: plan,
-                options: options
-            )
-            let band = 68 * (rows.width + 4) * (rows.layout == .rgbaFloat ? 8 : 4)
-            let frames = properties.frameCount * 300
-            return DecodeMemoryNeed(assembly, decoder: file.memoryNeed + band + frames)
+            return try Self.memoryNeed(file, plan, options)
         }
+    }
+
+    /// What a picture, or the next frame, of an opened file takes.
+    static func memoryNeed(
+        _ file: AVIFFile,
+        _ plan: DecodePlan,
+        _ options: ImageDecodeOptions
+    ) throws(WebImageError) -> DecodeMemoryNeed {
+        let properties = file.properties
+        let rows = try AVIFRows(file, options: options)
+        let assembly = AssemblyNeed(
+            width: rows.width,
+            height: rows.height,
+            layout: rows.layout,
+            hasTransform: rows.colorProfile != nil,
+            hasAlpha: properties.hasAlpha,
+            plan: plan,
+            options: options
+        )
+        let band = 68 * (rows.width + 4) * (rows.layout == .rgbaFloat ? 8 : 4)
+        let frames = properties.frameCount * 300
+        return DecodeMemoryNeed(assembly, decoder: file.memoryNeed + band + frames)
     }
 }

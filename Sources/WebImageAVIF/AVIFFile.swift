@@ -8,6 +8,8 @@ final class AVIFFile {
     private let limits: ImageLimits
     /// The most bytes of planes that a picture or a frame takes by its own header.
     private let codedByteCount: Int
+    /// Whether the codec lays grain over pictures, in planes of its own.
+    private let hasGrain: Bool
     let properties: ImageProperties
     /// The part of the stored picture that is to be seen.
     let crop: avifCropRect
@@ -23,7 +25,7 @@ final class AVIFFile {
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
     ///   ``WebImageError/Code/outOfMemory``.
     init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
-        codedByteCount = try Self.codedByteCount(bytes, limits)
+        (codedByteCount, hasGrain) = try Self.coded(bytes, limits)
         guard let decoder = avifDecoderCreate() else {
             throw WebImageError(.outOfMemory, "no memory to decode AVIF")
         }
@@ -48,25 +50,31 @@ final class AVIFFile {
     deinit { avifDecoderDestroy(decoder) }
 
     /// libavif believes the boxes, and makes smaller what turns out to be bigger.
-    private static func codedByteCount(
+    private static func coded(
         _ bytes: UnsafeRawBufferPointer,
         _ limits: ImageLimits
-    ) throws(WebImageError) -> Int {
+    ) throws(WebImageError) -> (byteCount: Int, hasGrain: Bool) {
         let pictures = try ISOPictures(ByteReader(bytes), types: [fourCC("av01")])
         var most = 0
+        var hasGrain = false
         for sample in pictures.samples {
             try pictures.withBytes(of: sample) { (bytes) throws(WebImageError) in
                 for picture in AV1Sequence.pictures(in: bytes) {
                     try limits.check(width: picture.width, height: picture.height)
                     most = max(most, picture.planeByteCount)
+                    if picture.hasGrain { hasGrain = true }
                 }
             }
         }
-        return most
+        return (most, hasGrain)
     }
 
     /// Bytes of the planes that libavif decodes into.
     private var planeByteCount: Int {
+        planeByteCount(pixels: Int(image.pointee.width) * Int(image.pointee.height))
+    }
+
+    private func planeByteCount(pixels: Int) -> Int {
         let picture = image.pointee
         let halves =
             switch picture.yuvFormat {
@@ -75,16 +83,24 @@ final class AVIFFile {
             case AVIF_PIXEL_FORMAT_YUV422: 4
             default: 6
             }
-        let pixels = Int(picture.width) * Int(picture.height)
         return pixels * (halves + (properties.hasAlpha ? 2 : 0)) / 2 * (picture.depth > 8 ? 2 : 1)
     }
 
-    /// Bytes that libavif and the codec take for a frame: planes, those of all tiles besides where the picture is made of such, and what the
-    /// codec knows of blocks.
+    /// Bytes that libavif and the codec take for a frame: planes, those of all tiles besides where the picture is made of such, those with
+    /// grain, and what the codec knows of blocks.
     var memoryNeed: Int {
         let (planes, coded) = (planeByteCount, codedByteCount)
         let pixels = Int(image.pointee.width) * Int(image.pointee.height)
-        return max(planes, coded) + (coded < planes ? planes : 0) + pixels * 3 / 4 + (1 << 20)
+        let grain = hasGrain ? max(planes, coded) : 0
+        return max(planes, coded) + (coded < planes ? planes : 0) + grain + pixels * 3 / 4 + (1 << 20)
+    }
+
+    /// Bytes of the frames that others are made of, which the codec keeps, as many as it may, in whole blocks; and what it knows of them.
+    /// Alpha has a codec of its own.
+    var keptByteCount: Int {
+        let (width, height) = (Int(image.pointee.width), Int(image.pointee.height))
+        let planes = planeByteCount(pixels: ((width + 127) & ~127) * ((height + 127) & ~127))
+        return 8 * max(planes, codedByteCount) + (properties.hasAlpha ? 2 : 1) * (width * height + (1 << 20))
     }
 
     /// Checks what a decode takes.

@@ -72,13 +72,13 @@ final class HEIFFile {
     }
 
     /// Bytes that libheif and the codec take for the picture: its planes as they are decoded, a copy of them, what the codec knows of
-    /// blocks, and the pixels that are made of all that.
+    /// blocks, and the pixels that are made of all that. What it is made of may be bigger than itself, and so may its alpha.
     var memoryNeed: Int {
         let width = max(Int(heif_image_handle_get_ispe_width(handle)), properties.width)
         let height = max(Int(heif_image_handle_get_ispe_height(handle)), properties.height)
         let samples = pictures.samplesPerTwoPixels + (properties.hasAlpha ? 7 : 5)
         return width * height * samples * max(pictures.bytesPerSample, properties.bitsPerComponent > 8 ? 2 : 1)
-            + (1 << 20)
+            + pictures.memory(besides: width * height) + (1 << 20)
     }
 
     private static func open(

@@ -47,6 +47,18 @@ struct HEIFPictures {
     /// Samples of all planes for two pixels, of the picture that has the most.
     var samplesPerTwoPixels: Int { coded.map(\.samplesPerTwoPixels).max() ?? 6 }
 
+    /// Bytes that decoding the biggest picture takes besides: all of it if that has more pixels than are known of, its planes with
+    /// grain if it has such.
+    func memory(besides pixelCount: Int) -> Int {
+        coded.reduce(0) { most, picture in
+            // Codecs work in blocks of up to 64 by 64.
+            let own = max(picture.width - 63, 0).multipliedReportingOverflow(by: max(picture.height - 63, 0))
+            let isBigger = own.overflow || own.partialValue > pixelCount
+            let planes = min(picture.planeByteCount, 1 << 48)
+            return max(most, (isBigger ? 4 * planes : 0) + (picture.hasGrain ? planes : 0))
+        }
+    }
+
     private static let coded: Set<UInt32> = [fourCC("hvc1"), fourCC("hev1"), fourCC("av01")]
     private static let mostSizes = 1000
 

@@ -17,7 +17,7 @@ extension JPEGXLCoder: AnimatedImageCoder {
 ///
 /// Holds the encoded bytes and one decoder, which composes the frames. In order each is decoded once; a step back begins at the first
 /// frame again, of which libjxl decodes what the one asked for is made of.
-final class JPEGXLAnimation: AnimatedImageProvider {
+final class JPEGXLAnimation: MeasuredAnimation {
     private struct State {
         var decoder: JPEGXLDecoder?
         /// The frame that the decoder comes to next.
@@ -33,6 +33,7 @@ final class JPEGXLAnimation: AnimatedImageProvider {
     private let plan: DecodePlan
     private let options: ImageDecodeOptions
     private let pixels: JPEGXLPixels
+    let frameMemoryNeed: FrameMemoryNeed?
     // Held while a frame is decoded.
     private let state = Lock(State())
 
@@ -45,6 +46,8 @@ final class JPEGXLAnimation: AnimatedImageProvider {
         durations = properties.frameDurations
         frameCount = properties.frameCount
         loopCount = properties.loopCount
+        let (need, kept) = JPEGXLCoder.memoryNeed(header, plan, pixels, options)
+        frameMemoryNeed = FrameMemoryNeed(need, keptBesides: kept)
         animatedImageData = data
         self.data = data
         self.options = options

@@ -6,7 +6,7 @@
 struct AnimationFrameBuffer<Frame> {
     enum Lookup {
         case there(Frame)
-        /// It cannot be decoded.
+        /// It cannot be decoded, or there is no room for it now.
         case failed
         case absent
     }
@@ -28,6 +28,8 @@ struct AnimationFrameBuffer<Frame> {
 
     private var entries: [Int: Entry] = [:]
     private var failed: Set<Int> = []
+    /// Those for which there was no room: passed over once, and then tried again.
+    private var passed: Set<Int> = []
     private var players: [UInt64: Player] = [:]
     /// In the order in which they came, so that nothing depends on hashes.
     private var order: [UInt64] = []
@@ -47,11 +49,16 @@ struct AnimationFrameBuffer<Frame> {
         return frameByteCount > 0 ? max(limit / frameByteCount, 1) : 1
     }
 
-    func contains(_ index: Int) -> Bool { entries[index] != nil || failed.contains(index) }
+    /// Whether nobody has to wait for a frame: it is there, or cannot be had.
+    func contains(_ index: Int) -> Bool {
+        entries[index] != nil || failed.contains(index) || passed.contains(index)
+    }
 
     /// Looks a frame up for being shown.
     mutating func use(_ index: Int) -> Lookup {
-        guard var entry = entries[index] else { return failed.contains(index) ? .failed : .absent }
+        guard var entry = entries[index] else {
+            return passed.remove(index) != nil || failed.contains(index) ? .failed : .absent
+        }
         useCount += 1
         entry.lastUse = useCount
         entries[index] = entry
@@ -65,6 +72,7 @@ struct AnimationFrameBuffer<Frame> {
     mutating func wish(_ player: UInt64, for indices: [Int], isWaiting: Bool, byteLimit: Int) -> [Frame] {
         if players[player] == nil { order.append(player) }
         players[player] = Player(wishes: indices, isWaiting: isWaiting, isPlaying: true, byteLimit: byteLimit)
+        if !passed.isEmpty { passed.formIntersection(players.values.flatMap(\.wishes)) }
         return evict()
     }
 
@@ -95,15 +103,19 @@ struct AnimationFrameBuffer<Frame> {
             return []
         }
         useCount += 1
+        passed.remove(index)
         frameByteCount = max(frameByteCount, byteCount)
         let former = entries.updateValue(Entry(frame: frame, lastUse: useCount), forKey: index)
         return evict() + [former?.frame].compactMap(\.self)
     }
 
+    /// There is no room to decode a frame now.
+    mutating func pass(_ index: Int) { passed.insert(index) }
+
     /// Drops all frames but those that players need next, which could be had again only by drawing what comes before them. Those that
     /// could not be decoded are tried again.
     mutating func removeAll() -> [Frame] {
-        failed = []
+        (failed, passed) = ([], [])
         return removeUnneeded()
     }
 

@@ -1,24 +1,28 @@
 /// Decodes the frames of one animation for all who play it, one at a time, and keeps those that are needed.
 final class AnimationFramePool: Sendable {
-    private struct State {
+    struct State {
         var buffer = AnimationFrameBuffer<Image>()
         var decodedCount = 0
         /// Room in a budget, while one is on.
         var room = AnimationRoom()
+        /// Of the biggest frame so far.
+        var frameByteCount = 0
         /// What the lane was told.
         var isPlaying = false
     }
 
     let provider: any AnimatedImageProvider
     let lane: AnimationLane
-    private let budget: DecodedMemoryBudget
-    private let state = Lock(State())
+    let budget: DecodedMemoryBudget
+    let state = Lock(State())
 
     init(_ provider: any AnimatedImageProvider, lane: AnimationLane, budget: DecodedMemoryBudget = .shared) {
         self.provider = provider
         self.lane = lane
         self.budget = budget
     }
+
+    deinit { giveUpRoom() }
 
     /// Frames that are in memory.
     var count: Int { state.withLock { $0.buffer.count } }
@@ -70,7 +74,7 @@ final class AnimationFramePool: Sendable {
         }
         withExtendedLifetime(dropped) {}
         if let playing { lane.setPlaying(playing) }
-        if let next { lane.request(self, next) }
+        if let next { lane.request(self, next) } else { giveUpRoom() }
     }
 
     /// Parts of a frame in one turn: what is given up is given up soon, and others get their turn.
@@ -80,12 +84,16 @@ final class AnimationFramePool: Sendable {
     ///
     /// - Returns: how urgent the next turn is; nil when there is nothing left to do.
     func decodeNext() -> LoadPriority? {
-        guard let (index, priority) = state.withLock({ $0.buffer.next() }) else { return nil }
+        guard let (index, priority) = state.withLock({ $0.buffer.next() }) else {
+            // What it asked room for may have gone while that was awaited.
+            giveUpRoom()
+            return nil
+        }
         let reservation: MemoryReservation?
         switch room(priority) {
         case .there(let given): reservation = given
         case .awaited: return nil
-        case .refused: return take(nil, at: index)
+        case .refused: return pass(index)
         }
         var parts = 1
         let frame: Image?
@@ -111,7 +119,7 @@ final class AnimationFramePool: Sendable {
     private func take(_ frame: Image?, at index: Int) -> LoadPriority? {
         let (dropped, next) = state.withLock { state -> ([Image], LoadPriority?) in
             state.decodedCount += 1
-            state.room.frameByteCount = max(state.room.frameByteCount, frame?.pixelByteCount ?? 0)
+            state.frameByteCount = max(state.frameByteCount, frame?.pixelByteCount ?? 0)
             let dropped = state.buffer.insert(frame, at: index, byteCount: frame?.pixelByteCount ?? 0)
             return (dropped, state.buffer.next()?.priority)
         }
@@ -119,70 +127,11 @@ final class AnimationFramePool: Sendable {
         return next
     }
 
-    // MARK: Memory
-
-    private enum Room {
-        case there(MemoryReservation?)
-        case awaited
-        case refused
-    }
-
-    /// Room for the next frame. Who has to wait for it gets another turn when it is there.
-    private func room(_ priority: LoadPriority) -> Room {
-        guard budget.isOn else { return .there(nil) }
-        if let room = takeAnswer() { return room }
-        let still = (provider as? AnimatedImage)?.image
-        let need = state.withLock { state -> Int? in
-            guard !state.room.isWaiting else { return nil }
-            state.room.isWaiting = true
-            return state.room.need(of: still)
+    /// Does without a frame this time; how urgent the next one is.
+    private func pass(_ index: Int) -> LoadPriority? {
+        state.withLock { state in
+            state.buffer.pass(index)
+            return state.buffer.next()?.priority
         }
-        guard let need else { return .awaited }
-        budget.request(need, priority: priority, mayShrink: false) { [weak self] answer in
-            guard let self else { return }
-            state.withLock { ($0.room.isWaiting, $0.room.answer) = (false, answer) }
-            lane.request(self, priority)
-        }
-        return takeAnswer() ?? .awaited
-    }
-
-    private func takeAnswer() -> Room? {
-        let (answer, canvas) = state.withLock { state in
-            defer { state.room.answer = nil }
-            return (state.room.answer, state.room.canvas == nil ? state.room.canvasByteCount : 0)
-        }
-        switch answer {
-        case nil: return nil
-        case .admitted(let reservation):
-            if canvas > 0 {
-                let charge = budget.charge(canvas)
-                state.withLock { $0.room.canvas = charge }
-            }
-            return .there(reservation)
-        case .smaller, .refused: return .refused
-        }
-    }
-}
-
-/// What an animation has of a budget besides its frames.
-private struct AnimationRoom {
-    /// Whether somebody asks for room.
-    var isWaiting = false
-    var answer: DecodedMemoryBudget.Answer?
-    /// What the decoder keeps between frames: the canvas.
-    var canvas: MemoryCharge?
-    private(set) var canvasByteCount = 0
-    /// Of the biggest frame so far.
-    var frameByteCount = 0
-
-    /// Bytes for the next frame; for the first one with the canvas and a part that is drawn on it.
-    ///
-    /// - Parameter still: the first frame, which tells how big the canvas is.
-    mutating func need(of still: Image?) -> Int {
-        let source = still.map { $0.metadata.sourceWidth * $0.metadata.sourceHeight * 4 } ?? 0
-        let frame = max(frameByteCount, still?.pixelByteCount ?? 0)
-        guard canvas == nil else { return 2 * frame }
-        canvasByteCount = max(source, frame)
-        return 2 * (frame + canvasByteCount)
     }
 }

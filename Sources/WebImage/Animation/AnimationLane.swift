@@ -11,6 +11,8 @@ final class AnimationLane: Sendable {
         var isRunning = false
         /// Pools of which someone plays.
         var playingCount = 0
+        /// What the decoder keeps between frames, in a budget.
+        var charge: MemoryCharge?
     }
 
     /// Who decodes.
@@ -49,7 +51,19 @@ final class AnimationLane: Sendable {
             // Others than those of this library may let go of everything.
             guard isUnused(), !isPlaying || decoder is any GradualAnimation else { return }
             decoder.releaseDecoder()
+            // While somebody plays, what the next frame is made of stays.
+            let charge = state.withLock { $0.playingCount > 0 ? nil : $0.charge.take() }
+            withExtendedLifetime(charge) {}
         }
+    }
+
+    /// Whether what the decoder keeps counts in a budget.
+    var isCharged: Bool { state.withLock { $0.charge != nil } }
+
+    /// Counts what the decoder keeps, as a part of what is reserved for a frame, unless it counts already. Called in a pool's turn.
+    func charge(_ byteCount: Int, of reservation: MemoryReservation) {
+        guard byteCount > 0, !isCharged, let charge = reservation.charge(byteCount) else { return }
+        state.withLock { $0.charge = charge }
     }
 
     private func add(_ pool: AnimationFramePool, _ priority: LoadPriority, _ state: inout State) {

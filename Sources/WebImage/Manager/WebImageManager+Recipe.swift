@@ -55,6 +55,7 @@ extension WebImageManager {
         )
         let decodeOptions = decodeOptions(for: originalKey ?? url.absoluteString, options: options, context: context)
         let asksForResult = purpose == .picture
+        let chain = transformer(for: context).map { PipelineTransformer([$0]).flattened } ?? []
         return LoadRecipe(
             url: url,
             decode: DecodeWork(
@@ -63,9 +64,10 @@ extension WebImageManager {
                 options: decodeOptions,
                 encodeOptions: context?.encodeOptions ?? ImageEncodeOptions(),
                 // Previews of what may turn out to be nothing new would hide what is shown.
-                isProgressive: options.contains(.progressiveLoad) && purpose == .picture
+                isProgressive: options.contains(.progressiveLoad) && purpose == .picture,
+                isTransformed: !chain.isEmpty
             ),
-            chain: transformer(for: context).map { PipelineTransformer([$0]).flattened } ?? [],
+            chain: chain,
             gate: TransformGate(options, decodesFirstFrameOnly: decodeOptions.decodeFirstFrameOnly),
             cacheKey: resultKey,
             cache: cache,

@@ -15,7 +15,9 @@ extension LoadRecipe {
             trace.note(.memoryHit(key: hit.cacheKey ?? ""))
             return hit
         }
-        if let image = derivedImageSync(trace) { return operation.isRunning ? storedInMemory(image, trace) : image }
+        if let image = derivedImageSync(trace) {
+            return operation.isRunning ? storedInMemory(image, trace).settled : image.settled
+        }
         let data = decode.data
         guard data.queriesDisk, let originalKey, let entry = data.cache.diskEntry(forKey: originalKey) else {
             return nil
@@ -23,12 +25,14 @@ extension LoadRecipe {
         trace.note(.diskHit(key: originalKey, byteCount: entry.data.count))
         guard data.problem(of: entry) == nil else { return nil }
         let image = try? trace.decoding(entry.data.count) { () throws(WebImageError) in
-            try decodedNow(entry.data, decode.options, trace) { (options) throws(WebImageError) in
+            try decodedNow(entry.data, decode.options, isTransformed: !chain.isEmpty, trace) {
+                (options) throws(WebImageError) in
                 try decode.decoded(OriginalData(entry: entry, source: .disk), options: options)
             }
         }
         guard let image, let result = try? transformed(image, trace) else { return nil }
-        return operation.isRunning ? stored(result, trace) : result
+        if let room = image.room { room.hold(result.image) } else { trace.pipeline.budget.hold(result.image) }
+        return operation.isRunning ? stored(result, trace).settled : result.settled
     }
 
     private func derivedImageSync(_ trace: LoadTrace) -> PipelineImage? {
@@ -46,17 +50,24 @@ extension LoadRecipe {
     private func decodedNow(
         _ data: Data,
         _ options: ImageDecodeOptions,
+        isTransformed: Bool = false,
         _ trace: LoadTrace,
         _ body: (ImageDecodeOptions) throws(WebImageError) -> PipelineImage
     ) throws(WebImageError) -> PipelineImage {
         var result: PipelineImage?
         let budget = trace.pipeline.budget
-        _ = try budget.decodeNow(data, coder: decode.coder, options: options) { (options) throws(WebImageError) in
+        let room = try budget.decodeNow(
+            data,
+            coder: decode.coder,
+            options: options,
+            isTransformed: isTransformed
+        ) { (options) throws(WebImageError) in
             let image = try body(options)
             result = image
             return image.image
         }
-        guard let result else { throw WebImageError(.badImageData, "the entry is no picture") }
+        guard var result else { throw WebImageError(.badImageData, "the entry is no picture") }
+        result.room = room
         return result
     }
 }

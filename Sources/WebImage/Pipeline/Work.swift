@@ -122,23 +122,52 @@ final class WorkJob: Sendable {
         pipeline.finish(id, with: result)
     }
 
+    /// Does work that ends with an image, and then ends what was reserved for it. When the work is done, nothing of it holds the image
+    /// any more: it is where a budget finds it, in a cache, or with whoever wanted it.
+    ///
+    /// - Parameter body: returns what was reserved, unless it is over.
+    func ending(_ body: () -> MemoryReservation?) { body()?.end() }
+
     /// Makes an image of another on a decode thread, when there is room for it; its outcome ends the job.
+    ///
+    /// - Parameters:
+    ///   - room: what is reserved for it already. If that does for the transform, it begins at once.
+    ///   - isLast: whether nothing more is made of the result.
+    ///   - end: what becomes of the result before the job ends.
     func transform(
         _ input: Image,
-        _ body: @escaping @Sendable () throws(WebImageError) -> PipelineImage
+        room: MemoryReservation? = nil,
+        isLast: Bool = true,
+        _ body: @escaping @Sendable () throws(WebImageError) -> PipelineImage,
+        then end: @escaping @Sendable (PipelineImage) -> PipelineImage = { $0 }
     ) {
-        // What a transformer makes is not known before. Most make as much as there was, by way of a copy.
-        let demand = MemoryDemand.bytes(2 * input.pixelByteCount)
-        let item = pipeline.decodeQueue.submit(demand, to: pipeline.budget, priority: priority) { [self] admission in
-            guard !isCancelled else { return }
-            do throws(WebImageError) {
-                let admission = try admission.get()
-                let image = try body()
-                admission.end(with: image.image, in: pipeline.budget)
-                finish(.success(.image(image)))
-            } catch {
-                finish(.failure(error))
+        let (queue, budget) = (pipeline.decodeQueue, pipeline.budget)
+        // It owns what goes in, and is let go of before the end.
+        let steps = Lock<(@Sendable () throws(WebImageError) -> PipelineImage)?>(body)
+        let run: AdmittedJob.Body = { [self] admission in
+            ending {
+                guard let body = steps.withLock({ $0.take() }), !isCancelled else { return nil }
+                do throws(WebImageError) {
+                    let admission = try admission.get()
+                    var image = try body()
+                    let next = isLast ? 0 : MemoryDemand.ofTransforming(image.image)
+                    image.room = admission.made(image.image, in: budget, keeping: next)
+                    finish(.success(.image(end(image))))
+                    return image.room
+                } catch {
+                    finish(.failure(error))
+                    return nil
+                }
             }
+        }
+        let need = MemoryDemand.ofTransforming(input)
+        let item: AdmittedItem
+        if let there = room?.handOver(atLeast: need) {
+            let admission = DecodeAdmission(options: ImageDecodeOptions(), reservation: there)
+            item = .plain(queue.submit(priority: priority) { run(.success(admission)) })
+        } else {
+            let demand = MemoryDemand.bytes(need)
+            item = queue.submit(demand, to: budget, priority: priority, isBegun: true, former: room?.handOver(), run)
         }
         hold(Handle(cancel: { item.cancel() }, setPriority: { item.setPriority($0) }))
     }

@@ -4,6 +4,7 @@
 //
 //   decode-memory FILE…      these files
 //   decode-memory made       pictures that it makes itself, in all formats that can be written
+//   decode-memory playing    animations that it makes itself, frame by frame in order
 import CHeapCounter
 import FoundationEssentials
 import Glibc
@@ -59,7 +60,7 @@ let formats: [(name: String, format: ImageFormat)] = [
 ]
 
 /// A picture with something to code everywhere.
-func drawing(_ width: Int, _ height: Int, hasAlpha: Bool) throws -> Image {
+func drawing(_ width: Int, _ height: Int, hasAlpha: Bool, shift: Int = 0) throws -> Image {
     let format: PixelFormat = hasAlpha ? .bgra8Premultiplied : .rgb8
     let bitmap = try Bitmap.allocate(width: width, height: height, pixelFormat: format)
     for y in 0..<height {
@@ -68,7 +69,7 @@ func drawing(_ width: Int, _ height: Int, hasAlpha: Bool) throws -> Image {
             let alpha = hasAlpha ? (x / 7 + y / 5) & 255 : 255
             let offset = x * format.bytesPerPixel
             for channel in 0..<3 {
-                row[offset + channel] = UInt8(((x * (channel + 2) + y * y / 64) & 255) * alpha / 255)
+                row[offset + channel] = UInt8((((x + shift) * (channel + 2) + y * y / 64) & 255) * alpha / 255)
             }
             if hasAlpha { row[offset + 3] = UInt8(alpha) }
         }
@@ -94,9 +95,61 @@ func drawing(_ width: Int, _ height: Int, hasAlpha: Bool) throws -> Image {
     measure("grey-png", Data(PNGBomb.make(width: 3000, height: 3000)))
 }
 
-if CommandLine.arguments.dropFirst().first == "made" {
-    try makePictures()
-} else {
+/// All frames, of which only the one that was made last is kept.
+@MainActor func play(_ name: String, _ data: Data) throws {
+    for way in ways where way.name != "half" {
+        var options = ImageDecodeOptions()
+        way.change(&options)
+        // Tables that are kept once they were made.
+        _ = try coder.animation(of: data, options: options).frame(at: 0)
+        BufferPool.shared.setCapacity(0)
+        let before = bench_heap_bytes()
+        bench_heap_reset_peak()
+        let animation = try AnimatedImage(provider: coder.animation(of: data, options: options))
+        let need = animation.frameNeed()
+        var frame: Image?
+        for index in 0..<animation.frameCount {
+            frame = nil
+            frame = try animation.frame(at: index)
+        }
+        // The picture has its first frame.
+        let taken = bench_heap_peak_bytes() - before - animation.image.pixelByteCount
+        print(
+            name,
+            way.name,
+            need.keptByteCount + need.byteCount,
+            taken,
+            frame?.pixelWidth ?? 0,
+            frame?.pixelHeight ?? 0
+        )
+        BufferPool.shared.setCapacity(64 << 20)
+        fflush(nil)
+    }
+}
+
+@MainActor func makeAnimations() throws {
+    for hasAlpha in [false, true] {
+        let frames = try (0..<9).map { index in
+            ImageFrame(image: try drawing(600, 480, hasAlpha: hasAlpha, shift: index * 3), duration: 0.1)
+        }
+        guard let animation = ImageFrameSequence(frames: frames) else { continue }
+        for (name, format) in formats {
+            for isLossless in [false, true] {
+                var options = ImageEncodeOptions()
+                options.isLossless = isLossless
+                guard let data = try? coder.encode(animation, to: format, options: options),
+                    (try? coder.properties(of: data, limits: ImageLimits()))?.frameCount == 9
+                else { continue }
+                try play("\(name)\(hasAlpha ? "-alpha" : "")\(isLossless ? "-lossless" : "")", data)
+            }
+        }
+    }
+}
+
+switch CommandLine.arguments.dropFirst().first {
+case "made": try makePictures()
+case "playing": try makeAnimations()
+default:
     for path in CommandLine.arguments.dropFirst() {
         guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else { continue }
         measure(String(path.split(separator: "/").suffix(2).joined(separator: "/")), data)

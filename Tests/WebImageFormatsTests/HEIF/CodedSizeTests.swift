@@ -84,6 +84,24 @@ import Testing
         #expect(colors.width >= 40 && colors.width < 40 + 64 && colors.height >= 32 && colors.height < 32 + 64)
     }
 
+    @Test func `Grain takes planes of its own, and what is bigger than the picture counts as well`() throws {
+        let grain = try Fixtures.data("AVIF/grain.avif")
+        let found = try grain.withBytes { (bytes) throws(WebImageError) in
+            let pictures = try ISOPictures(ByteReader(bytes), types: [fourCC("av01")])
+            var found: Set<CodedPicture> = []
+            for sample in pictures.samples {
+                try pictures.withBytes(of: sample) { found.formUnion(AV1Sequence.pictures(in: $0)) }
+            }
+            return found
+        }
+        #expect(!found.isEmpty && found.allSatisfy(\.hasGrain))
+        #expect(try coded("CodedSizes/av1-320x240.heic").allSatisfy { !$0.hasGrain })
+        let inside = try Fixtures.data("CodedSizes/inside-16x16.heic")
+        let pictures = try inside.withBytes { (bytes) throws(WebImageError) in try HEIFPictures(bytes, ImageLimits()) }
+        #expect(pictures.memory(besides: 16 * 16) >= 320 * 240 * 3)
+        #expect(pictures.memory(besides: 320 * 240) == 0)
+    }
+
     @Test(arguments: [31, 32])
     func `AV1 tells its size behind an interval of any length`(zeros: Int) {
         var bits: [Bool] = []

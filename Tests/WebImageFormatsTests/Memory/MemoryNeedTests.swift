@@ -56,6 +56,14 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(10)))
+    func `No animation that plays takes more than it says, with what its decoder keeps`() throws {
+        let rows = try Self.rows(["playing"])
+        let formats = Set(rows.compactMap { $0.description.split(separator: "-").first })
+        #expect(rows.count >= 40 && formats.count >= 5, "\(formats)")
+        for row in rows { #expect(row.taken <= row.need + Self.tables, "\(row)") }
+    }
+
     @Test func `Headers that lie need what they promise, before anything is decoded`() throws {
         let png = try PNGCoder().memoryNeed(of: Data(PNGBomb.make(width: 16_000, height: 16_000)), options: .init())
         #expect(png.outputByteCount >= 16_000 * 16_000 * 3 && png.workingByteCount < 4 << 20)

@@ -33,6 +33,28 @@ import Testing
         #expect(buffer.next() == nil, "what failed is not tried again")
     }
 
+    @Test func `A frame for which there was no room is passed over once`() {
+        var buffer = AnimationFrameBuffer<Int>()
+        _ = buffer.wish(1, for: [0, 1], isWaiting: false, byteLimit: 3)
+        insert(&buffer, [5])
+        buffer.pass(0)
+        #expect(buffer.contains(0) && buffer.next()?.index == 1)
+        guard case .failed = buffer.use(0), case .absent = buffer.use(0) else {
+            Issue.record("not as expected")
+            return
+        }
+        #expect(buffer.next()?.index == 0)
+        buffer.pass(0)
+        _ = buffer.wish(1, for: [1], isWaiting: false, byteLimit: 3)
+        #expect(!buffer.contains(0), "who goes elsewhere does not pass over it later")
+        buffer.pass(1)
+        insert(&buffer, [1])
+        guard case .there = buffer.use(1) else {
+            Issue.record("it came after all")
+            return
+        }
+    }
+
     @Test func `There are never more than the most generous player allows`() {
         var buffer = AnimationFrameBuffer<Int>()
         _ = buffer.wish(1, for: [0], isWaiting: false, byteLimit: 3)

@@ -67,13 +67,15 @@ extension ImageCache {
     func decodeNow(_ entry: CachedImageData, for query: DiskImageQuery) -> ImageCacheResult {
         var result: ImageCacheResult?
         let coder = query.coder
-        _ = try? budget.decodeNow(entry.data, coder: coder, options: query.decodeOptions) {
+        let room = try? budget.decodeNow(entry.data, coder: coder, options: query.decodeOptions) {
             (options) throws(WebImageError) in
             let decoded = decode(entry, for: query, options: options)
             result = decoded
             guard let image = decoded.image else { throw WebImageError(.badImageData, "the entry is no picture") }
             return image
         }
+        // By now it is where the budget finds it.
+        room?.end()
         return result ?? decode(entry, for: query, isRefused: true)
     }
 

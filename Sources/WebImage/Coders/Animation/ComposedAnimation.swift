@@ -19,6 +19,7 @@ package final class ComposedAnimation: GradualAnimation {
     private let plan: DecodePlan
     private let options: ImageDecodeOptions
     private let decode: Decode
+    private let decoderByteCount: Int
     // Held while a frame is made: the next one is drawn on what it leaves.
     private let painter: Lock<CanvasPainter>
     /// How many play it. Nobody waits for this lock.
@@ -27,6 +28,7 @@ package final class ComposedAnimation: GradualAnimation {
     /// - Parameters:
     ///   - frames: all that the file has; with ``ImageDecodeOptions/decodeFirstFrameOnly`` the rest is left out.
     ///   - properties: what the header says; its size is that of the canvas.
+    ///   - decoderByteCount: the most that `decode` takes beside what it returns.
     ///   - decode: called on the thread that asks for a frame.
     /// - Throws: ``WebImageError/Code/limitExceeded``.
     package init(
@@ -34,6 +36,7 @@ package final class ComposedAnimation: GradualAnimation {
         frames: [AnimationFrame],
         properties: ImageProperties,
         options: ImageDecodeOptions,
+        decoderByteCount: Int = 0,
         decode: @escaping Decode
     ) throws(WebImageError) {
         var properties = properties
@@ -56,6 +59,7 @@ package final class ComposedAnimation: GradualAnimation {
         self.properties = properties
         self.options = options
         self.decode = decode
+        self.decoderByteCount = decoderByteCount
     }
 
     package var frameCount: Int { script.frames.count }
@@ -125,5 +129,22 @@ package final class ComposedAnimation: GradualAnimation {
         var metadata = ImageAssembler.metadata(properties, plan, options)
         (metadata.frameCount, metadata.loopCount) = (1, 0)
         return metadata
+    }
+}
+
+extension ComposedAnimation: MeasuredAnimation {
+    /// The canvas stays, with what frames are drawn on that give it back. Not counted: canvases of other moments.
+    package var frameMemoryNeed: FrameMemoryNeed? {
+        let canvas = AssemblyNeed.block(script.width * script.height * 4)
+        let part = script.frames.reduce(0) { max($0, AssemblyNeed.block($1.width * $1.height * 4)) }
+        let need = DecodeMemoryNeed.composed(properties, plan, options, decoder: part + decoderByteCount)
+        let once = FrameMemoryNeed(need, keeping: canvas)
+        guard script.restores else { return once }
+        // What a frame hides is at most as much as the frame.
+        return FrameMemoryNeed(
+            keptByteCount: once.keptByteCount + part,
+            workingByteCount: once.workingByteCount,
+            outputByteCount: once.outputByteCount
+        )
     }
 }

@@ -2,7 +2,7 @@ package import FoundationEssentials
 
 /// An animation whose frames are made of those of another, each when it is asked for.
 package final class MappedAnimation: GradualAnimation {
-    private let base: any AnimatedImageProvider
+    let base: any AnimatedImageProvider
     private let body: @Sendable (Image) throws(WebImageError) -> Image
 
     /// - Parameter body: makes a frame, on the thread that asks for it; must make the same of the same frame.

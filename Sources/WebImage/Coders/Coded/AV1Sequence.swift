@@ -43,10 +43,12 @@ package enum AV1Sequence {
             width: width + 1,
             height: height + 1,
             samplesPerTwoPixels: 6,
-            bitsPerSample: 12
+            bitsPerSample: 12,
+            hasGrain: true
         )
         if skipTools(&bits, isReduced: isReduced), let colors = colors(&bits, profile: profile) {
             (picture.samplesPerTwoPixels, picture.bitsPerSample) = colors
+            picture.hasGrain = bits.flag() ?? true
         }
         return picture
     }
@@ -98,6 +100,7 @@ package enum AV1Sequence {
         return bits.skip((hasOrder ? 3 : 0) + 3)
     }
 
+    /// Reads up to the flag of grain; what stands before that and is missing is found missing there.
     private static func colors(_ bits: inout BitReader, profile: Int) -> (samples: Int, bits: Int)? {
         guard let isDeep = bits.flag() else { return nil }
         var depth = isDeep ? 10 : 8
@@ -108,14 +111,19 @@ package enum AV1Sequence {
         guard let isGray = profile == 1 ? false : bits.flag(), let isDescribed = bits.flag() else { return nil }
         let codes = isDescribed ? bits.read(24) : 0
         guard let codes else { return nil }
-        if isGray { return (2, depth) }
+        if isGray { return bits.skip(1) ? (2, depth) : nil }
         // sRGB in the planes themselves.
-        if codes == 1 << 16 | 13 << 8 { return (6, depth) }
-        guard bits.skip(1) else { return nil }
-        if profile < 2 { return (profile == 0 ? 3 : 6, depth) }
-        guard depth == 12 else { return (4, depth) }
+        if codes == 1 << 16 | 13 << 8 { return bits.skip(1) ? (6, depth) : nil }
+        guard bits.skip(1), let samples = samples(&bits, profile: profile, depth: depth) else { return nil }
+        // Where samples of colour lie between those of light, and whether the two colours are coarse in other ways.
+        return bits.skip((samples == 3 ? 2 : 0) + 1) ? (samples, depth) : nil
+    }
+
+    private static func samples(_ bits: inout BitReader, profile: Int, depth: Int) -> Int? {
+        if profile < 2 { return profile == 0 ? 3 : 6 }
+        guard depth == 12 else { return 4 }
         guard let halvesWidth = bits.flag() else { return nil }
-        guard halvesWidth else { return (6, depth) }
-        return bits.flag().map { ($0 ? 3 : 4, depth) }
+        guard halvesWidth else { return 6 }
+        return bits.flag().map { $0 ? 3 : 4 }
     }
 }

@@ -5,12 +5,15 @@ package struct CodedPicture: Sendable, Hashable {
     /// Samples of all planes for two pixels: 2 of grey, 3 of 4:2:0, 4 of 4:2:2, 6 of 4:4:4.
     package var samplesPerTwoPixels: Int
     package var bitsPerSample: Int
+    /// Whether grain may be laid over it when it has been decoded, which takes planes of its own.
+    package var hasGrain: Bool
 
-    package init(width: Int, height: Int, samplesPerTwoPixels: Int, bitsPerSample: Int) {
+    package init(width: Int, height: Int, samplesPerTwoPixels: Int, bitsPerSample: Int, hasGrain: Bool = false) {
         self.width = width
         self.height = height
         self.samplesPerTwoPixels = samplesPerTwoPixels
         self.bitsPerSample = bitsPerSample
+        self.hasGrain = hasGrain
     }
 
     /// Bytes of the planes that a decoder fills.

@@ -35,7 +35,8 @@ extension GIFCoder: AnimatedImageCoder {
             data,
             frames: frames.map(AnimationFrame.init),
             properties: file,
-            options: options
+            options: options,
+            decoderByteCount: frames.reduce(0) { max($0, AssemblyNeed.block($1.width * $1.height)) }
         ) { (index) throws(WebImageError) in
             try data.withBytes { (bytes) throws(WebImageError) in
                 let rows = try GIFRowReader(bytes, frame: frames[index], limits: limits)

@@ -24,6 +24,8 @@ final class AdmittedJob: Sendable {
         var isAsking = false
         var answer: DecodedMemoryBudget.Answer?
         var attempts = 0
+        /// What it goes on from; ended once it has asked for more.
+        var former: MemoryReservation?
     }
 
     /// How often something smaller is tried: each time there may be less room.
@@ -32,6 +34,9 @@ final class AdmittedJob: Sendable {
     private let queue: WorkQueue
     private let budget: DecodedMemoryBudget
     private let demand: MemoryDemand
+    /// Whether it goes on with pixels that it holds.
+    private let isBegun: Bool
+    private let patience: MemoryPatience
     private let state: Lock<State>
 
     init(
@@ -39,25 +44,29 @@ final class AdmittedJob: Sendable {
         queue: WorkQueue,
         budget: DecodedMemoryBudget,
         priority: LoadPriority,
+        isBegun: Bool,
+        former: MemoryReservation?,
         body: @escaping Body
     ) {
         self.demand = demand
         self.queue = queue
         self.budget = budget
-        state = Lock(State(body: body, priority: priority))
+        self.isBegun = isBegun
+        patience = former?.patience ?? MemoryPatience()
+        state = Lock(State(body: body, priority: priority, former: former))
     }
 
     func start() { enqueue { [self] in ask(demand.options) } }
 
     /// It does not run any more, unless it does already.
     func cancel() {
-        let (item, request, body) = state.withLock { state in
+        let (item, request, owned) = state.withLock { state in
             state.isOver = true
-            defer { (state.item, state.request, state.body) = (nil, nil, nil) }
-            return (state.item, state.request, state.body)
+            defer { (state.item, state.request, state.body, state.former) = (nil, nil, nil, nil) }
+            return (state.item, state.request, (state.body, state.former))
         }
         // What it owns is let go of outside the lock.
-        withExtendedLifetime(body) {}
+        withExtendedLifetime(owned) {}
         item?.cancel()
         if let request { budget.cancel(request) }
     }
@@ -92,9 +101,17 @@ final class AdmittedJob: Sendable {
             state.isAsking = true
             return state.priority
         }
-        let request = budget.request(need, priority: priority, mayShrink: demand.mayShrink) { [self] answer in
+        let request = budget.request(
+            need,
+            priority: priority,
+            mayShrink: demand.mayShrink,
+            isBegun: isBegun,
+            patience: patience
+        ) { [self] answer in
             answered(answer, options)
         }
+        // Not before: in between others would be told that there is nothing to wait for.
+        state.withLock { $0.former.take() }?.end()
         let (answer, isOver, latest) = state.withLock { state in
             state.isAsking = false
             defer { state.answer = nil }
@@ -167,17 +184,32 @@ enum AdmittedItem: Sendable {
 
 extension WorkQueue {
     /// Runs `body` on one of the threads, once the budget has room for it; as any job when the budget is off.
+    ///
+    /// - Parameters:
+    ///   - isBegun: whether it goes on with pixels that it holds, so that it comes before what has not begun.
+    ///   - former: what it has of the budget, which is ended once it has asked.
     func submit(
         _ demand: MemoryDemand,
         to budget: DecodedMemoryBudget,
         priority: LoadPriority = .normal,
+        isBegun: Bool = false,
+        former: MemoryReservation? = nil,
         _ body: @escaping AdmittedJob.Body
     ) -> AdmittedItem {
         if budget.isOn, !demand.isNothing {
-            let job = AdmittedJob(demand, queue: self, budget: budget, priority: priority, body: body)
+            let job = AdmittedJob(
+                demand,
+                queue: self,
+                budget: budget,
+                priority: priority,
+                isBegun: isBegun,
+                former: former,
+                body: body
+            )
             job.start()
             return .admitted(job)
         }
+        former?.end()
         let options = demand.options
         return .plain(submit(priority: priority) { body(.success(DecodeAdmission(options: options))) })
     }

@@ -6,31 +6,45 @@ extension MemoryDemand {
 
 extension DecodeAdmission {
     /// The work is over, and made this: what was reserved is given back, and the pixels count as long as they live.
-    func end(with image: Image, in budget: DecodedMemoryBudget) {
-        if let reservation { reservation.end(holding: image) } else { budget.hold(image) }
+    func end(with image: Image, in budget: DecodedMemoryBudget) { made(image, in: budget)?.end() }
+
+    /// The work has made this, which counts from now on.
+    ///
+    /// - Parameter kept: how many bytes stay reserved for what is made of it.
+    /// - Returns: to be ended when it has been stored, or let go of.
+    func made(_ image: Image, in budget: DecodedMemoryBudget, keeping kept: Int = 0) -> MemoryReservation? {
+        if let reservation { reservation.hold(image, keeping: kept) } else { budget.hold(image) }
+        return reservation
     }
 }
 
 extension DecodedMemoryBudget {
     /// Decodes on the calling thread, which must not wait for others: what does not fit after eviction is decoded smaller or refused.
     ///
-    /// - Parameter body: decodes with the options that it is given.
+    /// - Parameters:
+    ///   - isTransformed: whether the room has to do for transforming the image as well, for which some stays reserved.
+    ///   - body: decodes with the options that it is given.
+    /// - Returns: what is to be ended when the image has been stored, or let go of; nil when the budget is off.
     /// - Throws: what `body` and the coder throw; ``WebImageError/Code/limitExceeded`` when there is no room.
     func decodeNow(
         _ data: Data,
         coder: any ImageCoder,
         options: ImageDecodeOptions,
+        isTransformed: Bool = false,
         _ body: (ImageDecodeOptions) throws(WebImageError) -> Image
-    ) throws(WebImageError) -> Image {
-        guard isOn else { return try body(options) }
-        let demand = MemoryDemand.decode(data, coder, options)
+    ) throws(WebImageError) -> MemoryReservation? {
+        guard isOn else {
+            _ = try body(options)
+            return nil
+        }
+        let demand = MemoryDemand.decode(data, coder, options, isTransformed: isTransformed)
         var wanted = options
         for _ in 0..<8 {
             switch now(try demand.need(wanted), mayShrink: true) {
             case .admitted(let reservation):
                 let image = try body(wanted)
-                reservation.end(holding: image)
-                return image
+                reservation.hold(image, keeping: isTransformed ? MemoryDemand.ofTransforming(image) : 0)
+                return reservation
             case .refused(let error): throw error
             case .smaller(let room):
                 guard let smaller = demand.options(within: room, from: wanted) else {
@@ -44,14 +58,10 @@ extension DecodedMemoryBudget {
 
     /// Asks and is answered before this returns.
     func now(_ need: Int, mayShrink: Bool, evicts: Bool = true) -> Answer {
-        // Mostly there when the request returns; else another thread evicts just now, and answers then.
         let answer = Lock<Answer?>(nil)
-        let isThere = Latch()
         request(need, priority: .high, mayShrink: mayShrink, waits: false, evicts: evicts) { given in
             answer.withLock { $0 = given }
-            isThere.open()
         }
-        isThere.wait()
         return answer.withLock { $0 } ?? .refused(.memoryBudgetExceeded(allowed: 0, required: need))
     }
 }

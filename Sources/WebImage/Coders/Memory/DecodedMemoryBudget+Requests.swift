@@ -14,11 +14,20 @@ extension DecodedMemoryBudget {
         case startTimer(UInt64, nanoseconds: UInt64)
     }
 
+    /// Somebody who waits.
+    struct Waiting {
+        var need: Int
+        var patience: MemoryPatience
+        var body: @Sendable (Answer) -> Void
+    }
+
     /// Asks for room.
     ///
     /// - Parameters:
-    ///   - waits: false to be answered before this returns, or by whoever evicts just then.
-    ///   - evicts: false to be let in only if there is room already; for what does not wait.
+    ///   - isBegun: whether it goes on with pixels that it holds, so that it comes first.
+    ///   - waits: false to be answered before this returns.
+    ///   - evicts: false to be let in only if there is room already, and nobody waits for it; for what does not wait.
+    ///   - patience: that of the load, of which this may be one request of several.
     ///   - body: called once unless the request is cancelled first; perhaps before this returns. Must neither block nor decode.
     /// - Returns: a number for ``cancel(_:)`` and ``setPriority(_:of:)``.
     @discardableResult
@@ -26,8 +35,10 @@ extension DecodedMemoryBudget {
         _ need: Int,
         priority: LoadPriority,
         mayShrink: Bool,
+        isBegun: Bool = false,
         waits: Bool = true,
         evicts: Bool = true,
+        patience: MemoryPatience = MemoryPatience(),
         then body: @escaping @Sendable (Answer) -> Void
     ) -> UInt64 {
         // Coders of anybody's say what is needed: sums of it must not overflow.
@@ -37,10 +48,11 @@ extension DecodedMemoryBudget {
                 need,
                 priority: priority,
                 mayShrink: mayShrink,
+                isBegun: isBegun,
                 waits: waits,
                 evicts: evicts
             )
-            state.waiting[id] = (need, body)
+            state.waiting[id] = Waiting(need: need, patience: patience, body: body)
             return (id, resolve(actions, &state))
         }
         perform(steps)
@@ -78,9 +90,29 @@ extension DecodedMemoryBudget {
         return MemoryCharge(byteCount, to: self)
     }
 
-    func end(_ reserved: Int, holding image: Image?) {
-        hold(image?.storages ?? []) { admission, bytes in admission.end(reserved, holding: bytes) }
+    /// A decode has made an image.
+    ///
+    /// - Returns: how many bytes stay reserved, of those that are wanted.
+    func made(_ image: Image, of reserved: Int, keeping wanted: Int, again: Bool) -> Int {
+        var kept = 0
+        hold(image.storages) { admission, bytes in
+            kept = max(min(wanted, reserved - bytes), 0)
+            return again
+                ? admission.keep(kept, of: reserved, holding: bytes)
+                : admission.made(reserved, keeping: kept, holding: bytes)
+        }
+        return kept
     }
+
+    /// Some of what is reserved lasts for longer than the decode.
+    func charge(_ byteCount: Int, of reserved: Int) -> MemoryCharge {
+        perform(change { $0.keep(reserved - byteCount, of: reserved, holding: byteCount) })
+        return MemoryCharge(byteCount, to: self)
+    }
+
+    func goOn() { state.withLock { $0.admission.goOn() } }
+
+    func end(_ reserved: Int, isDelivered: Bool) { perform(change { $0.end(reserved, isDelivered: isDelivered) }) }
 
     private func hold(
         _ storages: [PixelStorage],
@@ -99,7 +131,9 @@ extension DecodedMemoryBudget {
     func release(_ byteCount: Int) { performElsewhere(change { $0.release(byteCount) }) }
 
     /// A reservation was dropped.
-    func giveUp(_ byteCount: Int) { performElsewhere(change { $0.end(byteCount, holding: 0) }) }
+    func giveUp(_ byteCount: Int, isDelivered: Bool) {
+        performElsewhere(change { $0.end(byteCount, isDelivered: isDelivered) })
+    }
 
     // MARK: Driving
 
@@ -117,19 +151,21 @@ extension DecodedMemoryBudget {
         actions.compactMap { action -> Step? in
             switch action {
             case .evict(let bytes, let id): return .evict(bytes, for: id)
-            case .startTimer(let id): return .startTimer(id, nanoseconds: state.admission.patience)
+            case .startTimer(let id):
+                let left = state.waiting[id]?.patience.left(of: state.admission.currentPatience, by: clock)
+                return .startTimer(id, nanoseconds: left ?? 0)
             case .decide(let id, let verdict):
-                guard let (need, body) = state.waiting.removeValue(forKey: id) else { return nil }
-                return .answer(body, answer(verdict, need: need))
+                guard let waiting = state.waiting.removeValue(forKey: id) else { return nil }
+                return .answer(waiting.body, answer(verdict, to: waiting))
             }
         }
     }
 
-    private func answer(_ verdict: MemoryAdmission.Verdict, need: Int) -> Answer {
+    private func answer(_ verdict: MemoryAdmission.Verdict, to waiting: Waiting) -> Answer {
         switch verdict {
-        case .admitted: .admitted(MemoryReservation(need, of: self))
+        case .admitted: .admitted(MemoryReservation(waiting.need, of: self, patience: waiting.patience))
         case .smaller(let room): .smaller(within: room)
-        case .refused(let room): .refused(.memoryBudgetExceeded(allowed: room, required: need))
+        case .refused(let room): .refused(.memoryBudgetExceeded(allowed: room, required: waiting.need))
         }
     }
 
@@ -143,6 +179,7 @@ extension DecodedMemoryBudget {
                 case .evict(let bytes, let id):
                     evict(bytes)
                     more += change { $0.evicted(for: id) }
+                case .startTimer(let id, 0): more += change { $0.timeIsOver(for: id) }
                 case .startTimer(let id, let nanoseconds):
                     _ = delays.after(nanoseconds) { [weak self] in
                         guard let self else { return }

@@ -5,7 +5,9 @@ import FoundationEssentials
 /// Before a picture is decoded, its coder tells from the header what that takes (``ImageCoder/memoryNeed(of:options:)``). If it does
 /// not fit, images in memory caches have to go, those first that are worth least; then the decode waits for others to end, by priority
 /// and then in order, without holding a thread. When nothing is under way that could end, ``policy`` decides: the picture is decoded
-/// smaller, or its load ends with ``WebImageError/Code/limitExceeded`` for the limit `memoryBudget`.
+/// smaller, or its load ends with ``WebImageError/Code/limitExceeded`` for the limit `memoryBudget`. A picture that is going to be
+/// transformed is decoded when there is room for that as well. Frames of animations for which there is none are passed over, and tried
+/// again when they come round.
 ///
 /// Off by default, and then it costs nothing. While it is on, an image from memory takes no lock more. What is counted: pixels of
 /// decoded, transformed and previewed pictures and of frames that play, while any of them lives; while a decode is under way, its need.
@@ -40,7 +42,7 @@ public final class DecodedMemoryBudget: Sendable {
 
     struct State {
         var admission: MemoryAdmission
-        var waiting: [UInt64: (need: Int, body: @Sendable (Answer) -> Void)] = [:]
+        var waiting: [UInt64: Waiting] = [:]
         var caches: [WeakCache] = []
         var reclaims: [UInt64: @Sendable () -> Void] = [:]
         var lastReclaim: UInt64 = 0
@@ -55,6 +57,7 @@ public final class DecodedMemoryBudget: Sendable {
     let isProcessWide: Bool
     let queue: WorkQueue
     let delays: DelaySource
+    let clock: ClockSource
     /// The limit, to be read without the lock.
     private let limit = Counter()
 
@@ -70,10 +73,16 @@ public final class DecodedMemoryBudget: Sendable {
     }
 
     /// - Parameter queue: where is gone on when pixels are let go of wherever that may be.
-    init(isProcessWide: Bool, queue: WorkQueue = CodingQueue.shared, delays: DelaySource = .system) {
+    init(
+        isProcessWide: Bool,
+        queue: WorkQueue = CodingQueue.shared,
+        delays: DelaySource = .system,
+        clock: ClockSource = .system
+    ) {
         self.isProcessWide = isProcessWide
         self.queue = queue
         self.delays = delays
+        self.clock = clock
         state = Lock(State(admission: MemoryAdmission(limit: 0, shrinks: true)))
     }
 
@@ -110,8 +119,8 @@ public final class DecodedMemoryBudget: Sendable {
         set { perform(change { $0.change { $0.shrinks = newValue == .shrink } }) }
     }
 
-    /// Seconds for which a decode waits for pixels that are shown or used elsewhere, when no decode is under way that could end. 0 by
-    /// default: it is decided at once. More where pictures are let go of soon, as by a server.
+    /// Seconds for which a load waits for pixels that are shown or used elsewhere, when no decode is under way that could end, from when it
+    /// first has to. 0 by default: it is decided at once. More where pictures are let go of soon, as by a server.
     public var patience: Double {
         get { Double(state.withLock { $0.admission.patience }) / 1e9 }
         set {
@@ -137,11 +146,16 @@ public final class DecodedMemoryBudget: Sendable {
     public func attach(_ cache: ImageCache) {
         guard !isProcessWide else { return }
         cache.decodeBudget.withLock { $0 = self }
-        state.withLock { state in
-            state.caches.removeAll { $0.memory == nil }
-            guard !state.caches.contains(where: { $0.memory === cache.memoryCache }) else { return }
-            state.caches.append(WeakCache(memory: cache.memoryCache))
+        // What is looked at may be the last reference by now, and what goes with a cache comes back here: that has to be outside the lock.
+        let seen = state.withLock { state -> [any MemoryCaching] in
+            let there = state.caches.compactMap { cache in cache.memory.map { (cache, $0) } }
+            state.caches = there.map(\.0)
+            if !there.contains(where: { $0.1 === cache.memoryCache }) {
+                state.caches.append(WeakCache(memory: cache.memoryCache))
+            }
+            return there.map(\.1)
         }
+        withExtendedLifetime(seen) {}
     }
 
     /// The pipeline of all managers that are made with this budget: they share work as others do.

@@ -1,7 +1,8 @@
 /// Who may decode when: decodes under way and decoded pixels that live must fit into so many bytes together.
 ///
 /// A value without threads. What happens goes in, what is to be done comes out. Whoever comes first by priority, then by order, is the
-/// next to be let in; nobody overtakes, so that a big picture is not put off for ever by small ones.
+/// next to be let in; nobody overtakes, so that a big picture is not put off for ever by small ones. Work that has begun, and holds
+/// pixels until it goes on, comes before all that has not. Who cannot wait stands in no row: each is decided by what is freed for it.
 struct MemoryAdmission: Sendable {
     /// What becomes of a request.
     enum Verdict: Sendable, Equatable {
@@ -18,7 +19,7 @@ struct MemoryAdmission: Sendable {
         case decide(UInt64, Verdict)
         /// Free so many bytes in caches for a request, and tell by ``evicted(for:)`` that it was tried.
         case evict(Int, for: UInt64)
-        /// Tell by ``timeIsOver(for:)`` when ``patience`` has passed.
+        /// Tell by ``timeIsOver(for:)`` when ``currentPatience`` has passed.
         case startTimer(UInt64)
     }
 
@@ -35,8 +36,6 @@ struct MemoryAdmission: Sendable {
         let need: Int
         var lane: Int
         let mayShrink: Bool
-        /// Decided at once, whatever is under way.
-        let isUrgent: Bool
         var eviction = Eviction.notTried
         var timer = Timer.none
     }
@@ -62,7 +61,8 @@ struct MemoryAdmission: Sendable {
     var limit: Int
     /// Whether what does not fit may be decoded smaller.
     var shrinks: Bool
-    /// Nanoseconds for which a request waits for pixels that others hold, when nothing else is left to wait for.
+    /// Nanoseconds for which a request waits for pixels that others hold, when nothing else is left to wait for; while something is being
+    /// delivered, a few seconds at the least.
     var patience: UInt64 = 0
 
     /// Bytes that are reserved for decodes under way.
@@ -71,22 +71,35 @@ struct MemoryAdmission: Sendable {
     private(set) var held = 0
     /// Decodes under way.
     private(set) var runningCount = 0
+    /// Those of them whose pixels are there, and are being stored and handed to whoever wants them.
+    private(set) var deliveringCount = 0
     /// The most that both came to.
     private(set) var peak = 0
     private var requests: [UInt64: Request] = [:]
+    /// Those that do not wait, while caches are emptied for them. They must not wait for each other either: whoever empties a cache for one
+    /// may be held up by a thread that has just asked for another.
+    private var urgent: [UInt64: Request] = [:]
     private var lanes = [Lane](repeating: Lane(), count: LoadPriority.allCases.count + 1)
     private var lastID: UInt64 = 0
     private var endCount: UInt64 = 0
 
-    private static let urgentLane = LoadPriority.allCases.count
+    private static let begunLane = LoadPriority.allCases.count
+    /// More do not wait for eviction: a cache that decodes when it is to be emptied would be emptied for that, and so on.
+    private static let mostUrgent = 16
+    private static let deliveryPatience: UInt64 = 3_000_000_000
     /// Less than this is not worth while to be offered.
     private static let leastOffer = 64 << 10
 
     init(limit: Int, shrinks: Bool) { (self.limit, self.shrinks) = (limit, shrinks) }
 
-    /// Requests that wait.
-    var waitingCount: Int { requests.count }
+    /// How long is waited now for pixels that others hold, in nanoseconds.
+    var currentPatience: UInt64 { deliveringCount > 0 ? max(patience, Self.deliveryPatience) : patience }
+
+    /// Requests that wait, and those that are about to be decided.
+    var waitingCount: Int { requests.count + urgent.count }
     private var room: Int { limit - inFlight - held }
+    /// What is being freed for those that do not wait.
+    private var promised: Int { urgent.values.reduce(0) { $0 + $1.need } }
 
     // MARK: What happens
 
@@ -95,37 +108,73 @@ struct MemoryAdmission: Sendable {
     /// - Parameters:
     ///   - need: bytes at the peak of the decode, what it returns included.
     ///   - mayShrink: whether it can be decoded smaller.
+    ///   - isBegun: whether it goes on with pixels that it holds, so that it comes first.
     ///   - waits: false to decide now, with what can be evicted.
-    ///   - evicts: false to be let in only if there is room already; for what does not wait.
+    ///   - evicts: false to be let in only if there is room already, and nobody waits for it; for what does not wait.
     /// - Returns: its number, and what is to be done; the decision may be among that.
     mutating func ask(
         _ need: Int,
         priority: LoadPriority,
         mayShrink: Bool,
+        isBegun: Bool = false,
         waits: Bool = true,
         evicts: Bool = true
     ) -> (id: UInt64, actions: [Action]) {
         lastID += 1
-        let lane = waits ? priority.rawValue : Self.urgentLane
-        var request = Request(need: max(need, 0), lane: lane, mayShrink: mayShrink, isUrgent: !waits)
-        if !evicts { request.eviction = .tried(endCount: endCount) }
+        let lane = isBegun ? Self.begunLane : priority.rawValue
+        let request = Request(need: max(need, 0), lane: lane, mayShrink: mayShrink)
+        guard waits else { return (lastID, decide(lastID, request, evicts: evicts)) }
         requests[lastID] = request
         lanes[lane].append(lastID)
         return (lastID, advance())
     }
 
+    private mutating func decide(_ id: UInt64, _ request: Request, evicts: Bool) -> [Action] {
+        let isFree = evicts || requests.isEmpty && urgent.isEmpty
+        if limit <= 0 || request.need <= room && isFree { return [admit(id, request)] }
+        if request.need > limit { return [verdict(on: id, request, room: limit)] }
+        // Who only takes what is left is told of what is left, also when that is for others.
+        guard evicts, urgent.count < Self.mostUrgent else { return [verdict(on: id, request, room: room)] }
+        urgent[id] = request
+        return [.evict(request.need - room, for: id)]
+    }
+
     /// Somebody does not want to any more.
-    mutating func cancel(_ id: UInt64) -> [Action] { requests.removeValue(forKey: id) == nil ? [] : advance() }
+    mutating func cancel(_ id: UInt64) -> [Action] {
+        let isKnown = requests.removeValue(forKey: id) != nil || urgent.removeValue(forKey: id) != nil
+        return isKnown ? advance() : []
+    }
 
     /// A request becomes more or less urgent. Nothing can follow from it at once: there is no more room than before.
     mutating func setPriority(_ priority: LoadPriority, of id: UInt64) {
-        guard let request = requests[id], !request.isUrgent, request.lane != priority.rawValue else { return }
+        guard let request = requests[id], request.lane != Self.begunLane, request.lane != priority.rawValue else {
+            return
+        }
         requests[id]?.lane = priority.rawValue
         lanes[priority.rawValue].append(id)
     }
 
-    /// A decode for which so many bytes were reserved is over; of what it made, `bytes` live on.
-    mutating func end(_ reserved: Int, holding bytes: Int) -> [Action] {
+    /// A decode has made its pixels: in place of what was reserved, `bytes` live, and `kept` stay reserved for what is made of them. It is
+    /// not over before ``end(_:holding:isDelivered:)``: while pixels are on their way to a cache, there is something to wait for.
+    mutating func made(_ reserved: Int, keeping kept: Int, holding bytes: Int) -> [Action] {
+        deliveringCount += 1
+        return keep(kept, of: reserved, holding: bytes)
+    }
+
+    /// Of what is reserved `kept` stay so, and `bytes` live for longer than the decode.
+    mutating func keep(_ kept: Int, of reserved: Int, holding bytes: Int) -> [Action] {
+        inFlight += kept - reserved
+        return hold(bytes)
+    }
+
+    /// Something is made of what a decode has made, with what is still reserved. Both have to end.
+    mutating func goOn() { runningCount += 1 }
+
+    /// A decode for which so many bytes are reserved is over; of what it made, `bytes` live on.
+    ///
+    /// - Parameter isDelivered: whether ``made(_:keeping:holding:)`` was called for it.
+    mutating func end(_ reserved: Int, holding bytes: Int = 0, isDelivered: Bool = false) -> [Action] {
+        if isDelivered { deliveringCount -= 1 }
         inFlight -= reserved
         runningCount -= 1
         endCount += 1
@@ -149,6 +198,11 @@ struct MemoryAdmission: Sendable {
 
     /// What caches could give for a request has gone, as far as nobody else holds it.
     mutating func evicted(for id: UInt64) -> [Action] {
+        if let request = urgent.removeValue(forKey: id) {
+            let fits = limit <= 0 || request.need <= room
+            let action = fits ? admit(id, request) : verdict(on: id, request, room: min(room, limit))
+            return [action] + advance()
+        }
         requests[id]?.eviction = .tried(endCount: endCount)
         return advance()
     }
@@ -182,21 +236,22 @@ struct MemoryAdmission: Sendable {
     private mutating func advance() -> [Action] {
         var actions: [Action] = []
         while let id = head, let request = requests[id] {
-            if limit <= 0 || request.need <= room {
-                inFlight += request.need
-                runningCount += 1
-                peak = max(peak, inFlight + held)
+            let isOver: Bool
+            if limit <= 0 || request.need <= room - promised {
                 requests[id] = nil
-                actions.append(.decide(id, .admitted))
+                actions.append(admit(id, request))
                 continue
+            } else if request.need > limit {
+                isOver = true
+            } else if urgent.isEmpty, let wish = wish(of: id, request) {
+                if let action = wish.action { actions.append(action) }
+                isOver = wish.isOver
+            } else {
+                isOver = false
             }
-            if request.need > limit {
-                actions.append(refuse(id, request, room: limit))
-                continue
-            }
-            guard let wish = wish(of: id, request) else { return actions }
-            if let action = wish.action { actions.append(action) }
-            if wish.isOver { actions.append(refuse(id, request, room: room)) } else { return actions }
+            guard isOver else { return actions }
+            requests[id] = nil
+            actions.append(verdict(on: id, request, room: request.need > limit ? limit : room))
         }
         return actions
     }
@@ -210,9 +265,9 @@ struct MemoryAdmission: Sendable {
             requests[id]?.eviction = .underWay
             return (.evict(request.need - room, for: id), false)
         }
-        if request.isUrgent { return (nil, true) }
-        if runningCount > 0 { return nil }
-        guard patience > 0 else { return (nil, true) }
+        if runningCount > deliveringCount { return nil }
+        // Delivering has no end if it is this one that somebody waits for there, so the time is limited.
+        guard patience > 0 || deliveringCount > 0 else { return (nil, true) }
         switch request.timer {
         case .running: return nil
         case .over: return (nil, true)
@@ -222,8 +277,15 @@ struct MemoryAdmission: Sendable {
         }
     }
 
-    private mutating func refuse(_ id: UInt64, _ request: Request, room: Int) -> Action {
-        requests[id] = nil
+    private mutating func admit(_ id: UInt64, _ request: Request) -> Action {
+        inFlight += request.need
+        runningCount += 1
+        peak = max(peak, inFlight + held)
+        return .decide(id, .admitted)
+    }
+
+    /// On one for which there is no room.
+    private func verdict(on id: UInt64, _ request: Request, room: Int) -> Action {
         guard shrinks, request.mayShrink, room >= Self.leastOffer else {
             return .decide(id, .refused(allowed: max(room, 0)))
         }

@@ -2,8 +2,9 @@ import FoundationEssentials
 
 /// What a piece of work will take of a budget.
 enum MemoryDemand: Sendable {
-    /// Decoding a picture, with its frames if they are to be loaded.
-    case decode(Data, any ImageCoder, ImageDecodeOptions)
+    /// Decoding a picture, with its frames if they are to be loaded, and with room to transform it then, if it is: who holds a picture and
+    /// has no room to go on with it is in the way of all others.
+    case decode(Data, any ImageCoder, ImageDecodeOptions, isTransformed: Bool = false)
     /// So many bytes, whatever they are for.
     case bytes(Int)
     /// Nothing: what is to be done takes no memory that counts.
@@ -11,7 +12,7 @@ enum MemoryDemand: Sendable {
 
     /// The options that are begun with.
     var options: ImageDecodeOptions {
-        if case .decode(_, _, let options) = self { options } else { ImageDecodeOptions() }
+        if case .decode(_, _, let options, _) = self { options } else { ImageDecodeOptions() }
     }
 
     /// Whether it can be done with less.
@@ -22,7 +23,8 @@ enum MemoryDemand: Sendable {
     /// - Throws: what the coder throws, which would refuse the picture as well.
     func need(_ options: ImageDecodeOptions) throws(WebImageError) -> Int {
         switch self {
-        case .decode(let data, let coder, _): try coder.completeMemoryNeed(of: data, options: options)
+        case .decode(let data, let coder, _, let isTransformed):
+            try coder.completeMemoryNeed(of: data, options: options, isTransformed: isTransformed)
         case .bytes(let count): count
         case .nothing: 0
         }
@@ -43,6 +45,9 @@ enum MemoryDemand: Sendable {
         return nil
     }
 
+    /// Bytes for what a transformer makes of an image, which is not known before. Most make as much as there was, by way of a copy.
+    static func ofTransforming(_ image: Image) -> Int { 2 * image.pixelByteCount }
+
     /// Less than 64 pixels by 64 are no use to anybody.
     private static let leastLimit = 64 * 64 * 4
 }
@@ -50,12 +55,17 @@ enum MemoryDemand: Sendable {
 extension ImageCoder {
     /// What ``completeImage(of:options:)`` takes.
     ///
+    /// - Parameter isTransformed: whether it has to do for transforming the image then.
     /// - Throws: what ``properties(of:limits:)`` throws.
     func completeMemoryNeed(
         of data: Data,
-        options: ImageDecodeOptions
+        options: ImageDecodeOptions,
+        isTransformed: Bool = false
     ) throws(WebImageError) -> Int {
-        let need = try memoryNeed(of: data, options: options)
+        var need = try memoryNeed(of: data, options: options)
+        if isTransformed {
+            need.workingByteCount = max(need.workingByteCount, 2 * min(need.outputByteCount, 1 << 48))
+        }
         guard options.preloadsAllFrames, !options.decodeFirstFrameOnly else { return need.totalByteCount }
         let properties = try properties(of: data, limits: options.limits)
         guard properties.frameCount > 1 else { return need.totalByteCount }

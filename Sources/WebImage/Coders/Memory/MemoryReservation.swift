@@ -1,24 +1,77 @@
 /// Bytes of a budget that a decode has until it ends, or until this object goes.
 final class MemoryReservation: Sendable {
-    /// How many.
-    let byteCount: Int
+    /// What is left of its load's patience.
+    let patience: MemoryPatience
     private let budget: DecodedMemoryBudget
-    private let isOpen = Lock(true)
+    /// Nil when the decode is over.
+    private let state: Lock<State?>
 
-    init(_ byteCount: Int, of budget: DecodedMemoryBudget) {
-        self.byteCount = byteCount
-        self.budget = budget
+    private struct State {
+        var byteCount: Int
+        /// Whether the pixels are there.
+        var isMade = false
+        /// Whether another step has what is left.
+        var isHandedOver = false
     }
 
-    deinit { if isOpen.withLock({ $0 }) { budget.giveUp(byteCount) } }
+    init(_ byteCount: Int, of budget: DecodedMemoryBudget, patience: MemoryPatience) {
+        state = Lock(State(byteCount: byteCount))
+        self.budget = budget
+        self.patience = patience
+    }
 
-    /// The decode is over. From now on what it made counts, as long as that lives.
-    func end(holding image: Image? = nil) {
-        let isFirst = isOpen.withLock { isOpen in
-            defer { isOpen = false }
-            return isOpen
+    deinit {
+        if let state = state.withLock({ $0 }) { budget.giveUp(state.byteCount, isDelivered: state.isMade) }
+    }
+
+    /// The pixels are there, and count from now on in place of what was reserved for them. The decode is not over before ``end()``: until
+    /// then others wait for it rather than be told that there is no room. To be called by whoever decodes, before others get to know
+    /// of this object.
+    ///
+    /// - Parameter kept: how many bytes stay reserved for what is made of the image, as far as they are there.
+    func hold(_ image: Image, keeping kept: Int = 0) {
+        guard let former = state.withLock({ $0 }) else { return budget.hold(image) }
+        let rest = budget.made(image, of: former.byteCount, keeping: kept, again: former.isMade)
+        state.withLock { state in
+            state?.byteCount = rest
+            state?.isMade = true
         }
-        if isFirst { budget.end(byteCount, holding: image) }
+    }
+
+    /// So many bytes of it are taken for longer than the decode. To be called by whoever decodes.
+    func charge(_ count: Int) -> MemoryCharge? {
+        guard let former = state.withLock({ $0 }), count <= former.byteCount else { return nil }
+        state.withLock { $0?.byteCount -= count }
+        return budget.charge(count, of: former.byteCount)
+    }
+
+    /// The decode is over: what it made was stored and handed over, or let go of.
+    func end() { if let state = take() { budget.end(state.byteCount, isDelivered: state.isMade) } }
+
+    /// Both at once, where nothing is stored.
+    func end(holding image: Image) {
+        hold(image)
+        end()
+    }
+
+    /// What is still reserved, for another step; nil if that is less than is needed, or somebody else has it. The decode has to end all the
+    /// same: its thread may still hold the image when the other step is over.
+    func handOver(atLeast needed: Int = 0) -> MemoryReservation? {
+        let count = state.withLock { state -> Int? in
+            guard let there = state, there.byteCount >= needed, !there.isHandedOver else { return nil }
+            budget.goOn()
+            state?.byteCount = 0
+            state?.isHandedOver = true
+            return there.byteCount
+        }
+        return count.map { MemoryReservation($0, of: budget, patience: patience) }
+    }
+
+    private func take() -> State? {
+        state.withLock { state in
+            defer { state = nil }
+            return state
+        }
     }
 }
 

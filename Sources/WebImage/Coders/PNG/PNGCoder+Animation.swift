@@ -33,7 +33,8 @@ extension PNGCoder: AnimatedImageCoder {
             data,
             frames: frames.isEmpty ? [still] : frames.map { AnimationFrame($0, isOpaque: !header.hasAlpha) },
             properties: properties,
-            options: options
+            options: options,
+            decoderByteCount: frameDecoderByteCount(header)
         ) { (index) throws(WebImageError) in
             let frame = frames.isEmpty || frames[index].isDefaultImage ? nil : frames[index]
             let rows = try PNGRowReader(
@@ -45,6 +46,15 @@ extension PNGCoder: AnimatedImageCoder {
             )
             return try rows.bitmap(of: properties, limits: limits)
         }
+    }
+}
+
+extension PNGCoder {
+    /// Rows of libpng and, of an interlaced picture, all of them.
+    private static func frameDecoderByteCount(_ header: PNGHeader) -> Int {
+        let rows = header.width * bytesOfRowPixel + header.width * 16 * 8
+        guard header.isInterlaced else { return rows }
+        return rows + AssemblyNeed.block(header.width * (header.needsWideRows ? 8 : 4) * header.height)
     }
 }
 

@@ -49,7 +49,7 @@ extension PNGCoder {
     }
 
     /// libpng holds a row as it is stored, the one before it, and one as it is handed out.
-    private static let bytesOfRowPixel = 24
+    static let bytesOfRowPixel = 24
     /// What is known of a frame, several times while lists grow.
     static let bytesOfFrame = 400
 }

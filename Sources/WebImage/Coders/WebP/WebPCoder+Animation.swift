@@ -16,7 +16,8 @@ extension WebPCoder: AnimatedImageCoder {
             data,
             frames: container.frames.map(AnimationFrame.init),
             properties: file,
-            options: options
+            options: options,
+            decoderByteCount: container.frames.reduce(0) { max($0, Self.memory(of: $1)) }
         ) { (index) throws(WebImageError) in
             let picture = container.alone(container.frames[index])
             try limits.check(decodedByteCount: picture.decoderByteCount)

@@ -38,6 +38,11 @@ extension WebPCoder {
         return (frame.hasAlpha ? pixels * 5 : 0) + rows
     }
 
+    /// What a frame of an animation takes beside its pixels: the decoder, and the picture as it comes from that.
+    static func memory(of frame: WebPContainer.Frame) -> Int {
+        decoderMemory(frame) + AssemblyNeed.block(frame.width * frame.height * 4)
+    }
+
     /// What is known of a frame, several times while lists grow.
     private static let bytesOfFrame = 300
 }

@@ -47,10 +47,10 @@ extension DecodeWork {
         /// Decodes what is left.
         ///
         /// - Parameter completion: called on a decode thread; with nil when the picture has to be decoded at once.
-        func finish(_ data: Data, then completion: @escaping @Sendable (Image?) -> Void) {
+        func finish(_ data: Data, then completion: @escaping ProgressiveSession.Completion) {
             // Kept until then: with the object the session would be cancelled.
-            session.finish(data, attempt: attempt.withLock { $0 }) { [self] image in
-                withExtendedLifetime(self) { completion(image) }
+            session.finish(data, attempt: attempt.withLock { $0 }) { [self] image, room in
+                withExtendedLifetime(self) { completion(image, room) }
             }
         }
     }

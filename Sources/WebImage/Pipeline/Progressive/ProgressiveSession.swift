@@ -3,7 +3,8 @@ import FoundationEssentials
 /// Decodes one picture while it arrives: at most one step at a time, on the threads for decoding, and each with all that has come
 /// meanwhile.
 final class ProgressiveSession: Sendable {
-    typealias Completion = @Sendable (Image?) -> Void
+    /// Gets the picture, and what is still reserved for it, to be ended when it has been stored.
+    typealias Completion = @Sendable (Image?, MemoryReservation?) -> Void
     /// Told what is known of the picture before it is there; gets it by calling its argument, if it is of use. Whether it was.
     typealias HeaderReceiver = @Sendable (_ properties: () -> ImageProperties?) -> Bool
 
@@ -143,7 +144,8 @@ final class ProgressiveSession: Sendable {
         }
         if isReclaimed { fail() }
         if let end {
-            return end.completion(whole(end.data, end.attempt))
+            let (image, room) = whole(end.data, end.attempt)
+            return end.completion(image, room)
         }
         if let snapshot, let image = partial(snapshot), !state.withLock({ $0.isOver }) {
             memory.hold(image)
@@ -217,22 +219,24 @@ final class ProgressiveSession: Sendable {
         return true
     }
 
-    private func whole(_ data: Data, _ attempt: Int) -> Image? {
+    private func whole(_ data: Data, _ attempt: Int) -> (Image?, MemoryReservation?) {
         begin(attempt, data.count)
         defer { (work.decoder, work.room) = (nil, nil) }
         guard !work.hasFailed, let decoder = work.decoder else {
             // All has come at once, or in a format that is no use in parts.
             tell { try? coder.properties(of: data, limits: options.limits) }
-            return nil
+            return (nil, nil)
         }
         do throws(WebImageError) {
             try decoder.update(data, isFinished: true)
             tell { decoder.properties }
             let image = try decoder.image(maximumPreviewPixelCount: Self.previewPixelCount)
-            work.room?.reservation.end(holding: image)
-            return image
+            // How much of the rest is needed is known to whoever goes on with it.
+            guard let image, let room = work.room?.reservation else { return (image, nil) }
+            room.hold(image, keeping: .max)
+            return (image, room)
         } catch {
-            return nil
+            return (nil, nil)
         }
     }
 

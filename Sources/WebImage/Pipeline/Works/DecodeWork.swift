@@ -8,6 +8,8 @@ final class DecodeWork: Work {
     let encodeOptions: ImageEncodeOptions
     /// Whether previews are made while the bytes arrive.
     let isProgressive: Bool
+    /// Whether the picture is wanted to be transformed. Not part of the key: it only tells what room is asked for.
+    let isTransformed: Bool
     let decodeKey: WorkKey.DecodeKey
 
     init(
@@ -15,12 +17,14 @@ final class DecodeWork: Work {
         coder: any ImageCoder,
         options: ImageDecodeOptions,
         encodeOptions: ImageEncodeOptions = ImageEncodeOptions(),
-        isProgressive: Bool = false
+        isProgressive: Bool = false,
+        isTransformed: Bool = false
     ) {
         self.data = data
         self.coder = coder
         self.options = options
         self.encodeOptions = encodeOptions
+        self.isTransformed = isTransformed
         self.isProgressive = isProgressive && data.load != nil && coder is any ProgressiveImageCoder
         decodeKey = WorkKey.DecodeKey(
             data: data.dataKey,
@@ -41,48 +45,97 @@ final class DecodeWork: Work {
             case .success(.data(let original)):
                 guard let previews, original.source == .none else { return decode(original, job) }
                 job.hold(previews.handle)
-                previews.finish(original.entry.data) { self.decode(original, job, decoded: $0) }
+                previews.finish(original.entry.data) { self.decode(original, job, decoded: $0, room: $1) }
             case .success: job.finish(.failure(WebImageError(.badImageData, "the loader delivered no data")))
             case .failure(let error): job.finish(.failure(error))
             }
         }
     }
 
-    /// - Parameter image: what was decoded while the bytes arrived.
-    private func decode(_ shared: OriginalData, _ job: WorkJob, decoded image: Image? = nil) {
+    /// - Parameters:
+    ///   - image: what was decoded while the bytes arrived.
+    ///   - room: what is reserved for that.
+    private func decode(
+        _ shared: OriginalData,
+        _ job: WorkJob,
+        decoded image: Image? = nil,
+        room: MemoryReservation? = nil
+    ) {
         let url = data.load?.url
         let (original, lease) = shared.withoutLease
         job.note(.queued(.decode))
         let budget = job.pipeline.budget
         let demand = demand(original, decoded: image)
-        let item = job.pipeline.decodeQueue.submit(demand, to: budget, priority: job.priority) { [self] admission in
-            guard !job.isCancelled else { return }
-            do throws(WebImageError) {
-                let admission = try admission.get()
-                let image = try job.trace.decoding(original.entry.data.count) { () throws(WebImageError) in
+        // If nothing more is decoded, what was reserved for the picture while it arrived lasts until it is stored.
+        let left = demand.isNothing ? room : nil
+        let arrived = Lock(image)
+        let body: AdmittedJob.Body = { [self] admission in
+            job.ending {
+                guard !job.isCancelled else { return nil }
+                do throws(WebImageError) {
+                    let admission = try admission.get()
                     // Of what is not decoded the budget knows no options.
-                    try decoded(original, image, options: demand.mayShrink ? admission.options : nil)
-                }
-                admission.end(with: image.image, in: budget)
-                if !job.isCancelled { job.trace.noteStore(of: original, by: data) }
-                // What nobody waits for any more is not stored either.
-                if !job.isCancelled { job.finish(.success(.image(stored(image, original, lease)))) }
-            } catch {
-                lease.end()
-                // Bytes on disk that are no picture must not stand in the way of a good download.
-                if original.source == .disk, data.load != nil, !error.isOfMemoryBudget {
-                    job.note(.diskMissed(key: data.cacheKey ?? "", .damaged))
-                    getData(data.fromLoader, job)
-                } else {
-                    job.finish(.failure(error.with(url: url)))
+                    let options = demand.mayShrink ? admission.options : nil
+                    let image = arrived.withLock { $0.take() }
+                    var made = try job.trace.decoding(original.entry.data.count) { () throws(WebImageError) in
+                        try decoded(original, image, options: options)
+                    }
+                    made.room = self.room(for: made.image, admission, left, in: budget)
+                    deliver(made, original, lease, job)
+                    return made.room
+                } catch {
+                    lease.end()
+                    // Bytes on disk that are no picture must not stand in the way of a good download.
+                    if original.source == .disk, data.load != nil, !error.isOfMemoryBudget {
+                        job.note(.diskMissed(key: data.cacheKey ?? "", .damaged))
+                        getData(data.fromLoader, job)
+                    } else {
+                        job.finish(.failure(error.with(url: url)))
+                    }
+                    return nil
                 }
             }
         }
+        let item = job.pipeline.decodeQueue.submit(
+            demand,
+            to: budget,
+            priority: job.priority,
+            isBegun: room != nil,
+            former: left == nil ? room : nil,
+            body
+        )
         let cancel: @Sendable () -> Void = {
             item.cancel()
             lease.giveUp()
         }
         job.hold(WorkJob.Handle(cancel: cancel, setPriority: { item.setPriority($0) }))
+    }
+
+    /// What stays reserved for an image that was made.
+    ///
+    /// - Parameter left: what was reserved while it arrived.
+    private func room(
+        for image: Image,
+        _ admission: DecodeAdmission,
+        _ left: MemoryReservation?,
+        in budget: DecodedMemoryBudget
+    ) -> MemoryReservation? {
+        let next = isTransformed ? MemoryDemand.ofTransforming(image) : 0
+        guard let left else { return admission.made(image, in: budget, keeping: next) }
+        left.hold(image, keeping: next)
+        return left
+    }
+
+    private func deliver(
+        _ image: PipelineImage,
+        _ original: OriginalData,
+        _ lease: FreshData.Holder,
+        _ job: WorkJob
+    ) {
+        // What nobody waits for any more is not stored either.
+        guard !job.isCancelled else { return }
+        job.trace.noteStore(of: original, by: data)
+        if !job.isCancelled { job.finish(.success(.image(stored(image, original, lease)))) }
     }
 
     /// What making the picture takes: nothing of one that is there.
@@ -93,7 +146,8 @@ final class DecodeWork: Work {
         // The frames that follow the first are still to be decoded.
         let isComplete = !options.preloadsAllFrames || options.decodeFirstFrameOnly
         if image != nil, isComplete { return .nothing }
-        return original.entry.data.isEmpty ? .nothing : .decode(original.entry.data, coder, options)
+        guard !original.entry.data.isEmpty else { return .nothing }
+        return .decode(original.entry.data, coder, options, isTransformed: isTransformed)
     }
 
     /// - Parameters:
@@ -146,8 +200,10 @@ final class DecodeWork: Work {
         var contents = contents(wholePicture(image.image))
         contents.seen = image.image
         store.start(contents)
-        image.stores.enter()
-        store.whenDone { image.stores.leave() }
+        // Not the image, which would stay in memory until all is written.
+        let stores = image.stores
+        stores.enter()
+        store.whenDone { stores.leave() }
         return image
     }
 

@@ -40,18 +40,21 @@ struct ResultWork: Work {
         let budget = job.pipeline.budget
         let demand = MemoryDemand.decode(entry.data, recipe.decode.coder, recipe.derivedOptions)
         let item = job.pipeline.decodeQueue.submit(demand, to: budget, priority: job.priority) { admission in
-            guard !job.isCancelled else { return }
-            if case .failure(let error) = admission, error.isOfMemoryBudget {
-                return job.finish(.failure(error.with(url: recipe.url)))
-            }
-            if let admission = try? admission.get(),
-                let image = recipe.decodeDerived(entry, job.trace, options: admission.options)
-            {
-                admission.end(with: image.image, in: budget)
-                if !job.isCancelled { job.finish(.success(.image(recipe.storedInMemory(image, job.trace)))) }
-            } else {
-                job.note(.diskMissed(key: recipe.cacheKey ?? "", .damaged))
-                make(job)
+            job.ending {
+                guard !job.isCancelled else { return nil }
+                if case .failure(let error) = admission, error.isOfMemoryBudget {
+                    job.finish(.failure(error.with(url: recipe.url)))
+                } else if let admission = try? admission.get(),
+                    var image = recipe.decodeDerived(entry, job.trace, options: admission.options)
+                {
+                    image.room = admission.made(image.image, in: budget)
+                    if !job.isCancelled { job.finish(.success(.image(recipe.storedInMemory(image, job.trace)))) }
+                    return image.room
+                } else {
+                    job.note(.diskMissed(key: recipe.cacheKey ?? "", .damaged))
+                    make(job)
+                }
+                return nil
             }
         }
         job.hold(WorkJob.Handle(cancel: { item.cancel() }, setPriority: { item.setPriority($0) }))
@@ -62,7 +65,9 @@ struct ResultWork: Work {
             job.note(.memoryHit(key: recipe.originalKey ?? ""))
             job.note(.queued(.transform))
             return job.transform(original.image) { () throws(WebImageError) in
-                recipe.stored(try recipe.transformed(original, job.trace), job.trace)
+                try recipe.transformed(original, job.trace)
+            } then: {
+                recipe.stored($0, job.trace)
             }
         }
         let input: any Work =

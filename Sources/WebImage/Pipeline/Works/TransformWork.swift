@@ -7,6 +7,8 @@ struct TransformWork: Work {
     let gate: TransformGate
     /// Where results of shorter chains may lie in memory, and the key they are based on; nil to not look.
     let memory: (cache: any ImageCaching, baseKey: String)?
+    /// Whether a longer chain builds on it. Not part of the key: it only tells what room it keeps.
+    var isLast = true
 
     var key: WorkKey { .transform(decode.decodeKey, chain: chain.map(\.transformerKey), gate: gate) }
 
@@ -17,12 +19,13 @@ struct TransformWork: Work {
             let input = PipelineImage(image: image, source: .memory, stores: StoreGroup())
             job.note(.memoryHit(key: key(of: shorter)))
             job.note(.queued(.transform))
-            return job.transform(image) { () throws(WebImageError) in
+            return job.transform(image, isLast: isLast) { () throws(WebImageError) in
                 try job.trace.transforming(input, by: transformer)
             }
         }
         let input: any Work =
-            shorter.isEmpty ? decode : TransformWork(decode: decode, chain: shorter, gate: gate, memory: memory)
+            shorter.isEmpty
+            ? decode : TransformWork(decode: decode, chain: shorter, gate: gate, memory: memory, isLast: false)
         requireInput(job, input) { (image) throws(WebImageError) in
             try gate.admits(image.image) ? job.trace.transforming(image, by: transformer) : image
         }
@@ -39,7 +42,7 @@ struct TransformWork: Work {
             switch result {
             case .success(.image(let image)):
                 job.note(.queued(.transform))
-                job.transform(image.image) { () throws(WebImageError) in
+                job.transform(image.image, room: image.room, isLast: isLast) { () throws(WebImageError) in
                     do throws(WebImageError) { return try body(image) } catch { throw error.with(url: url) }
                 }
             case .success: job.finish(.failure(WebImageError(.transformFailed, "there is no image to transform")))

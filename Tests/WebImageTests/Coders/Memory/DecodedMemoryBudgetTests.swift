@@ -207,6 +207,106 @@ private struct Bench {
         withExtendedLifetime(other) {}
     }
 
+    @Test func `A load waits for so long in all, however often it asks`() throws {
+        let queue = WorkQueue(stepped: "test")
+        let clock = ManualClock()
+        let timers = Lock<[(nanoseconds: UInt64, body: @Sendable () -> Void)]>([])
+        let delays = DelaySource { nanoseconds, body in
+            timers.withLock { $0.append((nanoseconds, body)) }
+            return {}
+        }
+        let budget = DecodedMemoryBudget(isProcessWide: false, queue: queue, delays: delays, clock: clock.source)
+        budget.policy = .reject
+        budget.byteLimit = 1 << 20
+        budget.patience = 3
+        let shown = try image(400)
+        budget.hold(shown)
+        let patience = MemoryPatience()
+        let refusals = Lock(0)
+        func ask() {
+            budget.request(600 << 10, priority: .normal, mayShrink: false, patience: patience) { answer in
+                if case .refused = answer { refusals.withLock { $0 += 1 } }
+            }
+        }
+        ask()
+        clock.advance(2)
+        ask()
+        clock.advance(1)
+        for timer in timers.withLock({ $0 }) { timer.body() }
+        #expect(refusals.withLock { $0 } == 2)
+        ask()
+        #expect(refusals.withLock { $0 } == 3, "nothing is left")
+        #expect(timers.withLock { $0.map(\.nanoseconds) }.first == 3_000_000_000)
+        withExtendedLifetime(shown) {}
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `Who cannot wait is answered even while memory is freed for another one that cannot`() throws {
+        let bench = Bench(1 << 20)
+        let held = try image(400)
+        bench.budget.hold(held)
+        let answers = Monitor<[String]>([])
+        let isFirst = Lock(true)
+        let budget = bench.budget
+        @Sendable func ask(_ name: String) {
+            if case .refused = budget.now(600 << 10, mayShrink: false) { answers.withLock { $0.append(name) } }
+        }
+        // A handler that waits for a thread which asks itself.
+        let id = budget.addReclaim {
+            guard
+                isFirst.withLock({ isFirst in
+                    defer { isFirst = false }
+                    return isFirst
+                })
+            else { return }
+            startThread { ask("second") }
+            _ = answers.wait { $0.isEmpty ? nil : true }
+        }
+        startThread { ask("first") }
+        let all = answers.wait { $0.count == 2 ? $0 : nil }
+        #expect(all == ["second", "first"])
+        budget.removeReclaim(id)
+        withExtendedLifetime(held) {}
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `A cache may go, with pixels that count, while others are attached`() throws {
+        let budget = DecodedMemoryBudget(byteLimit: 64 << 20)
+        let directory = TemporaryDirectory()
+        let ended = Monitor(0)
+        for thread in 0..<2 {
+            startThread { [self] in
+                for number in 0..<300 {
+                    let cache = ImageCache(directory: directory.path + "/\(thread)-\(number % 3)")
+                    budget.attach(cache)
+                    guard let image = try? image(8) else { continue }
+                    budget.hold(image)
+                    cache.storeToMemory(image, forKey: "a")
+                }
+                ended.withLock { $0 += 1 }
+            }
+        }
+        #expect(ended.wait { $0 == 2 ? true : nil } == true)
+    }
+
+    @Test func `What is reserved for a picture does for what is made of it, once`() throws {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(900 << 10, "a", kept)
+        bench.queue.runAll()
+        let first = try #require(kept.withLock { $0.popLast() })
+        let picture = try image(200)
+        first.hold(picture, keeping: 320_000)
+        #expect(bench.budget.usage.inFlightByteCount == 320_000)
+        #expect(first.handOver(atLeast: 320_001) == nil)
+        let next = try #require(first.handOver(atLeast: 320_000))
+        #expect(first.handOver() == nil)
+        first.end()
+        #expect(bench.budget.usage.inFlightByteCount == 320_000)
+        next.end(holding: try image(200))
+        #expect(bench.budget.usage.inFlightByteCount == 0)
+        withExtendedLifetime(picture) {}
+    }
+
     @Test(arguments: [false, true]) func `A job that is over keeps nothing of what it was to do`(isCancelled: Bool) {
         let queue = WorkQueue(stepped: "test")
         let budget = DecodedMemoryBudget(isProcessWide: false, queue: queue, delays: .system)

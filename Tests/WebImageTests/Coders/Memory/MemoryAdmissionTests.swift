@@ -25,6 +25,7 @@ import Testing
         _ kibibytes: Int,
         _ priority: LoadPriority = .normal,
         mayShrink: Bool = true,
+        isBegun: Bool = false,
         waits: Bool = true,
         evicts: Bool = true
     ) -> [String] {
@@ -33,6 +34,7 @@ import Testing
                 kibibytes << 10,
                 priority: priority,
                 mayShrink: mayShrink,
+                isBegun: isBegun,
                 waits: waits,
                 evicts: evicts
             ).actions
@@ -174,6 +176,100 @@ import Testing
         #expect(modest == ["refuse 4 100K"])
     }
 
+    @Test func `Those that do not wait do not wait for each other either`() {
+        var budget = budget(1000)
+        _ = words(budget.hold(900 << 10))
+        let first = ask(&budget, 300, waits: false)
+        // Whoever empties a cache for the first one may be held up by the thread that asks for the second.
+        let second = ask(&budget, 200, waits: false)
+        #expect(first == ["evict 200K for 1"] && second == ["evict 100K for 2"])
+        let released = release(&budget, 150)
+        let decided = evicted(&budget, 2)
+        #expect(released == [] && decided == ["admit 2"])
+        let last = evicted(&budget, 1)
+        #expect(last == ["refuse 1 50K"])
+        #expect(budget.waitingCount == 0)
+    }
+
+    @Test func `What is freed for who does not wait is not taken by those that wait`() {
+        var budget = budget(1000)
+        _ = ask(&budget, 100)
+        _ = words(budget.hold(900 << 10))
+        _ = ask(&budget, 200)
+        _ = evicted(&budget, 2)
+        let asked = ask(&budget, 300, waits: false)
+        #expect(asked == ["evict 300K for 3"])
+        let released = [200, 150].map { release(&budget, $0) }
+        #expect(released == [[], []])
+        let decided = evicted(&budget, 3)
+        #expect(decided == ["admit 3"] && budget.waitingCount == 1)
+    }
+
+    @Test func `A cache that decodes while it is emptied does not do so for ever`() {
+        var budget = budget(1000)
+        _ = words(budget.hold(950 << 10))
+        var asked: [[String]] = []
+        while asked.count < 100, asked.last?.first?.hasPrefix("refuse") != true {
+            asked.append(ask(&budget, 100, waits: false))
+        }
+        #expect(asked.count == 17)
+    }
+
+    @Test func `Who takes only what is left does not overtake those that wait`() {
+        var budget = budget(1000)
+        _ = ask(&budget, 900)
+        _ = ask(&budget, 500)
+        _ = evicted(&budget, 2)
+        let early = ask(&budget, 50, mayShrink: false, waits: false, evicts: false)
+        #expect(early == ["refuse 3 100K"])
+        _ = words(budget.cancel(2))
+        let late = ask(&budget, 50, mayShrink: false, waits: false, evicts: false)
+        #expect(late == ["admit 4"])
+    }
+
+    @Test func `What has begun and holds pixels comes before what has not, whatever its priority`() {
+        var budget = budget(1000)
+        _ = ask(&budget, 1000)
+        let waiting = ask(&budget, 500, .high)
+        let begun = ask(&budget, 100, .low, isBegun: true)
+        #expect(waiting == ["evict 500K for 2"] && begun == ["evict 100K for 3"])
+        budget.setPriority(.normal, of: 3)
+        let ended = end(&budget, 1000)
+        #expect(ended == ["admit 3", "admit 2"])
+    }
+
+    @Test func `While pixels are on their way to a cache, others wait for them`() {
+        var budget = budget(1000)
+        _ = ask(&budget, 700)
+        _ = ask(&budget, 600)
+        _ = evicted(&budget, 2)
+        // No cache has them yet, so nothing is to be had by eviction, nor is that all.
+        let made = words(budget.made(700 << 10, keeping: 100 << 10, holding: 500 << 10))
+        #expect(made == ["timer 2"] && budget.inFlight == 100 << 10 && budget.held == 500 << 10)
+        let delivered = words(budget.end(100 << 10, isDelivered: true))
+        #expect(delivered == ["evict 100K for 2"])
+        _ = release(&budget, 500)
+        let decided = evicted(&budget, 2)
+        #expect(decided == ["admit 2"] && budget.deliveringCount == 0 && budget.runningCount == 1)
+    }
+
+    @Test func `Nobody waits for ever for pixels that are being handed over`() {
+        var budget = budget(1000)
+        _ = ask(&budget, 700)
+        _ = ask(&budget, 600)
+        _ = evicted(&budget, 2)
+        let made = words(budget.made(700 << 10, keeping: 0, holding: 700 << 10))
+        #expect(made == ["timer 2"] && budget.currentPatience > 0 && budget.patience == 0)
+        let over = words(budget.timeIsOver(for: 2))
+        #expect(over == ["2 within 300K"])
+        // Somebody makes something of them.
+        _ = ask(&budget, 600)
+        _ = evicted(&budget, 3)
+        budget.goOn()
+        let late = words(budget.timeIsOver(for: 3))
+        #expect(late == [])
+    }
+
     @Test func `With patience it waits for pixels that others hold, once and so long`() {
         var budget = budget(1000)
         budget.patience = 5
@@ -228,7 +324,13 @@ import Testing
             case 0, 1:
                 let need = (1 + random.next(below: 1100)) << 10
                 let priority = LoadPriority.allCases[random.next(below: 3)]
-                let asked = budget.ask(need, priority: priority, mayShrink: random.next(below: 2) == 0)
+                let asked = budget.ask(
+                    need,
+                    priority: priority,
+                    mayShrink: random.next(below: 2) == 0,
+                    isBegun: random.next(below: 4) == 0,
+                    waits: random.next(below: 6) > 0
+                )
                 needs[asked.id] = need
                 take(asked.actions)
             case 2 where !running.isEmpty:

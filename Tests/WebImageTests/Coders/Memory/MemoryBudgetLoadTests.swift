@@ -80,6 +80,39 @@ import Testing
         #expect(again.cacheType == .memory && world.budget.usage.peakByteCount <= 5 << 20)
     }
 
+    @Test(arguments: [false, true])
+    func `Pictures that nobody keeps make room for each other without patience`(isTransformed: Bool) throws {
+        // One of them at a time, with what is made of it.
+        let world = try World(isTransformed ? 10 << 20 : 4 << 20, .reject)
+        var context = WebImageContext()
+        context.callbackQueue = .inline
+        // What is encoded for the disk is kept for that.
+        context.storeCacheType = .memory
+        if isTransformed {
+            context.imageTransformer = .transformer(FlippingTransformer(horizontal: true, vertical: false))
+        }
+        let ends = Monitor<[Int]>([])
+        let urls = try (0..<20).map { try world.url(picture(900 + $0), name: "\($0).png") }
+        for url in urls {
+            world.manager.loadImage(with: url, context: context) { result in
+                ends.withLock { $0.append((try? result.get().image.pixelWidth) ?? 0) }
+            }
+        }
+        let widths = ends.wait { $0.count == 20 ? $0.sorted() : nil }
+        #expect(widths == (900..<920).map(\.self))
+        #expect(world.budget.usage.peakByteCount <= world.budget.byteLimit)
+    }
+
+    @Test func `A picture is made smaller if there is no room for what is made of it`() async throws {
+        let world = try World(6 << 20, .shrink)
+        let url = try world.url(picture(1000), name: "a.png")
+        var context = WebImageContext()
+        context.imageTransformer = .transformer(FlippingTransformer(horizontal: true, vertical: false))
+        let image = try await world.manager.result(with: url, context: context).image
+        #expect(image.metadata.isTransformed && image.pixelWidth < 1000 && image.pixelWidth > 300)
+        #expect(world.budget.usage.peakByteCount <= 6 << 20)
+    }
+
     @Test func `Transformed pictures count too`() async throws {
         let world = try World(64 << 20, .reject)
         let url = try world.url(picture(600), name: "a.png")

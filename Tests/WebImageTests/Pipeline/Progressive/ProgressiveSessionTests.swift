@@ -43,7 +43,7 @@ private final class Stage: Sendable {
     }
 
     func finish(_ text: String, attempt: Int = 0) {
-        session.finish(Data(text.utf8), attempt: attempt) { [ends] image in
+        session.finish(Data(text.utf8), attempt: attempt) { [ends] image, _ in
             ends.withLock { $0.append(image?.pixelWidth) }
         }
     }

@@ -1,0 +1,58 @@
+extension AnimationFramePool {
+    enum Room {
+        case there(MemoryReservation?)
+        case awaited
+        case refused
+    }
+
+    /// Room for the next frame. Who has to wait for it gets another turn when it is there.
+    func room(_ priority: LoadPriority) -> Room {
+        let need = frameNeed
+        // Frames that are there take nothing, so they need not wait either.
+        guard budget.isOn, need > 0 else {
+            giveUpRoom()
+            return .there(nil)
+        }
+        switch state.withLock({ $0.room.begin() }) {
+        case .take(let answer): return taken(answer)
+        case .wait(let request):
+            if let request { budget.setPriority(priority, of: request) }
+            return .awaited
+        case .ask: break
+        }
+        let request = budget.request(need, priority: priority, mayShrink: false) { [weak self] answer in
+            self?.answered(answer)
+        }
+        if let answer = state.withLock({ $0.room.asked(request) }) { return taken(answer) }
+        if state.withLock({ $0.buffer.next() == nil }) { giveUpRoom() }
+        return .awaited
+    }
+
+    /// Gives back what is reserved for a frame that nobody needs, or takes back that it is asked for.
+    func giveUpRoom() {
+        let (request, answer) = state.withLock { $0.room.giveUp() }
+        withExtendedLifetime(answer) {}
+        if let request { budget.cancel(request) }
+    }
+
+    private func answered(_ answer: DecodedMemoryBudget.Answer) {
+        let priority = state.withLock { state -> LoadPriority? in
+            // In any case somebody has to come, if only to give it back.
+            state.room.answered(answer) ? state.buffer.next()?.priority ?? .low : nil
+        }
+        if let priority { lane.request(self, priority) }
+    }
+
+    private func taken(_ answer: DecodedMemoryBudget.Answer) -> Room {
+        guard case .admitted(let reservation) = answer else { return .refused }
+        lane.charge(provider.frameNeed().keptByteCount, of: reservation)
+        return .there(reservation)
+    }
+
+    /// Bytes for the next frame, and for what the decoder is going to keep, as long as that does not count yet.
+    private var frameNeed: Int {
+        let most = state.withLock { $0.frameByteCount }
+        let need = provider.frameNeed(atLeast: most)
+        return need.byteCount + (lane.isCharged ? 0 : need.keptByteCount)
+    }
+}
