@@ -16,6 +16,8 @@ enum ExitStatus {
     static let failure: Int32 = 1
     /// The command line made no sense (`EX_USAGE`).
     static let usage: Int32 = 64
+    /// The system does not let the program work (`EX_OSERR`).
+    static let system: Int32 = 71
 }
 
 enum Program {

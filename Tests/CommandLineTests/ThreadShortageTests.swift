@@ -1,0 +1,18 @@
+import TestSupport
+import Testing
+
+/// The program where the system gives it hardly any room.
+@Suite struct ThreadShortageTests {
+    @Test(arguments: Array(stride(from: 100_000, through: 300_000, by: 20_000)) + [174_080])
+    func `Without room for threads the program says so, and does not wait for any`(kibibytes: Int) throws {
+        let program = ProgramRun.product("webimage")
+        let run = try ProgramRun(
+            "/bin/bash",
+            ["-c", "ulimit -v \(kibibytes); exec timeout -s KILL 60 '\(program)' --help"]
+        )
+        // With less room the libraries are not loaded, with more all is well.
+        #expect(run.status != 137)
+        if run.status == 71 { #expect(run.errors.contains("no threads")) }
+        if run.status == 0 { #expect(run.output.contains("Usage")) }
+    }
+}
