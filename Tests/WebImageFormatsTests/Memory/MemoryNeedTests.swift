@@ -61,7 +61,8 @@ import Testing
         let rows = try Self.rows(["playing"])
         let formats = Set(rows.compactMap { $0.description.split(separator: "-").first })
         #expect(rows.count >= 40 && formats.count >= 5, "\(formats)")
-        for row in rows { #expect(row.taken <= row.need + Self.tables, "\(row)") }
+        // Less than a frame: one that is not counted would show.
+        for row in rows { #expect(row.taken <= row.need + 64 << 10, "\(row)") }
     }
 
     @Test func `Headers that lie need what they promise, before anything is decoded`() throws {

@@ -19,7 +19,7 @@ struct ManagerHarness {
         manager = WebImageManager(
             cache: cache,
             loader: loader,
-            pipeline: Pipeline(undecodedByteLimit: undecodedByteLimit),
+            pipeline: Pipeline(undecodedByteLimit: undecodedByteLimit, clock: clock),
             clock: clock
         )
     }

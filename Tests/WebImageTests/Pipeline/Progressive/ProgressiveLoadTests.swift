@@ -7,7 +7,8 @@ import Testing
 /// Previews from a loader to the callers.
 @Suite(.timeLimit(.minutes(1))) struct ProgressiveLoadTests {
     private struct Harness {
-        let fakes = ManagerHarness()
+        /// Time stands still: previews that take none are made each time.
+        let fakes = ManagerHarness(clock: ManualClock().source)
         let coder = GrowingCoder()
 
         func context(_ change: (inout WebImageContext) -> Void = { _ in }) -> WebImageContext {
