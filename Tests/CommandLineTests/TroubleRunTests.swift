@@ -76,7 +76,7 @@ import Testing
         let words = [
             "prefetch", "-", "-j", "1", "--json", "--timeout", "\(Self.timeout)", "--cache-dir", harness.cache,
         ]
-        let run = try harness.run(words, input: list.joined(separator: "\n"))
+        let run = try harness.run(words, input: list.joined(separator: "\n"), measuresMemory: true)
         expectModest(run, since: start)
         #expect(run.status == 1)
         #expect(run.errors.isEmpty)
@@ -104,7 +104,8 @@ import Testing
         let list = Self.list(server, dead)
         let start = ContinuousClock.now
         let run = try harness.run(
-            ["get"] + list + ["-o", "all", "--no-cache", "--thumbnail", "30x30", "--timeout", "\(Self.timeout)"]
+            ["get"] + list + ["-o", "all", "--no-cache", "--thumbnail", "30x30", "--timeout", "\(Self.timeout)"],
+            measuresMemory: true
         )
         expectModest(run, since: start)
         #expect(run.status == 1)
