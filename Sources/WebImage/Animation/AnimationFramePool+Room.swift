@@ -7,9 +7,9 @@ extension AnimationFramePool {
 
     /// Room for the next frame. Who has to wait for it gets another turn when it is there.
     func room(_ priority: LoadPriority) -> Room {
-        let need = frameNeed
+        let need = budget.isOn ? frameNeed : 0
         // Frames that are there take nothing, so they need not wait either.
-        guard budget.isOn, need > 0 else {
+        guard need > 0 else {
             giveUpRoom()
             return .there(nil)
         }

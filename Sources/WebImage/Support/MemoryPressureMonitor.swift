@@ -85,7 +85,7 @@ final class MemoryPressureMonitor: Sendable {
     }
 
     private func start(_ source: any MemoryPressureSource) {
-        let started = DetachedThread.start(name: "memory-pressure") { [self] in
+        let started = DetachedThread.start(name: "memory-pressure", stackByteCount: 256 << 10) { [self] in
             while let level = source.next() { report(level) }
             abandon(source)
         }
@@ -107,43 +107,5 @@ final class MemoryPressureMonitor: Sendable {
         // After the listeners: what they let go of went there.
         BufferPool.shared.trim(toBytes: 0)
         webimage_transfer_trim()
-    }
-}
-
-/// A thread that runs one closure and is not waited for.
-enum DetachedThread {
-    private final class Body: Sendable {
-        let run: @Sendable () -> Void
-        let name: String
-
-        init(name: String, run: @escaping @Sendable () -> Void) {
-            self.run = run
-            self.name = name
-        }
-    }
-
-    /// Starts a thread of 256 KiB of stack; false when the system has none to give.
-    static func start(name: String, _ run: @escaping @Sendable () -> Void) -> Bool {
-        var thread = pthread_t()
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        pthread_attr_setstacksize(&attributes, 256 << 10)
-        let body = Unmanaged.passRetained(Body(name: name, run: run))
-        let code = pthread_create(
-            &thread,
-            &attributes,
-            { pointer in
-                guard let pointer else { return nil }
-                let body = Unmanaged<Body>.fromOpaque(pointer).takeRetainedValue()
-                webimage_name_thread(String(decoding: body.name.utf8.prefix(15), as: UTF8.self))
-                body.run()
-                return nil
-            },
-            body.toOpaque()
-        )
-        if code != 0 { body.release() }
-        return code == 0
     }
 }

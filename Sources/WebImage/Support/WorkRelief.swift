@@ -19,29 +19,8 @@ struct ThreadSource: Sendable {
     /// Runs `body` on a new thread. False, and `body` is not called, when there is none to be had.
     var start: @Sendable (_ body: @escaping @Sendable () -> Void) -> Bool
 
-    private final class Body: Sendable {
-        let run: @Sendable () -> Void
-        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-    }
-
     /// Threads with stacks of 1 MiB, which nobody waits for.
-    static let system = ThreadSource { body in
-        var thread = pthread_t()
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        pthread_attr_setstacksize(&attributes, 1 << 20)
-        let context = Unmanaged.passRetained(Body(body))
-        let start: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
-            // What the body owns goes with it, before the thread does.
-            if let context { Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run() }
-            return nil
-        }
-        let code = pthread_create(&thread, &attributes, start, context.toOpaque())
-        if code != 0 { context.release() }
-        return code == 0
-    }
+    static let system = ThreadSource { DetachedThread.start($0) }
 }
 
 /// One thread for all queues that get none of their own, so that their jobs are done also when the process may have no more threads.

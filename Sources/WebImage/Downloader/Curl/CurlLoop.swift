@@ -88,25 +88,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func startThread() {
-        var thread = pthread_t()
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        pthread_attr_setstacksize(&attributes, 1 << 20)
-        let context = Unmanaged.passRetained(self)
-        let code = pthread_create(
-            &thread,
-            &attributes,
-            { pointer in
-                guard let pointer else { return nil }
-                Unmanaged<CurlLoop>.fromOpaque(pointer).takeRetainedValue().run()
-                return nil
-            },
-            context.toOpaque()
-        )
-        pthread_attr_destroy(&attributes)
-        guard code != 0 else { return }
-        context.release()
+        if DetachedThread.start(name: "webimage-curl", { self.run() }) { return }
         let commands = inbox.withLock { inbox -> [Command] in
             inbox.hasThread = false
             defer { inbox.commands = [] }
@@ -120,7 +102,6 @@ final class CurlLoop: @unchecked Sendable {
     // MARK: The thread
 
     private func run() {
-        webimage_name_thread("webimage-curl")
         blockSignals()
         while let commands = nextCommands() {
             now = clock.monotonicNanoseconds()
