@@ -126,8 +126,12 @@ struct ThumbHashEncoder {
     }
 
     private static func cosines(_ frequencies: Int, _ length: Int) -> [Double] {
-        (0..<frequencies * length).map { index in
-            cos(.pi / Double(length) * Double(index / length) * (Double(index % length) + 0.5))
+        // In steps: as one expression it takes the compiler seconds.
+        let step: Double = .pi / Double(length)
+        return (0..<frequencies * length).map { (index: Int) -> Double in
+            let frequency = Double(index / length)
+            let place = Double(index % length) + 0.5
+            return cos(step * frequency * place)
         }
     }
 }

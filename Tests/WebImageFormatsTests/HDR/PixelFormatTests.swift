@@ -130,7 +130,10 @@ import Testing
         // Light of the source's white is light of sRGB's, whatever white that is.
         for primaries in [4, 5, 6, 8, 9, 11, 12, 22] {
             let matrix = SourceColor(primaries: primaries, transferCharacteristics: 8).matrixToSRGB
-            for row in 0..<3 { #expect(abs(matrix[3 * row..<3 * row + 3].reduce(0, +) - 1) < 0.001, "\(primaries)") }
+            for row in 0..<3 {
+                let sum: Float = matrix[3 * row] + matrix[3 * row + 1] + matrix[3 * row + 2]
+                #expect(abs(sum - 1) < 0.001, "\(primaries)")
+            }
         }
         let senseless = SourceColor(transfer: .linear, chromaticities: [0, 0, 0, 0, 0, 0, 0, 0])
         #expect(senseless.matrixToSRGB == [1, 0, 0, 0, 1, 0, 0, 0, 1])

@@ -62,8 +62,7 @@ enum HostilePictures {
     static func isoFile(_ name: String, side: Int) throws -> [UInt8] {
         var file = [UInt8](try Fixtures.data(name))
         let box = Array("ispe".utf8)
-        let size = UInt32(side)
-        let number = (0..<4).map { UInt8(size >> (24 - 8 * $0) & 255) }
+        let number = withUnsafeBytes(of: UInt32(side).bigEndian) { [UInt8]($0) }
         for place in file.indices.dropLast(16) where file[place..<place + 4].elementsEqual(box) {
             file.replaceSubrange(place + 8..<place + 16, with: number + number)
         }
@@ -73,8 +72,9 @@ enum HostilePictures {
     /// A square, by its header, which nothing that could be decoded follows.
     static func jpegXL(side: Int) -> [UInt8] {
         // From the lowest bit on: no multiple of eight, a height of 30 bits, as wide as high, and all else as usual.
-        let bits = UInt64(3) << 1 | UInt64(side - 1) << 3 | UInt64(1) << 33 | UInt64(1) << 36 | UInt64(1) << 37
-        return [0xFF, 0x0A] + (0..<8).map { UInt8(bits >> (8 * $0) & 255) } + [UInt8](repeating: 0x55, count: 1000)
+        let bits = 3 << 1 | UInt64(side - 1) << 3 | 1 << 33 | 1 << 36 | 1 << 37
+        let header = withUnsafeBytes(of: bits.littleEndian) { [UInt8]($0) }
+        return [0xFF, 0x0A] + header + [UInt8](repeating: 0x55, count: 1000)
     }
 
     static func isoFile(_ brand: String) -> [UInt8] {

@@ -72,7 +72,9 @@ import WebImageTIFF
 
     @Test func `Samples beside the colours are read over`() throws {
         // Of forty, the first is grey.
-        let pixels = (0..<4).flatMap { pixel in (0..<40).map { $0 == 0 ? UInt8(pixel * 60) : 255 } }
+        let pixels = (0..<4).flatMap { (pixel: Int) -> [UInt8] in
+            [UInt8(pixel * 60)] + [UInt8](repeating: 255, count: 39)
+        }
         let data = file(
             [
                 (256, 4, [2]), (257, 4, [2]), (258, 3, [8]), (259, 3, [1]), (262, 3, [1]), (277, 3, [40]),

@@ -60,10 +60,12 @@ extension WidgetPixels {
         for y in 0..<height {
             for x in 0..<width {
                 let top = drawing.rgba(x, y)
-                let expected = zip(top, background).map { over, under in
-                    Int(over) + (Int(under) * (255 - Int(top[3])) + 127) / 255
+                let under = 255 - Int(top[3])
+                let expected = zip(top, background).map { (top: UInt8, background: UInt8) -> UInt8 in
+                    let seen = (Int(background) * under + 127) / 255
+                    return UInt8(clamping: Int(top) + seen)
                 }
-                if !rgba(x, y).isClose(to: expected.map { UInt8(clamping: $0) }) { count += 1 }
+                if !rgba(x, y).isClose(to: expected) { count += 1 }
             }
         }
         return count

@@ -141,7 +141,8 @@ private final class MemorySource: ScanlineSource {
         let converted = pixels(opaque)[0]
         #expect(converted != [180, 60, 200, 255])
         let clear = try assemble(MemorySource(.rgba8, 1, [[180, 60, 200, 100]], colorProfile: profile))
-        #expect(pixels(clear)[0] == converted.dropLast().map { UInt8((Int($0) * 200 + 255) / 510) } + [100])
+        let premultiplied: [UInt8] = converted.dropLast().map { UInt8((Int($0) * 200 + 255) / 510) }
+        #expect(pixels(clear)[0] == premultiplied + [100])
         let small = try assemble(
             MemorySource(.rgb8, 2, [[180, 60, 200, 180, 60, 200]], colorProfile: profile),
             size: (1, 1)

@@ -98,37 +98,3 @@ final class FakeLoader: ImageLoading {
 
     func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { error.code == .badImageData }
 }
-
-/// Counts events and lets tasks wait for a number of them.
-final class EventCounter: Sendable {
-    private struct State {
-        var count = 0
-        var waiters: [(Int, CheckedContinuation<Void, Never>)] = []
-    }
-
-    private let state = Lock(State())
-
-    var count: Int { state.withLock { $0.count } }
-
-    func signal() {
-        let ready = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-            state.count += 1
-            let count = state.count
-            let ready = state.waiters.filter { $0.0 <= count }.map(\.1)
-            state.waiters.removeAll { $0.0 <= count }
-            return ready
-        }
-        for waiter in ready { waiter.resume() }
-    }
-
-    func wait(for count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state -> Bool in
-                if state.count >= count { return true }
-                state.waiters.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
-    }
-}

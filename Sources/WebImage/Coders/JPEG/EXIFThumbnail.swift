@@ -11,7 +11,8 @@ package enum EXIFThumbnail {
 
     /// The content of the marker: two directories, the second of which describes the copy; nil when it is too big.
     static func block(_ thumbnail: Data) -> Data? {
-        var block = Data("Exif".utf8) + [0, 0] + Data("MM".utf8) + [0, 42, 0, 0, 0, 8]
+        var block = Data("Exif\0\0MM".utf8)
+        block += [0, 42, 0, 0, 0, 8]
         // The picture's directory has the orientation alone: upright. It is 18 bytes long; the copy's comes next.
         block += directory([(0x0112, 3, 1 << 16)], next: 26)
         // That one has 6 entries, and then come two fractions of 72 dots per inch, and the copy.

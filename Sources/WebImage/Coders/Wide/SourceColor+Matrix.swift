@@ -10,7 +10,9 @@ private struct Matrix {
         Matrix(
             rows: (0..<3).map { row in
                 (0..<3).map { column in
-                    (0..<3).reduce(0) { $0 + left.rows[row][$1] * right.rows[$1][column] }
+                    (0..<3).reduce(0) { (sum: Double, place: Int) in
+                        sum + left.rows[row][place] * right.rows[place][column]
+                    }
                 }
             }
         )
