@@ -1,5 +1,4 @@
 import CLinux
-import Glibc
 
 /// How short memory is.
 enum MemoryPressureLevel: Sendable, Hashable {

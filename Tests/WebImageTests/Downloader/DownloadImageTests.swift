@@ -26,7 +26,7 @@ private struct LengthCoder: ImageCoder {
     }
 }
 
-@Suite struct DownloadImageTests {
+@Suite(.timeLimit(.minutes(1))) struct DownloadImageTests {
     private let transport = FakeTransport()
     private let downloader: WebImageDownloader
 
@@ -44,7 +44,7 @@ private struct LengthCoder: ImageCoder {
             options: [.decodeFirstFrameOnly, .scaleDownLargeImages],
             coder: LengthCoder()
         )
-        while downloader.core.callerCount < 2 || transport.transfers.isEmpty { await Task.yield() }
+        await wait(while: downloader.core.callerCount < 2 || transport.transfers.isEmpty)
         transport.transfers[0].complete([1, 2, 3, 4, 5])
         let (smallImage, fullImage) = try await (small, full)
         #expect(smallImage.image.pixelWidth == 2 && fullImage.image.pixelWidth == 5)
@@ -65,7 +65,7 @@ private struct LengthCoder: ImageCoder {
                 #expect(error.code == .badImageData && error.url == testURL("/a"))
             }
         }()
-        while transport.transfers.isEmpty { await Task.yield() }
+        await wait(while: transport.transfers.isEmpty)
         transport.transfers[0].complete([0])
         await result
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import WebImage
 
 /// The downloader over a transport that the test drives: sharing, order, progress, ends.
-@Suite struct WebImageDownloaderTests {
+@Suite(.timeLimit(.minutes(1))) struct WebImageDownloaderTests {
     private let transport = FakeTransport()
     private let downloader: WebImageDownloader
 
@@ -247,7 +247,7 @@ import Testing
     @Test func `Cancelling a task leaves the download`() async {
         let downloader = downloader
         let task = Task { await downloadError(downloader, testURL("/a")) }
-        while transport.transfers.isEmpty { await Task.yield() }
+        await wait(while: transport.transfers.isEmpty)
         task.cancel()
         #expect(await task.value?.code == .cancelled)
         #expect(transport.transfers[0].isCancelled)

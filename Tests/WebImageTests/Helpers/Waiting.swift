@@ -1,4 +1,5 @@
 import TestSupport
+import Testing
 
 @testable import WebImage
 
@@ -11,6 +12,26 @@ func wait<Value: Sendable>(_ body: (@escaping @Sendable (Value) -> Void) -> Void
         latch.open()
     }
     return latch.wait(seconds: 20) ? box.withLock { $0 } : nil
+}
+
+/// Lets others go on while `condition` holds. When the task is cancelled meanwhile, which is what the end of a test's time does, that is
+/// an issue.
+func wait(
+    while condition: @autoclosure () -> Bool,
+    fileID: String = #fileID,
+    filePath: String = #filePath,
+    line: Int = #line,
+    column: Int = #column,
+    isolation: isolated (any Actor)? = #isolation
+) async {
+    while condition() {
+        if Task.isCancelled {
+            let place = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+            Issue.record("cancelled while it was still so", sourceLocation: place)
+            return
+        }
+        await Task.yield()
+    }
 }
 
 /// Counts down; true when that makes it zero.

@@ -128,7 +128,7 @@ import Testing
         let late = harness.start().deliveries
         await late.wait(for: 1)
         // The cached picture is delivered before the load joins: six loads, and result, decode and data that wait below them.
-        while harness.manager.pipeline.waitingCount < 9 { await Task.yield() }
+        await wait(while: harness.manager.pipeline.waitingCount < 9)
         harness.server.release()
         for load in loads + [late] { #expect(await load.texts(atLeast: 2).last == "new") }
         #expect(harness.server.requests.count == 1)

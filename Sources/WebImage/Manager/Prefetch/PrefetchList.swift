@@ -7,11 +7,12 @@ final class PrefetchList: Sendable {
     let options: WebImageOptions
     let context: WebImageContext?
     let mailbox: CallbackMailbox
-    private let onProgress: (@Sendable (PrefetchProgress) -> Void)?
     private let state: Lock<State>
 
     private struct State {
         var progress: PrefetchProgress
+        // Both go at the end: a token may be kept for long, and what they hold with it.
+        var onProgress: (@Sendable (PrefetchProgress) -> Void)?
         var completion: (@Sendable (PrefetchProgress) -> Void)?
     }
 
@@ -32,8 +33,8 @@ final class PrefetchList: Sendable {
         loading.callbackQueue = .inline
         self.context = loading
         mailbox = CallbackMailbox(queue)
-        onProgress = progress
-        state = Lock(State(progress: PrefetchProgress(totalCount: urls.count), completion: completion))
+        let start = PrefetchProgress(totalCount: urls.count)
+        state = Lock(State(progress: start, onProgress: progress, completion: completion))
     }
 
     /// The latest reading.
@@ -41,7 +42,10 @@ final class PrefetchList: Sendable {
 
     /// Notes a reading, and leaves the call of the progress closure in the mailbox.
     func note(_ progress: PrefetchProgress) {
-        state.withLock { $0.progress = progress }
+        let onProgress = state.withLock { state in
+            state.progress = progress
+            return state.onProgress
+        }
         if let onProgress { mailbox.append { onProgress(progress) } }
     }
 
@@ -49,6 +53,7 @@ final class PrefetchList: Sendable {
     func end(_ progress: PrefetchProgress) {
         let completion = state.withLock { state in
             state.progress = progress
+            state.onProgress = nil
             defer { state.completion = nil }
             return state.completion
         }

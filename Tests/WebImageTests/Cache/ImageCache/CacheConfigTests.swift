@@ -113,6 +113,6 @@ import Testing
         cache.storeDataToDisk(data, forKey: "old")
         clock.advance(8 * 86_400)
         cache.removeExpiredData(completion: nil)
-        while cache.totalDiskCount > 0 { await Task.yield() }
+        await wait(while: cache.totalDiskCount > 0)
     }
 }

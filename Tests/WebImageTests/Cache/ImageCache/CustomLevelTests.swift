@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebImage
 
-@Suite struct CustomLevelTests {
+@Suite(.timeLimit(.minutes(1))) struct CustomLevelTests {
     private final class Levels: MemoryCaching, DiskCaching {
         struct Content {
             var images: [String: Image] = [:]
@@ -83,7 +83,7 @@ import Testing
         await withCheckedContinuation { continuation in cache.diskQueue.submit(priority: .low) { continuation.resume() }
         }
         let expected = isOn ? 2 : 1
-        while disk.content.withLock({ $0.cleanups }) < expected { await Task.yield() }
+        await wait(while: disk.content.withLock({ $0.cleanups }) < expected)
         #expect(disk.content.withLock { $0.cleanups } == expected)
     }
 }

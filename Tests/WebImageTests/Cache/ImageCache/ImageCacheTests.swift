@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImage
 
-@Suite struct ImageCacheTests {
+@Suite(.timeLimit(.minutes(1))) struct ImageCacheTests {
     let directory = TemporaryDirectory()
     let clock = ManualClock()
     let coder = FakeCoder()
@@ -222,7 +222,7 @@ import Testing
         }
         let again = ImageCache(path: disk.path, config: ImageCacheConfig(), clock: clock.source, calls: calls)
         #expect(walks.withLock { $0.here } == 0)
-        while exists(leftover) { await Task.yield() }
+        await wait(while: exists(leftover))
         #expect(await again.diskData(forKey: key) == data)
         #expect(walks.withLock { $0.elsewhere } == 1)
     }
@@ -302,7 +302,7 @@ import Testing
         await cache.store(nil, data: data, forKey: "new")
         // The pass is behind that store in the queue; this is behind the pass.
         _ = await cache.diskData(forKey: "new")
-        while cache.diskStatistics.expiredCount == 0 { await Task.yield() }
+        await wait(while: cache.diskStatistics.expiredCount == 0)
         #expect(cache.diskCache.entries().map(\.key) == ["new"])
         let never = CacheUpkeep.nextExpiry(after: clock.source, make { $0.expiryInterval = 0 }.config)
         #expect(never == .max)

@@ -149,7 +149,7 @@ import Testing
         disk.holdReads(gate)
         let done = Latch()
         cache.queryDisk(forKey: key, priority: .normal) { _ in done.open() }
-        await wait(until: { disk.readCount == 1 })
+        await wait(while: disk.readCount != 1)
         disk.holdReads(nil)
         cache.store(request(2), completion: nil)
         gate.open()
@@ -231,7 +231,7 @@ import Testing
         query.cancel()
         #expect(query.isCancelled && answers.values == [nil])
         gate.open()
-        await wait(until: { held.count == 1 })
+        await wait(while: held.count != 1)
         #expect(number(await self.query(cache)) == nil && answers.count == 1)
     }
 
@@ -265,11 +265,6 @@ import Testing
         #expect(manager.knownValidators(forKey: key) == nil)
         #expect(await query(manager) == nil)
         for cache in [low, high] { await cache.flush() }
-    }
-
-    /// Waits for something that another thread does.
-    private func wait(until condition: @escaping @Sendable () -> Bool) async {
-        while !condition() { await Task.yield() }
     }
 
     @Test(arguments: [false, true]) func `What is about other bytes does not get to an entry that waits to be written`(

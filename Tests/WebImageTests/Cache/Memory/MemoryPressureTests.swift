@@ -34,7 +34,7 @@ private final class FakePressureSource: MemoryPressureSource {
     }
 }
 
-@Suite struct MemoryPressureTests {
+@Suite(.timeLimit(.minutes(1))) struct MemoryPressureTests {
     private func makeCache(_ monitor: MemoryPressureMonitor) -> MemoryCache {
         var configuration = MemoryCache.Configuration(maxMemoryCost: 0)
         configuration.pressureMonitor = monitor
@@ -108,7 +108,7 @@ private final class FakePressureSource: MemoryPressureSource {
         let other = monitor.register { _ in }
         await report(.some, source, monitor)
         // Listeners are called in no order: this one may be told after the one that was waited for.
-        while calls.withLock({ $0 }) == 0 { await Task.yield() }
+        await wait(while: calls.withLock({ $0 }) == 0)
         withExtendedLifetime(registration) {}
         registration = nil
         await report(.full, source, monitor)
@@ -123,7 +123,7 @@ private final class FakePressureSource: MemoryPressureSource {
         let cache = makeCache(monitor)
         source.stop()
         // Its thread notices within moments.
-        while monitor.isListening { await Task.yield() }
+        await wait(while: monitor.isListening)
         #expect(!monitor.isAvailable)
         withExtendedLifetime(cache) {}
     }

@@ -4,7 +4,7 @@ import Testing
 import WebImage
 
 /// What a program may write that brings a transport of its own: only what is public is used here.
-@Suite struct CustomTransportTests {
+@Suite(.timeLimit(.minutes(1))) struct CustomTransportTests {
     /// Answers from a table, before `start` returns.
     private final class TableTransport: HTTPTransport {
         private final class Transfer: HTTPTransfer {
@@ -58,7 +58,7 @@ import WebImage
         downloader.isSuspended = true
         async let first = manager.image(with: url("/a"))
         async let second = manager.image(with: url("/a"))
-        while downloader.currentDownloadCount == 0 { await Task.yield() }
+        await wait(while: downloader.currentDownloadCount == 0)
         downloader.isSuspended = false
         let results = try await [first, second]
         #expect(results.allSatisfy { $0.pixelWidth > 0 })

@@ -33,7 +33,7 @@ extension RetryHarness {
 func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host)\(path)") ?? testURL("/") }
 
 /// Hosts that fail are left alone, in virtual time.
-@Suite struct HostBackOffTests {
+@Suite(.timeLimit(.minutes(1))) struct HostBackOffTests {
     private let harness = RetryHarness(.never, hostBackOff: .exact)
     private var transfers: [FakeTransport.Transfer] { harness.transport.transfers }
 
@@ -230,7 +230,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         harness.downloader.start(hostURL("/a", "other.test"), other)
         for number in 0..<3 { harness.fail(number, .cannotFindHost) }
         for recorder in queued { await recorder.end() }
-        while harness.starts < 4 { await Task.yield() }
+        await wait(while: harness.starts < 4)
         #expect(transfers[3].request.url.host() == "other.test")
         transfers[3].complete([1])
         #expect(other.data == Data([1]))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebImage
 
-@Suite struct PrefetchConcurrencyTests {
+@Suite(.timeLimit(.minutes(1))) struct PrefetchConcurrencyTests {
     @Test func `Lists that are added, cancelled and made urgent from four threads all end once`() async {
         let harness = ManagerHarness { $0.absoluteString.hashValue % 7 == 0 ? .success("bad") : .success("picture") }
         let prefetcher = WebImagePrefetcher(manager: harness.manager)
@@ -46,7 +46,7 @@ import Testing
         #expect(all.values.allSatisfy { $0.count == 1 })
         let last = all.values.flatMap(\.self)
         #expect(last.allSatisfy { $0.isCancelled || $0.isComplete })
-        while prefetcher.runningCount + prefetcher.waitingCount > 0 { await Task.yield() }
+        await wait(while: prefetcher.runningCount + prefetcher.waitingCount > 0)
         #expect(await harness.manager.pipeline.becomesIdle())
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebImage
 
-@Suite struct PrefetcherTests {
+@Suite(.timeLimit(.minutes(1))) struct PrefetcherTests {
     private let harness = ManagerHarness()
 
     private func urls(_ count: Int, _ name: String = "p") -> [URL] {
@@ -64,7 +64,7 @@ import Testing
         let end = EventCounter()
         let token = prefetcher.prefetch([harness.url, harness.url]) { _ in end.signal() }
         let load = await harness.loader.waitForLoads(1)[0]
-        while prefetcher.runningCount < 2 { await Task.yield() }
+        await wait(while: prefetcher.runningCount < 2)
         load.succeed()
         await end.wait(for: 1)
         #expect(harness.loader.loads.count == 1)
@@ -178,6 +178,30 @@ import Testing
         await harness.loader.waitForLoads(2)[1].succeed()
         await end.wait(for: 1)
         #expect(end.count == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func `A token that is kept keeps nothing of the callbacks after the end`(isCancelled: Bool) async {
+        let prefetcher = prefetcher()
+        var receiver: EventCounter? = EventCounter()
+        weak let kept = receiver
+        let end = EventCounter()
+        let token = { [receiver] in
+            prefetcher.prefetch(urls(1)) { _ in
+                receiver?.signal()
+            } completion: { _ in
+                receiver?.signal()
+                end.signal()
+            }
+        }()
+        receiver = nil
+        let load = await harness.loader.waitForLoads(1)[0]
+        #expect(kept != nil)
+        if isCancelled { token.cancel() } else { load.succeed() }
+        await end.wait(for: 1)
+        // The thread that ended it may be on its way out of the call.
+        await wait(while: kept != nil)
+        #expect(token.isCancelled == isCancelled && token.progress.totalCount == 1)
     }
 
     @Test func `A prefetcher of one's own shares the cache, not the failed URLs`() {
