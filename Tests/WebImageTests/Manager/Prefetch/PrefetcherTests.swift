@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebImage
 
-@Suite(.timeLimit(.minutes(1))) struct PrefetcherTests {
+@Suite(.timeLimit(.minutes(5))) struct PrefetcherTests {
     private let harness = ManagerHarness()
 
     private func urls(_ count: Int, _ name: String = "p") -> [URL] {
