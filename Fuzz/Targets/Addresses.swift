@@ -101,7 +101,10 @@ extension FuzzTarget {
         }
         // Where a name is written out it must not end elsewhere.
         guard address != url.absoluteString, let written = URL(string: address) else { return }
-        try must(written.host() == url.host(), "an address leads to \(written) and not to \(url)")
+        try must(written.port == url.port && written.path == url.path, "\(written) is another address than \(url)")
+        // What is not ASCII is written by other rules then.
+        guard let host = url.host(percentEncoded: false), host.utf8.allSatisfy({ $0 < 0x80 }) else { return }
+        try must(written.host(percentEncoded: false) == host, "an address leads to \(written) and not to \(url)")
     }
 
     /// Whoever decides about a host must decide about the one that libcurl connects to.

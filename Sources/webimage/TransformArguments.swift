@@ -165,13 +165,23 @@ struct ThumbnailTransformer: ImageTransformer {
     var transformerKey: String { "ThumbnailTransformer(\(box.width)x\(box.height))" }
 
     func transform(_ image: Image) throws(WebImageError) -> Image {
-        let (width, height) = (image.size.width * image.scale, image.size.height * image.scale)
-        let factor = min(box.width / width, box.height / height)
-        guard factor < 1 else { return image }
-        let size = ImageSize(
-            width: max((width * factor).rounded(), 1) / image.scale,
-            height: max((height * factor).rounded(), 1) / image.scale
-        )
+        guard let size = size(of: ImageExtent(image)) else { return image }
         return try image.resized(to: size, scaleMode: .fill)
+    }
+
+    func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
+        guard let size = size(of: input) else { return TransformMemoryNeed(output: input, workingByteCount: 0) }
+        return ResizingTransformer(size: size, scaleMode: .fill).memoryNeed(of: input)
+    }
+
+    /// That of the thumbnail, in points; nil if the picture is small enough.
+    private func size(of picture: ImageExtent) -> ImageSize? {
+        let (width, height) = (Double(picture.width), Double(picture.height))
+        let factor = min(box.width / width, box.height / height)
+        guard factor < 1 else { return nil }
+        return ImageSize(
+            width: max((width * factor).rounded(), 1) / picture.scale,
+            height: max((height * factor).rounded(), 1) / picture.scale
+        )
     }
 }

@@ -78,12 +78,13 @@ extension ImageFrameSequence: MeasuredAnimation {
 }
 
 extension MappedAnimation: MeasuredAnimation {
-    /// What a frame is made into is not known; most make as much as there was, by way of a copy.
+    /// Where nobody knows what a frame is made into it is as much as there was, by way of a copy.
     package var frameMemoryNeed: FrameMemoryNeed? {
         guard var need = (base as? any MeasuredAnimation)?.frameMemoryNeed else { return nil }
         let frame = max(need.outputByteCount, base.frameNeed().outputByteCount)
-        need.workingByteCount = max(need.workingByteCount, frame) + frame
-        need.outputByteCount = frame
+        let made = self.need?()
+        need.workingByteCount = max(need.workingByteCount, made?.workingByteCount ?? frame) + frame
+        need.outputByteCount = made?.output.byteCount ?? frame
         return need
     }
 }

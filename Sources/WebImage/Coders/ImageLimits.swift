@@ -25,7 +25,8 @@ public struct ImageLimits: Sendable, Hashable {
     /// picture arrives, previews among it, has as much time of its own: the whole is decoded anew where that was not enough.
     public var maximumDecodeDuration: Double?
 
-    private static let longestSide = 1 << 24
+    /// What no limit allows: longer than any format has.
+    static let longestSide = 1 << 24
 
     /// The defaults.
     public init() {}

@@ -65,7 +65,7 @@ extension WebImageManager {
                 encodeOptions: context?.encodeOptions ?? ImageEncodeOptions(),
                 // Previews of what may turn out to be nothing new would hide what is shown.
                 isProgressive: options.contains(.progressiveLoad) && purpose == .picture,
-                isTransformed: !chain.isEmpty
+                transformer: chain.first
             ),
             chain: chain,
             gate: TransformGate(options, decodesFirstFrameOnly: decodeOptions.decodeFirstFrameOnly),

@@ -25,7 +25,12 @@ extension LoadRecipe {
         trace.note(.diskHit(key: originalKey, byteCount: entry.data.count))
         guard data.problem(of: entry) == nil else { return nil }
         let image = try? trace.decoding(entry.data.count) { () throws(WebImageError) in
-            try decodedNow(entry.data, decode.options, isTransformed: !chain.isEmpty, trace) {
+            try decodedNow(
+                entry.data,
+                decode.options,
+                transformer: chain.isEmpty ? nil : PipelineTransformer(chain),
+                trace
+            ) {
                 (options) throws(WebImageError) in
                 try decode.decoded(OriginalData(entry: entry, source: .disk), options: options)
             }
@@ -50,7 +55,7 @@ extension LoadRecipe {
     private func decodedNow(
         _ data: Data,
         _ options: ImageDecodeOptions,
-        isTransformed: Bool = false,
+        transformer: (any ImageTransformer)? = nil,
         _ trace: LoadTrace,
         _ body: (ImageDecodeOptions) throws(WebImageError) -> PipelineImage
     ) throws(WebImageError) -> PipelineImage {
@@ -60,7 +65,7 @@ extension LoadRecipe {
             data,
             coder: decode.coder,
             options: options,
-            isTransformed: isTransformed
+            transformer: transformer
         ) { (options) throws(WebImageError) in
             let image = try body(options)
             result = image

@@ -132,12 +132,14 @@ final class WorkJob: Sendable {
     ///
     /// - Parameters:
     ///   - room: what is reserved for it already. If that does for the transform, it begins at once.
-    ///   - isLast: whether nothing more is made of the result.
+    ///   - transformer: what makes the other, for what that takes.
+    ///   - next: what the result is given to then.
     ///   - end: what becomes of the result before the job ends.
     func transform(
         _ input: Image,
+        by transformer: (any ImageTransformer)?,
         room: MemoryReservation? = nil,
-        isLast: Bool = true,
+        next: (any ImageTransformer)? = nil,
         _ body: @escaping @Sendable () throws(WebImageError) -> PipelineImage,
         then end: @escaping @Sendable (PipelineImage) -> PipelineImage = { $0 }
     ) {
@@ -150,8 +152,8 @@ final class WorkJob: Sendable {
                 do throws(WebImageError) {
                     let admission = try admission.get()
                     var image = try body()
-                    let next = isLast ? 0 : MemoryDemand.ofTransforming(image.image)
-                    image.room = admission.made(image.image, in: budget, keeping: next)
+                    let kept = MemoryDemand.ofTransforming(image.image, by: next)
+                    image.room = admission.made(image.image, in: budget, keeping: kept)
                     finish(.success(.image(end(image))))
                     return image.room
                 } catch {
@@ -160,7 +162,7 @@ final class WorkJob: Sendable {
                 }
             }
         }
-        let need = MemoryDemand.ofTransforming(input)
+        let need = MemoryDemand.ofTransforming(input, by: transformer)
         let item: AdmittedItem
         if let there = room?.handOver(atLeast: need) {
             let admission = DecodeAdmission(options: ImageDecodeOptions(), reservation: there)

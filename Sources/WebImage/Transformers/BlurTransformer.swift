@@ -17,4 +17,20 @@ public struct BlurTransformer: ImageTransformer {
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         handingOut(try image.blurred(radius: blurRadius))
     }
+
+    /// The picture, as many rows as the blur reaches, and copies of pixels that do not lie upright or are wide.
+    public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
+        guard blurRadius.isFinite, blurRadius > Double(Float.ulpOfOne) else {
+            return TransformMemoryNeed(output: input, workingByteCount: 0)
+        }
+        let output = input.making(bytesPerPixel: input.narrowBytesPerPixel)
+        guard output.byteCount > 0 else { return TransformMemoryNeed(output: output, workingByteCount: 0) }
+        let rows = Bitmap.boxScratch(
+            output.width,
+            output.height,
+            bytesPerPixel: output.bytesPerPixel,
+            reach: Image.boxReach(blurRadius * input.scale)
+        )
+        return TransformMemoryNeed(output: output, workingByteCount: input.narrowUprightByteCount + rows)
+    }
 }

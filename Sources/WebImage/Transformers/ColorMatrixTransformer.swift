@@ -18,4 +18,9 @@ public struct ColorMatrixTransformer: ImageTransformer {
     ///
     /// - Throws: what ``Image/applying(_:)`` throws.
     public func transform(_ image: Image) throws(WebImageError) -> Image { handingOut(try image.applying(matrix)) }
+
+    /// The picture with alpha, and copies of pixels that do not lie upright or are wide.
+    public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
+        TransformMemoryNeed(output: input.making(bytesPerPixel: 4), workingByteCount: input.narrowUprightByteCount)
+    }
 }

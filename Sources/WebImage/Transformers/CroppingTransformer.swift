@@ -20,4 +20,11 @@ public struct CroppingTransformer: ImageTransformer {
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         handingOut(try image.cropped(to: rect))
     }
+
+    /// The part, and a copy of pixels that do not lie upright.
+    public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
+        let columns = Image.touchedPixels(rect.x, rect.width, scale: input.scale, of: input.width)?.count ?? 0
+        let rows = Image.touchedPixels(rect.y, rect.height, scale: input.scale, of: input.height)?.count ?? 0
+        return TransformMemoryNeed(output: input.making(columns, rows), workingByteCount: input.uprightByteCount)
+    }
 }

@@ -47,4 +47,9 @@ public struct FlippingTransformer: ImageTransformer {
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         handingOut(try image.flipped(horizontally: horizontal, vertically: vertical))
     }
+
+    /// The picture, and a copy of pixels that do not lie upright.
+    public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
+        TransformMemoryNeed(output: input.making(), workingByteCount: input.uprightByteCount)
+    }
 }

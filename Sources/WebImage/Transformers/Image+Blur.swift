@@ -25,6 +25,12 @@ extension Image {
 }
 
 extension Bitmap {
+    /// Bytes that ``boxBlurred(reach:passes:within:)`` takes beside its result.
+    static func boxScratch(_ width: Int, _ height: Int, bytesPerPixel: Int, reach: Int) -> Int {
+        var box = cpixels_box(channels: Int32(bytesPerPixel), width: width, height: height, reach: reach)
+        return cpixels_box_scratch(&box, true)
+    }
+
     /// Each sample becomes the mean of a box around it, as often as `passes`, at least once, says.
     func boxBlurred(reach: Int, passes: Int = 3, within limits: ImageLimits) throws(WebImageError) -> Bitmap {
         let result = try Bitmap.allocate((width, height), pixelFormat, within: limits)

@@ -11,8 +11,8 @@ extension Image {
             )
         }
         let upright = try uprightBitmap()
-        guard let columns = Self.pixels(rect.x * scale, (rect.x + rect.width) * scale, of: upright.width),
-            let rows = Self.pixels(rect.y * scale, (rect.y + rect.height) * scale, of: upright.height)
+        guard let columns = Self.touchedPixels(rect.x, rect.width, scale: scale, of: upright.width),
+            let rows = Self.touchedPixels(rect.y, rect.height, scale: scale, of: upright.height)
         else {
             throw .untransformable(
                 "a rectangle of \(rect.width)x\(rect.height) at \(rect.x),\(rect.y) lies outside the picture of "
@@ -23,10 +23,10 @@ extension Image {
         return replacing(try part.copy())
     }
 
-    /// The pixels that a stretch touches; nil if none. A millionth of a pixel, which is how products round, touches nothing.
-    private static func pixels(_ start: Double, _ end: Double, of count: Int) -> Range<Int>? {
-        let first = max((start + 1e-6).rounded(.down), 0)
-        let last = min((end - 1e-6).rounded(.up), Double(count))
+    /// The pixels that a stretch of points touches; nil if none. A millionth of a pixel, which is how products round, touches nothing.
+    static func touchedPixels(_ start: Double, _ length: Double, scale: Double, of count: Int) -> Range<Int>? {
+        let first = max((start * scale + 1e-6).rounded(.down), 0)
+        let last = min(((start + length) * scale - 1e-6).rounded(.up), Double(count))
         return first < last ? Int(first)..<Int(last) : nil
     }
 }

@@ -11,17 +11,26 @@ extension Image {
     /// - Throws: ``WebImageError/Code/transformFailed`` for a size with a side that is not above zero,
     ///   ``WebImageError/Code/limitExceeded`` for one above the ``ImageLimits`` that the picture was decoded within.
     public func resized(to size: ImageSize, scaleMode: ImageScaleMode) throws(WebImageError) -> Image {
+        let target = try ImageExtent(self).resized(to: size)
+        return replacing(try uprightBitmap().resized(to: (target.width, target.height), scaleMode))
+    }
+}
+
+extension ImageExtent {
+    /// The picture at another size in points.
+    ///
+    /// - Throws: as ``Image/resized(to:scaleMode:)``.
+    func resized(to size: ImageSize) throws(WebImageError) -> ImageExtent {
         guard size.isUsable else {
             throw .untransformable("\(size.width)x\(size.height) is no size to resize to")
         }
-        let limits = effectLimits
-        let most = Double(limits.maximumSideLength) + 1
+        let most = Double(min(limits.maximumSideLength, ImageLimits.longestSide)) + 1
         let width = Int(min(max((size.width * scale).rounded(), 1), most))
         let height = Int(min(max((size.height * scale).rounded(), 1), most))
         try limits.check(width: width, height: height)
         // Four bytes at least, since bars need alpha.
-        try limits.check(decodedByteCount: width * height * max(bitmap.pixelFormat.bytesPerPixel, 4))
-        return replacing(try uprightBitmap().resized(to: (width, height), scaleMode))
+        try limits.check(decodedByteCount: width * height * max(bytesPerPixel, 4))
+        return making(width, height)
     }
 }
 

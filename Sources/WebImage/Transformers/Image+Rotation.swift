@@ -32,7 +32,7 @@ extension Image {
 
     /// The number of quarter turns, 0...3, that an angle in -π...π is; nil if it is something else by as much as the 512th part of a
     /// pixel, anywhere in the picture.
-    private static func quarterTurns(_ angle: Double, width: Int, height: Int) -> Int? {
+    static func quarterTurns(_ angle: Double, width: Int, height: Int) -> Int? {
         let turns = (angle / (.pi / 2)).rounded()
         let radius = hypot(Double(width), Double(height)) / 2
         guard abs(angle - turns * (.pi / 2)) * radius < 1 / 512 else { return nil }
@@ -45,11 +45,7 @@ extension Bitmap {
         -> Bitmap
     {
         let (cosine, sine) = (cos(angle), sin(angle))
-        var canvas = (width: width, height: height)
-        if fitSize {
-            canvas.width = Self.enclosing(Double(width) * abs(cosine) + Double(height) * abs(sine))
-            canvas.height = Self.enclosing(Double(width) * abs(sine) + Double(height) * abs(cosine))
-        }
+        let canvas = fitSize ? Self.canvas(width, height, turnedBy: angle) : (width: width, height: height)
         let result = try Bitmap.allocate(canvas, .bgra8Premultiplied, within: limits)
         var sampling = cpixels_sampling(
             source: bytes(0),
@@ -69,6 +65,15 @@ extension Bitmap {
             cpixels_sample_row(&sampling, x, y, result.bytes(row), canvas.width)
         }
         return result
+    }
+
+    /// What holds all of a picture that is turned.
+    static func canvas(_ width: Int, _ height: Int, turnedBy angle: Double) -> (width: Int, height: Int) {
+        let (cosine, sine) = (abs(cos(angle)), abs(sin(angle)))
+        return (
+            enclosing(Double(width) * cosine + Double(height) * sine),
+            enclosing(Double(width) * sine + Double(height) * cosine)
+        )
     }
 
     /// Whole pixels that hold a length; a millionth of one, which is how products round, needs no pixel.

@@ -24,14 +24,21 @@ extension Image {
         guard radius.isFinite, borderWidth.isFinite else {
             throw .untransformable("corners of radius \(radius) and a border of \(borderWidth) cannot be drawn")
         }
-        let (radius, width) = (max(radius, 0) * scale, max(borderWidth, 0) * scale)
-        if width == 0, radius == 0 || corners.isDisjoint(with: [.topLeft, .topRight, .bottomLeft, .bottomRight]) {
+        guard Self.hasCornersToRound(radius, corners, borderWidth: borderWidth) else {
             return replacing(try uprightBitmap())
         }
+        let (radius, width) = (max(radius, 0) * scale, max(borderWidth, 0) * scale)
         let upright = try uprightBitmapIn8Bits()
         let drawing = RoundedCornerDrawing(source: upright, radius: radius, corners: corners, borderWidth: width)
         let line = width > 0 ? borderColor : nil
         return replacing(try drawing.draw(line, radius: max(radius - scale * scale / 2, 0), within: effectLimits))
+    }
+}
+
+extension Image {
+    /// Whether rounding corners changes anything but the orientation.
+    static func hasCornersToRound(_ radius: Double, _ corners: RectCorner, borderWidth: Double) -> Bool {
+        borderWidth > 0 || radius > 0 && !corners.isDisjoint(with: [.topLeft, .topRight, .bottomLeft, .bottomRight])
     }
 }
 

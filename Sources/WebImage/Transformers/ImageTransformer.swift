@@ -11,6 +11,14 @@ public protocol ImageTransformer: Sendable {
     ///
     /// - Throws: ``WebImageError/Code/transformFailed`` or what the work needed.
     func transform(_ image: Image) throws(WebImageError) -> Image
+    /// What ``transform(_:)`` takes of memory at its peak beside its input, and what it makes; asked before each transform where a
+    /// ``DecodedMemoryBudget`` is on. A transformer that makes a picture bigger, or works in more than one copy, must tell, or the budget
+    /// is exceeded while it works.
+    ///
+    /// By default a picture of the same size, by way of a copy.
+    ///
+    /// - Parameter input: the picture; what is known of it from its header, if it is not decoded yet.
+    func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed
 }
 
 extension ImageTransformer {

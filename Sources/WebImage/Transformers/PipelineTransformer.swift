@@ -25,4 +25,15 @@ public struct PipelineTransformer: ImageTransformer {
     var flattened: [any ImageTransformer] {
         transformers.flatMap { ($0 as? PipelineTransformer)?.flattened ?? [$0] }
     }
+
+    /// What the step takes that takes most, with the picture that it is given, if an earlier one made it.
+    public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
+        var (made, held, most) = (input, 0, 0)
+        for transformer in transformers {
+            let need = transformer.memoryNeed(of: made)
+            most = max(most, held + need.totalByteCount)
+            (made, held) = (need.output, need.output.byteCount)
+        }
+        return TransformMemoryNeed(output: made, workingByteCount: most - held)
+    }
 }

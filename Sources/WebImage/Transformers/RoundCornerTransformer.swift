@@ -51,4 +51,15 @@ public struct RoundCornerTransformer: ImageTransformer {
             )
         )
     }
+
+    /// The picture with alpha, and copies of pixels that do not lie upright or are wide.
+    public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
+        guard Image.hasCornersToRound(cornerRadius, corners, borderWidth: borderWidth) else {
+            return TransformMemoryNeed(output: input.making(), workingByteCount: input.uprightByteCount)
+        }
+        return TransformMemoryNeed(
+            output: input.making(bytesPerPixel: 4),
+            workingByteCount: input.narrowUprightByteCount
+        )
+    }
 }

@@ -26,4 +26,15 @@ public struct TintTransformer: ImageTransformer {
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         handingOut(try image.tinted(with: tintColor, blendMode: blendMode))
     }
+
+    /// The picture with alpha, a row, and copies of pixels that do not lie upright or are wide.
+    public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
+        guard tintColor.alpha > Double(Float.ulpOfOne) else {
+            return TransformMemoryNeed(output: input, workingByteCount: 0)
+        }
+        return TransformMemoryNeed(
+            output: input.making(bytesPerPixel: 4),
+            workingByteCount: input.narrowUprightByteCount + input.width * 4
+        )
+    }
 }

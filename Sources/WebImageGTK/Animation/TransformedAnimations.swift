@@ -20,7 +20,10 @@ enum TransformedAnimations {
         let key = Key(animation: ObjectIdentifier(base), transform: transformer.transformerKey)
         // As long as there is one it keeps its base, so nothing else has that identity.
         if let animation = known[key]?.animation { return animation }
-        let animation = MappedAnimation(base) { (frame) throws(WebImageError) in try transformer.transform(frame) }
+        let first = ImageExtent(base.image)
+        let animation = MappedAnimation(base, need: { transformer.memoryNeed(of: first) }) {
+            (frame) throws(WebImageError) in try transformer.transform(frame)
+        }
         known = known.filter { $0.value.animation != nil }
         known[key] = Entry(animation: animation)
         return animation

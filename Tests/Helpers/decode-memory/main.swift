@@ -5,6 +5,7 @@
 //   decode-memory FILE…      these files
 //   decode-memory made       pictures that it makes itself, in all formats that can be written
 //   decode-memory playing    animations that it makes itself, frame by frame in order
+//   decode-memory transforming   pictures that it makes itself, in all pixel formats and two orientations, by all transformers
 import CHeapCounter
 import FoundationEssentials
 import Glibc
@@ -146,8 +147,65 @@ func drawing(_ width: Int, _ height: Int, hasAlpha: Bool, shift: Int = 0) throws
     }
 }
 
+let box = ImageSize(width: 900, height: 700)
+let transformers: [any ImageTransformer] =
+    ImageScaleMode.allCases.flatMap { mode in
+        [box, ImageSize(width: 90, height: 1500), ImageSize(width: 37, height: 29), ImageSize(width: 2400, height: 60)]
+            .map { ResizingTransformer(size: $0, scaleMode: mode) }
+    } + [
+        CroppingTransformer(rect: ImageRect(x: 10, y: 20, width: 300, height: 80)),
+        CroppingTransformer(rect: ImageRect(x: 5000, y: 20, width: 300, height: 80)),
+        FlippingTransformer(horizontal: true, vertical: false), FlippingTransformer(horizontal: false, vertical: false),
+        RotationTransformer(angle: .pi / 2), RotationTransformer(angle: .pi / 2, fitSize: false),
+        RotationTransformer(angle: .pi), RotationTransformer(angle: 0.5),
+        RotationTransformer(angle: 0.5, fitSize: false),
+        RoundCornerTransformer(radius: 20), RoundCornerTransformer(radius: 0),
+        RoundCornerTransformer(radius: 30, borderWidth: 3, borderColor: .black),
+        TintTransformer(color: ImageColor(red: 1, green: 0.5, blue: 0, alpha: 0.5)),
+        TintTransformer(color: ImageColor(red: 1, green: 0.5, blue: 0), blendMode: .multiply),
+        TintTransformer(color: ImageColor(red: 1, green: 0.5, blue: 0, alpha: 0.5), blendMode: .hue),
+        BlurTransformer(radius: 3), BlurTransformer(radius: 80), BlurTransformer(radius: 0),
+        ColorMatrixTransformer(matrix: .identity), ColorMatrixTransformer(matrix: .grayscale),
+        FilterTransformer(name: "copy") { image throws(WebImageError) in
+            try image.cropped(to: ImageRect(x: 0, y: 0, width: image.size.width, height: image.size.height))
+        },
+        PipelineTransformer([
+            ResizingTransformer(size: box, scaleMode: .aspectFit), RotationTransformer(angle: 1),
+            CroppingTransformer(rect: ImageRect(x: 0, y: 0, width: 50, height: 50)),
+        ]),
+    ]
+
+/// What each takes beside the picture that it is given. Those that refuse one take no more than they say either.
+@MainActor func transform() throws {
+    for format in [PixelFormat.rgb8, .bgra8Premultiplied, .rgbaHalfPremultiplied] {
+        for orientation in [ImageOrientation.up, .right] {
+            let drawn = try drawing(500, 400, hasAlpha: format == .bgra8Premultiplied)
+            let bitmap = try format == .rgbaHalfPremultiplied ? drawn.bitmap.converted(to: format) : drawn.bitmap
+            let image = Image(bitmap: bitmap, orientation: orientation)
+            for transformer in transformers {
+                // Weights and tables that are kept once they were made.
+                _ = try? transformer.transform(image)
+                BufferPool.shared.setCapacity(0)
+                let before = bench_heap_bytes()
+                bench_heap_reset_peak()
+                let made = try? transformer.transform(image)
+                let taken = bench_heap_peak_bytes() - before
+                let need = transformer.memoryNeed(of: ImageExtent(image))
+                if let made, ImageExtent(made).byteCount > need.output.byteCount {
+                    print(transformer.transformerKey, "makes more than it says")
+                }
+                let name = "\(format)-\(orientation)"
+                let key = transformer.transformerKey.filter { $0 != " " }
+                print(key, name, need.totalByteCount, taken, made?.pixelWidth ?? 0, made?.pixelHeight ?? 0)
+                BufferPool.shared.setCapacity(64 << 20)
+            }
+        }
+    }
+}
+
 switch CommandLine.arguments.dropFirst().first {
 case "made": try makePictures()
+case "transforming": try transform()
 case "playing": try makeAnimations()
 default:
     for path in CommandLine.arguments.dropFirst() {

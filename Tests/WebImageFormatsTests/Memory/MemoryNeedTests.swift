@@ -65,6 +65,18 @@ import Testing
         for row in rows { #expect(row.taken <= row.need + 64 << 10, "\(row)") }
     }
 
+    @Test(.timeLimit(.minutes(10)))
+    func `No transform takes more than it says, nor much less`() throws {
+        let rows = try Self.rows(["transforming"])
+        #expect(rows.count >= 180)
+        for row in rows {
+            // Less than a picture: one that is not counted would show.
+            #expect(row.taken <= row.need + 64 << 10, "\(row)")
+            // Where nothing is to be done nothing is made, which nobody relies on. Which pixels become opaque shows only then.
+            if row.taken > 128 << 10 { #expect(row.need <= 4 * row.taken, "\(row)") }
+        }
+    }
+
     @Test func `Headers that lie need what they promise, before anything is decoded`() throws {
         let png = try PNGCoder().memoryNeed(of: Data(PNGBomb.make(width: 16_000, height: 16_000)), options: .init())
         #expect(png.outputByteCount >= 16_000 * 16_000 * 3 && png.workingByteCount < 4 << 20)

@@ -3,12 +3,20 @@ package import FoundationEssentials
 /// An animation whose frames are made of those of another, each when it is asked for.
 package final class MappedAnimation: GradualAnimation {
     let base: any AnimatedImageProvider
+    /// What making one frame of another takes; nil when nobody knows.
+    let need: (@Sendable () -> TransformMemoryNeed)?
     private let body: @Sendable (Image) throws(WebImageError) -> Image
 
-    /// - Parameter body: makes a frame, on the thread that asks for it; must make the same of the same frame.
-    package init(_ base: any AnimatedImageProvider, _ body: @escaping @Sendable (Image) throws(WebImageError) -> Image)
-    {
+    /// - Parameters:
+    ///   - need: what making one frame of another takes; nil when nobody knows.
+    ///   - body: makes a frame, on the thread that asks for it; must make the same of the same frame.
+    package init(
+        _ base: any AnimatedImageProvider,
+        need: (@Sendable () -> TransformMemoryNeed)? = nil,
+        _ body: @escaping @Sendable (Image) throws(WebImageError) -> Image
+    ) {
         self.base = base
+        self.need = need
         self.body = body
     }
 
@@ -34,11 +42,14 @@ package final class MappedAnimation: GradualAnimation {
 extension AnimatedImage {
     /// The animation with each frame made into another when it is asked for.
     ///
-    /// - Parameter first: what became of the first one.
+    /// - Parameters:
+    ///   - first: what became of the first one.
+    ///   - need: what making one frame of another takes; nil when nobody knows.
     func mapped(
         first: Image,
+        need: (@Sendable () -> TransformMemoryNeed)? = nil,
         _ body: @escaping @Sendable (Image) throws(WebImageError) -> Image
     ) -> AnimatedImage {
-        AnimatedImage(provider: MappedAnimation(self, body), first: first)
+        AnimatedImage(provider: MappedAnimation(self, need: need, body), first: first)
     }
 }

@@ -9,6 +9,8 @@ package struct AssemblyNeed: Sendable, Hashable {
     /// Whether it takes all rows at once, into the bitmap: a decoder that decodes as a whole needs no memory of its own then.
     package private(set) var readsAtOnce = false
 
+    private init() {}
+
     /// - Parameters:
     ///   - width: of the decoder's rows.
     ///   - height: the number of rows.
@@ -80,24 +82,48 @@ package struct AssemblyNeed: Sendable, Hashable {
     private mutating func addResampler(width: Int, height: Int, bytesPerPixel: Int, _ plan: DecodePlan) {
         let samples = width * bytesPerPixel
         let together = samples * 2 * Int(cpixels_lanes) > 40 << 10 ? Int(cpixels_lanes) / 2 : Int(cpixels_lanes)
-        let open = min(Self.mostOpenRows + together, plan.height)
+        let open = min(Self.openRows(height, plan.height) + together, plan.height)
         let taps = 6 * (width / max(plan.width, 1) + 2)
         rowByteCount += (samples + 64) * Resampler.blockRows + (samples + taps * bytesPerPixel + 16) * open * 2
         // Filtered rows, and what is made on the way.
         rowByteCount += plan.width * bytesPerPixel * Int(cpixels_lanes) * 3
-        // The weights: about six for each row and column of the source, and what is made of them.
-        rowByteCount += (width + height) * 32
+        // The weights: about six for each row and column of the bigger one, and what is made of them.
+        rowByteCount += (max(width, plan.width) + max(height, plan.height)) * 32
     }
 
-    /// Lanczos-3 reaches over six rows of the result.
-    private static let mostOpenRows = 9
+    /// Bytes of the rows that resampling holds, and of its weights; the picture may get bigger.
+    static func resampling(
+        _ input: (width: Int, height: Int),
+        to output: (width: Int, height: Int),
+        bytesPerPixel: Int
+    ) -> Int {
+        let plan = DecodePlan(width: output.width, height: output.height, orientation: .up, isThumbnail: false)
+        var need = AssemblyNeed()
+        if bytesPerPixel > 4 {
+            need.addWideResampler(width: input.width, height: input.height, plan)
+        } else {
+            need.addResampler(width: input.width, height: input.height, bytesPerPixel: bytesPerPixel, plan)
+        }
+        return need.rowByteCount
+    }
+
+    /// Rows of the result that are begun at a time: Lanczos-3 reaches over six rows of the result, or of the input where that has fewer,
+    /// and four rows are read at a time.
+    private static func openRows(_ input: Int, _ output: Int) -> Int {
+        output <= input ? 9 : 10 * ((output - 1) / max(input, 1) + 1)
+    }
 
     private mutating func addWide(width: Int, height: Int, _ plan: DecodePlan) {
         outputByteCount = Self.bitmap(plan, bytesPerPixel: 8)
         rowByteCount += Resampler.blockRows * (width * 16 + plan.width * 8)
         guard width != plan.width || height != plan.height else { return }
-        let open = min(Self.mostOpenRows + 1, plan.height)
-        rowByteCount += width * 17 + plan.width * 16 * (open + 1) + (width + height) * 32
+        addWideResampler(width: width, height: height, plan)
+    }
+
+    private mutating func addWideResampler(width: Int, height: Int, _ plan: DecodePlan) {
+        let open = min(Self.openRows(height, plan.height) + 1, plan.height)
+        let weights = max(width, plan.width) + max(height, plan.height)
+        rowByteCount += width * 17 + plan.width * 16 * (open + 1) + weights * 32
     }
 }
 

@@ -22,7 +22,7 @@ extension DecodedMemoryBudget {
     /// Decodes on the calling thread, which must not wait for others: what does not fit after eviction is decoded smaller or refused.
     ///
     /// - Parameters:
-    ///   - isTransformed: whether the room has to do for transforming the image as well, for which some stays reserved.
+    ///   - transformer: what the image is given to then, for which some stays reserved.
     ///   - body: decodes with the options that it is given.
     /// - Returns: what is to be ended when the image has been stored, or let go of; nil when the budget is off.
     /// - Throws: what `body` and the coder throw; ``WebImageError/Code/limitExceeded`` when there is no room.
@@ -30,20 +30,20 @@ extension DecodedMemoryBudget {
         _ data: Data,
         coder: any ImageCoder,
         options: ImageDecodeOptions,
-        isTransformed: Bool = false,
+        transformer: (any ImageTransformer)? = nil,
         _ body: (ImageDecodeOptions) throws(WebImageError) -> Image
     ) throws(WebImageError) -> MemoryReservation? {
         guard isOn else {
             _ = try body(options)
             return nil
         }
-        let demand = MemoryDemand.decode(data, coder, options, isTransformed: isTransformed)
+        let demand = MemoryDemand.decode(data, coder, options, transformer: transformer)
         var wanted = options
         for _ in 0..<8 {
             switch now(try demand.need(wanted), mayShrink: true) {
             case .admitted(let reservation):
                 let image = try body(wanted)
-                reservation.hold(image, keeping: isTransformed ? MemoryDemand.ofTransforming(image) : 0)
+                reservation.hold(image, keeping: MemoryDemand.ofTransforming(image, by: transformer))
                 return reservation
             case .refused(let error): throw error
             case .smaller(let room):
@@ -54,6 +54,16 @@ extension DecodedMemoryBudget {
             }
         }
         throw .memoryBudgetExceeded(allowed: byteLimit, required: try demand.need(options))
+    }
+
+    /// Makes an image that is worth none of a cache, if there is room for it that nobody waits for.
+    func makeOfWhatIsLeft(_ need: @autoclosure () -> Int, _ body: () -> Image?) -> Image? {
+        guard isOn else { return body() }
+        guard case .admitted(let room) = now(need(), mayShrink: false, evicts: false), let image = body() else {
+            return nil
+        }
+        room.end(holding: image)
+        return image
     }
 
     /// Asks and is answered before this returns.

@@ -4,7 +4,7 @@ import FoundationEssentials
 enum MemoryDemand: Sendable {
     /// Decoding a picture, with its frames if they are to be loaded, and with room to transform it then, if it is: who holds a picture and
     /// has no room to go on with it is in the way of all others.
-    case decode(Data, any ImageCoder, ImageDecodeOptions, isTransformed: Bool = false)
+    case decode(Data, any ImageCoder, ImageDecodeOptions, transformer: (any ImageTransformer)? = nil)
     /// So many bytes, whatever they are for.
     case bytes(Int)
     /// Nothing: what is to be done takes no memory that counts.
@@ -23,8 +23,8 @@ enum MemoryDemand: Sendable {
     /// - Throws: what the coder throws, which would refuse the picture as well.
     func need(_ options: ImageDecodeOptions) throws(WebImageError) -> Int {
         switch self {
-        case .decode(let data, let coder, _, let isTransformed):
-            try coder.completeMemoryNeed(of: data, options: options, isTransformed: isTransformed)
+        case .decode(let data, let coder, _, let transformer):
+            try coder.completeMemoryNeed(of: data, options: options, transformer: transformer)
         case .bytes(let count): count
         case .nothing: 0
         }
@@ -45,8 +45,10 @@ enum MemoryDemand: Sendable {
         return nil
     }
 
-    /// Bytes for what a transformer makes of an image, which is not known before. Most make as much as there was, by way of a copy.
-    static func ofTransforming(_ image: Image) -> Int { 2 * image.pixelByteCount }
+    /// Bytes for what a transformer makes of an image; 0 without one.
+    static func ofTransforming(_ image: Image, by transformer: (any ImageTransformer)?) -> Int {
+        transformer?.memoryNeed(of: ImageExtent(image)).totalByteCount ?? 0
+    }
 
     /// Less than 64 pixels by 64 are no use to anybody.
     private static let leastLimit = 64 * 64 * 4
@@ -55,16 +57,17 @@ enum MemoryDemand: Sendable {
 extension ImageCoder {
     /// What ``completeImage(of:options:)`` takes.
     ///
-    /// - Parameter isTransformed: whether it has to do for transforming the image then.
+    /// - Parameter transformer: what the image is given to then, for which it has to do as well.
     /// - Throws: what ``properties(of:limits:)`` throws.
     func completeMemoryNeed(
         of data: Data,
         options: ImageDecodeOptions,
-        isTransformed: Bool = false
+        transformer: (any ImageTransformer)? = nil
     ) throws(WebImageError) -> Int {
         var need = try memoryNeed(of: data, options: options)
-        if isTransformed {
-            need.workingByteCount = max(need.workingByteCount, 2 * min(need.outputByteCount, 1 << 48))
+        if let transformer {
+            let next = transformer.memoryNeed(of: try extent(of: data, options: options))
+            need.workingByteCount = max(need.workingByteCount, next.totalByteCount)
         }
         guard options.preloadsAllFrames, !options.decodeFirstFrameOnly else { return need.totalByteCount }
         let properties = try properties(of: data, limits: options.limits)

@@ -8,8 +8,8 @@ final class DecodeWork: Work {
     let encodeOptions: ImageEncodeOptions
     /// Whether previews are made while the bytes arrive.
     let isProgressive: Bool
-    /// Whether the picture is wanted to be transformed. Not part of the key: it only tells what room is asked for.
-    let isTransformed: Bool
+    /// What the picture is given to first. Not part of the key: it only tells what room is asked for.
+    let transformer: (any ImageTransformer)?
     let decodeKey: WorkKey.DecodeKey
 
     init(
@@ -18,13 +18,13 @@ final class DecodeWork: Work {
         options: ImageDecodeOptions,
         encodeOptions: ImageEncodeOptions = ImageEncodeOptions(),
         isProgressive: Bool = false,
-        isTransformed: Bool = false
+        transformer: (any ImageTransformer)? = nil
     ) {
         self.data = data
         self.coder = coder
         self.options = options
         self.encodeOptions = encodeOptions
-        self.isTransformed = isTransformed
+        self.transformer = transformer
         self.isProgressive = isProgressive && data.load != nil && coder is any ProgressiveImageCoder
         decodeKey = WorkKey.DecodeKey(
             data: data.dataKey,
@@ -120,7 +120,7 @@ final class DecodeWork: Work {
         _ left: MemoryReservation?,
         in budget: DecodedMemoryBudget
     ) -> MemoryReservation? {
-        let next = isTransformed ? MemoryDemand.ofTransforming(image) : 0
+        let next = MemoryDemand.ofTransforming(image, by: transformer)
         guard let left else { return admission.made(image, in: budget, keeping: next) }
         left.hold(image, keeping: next)
         return left
@@ -147,7 +147,7 @@ final class DecodeWork: Work {
         let isComplete = !options.preloadsAllFrames || options.decodeFirstFrameOnly
         if image != nil, isComplete { return .nothing }
         guard !original.entry.data.isEmpty else { return .nothing }
-        return .decode(original.entry.data, coder, options, isTransformed: isTransformed)
+        return .decode(original.entry.data, coder, options, transformer: transformer)
     }
 
     /// - Parameters:

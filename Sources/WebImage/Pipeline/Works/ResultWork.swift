@@ -64,7 +64,7 @@ struct ResultWork: Work {
         if let original = recipe.originalMemoryHit() {
             job.note(.memoryHit(key: recipe.originalKey ?? ""))
             job.note(.queued(.transform))
-            return job.transform(original.image) { () throws(WebImageError) in
+            return job.transform(original.image, by: PipelineTransformer(recipe.chain)) { () throws(WebImageError) in
                 try recipe.transformed(original, job.trace)
             } then: {
                 recipe.stored($0, job.trace)

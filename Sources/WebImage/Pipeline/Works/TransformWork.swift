@@ -7,8 +7,8 @@ struct TransformWork: Work {
     let gate: TransformGate
     /// Where results of shorter chains may lie in memory, and the key they are based on; nil to not look.
     let memory: (cache: any ImageCaching, baseKey: String)?
-    /// Whether a longer chain builds on it. Not part of the key: it only tells what room it keeps.
-    var isLast = true
+    /// What the result is given to in a longer chain. Not part of the key: it only tells what room it keeps.
+    var next: (any ImageTransformer)?
 
     var key: WorkKey { .transform(decode.decodeKey, chain: chain.map(\.transformerKey), gate: gate) }
 
@@ -19,13 +19,13 @@ struct TransformWork: Work {
             let input = PipelineImage(image: image, source: .memory, stores: StoreGroup())
             job.note(.memoryHit(key: key(of: shorter)))
             job.note(.queued(.transform))
-            return job.transform(image, isLast: isLast) { () throws(WebImageError) in
+            return job.transform(image, by: transformer, next: next) { () throws(WebImageError) in
                 try job.trace.transforming(input, by: transformer)
             }
         }
         let input: any Work =
             shorter.isEmpty
-            ? decode : TransformWork(decode: decode, chain: shorter, gate: gate, memory: memory, isLast: false)
+            ? decode : TransformWork(decode: decode, chain: shorter, gate: gate, memory: memory, next: transformer)
         requireInput(job, input) { (image) throws(WebImageError) in
             try gate.admits(image.image) ? job.trace.transforming(image, by: transformer) : image
         }
@@ -42,7 +42,7 @@ struct TransformWork: Work {
             switch result {
             case .success(.image(let image)):
                 job.note(.queued(.transform))
-                job.transform(image.image, room: image.room, isLast: isLast) { () throws(WebImageError) in
+                job.transform(image.image, by: chain.last, room: image.room, next: next) { () throws(WebImageError) in
                     do throws(WebImageError) { return try body(image) } catch { throw error.with(url: url) }
                 }
             case .success: job.finish(.failure(WebImageError(.transformFailed, "there is no image to transform")))
@@ -63,12 +63,15 @@ struct TransformWork: Work {
                 return !busy
             }
             guard isFree else { return }
+            let budget = job.pipeline.budget
             job.pipeline.decodeQueue.submit(priority: job.priority) {
                 defer { isBusy.withLock { $0 = false } }
                 let input = PipelineImage(image: image, source: .none, stores: StoreGroup())
-                guard !job.isCancelled, let output = try? body(input) else { return }
-                job.pipeline.budget.hold(output.image)
-                job.preview(output.image)
+                guard !job.isCancelled else { return }
+                let output = budget.makeOfWhatIsLeft(MemoryDemand.ofTransforming(image, by: chain.last)) {
+                    try? body(input).image
+                }
+                if let output { job.preview(output) }
             }
         }
     }
@@ -112,7 +115,9 @@ extension Image {
     fileprivate func moving(as animation: AnimatedImage?, by transformer: any ImageTransformer) -> Image {
         guard let animation else { return self }
         let metadata = metadata
-        let frames = animation.mapped(first: self) { (frame) throws(WebImageError) in
+        let source = ImageExtent(animation.image)
+        let frames = animation.mapped(first: self, need: { transformer.memoryNeed(of: source) }) {
+            (frame) throws(WebImageError) in
             try transformer.transform(frame).with(metadata: metadata)
         }
         return with(animation: frames)

@@ -18,7 +18,7 @@ enum HTTPDate {
             // Sunday, 06-Nov-94 08:49:37 GMT
             let date = parts[1].split(separator: "-", omittingEmptySubsequences: false)
             guard date.count == 3, let year = number(date[2], digits: 2...2) else { return nil }
-            return seconds(year: fullYear(year, now: now), month: date[1], day: date[0], time: parts[2])
+            return seconds(lastDigits: year, month: date[1], day: date[0], time: parts[2], now: now)
         }
         if parts.count == 6, parts[2].isEmpty, parts[3].utf8.count == 1 { parts.remove(at: 2) }
         if parts.count == 5, !weekday.hasSuffix(",") {
@@ -45,11 +45,22 @@ enum HTTPDate {
         return Int(text)
     }
 
-    private static func fullYear(_ lastDigits: Int, now: Double) -> Int {
-        let present = year(ofDay: Int((now > 0 ? min(now, 1e11) : 0) / 86_400))
-        let year = present - present % 100 + lastDigits
-        if year > present + 50 { return year - 100 }
-        return year + 100 <= present + 50 ? year + 100 : year
+    /// In the last year with those digits of which the date is not more than 50 years away in the future.
+    private static func seconds(
+        lastDigits: Int,
+        month: Substring,
+        day: Substring,
+        time: Substring,
+        now: Double
+    ) -> Double? {
+        let now = now > 0 ? min(now, 1e11) : 0
+        let present = year(ofDay: Int(now / 86_400))
+        var year = present - present % 100 + lastDigits
+        if year > present + 50 { year -= 100 } else if year + 100 <= present + 50 { year += 100 }
+        let date = seconds(year: year, month: month, day: day, time: time)
+        guard year == present + 50, let date else { return date }
+        let halfCentury = Double(firstDay(ofYear: year) - firstDay(ofYear: present)) * 86_400
+        return date - halfCentury <= now ? date : seconds(year: year - 100, month: month, day: day, time: time)
     }
 
     private static func seconds(year: Int, month name: Substring, day: Substring, time: Substring) -> Double? {

@@ -104,13 +104,13 @@ import Testing
     }
 
     @Test func `A picture is made smaller if there is no room for what is made of it`() async throws {
-        let world = try World(6 << 20, .shrink)
+        let world = try World(5 << 20, .shrink)
         let url = try world.url(picture(1000), name: "a.png")
         var context = WebImageContext()
         context.imageTransformer = .transformer(FlippingTransformer(horizontal: true, vertical: false))
         let image = try await world.manager.result(with: url, context: context).image
         #expect(image.metadata.isTransformed && image.pixelWidth < 1000 && image.pixelWidth > 300)
-        #expect(world.budget.usage.peakByteCount <= 6 << 20)
+        #expect(world.budget.usage.peakByteCount <= 5 << 20)
     }
 
     @Test func `Transformed pictures count too`() async throws {
@@ -124,6 +124,74 @@ import Testing
         let result = try await world.manager.result(with: url, context: context)
         #expect(result.image.metadata.isTransformed)
         #expect(world.budget.usage.heldByteCount >= 1000 * 1000 * 3)
+    }
+
+    @Test(arguments: ImageScaleMode.allCases)
+    func `Making a picture bigger keeps within the budget, or is refused with the name of the limit`(
+        mode: ImageScaleMode
+    ) async throws {
+        var context = WebImageContext()
+        context.imageTransformer = .transformer(
+            ResizingTransformer(size: ImageSize(width: 3000, height: 2000), scaleMode: mode)
+        )
+        context.storeCacheType = ImageCacheType.none
+        let small = try World(16 << 20, .reject)
+        let url = try small.url(picture(300), name: "a.png")
+        let error = await #expect(throws: WebImageError.self) {
+            try await small.manager.result(with: url, context: context)
+        }
+        #expect(error?.limit?.name == "memoryBudget" && (error?.limit?.required ?? 0) > 18_000_000)
+        #expect(small.budget.usage.peakByteCount <= 16 << 20)
+        let big = try World(96 << 20, .reject)
+        let image = try await big.manager.result(with: url, context: context).image
+        #expect(image.pixelWidth == 3000 && image.pixelHeight == 2000)
+        #expect(big.budget.usage.peakByteCount > 18_000_000 && big.budget.usage.peakByteCount <= 96 << 20)
+    }
+
+    @Test func `Each step of a chain has room, also when it makes the picture bigger`() async throws {
+        var context = WebImageContext()
+        let grow = ResizingTransformer(size: ImageSize(width: 1500, height: 1500), scaleMode: .fill)
+        let shrink = ResizingTransformer(size: ImageSize(width: 30, height: 30), scaleMode: .fill)
+        let flip = FlippingTransformer(horizontal: true, vertical: false)
+        context.imageTransformer = .transformer(PipelineTransformer([flip, grow, shrink]))
+        context.storeCacheType = ImageCacheType.none
+        let world = try World(12 << 20, .reject)
+        let url = try world.url(picture(300), name: "a.png")
+        let image = try await world.manager.result(with: url, context: context).image
+        #expect(image.pixelWidth == 30 && world.budget.usage.peakByteCount > 1500 * 1500 * 3)
+        #expect(world.budget.usage.peakByteCount <= 12 << 20)
+        world.budget.byteLimit = 6 << 20
+        world.cache.memoryCache.removeAll()
+        await #expect(throws: WebImageError.self) { try await world.manager.result(with: url, context: context) }
+        #expect(world.budget.usage.inFlightByteCount == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func `What is made at once of a picture on disk or in memory asks first`(isInMemory: Bool) async throws {
+        let world = try World(16 << 20, .reject)
+        let url = try world.url(picture(300), name: "a.png")
+        _ = try await world.manager.image(with: url)
+        if !isInMemory { world.cache.memoryCache.removeAll() }
+        var context = WebImageContext()
+        context.imageTransformer = .transformer(
+            ResizingTransformer(size: ImageSize(width: 3000, height: 2000), scaleMode: .fill)
+        )
+        context.originalQueryCacheType = isInMemory ? .memory : .disk
+        context.storeCacheType = ImageCacheType.none
+        context.callbackQueue = .inline
+        let ends = Monitor<[Result<WebImageResult, WebImageError>]>([])
+        world.manager.loadImage(
+            with: url,
+            options: isInMemory ? [] : [.queryDiskDataSync],
+            context: context
+        ) { result in ends.withLock { $0.append(result) } }
+        let end = ends.wait { $0.first }
+        guard case .failure(let error) = end else {
+            Issue.record("it is made without room")
+            return
+        }
+        #expect(error.limit?.name == "memoryBudget")
+        #expect(world.budget.usage.peakByteCount <= 16 << 20)
     }
 
     @Test func `Queries of the manager's cache decode within the budget, waiting or not`() async throws {

@@ -33,6 +33,10 @@ import Testing
         #expect(HTTPDate.parse("Sunday, 01-Jan-00 00:00:00 GMT", now: now) == 946_684_800)
         // It is 2099: 05 is 2105.
         #expect(HTTPDate.parse("Sunday, 01-Jan-05 00:00:00 GMT", now: 4_080_000_000) == 4_260_211_200)
+        // Not to the year: to the second.
+        let present = 1_700_000_000.0
+        #expect(HTTPDate.parse("Tuesday, 14-Nov-73 22:13:20 GMT", now: present) == 3_277_923_200)
+        #expect(HTTPDate.parse("Tuesday, 14-Nov-73 22:13:21 GMT", now: present) == 122_163_201)
         #expect(HTTPDate.parse("Sunday, 01-Jan-94 00:00:00 GMT", now: .nan) != nil)
         #expect(HTTPDate.parse("Sunday, 01-Jan-94 00:00:00 GMT", now: .infinity) != nil)
     }

@@ -1,0 +1,113 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import WebImage
+
+/// What transformers say that they take; `MemoryNeedTests` holds it against what they take.
+@Suite struct TransformMemoryNeedTests {
+    private let input = ImageExtent(width: 300, height: 200)
+
+    /// A transformer that tells nothing.
+    private struct Silent: ImageTransformer {
+        let transformerKey = "Silent"
+        func transform(_ image: Image) throws(WebImageError) -> Image { image }
+    }
+
+    @Test func `A transformer that tells nothing makes as much as there was, by way of a copy`() {
+        let need = Silent().memoryNeed(of: input)
+        #expect(need.output == input && need.totalByteCount == 2 * input.byteCount)
+        let opaque = Silent().memoryNeed(of: ImageExtent(width: 300, height: 200, bytesPerPixel: 3))
+        #expect(opaque.output.bytesPerPixel == 4)
+    }
+
+    @Test func `What is made bigger needs what it becomes`() {
+        let bigger = ResizingTransformer(size: ImageSize(width: 3000, height: 2000), scaleMode: .fill)
+        let need = bigger.memoryNeed(of: input)
+        #expect(need.output.width == 3000 && need.output.height == 2000)
+        #expect(need.totalByteCount > 24_000_000 && need.totalByteCount < 30_000_000)
+        var dense = input
+        dense.scale = 2
+        #expect(bigger.memoryNeed(of: dense).output.width == 6000)
+    }
+
+    @Test func `What the limits refuse needs nothing`() {
+        var small = input
+        small.limits.maximumPixelCount = 1_000_000
+        let bigger = ResizingTransformer(size: ImageSize(width: 3000, height: 2000), scaleMode: .fill)
+        #expect(bigger.memoryNeed(of: small).totalByteCount == 0)
+        small.limits.maximumPixelCount = 70_000
+        #expect(RotationTransformer(angle: 0.7).memoryNeed(of: small).output.byteCount == 0)
+        #expect(RotationTransformer(angle: .nan).memoryNeed(of: input).totalByteCount == 0)
+        let outside = CroppingTransformer(rect: ImageRect(x: 400, y: 0, width: 10, height: 10))
+        #expect(outside.memoryNeed(of: input).totalByteCount == 0)
+        let none = ResizingTransformer(size: ImageSize(width: 0, height: 9), scaleMode: .fill)
+        #expect(none.memoryNeed(of: input).totalByteCount == 0)
+    }
+
+    @Test func `A chain needs what its hungriest step does, with what the step before made`() {
+        let big = ResizingTransformer(size: ImageSize(width: 3000, height: 2000), scaleMode: .fill)
+        let crop = CroppingTransformer(rect: ImageRect(x: 0, y: 0, width: 10, height: 10))
+        let flip = FlippingTransformer(horizontal: true, vertical: false)
+        let chain = PipelineTransformer([big, flip, crop]).memoryNeed(of: input)
+        #expect(chain.output.width == 10 && chain.output.height == 10)
+        let made = big.memoryNeed(of: input).output.byteCount
+        #expect(chain.totalByteCount == 2 * made)
+        #expect(PipelineTransformer([]).memoryNeed(of: input).output == input)
+    }
+
+    @Test func `Numbers that no picture has trap nowhere`() {
+        let numbers = [Int.min, -1, 0, 1, 7, 1 << 24, 1 << 40, .max]
+        let transformers: [any ImageTransformer] = [
+            ResizingTransformer(size: ImageSize(width: 1e300, height: 1e-300), scaleMode: .aspectFit),
+            ResizingTransformer(size: ImageSize(width: 70, height: 70), scaleMode: .aspectFill),
+            CroppingTransformer(rect: ImageRect(x: -1e300, y: 0, width: .infinity, height: 1e300)),
+            RotationTransformer(angle: 0.5), RotationTransformer(angle: .pi / 2, fitSize: false),
+            RotationTransformer(angle: 1e300),
+            BlurTransformer(radius: 1e300), BlurTransformer(radius: -.infinity), BlurTransformer(radius: .nan),
+            TintTransformer(color: .black), RoundCornerTransformer(radius: 3), Silent(),
+            ColorMatrixTransformer(matrix: .sepia), FlippingTransformer(horizontal: true, vertical: true),
+        ]
+        for side in numbers {
+            for bytes in numbers {
+                for scale in [Double.nan, -1, 1e300, .infinity] {
+                    var extent = ImageExtent(width: side, height: bytes, bytesPerPixel: bytes, scale: scale)
+                    extent.limits.maximumSideLength = .max
+                    extent.limits.maximumPixelCount = .max
+                    extent.limits.maximumDecodedByteCount = .max
+                    #expect(extent.byteCount >= 0)
+                    for transformer in transformers {
+                        let need = transformer.memoryNeed(of: extent)
+                        #expect(need.totalByteCount >= 0 && need.totalByteCount <= 1 << 50)
+                    }
+                }
+            }
+        }
+        let need = TransformMemoryNeed(output: input, workingByteCount: -1)
+        #expect(need.workingByteCount == 0)
+        #expect(TransformMemoryNeed(output: input, workingByteCount: .max).totalByteCount < 1 << 50)
+    }
+
+    @Test func `The extent of a decode is that of its picture`() throws {
+        let data = Data(PNGBomb.make(width: 300, height: 200))
+        for (size, wide) in [(nil, false), (ImageSize(width: 90, height: 90), false), (nil, true)] {
+            var options = ImageDecodeOptions()
+            options.thumbnailPixelSize = size
+            if wide { options.pixelFormat = .rgbaHalfPremultiplied }
+            options.scaleFactor = 2
+            let extent = try PNGCoder().extent(of: data, options: options)
+            let image = try PNGCoder().decode(data, options: options)
+            #expect(extent.width == image.pixelWidth && extent.height == image.pixelHeight)
+            #expect(extent.bytesPerPixel >= image.bitmap.pixelFormat.bytesPerPixel && extent.scale == image.scale)
+            #expect(extent.byteCount >= image.pixelByteCount)
+        }
+    }
+
+    @Test func `Turned pictures count upright, with the copy that turning takes`() throws {
+        let bitmap = try Bitmap.allocate(width: 300, height: 200, pixelFormat: .rgb8)
+        let extent = ImageExtent(Image(bitmap: bitmap, orientation: .right))
+        #expect(extent.width == 200 && extent.height == 300 && !extent.isUpright && extent.bytesPerPixel == 3)
+        let need = FlippingTransformer(horizontal: true, vertical: false).memoryNeed(of: extent)
+        #expect(need.output.isUpright && need.workingByteCount == extent.byteCount)
+    }
+}
