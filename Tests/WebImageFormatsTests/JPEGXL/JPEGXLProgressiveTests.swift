@@ -36,7 +36,7 @@ import Testing
         let expected = ProgressiveOutcome(whole: data, coder, .init())
         #expect(expected.code == nil)
         var random = SeededGenerator(seed: UInt64(data.count))
-        for round in 0..<(data.count > 10_000 ? 3 : 10) {
+        for round in 0..<TestEffort.rounds(data.count > 10_000 ? 3 : 10) {
             let pieces = ProgressiveOutcome.pieces(of: data.count, &random)
             let outcome = ProgressiveOutcome(pieces: pieces, of: data, coder, .init()) {
                 (decoder) throws(WebImageError) in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(arguments: names, ["thumbnail", "stretch", "byte limit", "bgra", "half", "first frame"])
+    @Test(arguments: TestEffort.some(of: names), ["thumbnail", "stretch", "byte limit", "bgra", "half", "first frame"])
     func `Every option holds for arriving JPEG XL as for one decode`(name: String, kind: String) throws {
         let data = try data(name)
         let options = Self.options(kind)

@@ -55,7 +55,7 @@ import Testing
     func `A first frame that is cut anywhere is an error`(name: String) throws {
         let data = try Fixtures.data("GIF/\(name).gif")
         // The last bytes are the end code, the empty block and the trailer; pixels may be complete without them.
-        for length in 0..<data.count - 6 {
+        for length in TestEffort.some(of: 0..<data.count - 6) {
             #expect(error(data.prefix(length))?.code == .badImageData, "\(length) of \(data.count)")
         }
     }

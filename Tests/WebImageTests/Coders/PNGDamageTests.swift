@@ -25,7 +25,7 @@ import Testing
         let after = name == "animated" ? "fcTL" : "IEND"
         let ends = data.ranges(of: Data(after.utf8)).map(\.lowerBound)
         let end = try (name == "animated" ? #require(ends.dropFirst().first) : #require(ends.last)) - 4
-        for length in 0..<end {
+        for length in TestEffort.some(of: 0..<end) {
             #expect(error(data.prefix(length))?.code == .badImageData, "\(length) of \(data.count)")
         }
         for length in end...data.count { #expect(error(data.prefix(length)) == nil) }

@@ -14,7 +14,7 @@ import Testing
             while !isOver.withLock({ $0 }) { manager.cancelAll() }
             stopped.signal()
         }
-        for number in 0..<20_000 { _ = harness.start(URL(string: "http://host/\(number)")) }
+        for number in 0..<TestEffort.rounds(20_000) { _ = harness.start(URL(string: "http://host/\(number)")) }
         isOver.withLock { $0 = true }
         await stopped.wait(for: 1)
         manager.cancelAll()
@@ -33,7 +33,7 @@ import Testing
             stopped.signal()
         }
         let resolved = harness.manager.resolve(harness.url, [], harness.context())
-        for _ in 0..<20_000 {
+        for _ in 0..<TestEffort.rounds(20_000) {
             let isEnded = Lock(false)
             let load = PrefetchDataLoad(
                 manager: harness.manager,

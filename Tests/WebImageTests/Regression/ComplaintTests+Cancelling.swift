@@ -175,7 +175,7 @@ extension ComplaintTests {
     @Test func `Complaint 29: cancel and end at the same moment are one end`() async throws {
         let harness = ManagerHarness()
         var cancelled = 0
-        for round in 0..<1_500 {
+        for round in 0..<TestEffort.rounds(1_500) {
             let (operation, outcome) = harness.start(testURL("/\(round)"))
             let load = await harness.loader.waitForLoads(round + 1)[round]
             async let ended: Void = onThread {

@@ -75,7 +75,7 @@ import Testing
             }
             stopped.signal()
         }
-        let outcomes = (0..<3000).map {
+        let outcomes = (0..<TestEffort.rounds(3000)).map {
             harness.start(URL(string: "http://host/\($0 % 20)"), options: .fromLoaderOnly).outcome
         }
         for outcome in outcomes { _ = await outcome.value() }
