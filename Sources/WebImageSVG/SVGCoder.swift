@@ -87,7 +87,8 @@ public struct SVGCoder: ImageCoder {
         if let box = options.thumbnailPixelSize, box.isUsable {
             var size = box
             if options.preserveAspectRatio {
-                let scale = min(box.width / document.width, box.height / document.height)
+                let (across, down) = (box.width / document.width, box.height / document.height)
+                let scale = options.thumbnailCovers ? max(across, down) : min(across, down)
                 size = ImageSize(width: document.width * scale, height: document.height * scale)
             }
             wanted.width = SVGDocument.pixels(size.width, .toNearestOrAwayFromZero)

@@ -23,6 +23,9 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     /// The box, in upright pixels, that the result must fit into; nil for full size. A picture that already fits is
     /// never made bigger.
     public var thumbnailPixelSize: ImageSize?
+    /// With ``thumbnailPixelSize`` and ``preserveAspectRatio``: the picture becomes as small as still covers the box, so that it fills a view
+    /// that cuts off what hangs over (true), instead of as big as fits into it (false, the default). No side becomes longer than it is.
+    public var thumbnailCovers: Bool = false
     /// Most bytes of decoded pixels, counted as 4 per pixel over all frames; 0 for no limit. A bigger picture is scaled
     /// down to it, its aspect ratio kept; so is a thumbnail that would be bigger.
     public var scaleDownLimitBytes: Int = 0

@@ -118,6 +118,7 @@ extension ImageDecodeOptions {
         writer.write(requiresAnimation)
         writer.write(scaleFactor)
         writer.write(preserveAspectRatio)
+        writer.write(thumbnailCovers)
         writer.write(thumbnailPixelSize) { writer, size in
             writer.write(size.width)
             writer.write(size.height)
@@ -137,6 +138,7 @@ extension ImageDecodeOptions {
         requiresAnimation = try reader.bool()
         scaleFactor = try reader.double()
         preserveAspectRatio = try reader.bool()
+        thumbnailCovers = try reader.bool()
         thumbnailPixelSize = try reader.optional { (reader) throws(WireError) in
             ImageSize(width: try reader.double(), height: try reader.double())
         }

@@ -39,6 +39,8 @@ public struct WebImageContext: Sendable {
     public var thumbnailPixelSize: ImageSize?
     /// Whether a thumbnail keeps its aspect ratio. True by default.
     public var preserveAspectRatio: Bool?
+    /// Whether a thumbnail that keeps its aspect ratio covers the box instead of fitting into it. False by default.
+    public var thumbnailCovers: Bool?
     /// Most bytes of decoded pixels; a bigger picture is scaled down to it.
     public var scaleDownLimitBytes: Int?
     /// Where the result is looked for. Everywhere by default.

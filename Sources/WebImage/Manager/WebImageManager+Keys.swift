@@ -31,7 +31,8 @@ extension WebImageManager {
         var key = originalKey
         if let size = context?.thumbnailPixelSize, size.isUsable {
             let preserves = context?.preserveAspectRatio ?? true
-            key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: preserves)
+            let covers = context?.thumbnailCovers ?? false
+            key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: preserves, covers: covers)
         }
         if let transformer = transformer(for: context, parts: parts) {
             var transformerKey = transformer.transformerKey

@@ -98,6 +98,7 @@ extension WebImageManager {
         var result = ImageDecodeOptions(context ?? WebImageContext(), options: options, key: key)
         result.thumbnailPixelSize = context?.thumbnailPixelSize.flatMap { $0.isUsable ? $0 : nil }
         result.preserveAspectRatio = context?.preserveAspectRatio ?? true
+        result.thumbnailCovers = context?.thumbnailCovers ?? false
         if !policy.isTrusted { result.limits = policy.limits(within: result.limits) }
         return result
     }

@@ -65,8 +65,12 @@ final class LoadRecipe: Sendable {
     var untransformedKey: String? {
         guard let originalKey else { return nil }
         guard decode.options.isThumbnail, let size = decode.options.thumbnailPixelSize else { return originalKey }
-        let preserves = decode.options.preserveAspectRatio
-        return CacheKeys.thumbnail(originalKey, size: size, preserveAspectRatio: preserves)
+        return CacheKeys.thumbnail(
+            originalKey,
+            size: size,
+            preserveAspectRatio: decode.options.preserveAspectRatio,
+            covers: decode.options.thumbnailCovers
+        )
     }
 
     /// The memory that may hold results of shorter chains.

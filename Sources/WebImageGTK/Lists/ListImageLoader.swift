@@ -40,6 +40,8 @@ public final class ListImageLoader {
     private var isUpdateScheduled = false
     /// The size in pixels at which cells show pictures. Columns that share a width differ by a pixel; their pictures must not.
     private var pixelSize: ImageSize?
+    /// Whether cells show pictures over the whole of themselves.
+    private var coversCells: Bool?
 
     /// - Parameter url: says which picture an item has.
     public init(url: @escaping URLProvider) { self.url = url }
@@ -154,6 +156,7 @@ public final class ListImageLoader {
     /// The size at which the cell's picture is decoded: the same for all cells that are as big but for a pixel.
     private func preferredPixelSize(of view: UnsafeMutableRawPointer, _ state: ViewState) -> ImageSize? {
         guard state.usesAutomaticThumbnailSize, let size = ViewGeometry.pixelSize(of: view) else { return nil }
+        coversCells = ContentFit.of(view).needsBothSides
         if let known = pixelSize {
             // One that was never laid out will be as big as the others.
             if gtk_widget_get_width(view.widget) <= 0 { return known }
@@ -169,7 +172,10 @@ public final class ListImageLoader {
         let manager = context.customManager ?? .shared
         context.customManager = nil
         context.callbackQueue = .inline
-        if context.thumbnailPixelSize == nil { context.thumbnailPixelSize = pixelSize }
+        if context.thumbnailPixelSize == nil {
+            context.thumbnailPixelSize = pixelSize
+            if context.thumbnailCovers == nil { context.thumbnailCovers = coversCells }
+        }
         var options = options.subtracting(.highPriority)
         options.insert(.lowPriority)
         return manager.loadImage(with: url, options: options, context: context) { _ in }

@@ -23,6 +23,9 @@ enum ContentFit: Sendable {
         }
     }
 
+    /// Whether a picture of the box's size on one side alone is drawn bigger than it is.
+    var needsBothSides: Bool { self == .cover || self == .fill }
+
     /// The size of something in a box.
     ///
     /// - Parameters:

@@ -49,6 +49,7 @@ extension ViewState {
         context.setImageOperationKey = key
         if context.thumbnailPixelSize == nil, usesAutomaticThumbnailSize {
             context.thumbnailPixelSize = preferredPixelSize ?? ViewGeometry.pixelSize(of: view)
+            if context.thumbnailCovers == nil { context.thumbnailCovers = ContentFit.of(view).needsBothSides }
         }
         lastNumber += 1
         lastNumbers[key] = lastNumber

@@ -90,6 +90,8 @@ extension ViewState {
         request.options.subtract([.avoidAutoSetImage, .refreshCached, .fromLoaderOnly, .progressiveLoad])
         var context = shown.load.context
         context.thumbnailPixelSize = box
+        // The box is that of the whole picture.
+        context.thumbnailCovers = nil
         // More pixels of the same picture: whether there is a newer one was asked when it was loaded.
         context.cachePolicy = .immutable
         let load = ViewLoad(

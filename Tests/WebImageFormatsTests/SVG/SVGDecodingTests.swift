@@ -51,6 +51,16 @@ import WebImageSVG
         #expect(image.metadata.sourceWidth == 60 && image.metadata.sourceHeight == 40)
     }
 
+    @Test func `A thumbnail that covers a box keeps its shape and is drawn as big as that takes`() throws {
+        let image = try decode("shapes") {
+            $0.thumbnailPixelSize = ImageSize(width: 90, height: 90)
+            $0.thumbnailCovers = true
+        }
+        #expect((image.pixelWidth, image.pixelHeight) == (135, 90) && image.metadata.isThumbnail)
+        let fitted = try decode("shapes") { $0.thumbnailPixelSize = ImageSize(width: 135, height: 90) }
+        #expect(image.premultipliedPixels == fitted.premultipliedPixels)
+    }
+
     @Test(arguments: [("shapes", 45, 70), ("no-view-box", 25, 50)])
     func `Without its shape it fills the box`(name: String, width: Int, height: Int) throws {
         let image = try decode(name) {

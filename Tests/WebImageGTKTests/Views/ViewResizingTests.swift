@@ -107,12 +107,30 @@ import WebImage
         window.close()
     }
 
-    @Test func `A picture that is drawn stretched is loaded anew once, and then left in peace`() async throws {
+    @Test(arguments: [GTK_CONTENT_FIT_FILL.rawValue, GTK_CONTENT_FIT_COVER.rawValue])
+    func `A picture that fills its view is decoded once, with all the pixels that takes`(fit: UInt32) async throws {
+        let view = ViewBench.makePicture()
+        gtk_picture_set_content_fit(view, GtkContentFit(rawValue: fit))
+        let window = try await TestWindow(UnsafeMutableRawPointer(view), 60, 100)
+        try await load(view)
+        let image = try #require(shown(view))
+        #expect(image.pixelWidth == 133 && image.pixelHeight == 100 && image.metadata.isThumbnail)
+        let state = try #require(ViewState.existing(UnsafeMutableRawPointer(view)))
+        for _ in 0..<4 {
+            state.paintable.invalidate()
+            await window.frames()
+        }
+        #expect(shown(view) === image && state.loads.isEmpty && state.askedBoxes.isEmpty)
+        window.close()
+    }
+
+    @Test func `A picture that is drawn stretched later is loaded anew once, and then left in peace`() async throws {
         for fit in [GTK_CONTENT_FIT_FILL, GTK_CONTENT_FIT_COVER] {
             let view = ViewBench.makePicture()
-            gtk_picture_set_content_fit(view, fit)
             let window = try await TestWindow(UnsafeMutableRawPointer(view), 60, 100)
             try await load(view)
+            #expect(shown(view)?.pixelHeight == 45)
+            gtk_picture_set_content_fit(view, fit)
             // 400 by 300 must be 134 wide to be 100 high.
             #expect(await MainLoopTurns.wait { (shown(view)?.pixelHeight ?? 0) >= 100 })
             let state = try #require(ViewState.existing(UnsafeMutableRawPointer(view)))

@@ -42,6 +42,29 @@ import Testing
         #expect(try fitted(1000, 1000, ImageSize(width: 0.2, height: 0.2)) == [1, 1])
     }
 
+    @Test(arguments: ImageOrientation.allCases)
+    func `A thumbnail that covers is as small as that, on both sides at least the box`(
+        _ orientation: ImageOrientation
+    ) throws {
+        func covering(_ width: Int, _ height: Int, _ box: ImageSize) throws -> [Int] {
+            let swaps = orientation.swapsSides
+            let plan = try plan(swaps ? height : width, swaps ? width : height, orientation) {
+                $0.thumbnailPixelSize = box
+                $0.thumbnailCovers = true
+            }
+            #expect(plan.isThumbnail == (max(plan.width, plan.height) < max(width, height)))
+            return swaps ? [plan.height, plan.width] : [plan.width, plan.height]
+        }
+        #expect(try covering(4000, 3000, ImageSize(width: 100, height: 100)) == [133, 100])
+        #expect(try covering(3000, 4000, ImageSize(width: 100, height: 100)) == [100, 133])
+        #expect(try covering(4000, 3000, ImageSize(width: 400, height: 100)) == [400, 300])
+        #expect(try covering(3001, 1999, ImageSize(width: 99.5, height: 66.4)) == [100, 67])
+        // Never bigger than it is.
+        #expect(try covering(300, 50, ImageSize(width: 100, height: 100)) == [300, 50])
+        #expect(try covering(60_000, 1, ImageSize(width: 10, height: 10)) == [60_000, 1])
+        #expect(try covering(300, 200, ImageSize(width: 300, height: 200)) == [300, 200])
+    }
+
     @Test func `A fractional box is not exceeded`() throws {
         #expect(try fitted(1000, 1000, ImageSize(width: 99.7, height: 99.7)) == [99, 99])
     }

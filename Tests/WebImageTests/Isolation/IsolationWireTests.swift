@@ -12,6 +12,7 @@ import Testing
         options.requiresAnimation = .random(using: &random)
         options.scaleFactor = .random(in: 0...4, using: &random)
         options.preserveAspectRatio = .random(using: &random)
+        options.thumbnailCovers = .random(using: &random)
         if Bool.random(using: &random) {
             options.thumbnailPixelSize = ImageSize(width: .random(in: 0...9, using: &random), height: 7.5)
         }

@@ -9,18 +9,20 @@ extension TrapTests {
     private struct Variant: CustomStringConvertible {
         var box: ImageSize?
         var preservesAspectRatio: Bool?
+        var covers: Bool?
         var byteLimit: Int?
         var side: Int?
         var originalStore: ImageCacheType?
         var store: ImageCacheType?
 
         var description: String {
-            "\(String(describing: (box, preservesAspectRatio, byteLimit, side, originalStore, store)))"
+            "\(String(describing: (box, preservesAspectRatio, covers, byteLimit, side, store)))"
         }
 
         func apply(to context: inout WebImageContext) {
             context.thumbnailPixelSize = box
             context.preserveAspectRatio = preservesAspectRatio
+            context.thumbnailCovers = covers
             context.scaleDownLimitBytes = byteLimit
             if let side {
                 let size = ImageSize(width: side, height: side)
@@ -39,7 +41,13 @@ extension TrapTests {
                 return copy
             }
             let box = ImageSize(width: 30, height: 40)
-            cross { [$0, with($0) { $0.box = box }, with($0) { ($0.box, $0.preservesAspectRatio) = (box, false) }] }
+            cross { plain in
+                [
+                    plain, with(plain) { $0.box = box },
+                    with(plain) { ($0.box, $0.preservesAspectRatio) = (box, false) },
+                    with(plain) { ($0.box, $0.covers) = (box, true) },
+                ]
+            }
             cross { [$0, with($0) { $0.byteLimit = 2_000 }] }
             cross { [$0, with($0) { $0.side = 20 }] }
             cross { [$0, with($0) { $0.originalStore = .all }, with($0) { $0.originalStore = .memory }] }
@@ -57,7 +65,7 @@ extension TrapTests {
     @Test func `Trap 1: no scaled picture is found under the full-size key`() async throws {
         let bytes = try Fixtures.data("JPEG/baseline-420.jpg")
         let variants = Variant.all
-        #expect(variants.count == 108)
+        #expect(variants.count == 144)
         for variant in variants {
             let harness = try PictureHarness(fixture: "JPEG/baseline-420.jpg")
             let (cache, key) = (harness.cache, harness.url.absoluteString)

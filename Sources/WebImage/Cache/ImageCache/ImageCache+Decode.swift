@@ -96,7 +96,12 @@ extension ImageCache {
         if image.metadata.isFirstFrame { return }
         var key = query.key
         if let size = options.thumbnailPixelSize, size.isUsable, !CacheKeys.isThumbnail(key) {
-            key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: options.preserveAspectRatio)
+            key = CacheKeys.thumbnail(
+                key,
+                size: size,
+                preserveAspectRatio: options.preserveAspectRatio,
+                covers: options.thumbnailCovers
+            )
         }
         guard isCurrent(query) else { return }
         memoryCache.setImage(image, forKey: key, cost: image.memoryCost)
@@ -125,6 +130,7 @@ extension ImageDecodeOptions {
         }
         if let size = context.thumbnailPixelSize { thumbnailPixelSize = size }
         if let preserve = context.preserveAspectRatio { preserveAspectRatio = preserve }
+        if let covers = context.thumbnailCovers { thumbnailCovers = covers }
         switch context.formatHint {
         case .inherited: break
         case .none: formatHint = nil

@@ -22,10 +22,16 @@ public enum CacheKeys {
     }
 
     /// The key of a thumbnail: transformed by `Thumbnail({W,H},P)`, with the sides printed with six decimals and 1 or 0
-    /// for keeping the aspect ratio.
-    public static func thumbnail(_ key: String, size: ImageSize, preserveAspectRatio: Bool) -> String {
+    /// for keeping the aspect ratio, 2 for covering the size with it.
+    public static func thumbnail(
+        _ key: String,
+        size: ImageSize,
+        preserveAspectRatio: Bool,
+        covers: Bool = false
+    ) -> String {
         let sides = "{" + FixedDecimal.string(size.width) + "," + FixedDecimal.string(size.height) + "}"
-        return transformed(key, by: "Thumbnail(\(sides),\(preserveAspectRatio ? 1 : 0))")
+        let shape = preserveAspectRatio ? covers ? 2 : 1 : 0
+        return transformed(key, by: "Thumbnail(\(sides),\(shape))")
     }
 
     /// Whether the key already names a thumbnail.

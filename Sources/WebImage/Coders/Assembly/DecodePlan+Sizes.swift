@@ -32,8 +32,13 @@ extension DecodePlan {
         var size = (width: width, height: height)
         if let box = options.thumbnailPixelSize, box.isUsable {
             size =
-                options.preserveAspectRatio
-                ? fit(width: width, height: height, box: box) : stretch(width: width, height: height, box: box)
+                if !options.preserveAspectRatio {
+                    stretch(width: width, height: height, box: box)
+                } else if options.thumbnailCovers {
+                    cover(width: width, height: height, box: box)
+                } else {
+                    fit(width: width, height: height, box: box)
+                }
         }
         let isThumbnail = size.width < width || size.height < height
         var isLimited = false
@@ -60,6 +65,17 @@ extension DecodePlan {
         return (
             side(Double(width) * scale, within: box.width, source: width),
             side(Double(height) * scale, within: box.height, source: height)
+        )
+    }
+
+    /// The smallest size that covers `box` and keeps the aspect ratio, each side rounded to nearest but not below the box; the size itself
+    /// when it has fewer pixels than that.
+    package static func cover(width: Int, height: Int, box: ImageSize) -> (width: Int, height: Int) {
+        let scale = max(box.width / Double(width), box.height / Double(height))
+        guard scale < 1 else { return (width, height) }
+        return (
+            side(max(Double(width) * scale, box.width.rounded(.up)), within: .infinity, source: width),
+            side(max(Double(height) * scale, box.height.rounded(.up)), within: .infinity, source: height)
         )
     }
 

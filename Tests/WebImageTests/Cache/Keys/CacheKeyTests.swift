@@ -108,6 +108,14 @@ import Testing
             CacheKeys.thumbnail("key", size: ImageSize(width: 0.5, height: 1e-7), preserveAspectRatio: false)
                 == "key-Thumbnail({0.500000,0.000000},0)"
         )
+        #expect(
+            CacheKeys.thumbnail("key", size: size, preserveAspectRatio: true, covers: true)
+                == "key-Thumbnail({100.000000,100.000000},2)"
+        )
+        #expect(
+            CacheKeys.thumbnail("key", size: size, preserveAspectRatio: false, covers: true)
+                == CacheKeys.thumbnail("key", size: size, preserveAspectRatio: false)
+        )
         #expect(CacheKeys.isThumbnail("http://h/a-Thumbnail(%7B1.000000,1.000000%7D,1).jpg"))
         #expect(!CacheKeys.isThumbnail("http://h/Thumbnail(1).jpg"))
         #expect(!CacheKeys.isThumbnail(""))
