@@ -20,6 +20,9 @@ struct HEIFWork {
 
     /// What each item is made of, its alpha too.
     private var parts: [Int: [Int]] = [:]
+    /// What each item is made of, without alpha.
+    private var sources: [Int: [Int]] = [:]
+    private let types: [Int: UInt32]
     /// The pixels of each item itself.
     private var own: [Int: Double] = [:]
     private var states: [Int: State] = [:]
@@ -27,6 +30,7 @@ struct HEIFWork {
     /// - Parameter pictures: with those of ``derived``.
     /// - Throws: ``WebImageError/Code/badImageData``.
     init(_ pictures: ISOPictures, _ reader: ByteReader) throws(WebImageError) {
+        types = pictures.itemTypes
         let properties = pictures.properties.map { Self.pixels(of: HEIFPictures.pictures(in: $0, reader)) }
         // Items may have the same data, which is looked at once.
         var pixels: [ISOPictures.Sample: Double] = [:]
@@ -45,8 +49,15 @@ struct HEIFWork {
         }
     }
 
-    /// - Throws: ``WebImageError/Code/limitExceeded``; ``WebImageError/Code/badImageData`` for pictures that are made of themselves.
+    /// - Throws: ``WebImageError/Code/limitExceeded``; ``WebImageError/Code/badImageData`` for pictures that are made of themselves, or of what
+    ///   is no picture.
     mutating func check(_ limits: ImageLimits) throws(WebImageError) {
+        // libheif takes for granted that there is a picture, and ends the process where there is none.
+        for (item, sources) in sources where types[item].map(Self.derived.contains) ?? true {
+            guard sources.allSatisfy({ types[$0] != nil }) else {
+                throw WebImageError(.badImageData, "HEIF: a picture is made of something that is none")
+            }
+        }
         // A grid of as few tiles as will do has less than four times the pixels that are seen of it.
         let (product, overflow) = max(limits.maximumPixelCount, 0).multipliedReportingOverflow(by: 4)
         let most = overflow ? Int.max : product
@@ -120,7 +131,10 @@ struct HEIFWork {
             for index in 0..<count {
                 let offset = start + size + 2 + index * size
                 guard offset + size <= reference.content.upperBound, let other = number(offset) else { break }
-                if reference.type == fourCC("dimg") { parts[item, default: []].append(other) }
+                if reference.type == fourCC("dimg") {
+                    parts[item, default: []].append(other)
+                    sources[item, default: []].append(other)
+                }
                 // That of alpha says whose it is.
                 if reference.type == fourCC("auxl") { parts[other, default: []].append(item) }
             }

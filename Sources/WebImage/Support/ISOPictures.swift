@@ -12,6 +12,9 @@ package struct ISOPictures {
     package private(set) var samples: [Sample] = []
     /// Those of each item.
     package private(set) var items: [Int: Set<Sample>] = [:]
+    /// The types of the items that are such pictures, whoever reads the lists of items: not of those that one list tells of twice, or that are
+    /// in a second one.
+    package private(set) var itemTypes: [Int: UInt32] = [:]
     /// The properties of all items.
     package private(set) var properties: [ISOBox] = []
     private let bytes: ByteReader
@@ -25,10 +28,12 @@ package struct ISOPictures {
     package init(_ bytes: ByteReader, types: Set<UInt32>) throws(WebImageError) {
         self.bytes = bytes
         self.types = types
-        for box in try boxes(in: 0..<bytes.count) {
+        let all = try boxes(in: 0..<bytes.count)
+        for box in all {
             if box.type == fourCC("meta") { try readItems(box) }
             if box.type == fourCC("moov") { try readTracks(box) }
         }
+        if all.count(where: { $0.type == fourCC("meta") }) > 1 { itemTypes = [:] }
     }
 
     /// The bytes of a sample; copied when they lie in several parts.
@@ -75,15 +80,22 @@ extension ISOPictures {
     private mutating func readItems(_ meta: ISOBox) throws(WebImageError) {
         let children = try boxes(in: meta, skipping: 4)
         var found: [Int: Set<UInt32>] = [:]
-        for box in children where box.type == fourCC("iinf") {
+        let lists = children.filter { $0.type == fourCC("iinf") }
+        for (index, box) in lists.enumerated() {
+            var counts: [Int: Int] = [:]
             let isWide = (bytes.byte(box.content.lowerBound) ?? 0) > 0
             for entry in try boxes(in: box, skipping: isWide ? 8 : 6) where entry.type == fourCC("infe") {
                 let start = entry.content.lowerBound
-                guard let version = bytes.byte(start), version >= 2 else { continue }
-                let number = version == 2 ? bytes.bigEndian16(start + 4) : bytes.bigEndian32(start + 4).map(Int.init)
-                guard let number, let type = bytes.bigEndian32(start + (version == 2 ? 8 : 10)) else { continue }
-                if types.contains(type) { found[number, default: []].insert(type) }
+                guard let version = bytes.byte(start) else { continue }
+                let number = version <= 2 ? bytes.bigEndian16(start + 4) : bytes.bigEndian32(start + 4).map(Int.init)
+                guard let number else { continue }
+                counts[number, default: 0] += 1
+                guard version >= 2, let type = bytes.bigEndian32(start + (version == 2 ? 8 : 10)), types.contains(type)
+                else { continue }
+                found[number, default: []].insert(type)
+                if index == 0 { itemTypes[number] = type }
             }
+            if index == 0 { itemTypes = itemTypes.filter { counts[$0.key] == 1 } }
         }
         let data = children.first { $0.type == fourCC("idat") }?.content ?? 0..<0
         for box in children {

@@ -62,6 +62,30 @@ import WebImage
         #expect(error(alpha)?.code == .badImageData)
     }
 
+    @Test(arguments: ["grid", "iovl", "iden"])
+    func `Pictures that are made of what is no picture are refused`(type: String) throws {
+        let data = ["grid": HEIFFileBuilder.grid(1, 1, 320, 240), "iovl": HEIFFileBuilder.overlay(320, 240, of: 1)]
+        func derived() throws -> HEIFFileBuilder {
+            try file([(type, 1, data[type] ?? [0])], properties: type == "grid" ? [2, 5] : [2])
+        }
+        #expect(try derived().items[1].type == "hvc1" && error(derived()) == nil)
+        var text = try derived()
+        text.items[1].type = "mime"
+        #expect(error(text)?.code == .badImageData)
+        var missing = try derived()
+        missing.references[0].to = [7]
+        #expect(error(missing)?.code == .badImageData)
+        // libheif believes the first of two.
+        var twice = try derived()
+        twice.items.insert((2, "mime"), at: 1)
+        #expect(error(twice)?.code == .badImageData)
+        var nested = try derived()
+        nested.items.append((3, "iden"))
+        nested.references[0].to = [3]
+        nested.references.append(("dimg", 3, [9]))
+        #expect(error(nested)?.code == .badImageData)
+    }
+
     @Test func `A big tile that is named thousands of times is refused`() throws {
         let grid = try file([("grid", 10_000, HEIFFileBuilder.grid(100, 100, 1000, 1000))])
         var limits = ImageLimits()
