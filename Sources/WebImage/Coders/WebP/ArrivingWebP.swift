@@ -152,10 +152,20 @@ final class ArrivingWebP: ArrivingPicture {
         let end = min(work.bytes.upperBound, bytes.count)
         let isAll = isFinished || end == work.bytes.upperBound
         guard !work.decoder.isDone, end - work.given >= (isAll ? 1 : work.step) else { return }
+        guard isAll || work.given > 0 || hasBegun(UnsafeRawBufferPointer(rebasing: bytes[..<end])) else { return }
         try work.decoder.update(UnsafeRawBufferPointer(rebasing: bytes[work.bytes.lowerBound..<end]))
         work.given = end
         let top = work.container.firstCoversCanvas ? 0 : work.container.first.y
         work.picture.rowCount = work.decoder.isDone ? work.picture.height : top + work.decoder.rowCount
+    }
+
+    /// Whether there are enough bytes for the decoder to begin with.
+    private func hasBegun(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let start = finder.lossyStart else { return true }
+        guard start <= bytes.count,
+            let needed = VP8Partitions.neededByteCount(UnsafeRawBufferPointer(rebasing: bytes[start...]))
+        else { return false }
+        return bytes.count - start >= needed
     }
 
     /// Compares what the whole file says with what was made of its beginning.

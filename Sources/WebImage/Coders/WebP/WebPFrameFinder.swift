@@ -16,6 +16,8 @@ struct WebPFrameFinder {
     private(set) var start: Int?
     /// Where an animation says how its first frame lies on the canvas.
     private var frameHead: Int?
+    /// Where its chunk's contents begin if it is lossy.
+    private(set) var lossyStart: Int?
     /// Where it ends, as its chunk states; nil before ``isFound``.
     private(set) var end: Int?
     /// Whether no picture will be found.
@@ -50,6 +52,7 @@ struct WebPFrameFinder {
                 guard bytes.count >= offset + Self.pictureHeaderByteCount || bytes.count >= next else { return }
                 start = start ?? offset
                 end = next
+                if type == fourCC("VP8 ") { lossyStart = offset + 8 }
                 return
             default: break
             }

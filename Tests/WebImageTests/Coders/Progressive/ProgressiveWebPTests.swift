@@ -31,6 +31,58 @@ import Testing
         return (data, chunk.upperBound + 4 + 10 + tag >> 5)
     }
 
+    @Test(arguments: ["lossy", "lossy-sharp", "lossy-alpha"])
+    func `A picture with a partition that nobody writes is the same however it comes`(name: String) throws {
+        var data = try Fixtures.data("WebP/\(name).webp")
+        let chunk = try #require(data.firstRange(of: Data("VP8 ".utf8))).upperBound + 4
+        let tag = (0..<3).reduce(0) { $0 | Int(data[chunk + $1]) << (8 * $1) }
+        let partition = chunk + 10 + tag >> 5
+        data[partition] = 255
+        let expected = ProgressiveOutcome(whole: data, coder, .init())
+        #expect(expected.code == nil)
+        for cut in partition - 3..<partition + 20 {
+            let outcome = ProgressiveOutcome(pieces: [cut, cut + 1], of: data, coder, .init())
+            #expect(outcome.matches(expected), "\(cut - partition) bytes of it")
+        }
+    }
+
+    @Test(arguments: ["lossy", "lossy-sharp", "lossy-odd", "lossy-alpha"])
+    func `The decoder waits for eight bytes of the last partition, and no longer`(name: String) throws {
+        let data = try Fixtures.data("WebP/\(name).webp")
+        let chunk = try #require(data.firstRange(of: Data("VP8 ".utf8))).upperBound + 4
+        let picture = Array(data[chunk...])
+        let tag = Int(picture[0]) | Int(picture[1]) << 8 | Int(picture[2]) << 16
+        let needed = 10 + tag >> 5 + 8
+        for count in [0, 9, 10, 12, needed - 9, needed - 8, needed, picture.count] {
+            let known = picture.prefix(count).withUnsafeBytes { VP8Partitions.neededByteCount($0) }
+            #expect(known == (count >= needed - 8 ? needed : known), "\(count)")
+            if count < 10 { #expect(known == nil) }
+        }
+        // What is no key frame, and a header that its partition does not hold.
+        var odd = picture
+        odd[0] |= 1
+        #expect(odd.withUnsafeBytes { VP8Partitions.neededByteCount($0) } == 0)
+        (odd[0], odd[1], odd[2]) = (0x10, 0, 0)
+        #expect(odd.withUnsafeBytes { VP8Partitions.neededByteCount($0) } == 0)
+    }
+
+    @Test func `Several partitions are told by their sizes`() {
+        // A header of nothing but zeros is two bytes, of which the last two bits say how many partitions there are.
+        for exponent in 0...3 {
+            var picture: [UInt8] = [0x10, 0x01, 0] + [0x9D, 1, 0x2A, 16, 0, 16, 0] + [0, UInt8(exponent)]
+            picture += [UInt8](repeating: 0, count: 6)
+            let (count, sizes) = (1 << exponent, picture.count)
+            for index in 1..<count { picture += [UInt8(index), 1, 0] }
+            let expected = sizes + 3 * (count - 1) + (1..<count).reduce(0) { $0 + $1 + 256 } + 8
+            picture += [0]
+            #expect(picture.withUnsafeBytes { VP8Partitions.neededByteCount($0) } == expected, "\(exponent)")
+            if count > 1 {
+                let short = picture.prefix(sizes + 3 * (count - 1) - 1)
+                #expect(short.withUnsafeBytes { VP8Partitions.neededByteCount($0) } == nil)
+            }
+        }
+    }
+
     @Test(arguments: ["lossy", "lossy with alpha", "lossless"])
     func `What was read of WebP is not read again`(kind: String) throws {
         let (data, start) = try Self.file(kind)
