@@ -43,6 +43,7 @@ let package = Package(
     ],
     targets: [
         systemLibrary("CCurl", apt: "libcurl4-openssl-dev"),
+        systemLibrary("CIDN2", apt: "libidn2-dev"),
         systemLibrary("CWebP", apt: "libwebp-dev"),
         systemLibrary("CLCMS", apt: "liblcms2-dev"),
         systemLibrary("CYUV", apt: "libyuv-dev"),
@@ -59,7 +60,8 @@ let package = Package(
         .target(
             name: "WebImage",
             dependencies: [
-                "CCurl", "CWebP", "CLCMS", "CYUV", "CXXHash", "CMessageDigest", "CLinux", "CIsolation", "CPixels",
+                "CCurl", "CIDN2", "CWebP", "CLCMS", "CYUV", "CXXHash", "CMessageDigest", "CLinux", "CIsolation",
+                "CPixels",
                 "CJPEGShims", "CPNGShims",
             ],
             swiftSettings: swiftSettings

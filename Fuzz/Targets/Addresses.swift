@@ -109,7 +109,8 @@ extension FuzzTarget {
 
     /// Whoever decides about a host must decide about the one that libcurl connects to.
     private static func checkHost(of url: URL, _ address: String) throws(FuzzFinding) {
-        guard let asked = host(address), let decided = url.host(percentEncoded: false)?.lowercased() else { return }
+        guard let asked = host(address), let name = url.host(percentEncoded: false) else { return }
+        let decided = (InternationalName.ascii(name) ?? name).lowercased()
         // Numbers have many spellings, which libcurl makes one of.
         guard !asked.contains(":"), !asked.allSatisfy({ $0.isNumber || $0 == "." }) else { return }
         try must(asked == decided, "libcurl would ask \(asked), and not \(decided), for \(address)")

@@ -1,17 +1,19 @@
 import FoundationEssentials
 
-/// Host names outside ASCII. `URL` percent-encodes them, and libcurl takes them as they are written, to encode them for the
-/// name service itself.
+/// Host names outside ASCII. `URL` percent-encodes them, and libcurl reads them as the locale of the process says, if that says anything:
+/// so it is given them as name services know them.
 enum HostName {
-    /// The URL's text with a percent-encoded host written out; unchanged when there is none, or when what is encoded would
-    /// change where the host ends.
+    /// The URL's text with a percent-encoded host written out, in ASCII if it is a name; unchanged when there is none, or when what is
+    /// encoded would change where the host ends.
     static func address(of url: URL) -> String {
         let text = url.absoluteString
         guard hasEncodedHost(text), url.user() == nil, let encoded = url.host(percentEncoded: true),
             let host = url.host(percentEncoded: false), host.utf8.allSatisfy(isPlain),
             let range = text.firstRange(of: encoded)
         else { return text }
-        return text[..<range.lowerBound] + host + text[range.upperBound...]
+        let name = InternationalName.ascii(host)
+        let written = name.flatMap { $0.utf8.allSatisfy { isPlain($0) && $0 < 0x80 } ? $0 : nil } ?? host
+        return text[..<range.lowerBound] + written + text[range.upperBound...]
     }
 
     /// Looks at the authority only, since this is asked for every download.

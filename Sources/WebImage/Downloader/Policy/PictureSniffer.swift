@@ -79,6 +79,7 @@ struct PictureSniffer: Sendable {
     private static func lacksBrands(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count >= 12, bytes[4..<8].elementsEqual("ftyp".utf8) else { return false }
         let size = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self)))
-        return bytes.count < min(size, brandLength)
+        // A box of no length goes on to the end of the file.
+        return bytes.count < min(size == 0 ? brandLength : size, brandLength)
     }
 }

@@ -1,6 +1,6 @@
 /// The host of a URL, as whoever connects to it will read it.
 enum SourceHost: Hashable, Sendable {
-    /// A name in lower case, without a dot at the end; outside ASCII as it is written.
+    /// A name in lower case, without a dot at the end; one outside ASCII as name services know it.
     case name(String)
     /// A number.
     case address(IPAddress)
@@ -15,10 +15,11 @@ enum SourceHost: Hashable, Sendable {
             self = .address(try Self.bracketed(String(text)))
             return
         }
-        guard let decoded = Self.percentDecoded(text) else { throw .malformed }
-        var name = HostFolding.folded(decoded)
+        guard let decoded = Self.percentDecoded(text), var name = InternationalName.ascii(decoded)?.lowercased() else {
+            throw .malformed
+        }
         if name.utf8.last == UInt8(ascii: ".") { name.removeLast() }
-        guard Self.isWellFormed(name), HostFolding.isComplete(name) else { throw .malformed }
+        guard Self.isWellFormed(name) else { throw .malformed }
         if let address = IPAddress(anySpelling: name) {
             self = .address(address)
             return
@@ -66,14 +67,14 @@ enum SourceHost: Hashable, Sendable {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Whether it consists of labels that a name can have. What is outside ASCII is the IDNA library's to judge.
+    /// Whether it consists of labels that a name can have.
     private static func isWellFormed(_ name: String) -> Bool {
         guard !name.isEmpty, name.utf8.count <= 253 else { return false }
         let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return labels.allSatisfy { label in
             !label.isEmpty && label.count <= 252
                 && label.allSatisfy { byte in
-                    byte > 0x7F || (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
+                    (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
                         || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
                 }
         }

@@ -59,8 +59,10 @@ public struct SourcePolicy: Sendable, Hashable {
     /// Most redirects. 5 by default. None of them leads from https to http.
     public var maximumRedirectCount = 5
     /// Seconds that a download may take, from its first request on: with redirects, hedges, further attempts and the waits between. 60 by
-    /// default; 0 for no limit.
-    public var maximumDuration: Double = 60
+    /// default; 0 for no limit. What is no such number, NaN or one below 0, is taken for the default.
+    public var maximumDuration: Double = 60 {
+        didSet { if !(maximumDuration >= 0) { maximumDuration = 60 } }
+    }
     /// Bytes that must come each second on average, measured over ``WebImageDownloaderConfig/downloadTimeout``. 1000 by default; 0 for
     /// what the config says.
     public var minimumBytesPerSecond = 1000
@@ -77,8 +79,11 @@ public struct SourcePolicy: Sendable, Hashable {
     public var maximumPixelCount = 50_000_000
     /// Most frames of an animation. 2000 by default.
     public var maximumFrameCount = 2000
-    /// Seconds that the decode of one picture may take. 5 by default; 0 for no limit.
-    public var maximumDecodeDuration: Double = 5
+    /// Seconds that the decode of one picture may take. 5 by default; 0 for no limit. What is no such number, NaN or one below 0, is taken
+    /// for the default.
+    public var maximumDecodeDuration: Double = 5 {
+        didSet { if !(maximumDecodeDuration >= 0) { maximumDecodeDuration = 5 } }
+    }
 
     init(isTrusted: Bool) { self.isTrusted = isTrusted }
 

@@ -103,6 +103,10 @@ import Testing
         #expect(whole.count == 36)
         #expect(verdict(Array(whole.prefix(33))) == .undecided)
         #expect(verdict(whole) == .picture(.avif))
+        // One that goes on to the end of the file says no more than an endless one.
+        let open = file(["mif1", "miaf", "miaf", "miaf", "avif"], size: 0)
+        #expect(verdict(Array(open.prefix(32))) == .undecided)
+        #expect(verdict(open + [UInt8](repeating: 0, count: 1100)) == .picture(.avif))
         let endless = file([String](repeating: "zzzz", count: 300), size: 0x7FFF_FFFF)
         #expect(verdict(Array(endless.prefix(1000))) == .undecided)
         #expect(verdict(endless) == .picture(.heif))

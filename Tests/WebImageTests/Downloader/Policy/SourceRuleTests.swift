@@ -14,7 +14,7 @@ import Testing
             ("10.0.0.0/8:80", "10.0.0.0/8:80", 80),
             ("::1", "[::1]", nil), ("[::1]", "[::1]", nil), ("[::1]:8080", "[::1]:8080", 8080),
             ("fe80::/10", "[fe80::/10]", nil),
-            ("[fe80::/10]:443", "[fe80::/10]:443", 443), ("bücher.de", "bücher.de", nil),
+            ("[fe80::/10]:443", "[fe80::/10]:443", 443), ("bücher.de", "xn--bcher-kva.de", nil),
         ] as [(String, String, Int?)]
     )
     func `A rule is a host, all below a domain, or a block, with a port or without`(
