@@ -44,7 +44,11 @@ struct IsolatedFormatTests {
         small.thumbnailPixelSize = ImageSize(width: 33, height: 21)
         var wide = ImageDecodeOptions()
         wide.decodeToHDR = true
-        return [ImageDecodeOptions(), small, wide]
+        var (covering, stretched) = (small, small)
+        (covering.thumbnailCovers, stretched.preserveAspectRatio) = (true, false)
+        var limited = ImageDecodeOptions()
+        limited.scaleDownLimitBytes = 1500
+        return [ImageDecodeOptions(), small, wide, covering, stretched, limited]
     }
 
     @Test(arguments: [("AVIF", "avif"), ("HEIF", "heic"), ("JPEGXL", "jxl"), ("TIFF", "tiff"), ("SVG", "svg")])

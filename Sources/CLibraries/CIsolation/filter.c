@@ -58,7 +58,7 @@ static void answer_if(long call, unsigned argument, uint32_t mask, uint32_t valu
 /// Memory, threads, time, and what the process already has open.
 static const long plain[] = {
     SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_lseek, SYS_close, SYS_ppoll, SYS_recvmsg, SYS_sendmsg,
-    SYS_munmap, SYS_mremap, SYS_brk, SYS_ftruncate, SYS_fallocate, SYS_fstat,
+    SYS_munmap, SYS_mremap, SYS_brk, SYS_ftruncate, SYS_fstat,
     SYS_futex, SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_sigaltstack, SYS_restart_syscall,
     SYS_set_robust_list, SYS_rseq, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_getparam, SYS_sched_getscheduler,
     SYS_membarrier, SYS_getpid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getrusage, SYS_times,
@@ -117,7 +117,9 @@ static void build(bool reads_files) {
     answer_if(SYS_mmap, 2, PROT_EXEC, 0, allow, report);
     answer_if(SYS_mprotect, 2, PROT_EXEC, 0, allow, report);
     // Memory of the sizes of other pages is mapped and unmapped by other rules.
-    answer_if(SYS_memfd_create, 1, ~(uint32_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING), 0, allow, report);
+    answer_if(SYS_memfd_create, 1, ~0u, MFD_CLOEXEC | MFD_ALLOW_SEALING, allow, report);
+    // Pages of a piece come with its mapping, which is bounded, and none is taken away again.
+    answer(SYS_fallocate, SECCOMP_RET_ERRNO | EOPNOTSUPP);
     // 100 and above break pages, of the parent's pictures, too.
     put(BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_madvise);
     load_argument(2);

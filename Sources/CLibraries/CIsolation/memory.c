@@ -51,10 +51,14 @@ ssize_t webimage_memory_sealed_size(int descriptor) {
     return S_ISREG(status.st_mode) ? status.st_size : -EINVAL;
 }
 
-int webimage_memory_fill(int descriptor, size_t byte_count) {
-    // Where it cannot be told, the answer is that of memory without a page.
+bool webimage_memory_is_whole(int descriptor, size_t byte_count) {
+    // Where it cannot be told, the answer is that of memory without a page. The end is a hole, too.
     off_t hole = lseek(descriptor, 0, SEEK_HOLE);
-    if (hole >= 0 && (size_t)hole >= byte_count) return 0;
+    return hole >= 0 && (size_t)hole >= byte_count;
+}
+
+int webimage_memory_fill(int descriptor, size_t byte_count) {
+    if (webimage_memory_is_whole(descriptor, byte_count)) return 0;
     int result;
     do result = fallocate(descriptor, 0, 0, (off_t)byte_count);
     while (result < 0 && errno == EINTR);

@@ -12,6 +12,12 @@ int webimage_message_pair(int ends[2]) {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0 ? 0 : -errno;
 }
 
+/// True, after a millisecond.
+static bool pause_shortly(void) {
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return true;
+}
+
 int webimage_message_send(int socket, const void *bytes, size_t count, int descriptor, bool waits) {
     struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};
     union {
@@ -30,7 +36,7 @@ int webimage_message_send(int socket, const void *bytes, size_t count, int descr
     }
     ssize_t sent;
     do sent = sendmsg(socket, &message, MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT));
-    while (sent < 0 && errno == EINTR);
+    while (sent < 0 && (errno == EINTR || (errno == ETOOMANYREFS && waits && pause_shortly())));
     return sent < 0 ? -errno : 0;
 }
 

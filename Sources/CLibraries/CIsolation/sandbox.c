@@ -37,6 +37,21 @@ static void set_limit(int resource, rlim_t soft, rlim_t hard) {
     setrlimit(resource, &wanted);
 }
 
+/// Descriptors up to the highest that is open.
+static rlim_t descriptor_count(void) {
+    rlim_t count = 0;
+    for (int descriptor = 0; descriptor < 1024; descriptor++)
+        if (fcntl(descriptor, F_GETFD) >= 0) count = (rlim_t)descriptor + 1;
+    return count;
+}
+
+/// Seconds of processor time that were taken, rounded up.
+static rlim_t taken_time(void) {
+    struct rusage used;
+    if (getrusage(RUSAGE_SELF, &used) != 0) return 0;
+    return (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1;
+}
+
 static int thread_count(void) {
     DIR *tasks = opendir("/proc/self/task");
     int count = 0;
@@ -131,9 +146,10 @@ struct webimage_walls webimage_sandbox_enter(const struct webimage_sandbox *sand
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     memory_file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     set_limit(RLIMIT_CORE, 0, 0);
-    set_limit(RLIMIT_NOFILE, 64, 64);
     set_limit(RLIMIT_MSGQUEUE, 0, 0);
     set_limit(RLIMIT_MEMLOCK, 0, 0);
+    // Memory that is not mapped is bounded by this and by the number of descriptors. A piece that is too big is one that is not to be had.
+    signal(SIGXFSZ, SIG_IGN);
     set_limit(RLIMIT_FSIZE, sandbox->memory, sandbox->memory);
     size_t taken = address_space();
     walls.bounded = taken > 0;
@@ -143,11 +159,20 @@ struct webimage_walls webimage_sandbox_enter(const struct webimage_sandbox *sand
         set_limit(RLIMIT_AS, most, most);
     }
     walls.landlock = enter_landlock(sandbox->readable);
+    rlim_t descriptors = descriptor_count() + sandbox->descriptors;
+    set_limit(RLIMIT_NOFILE, descriptors, descriptors);
     walls.reads_files = sandbox->readable && walls.landlock > 0;
     drop_capabilities();
     webimage_sandbox_die_with_parent();
     walls.seccomp = webimage_filter_enter(walls.reads_files);
     return walls;
+}
+
+void webimage_sandbox_bind(size_t piece, uint64_t seconds) {
+    set_limit(RLIMIT_FSIZE, piece, piece);
+    // The signal for less than that can be caught, and the limit lifted up to it.
+    rlim_t most = sum(taken_time(), seconds);
+    set_limit(RLIMIT_CPU, most, most);
 }
 
 void webimage_sandbox_allow(size_t byte_count, unsigned seconds) {
@@ -159,9 +184,8 @@ void webimage_sandbox_allow(size_t byte_count, unsigned seconds) {
         setrlimit(RLIMIT_AS, &limit);
         webimage_sandbox_allowed = limit.rlim_cur - taken;
     }
-    struct rusage used;
-    if (getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &limit) != 0) return;
-    rlim_t wanted = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1 + seconds;
+    if (getrlimit(RLIMIT_CPU, &limit) != 0) return;
+    rlim_t wanted = taken_time() + seconds;
     limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
     setrlimit(RLIMIT_CPU, &limit);
 }

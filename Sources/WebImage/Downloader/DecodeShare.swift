@@ -108,7 +108,7 @@ final class DecodeShare: Sendable {
         let result: Result<Image, WebImageError>
         do throws(WebImageError) {
             let admission = try admission.get()
-            let image = try coder.completeImage(of: data, options: admission.options)
+            let image = try admission.completeImage(of: data, by: coder)
             admission.end(with: image, in: .shared)
             result = .success(image)
         } catch {

@@ -8,9 +8,11 @@ struct AnnouncedMemory: ~Copyable {
     /// Nil when it could not be mapped in advance.
     private var base: UnsafeMutableRawPointer?
 
-    /// Takes over a descriptor, and maps the memory with all its pages.
+    /// Takes over a descriptor, and maps the memory with all its pages. A page that is missing would be made here, of this process's memory
+    /// and before anybody knows whether it is one of the picture's: what has not all of them is not mapped yet.
     init(_ descriptor: Int32, byteCount: Int) {
         (self.descriptor, self.byteCount) = (descriptor, byteCount)
+        guard webimage_memory_is_whole(descriptor, byteCount) else { return }
         base = webimage_memory_map_private(descriptor, byteCount).map { UnsafeMutableRawPointer(mutating: $0) }
     }
 

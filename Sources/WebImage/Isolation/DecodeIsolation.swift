@@ -11,8 +11,10 @@ public struct DecodeIsolation: Sendable, Hashable {
     /// The formats that are decoded in workers, by what the first bytes say; nil, the default, for everything.
     public var formats: Set<ImageFormat>?
     /// Most seconds that one decode, or one frame of an animation, may take before its worker is ended. 5 by default; less than 0.01
-    /// counts as that.
-    public var maximumDecodeDuration: Double = 5
+    /// counts as that, and what is no number becomes it.
+    public var maximumDecodeDuration: Double = 5 {
+        didSet { if maximumDecodeDuration.isNaN { maximumDecodeDuration = 0.01 } }
+    }
     /// Most bytes of address space that a worker may take beyond what it starts with, whatever a picture says it needs. 2 GiB by default.
     /// For each picture it is less: what its header says that the decode needs, twice, and 128 MiB.
     public var maximumMemoryByteCount: Int = 2 << 30
@@ -21,8 +23,11 @@ public struct DecodeIsolation: Sendable, Hashable {
     /// Decodes after which a worker is replaced by a new one, so that nothing of a library grows for ever. 500 by default; with 1 no two
     /// pictures are ever decoded in one process.
     public var maximumDecodeCount: Int = 500
-    /// Seconds after which a worker that nobody needs ends. 10 by default.
-    public var idleTime: Double = 10
+    /// Seconds after which a worker that nobody needs ends. 10 by default; less than 0 becomes 0, and what is no number 10.
+    public var idleTime: Double = 10 {
+        // What is no number is not equal to itself: workers would never be found again.
+        didSet { idleTime = idleTime.isNaN ? 10 : max(idleTime, 0) }
+    }
     /// The worker program; nil, the default, to look for it, as ``DecodeWorker`` tells.
     public var workerPath: String?
 

@@ -12,10 +12,9 @@ public enum DecodeWorker {
     /// - Parameter coder: what the worker decodes with; the shared coders by default.
     public static func runIfRequested(coder: any ImageCoder = ImageCodersManager.shared) {
         guard let words = request else { return WorkerProgram.isOwnWorker.withLock { $0 = true } }
-        guard words.count == 2, let kind = WorkerKind(rawValue: words[0]), let memory = Int(words[1]), memory > 0 else {
-            exit(64)
-        }
-        DecodeWorkerLoop(coder, kind, memory: memory).run()
+        guard words.count == 3, let kind = WorkerKind(rawValue: words[0]) else { exit(64) }
+        guard let memory = Int(words[1]), memory > 0, let decodes = Int(words[2]), decodes > 0 else { exit(64) }
+        DecodeWorkerLoop(coder, kind, memory: memory, decodes: decodes).run()
     }
 
     /// What a worker was started with; nil in other programs.

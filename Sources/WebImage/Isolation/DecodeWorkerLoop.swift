@@ -7,6 +7,10 @@ struct DecodeWorkerLoop {
     private let coder: any ImageCoder
     private let kind: WorkerKind
     private let memory: Int
+    /// After how many requests there is another worker.
+    private let decodes: Int
+    /// Whether it was seen to that nothing that it decodes can lift its bounds.
+    private var isBound = false
     private let buffers = SharedBuffers { descriptor, byteCount in
         DecodeWorkerLoop.sendShort(MemoryMessage.announcement(byteCount).bytes, descriptor)
     }
@@ -17,9 +21,13 @@ struct DecodeWorkerLoop {
 
     /// What a decode may take besides what its header tells: stacks of threads, tables, blocks that are kept.
     private static let slack = 128 << 20
+    /// How much bigger than its picture a piece of memory may be.
+    private static let mostRounding = 1 << 20
+    /// Files that are open at a time while text is drawn, generously.
+    private static let fontFiles = 16
 
-    init(_ coder: any ImageCoder, _ kind: WorkerKind, memory: Int) {
-        (self.coder, self.kind, self.memory) = (coder, kind, memory)
+    init(_ coder: any ImageCoder, _ kind: WorkerKind, memory: Int, decodes: Int) {
+        (self.coder, self.kind, self.memory, self.decodes) = (coder, kind, memory, decodes)
     }
 
     func run() -> Never {
@@ -43,6 +51,7 @@ struct DecodeWorkerLoop {
             var sandbox = webimage_sandbox()
             if kind == .fonts, let base = pointers.baseAddress { sandbox.readable = UnsafePointer(base) }
             sandbox.memory = memory
+            sandbox.descriptors = UInt32(SharedBuffers.mostPieces + 2 + (kind == .fonts ? Self.fontFiles : 0))
             return webimage_sandbox_enter(&sandbox)
         }
         for path in paths { free(path) }
@@ -67,6 +76,7 @@ struct DecodeWorkerLoop {
 
     private mutating func serve(_ request: IsolationRequest) {
         if let open = animation, open.id != request.task.animation { animation = nil }
+        bind(request)
         webimage_sandbox_allow(headerMemory(request.byteCount ?? 0), seconds(request))
         map(request.capacity)
         buffers.await(byteCount: nil)
@@ -149,7 +159,18 @@ struct DecodeWorkerLoop {
 
     private static let noMemory = WebImageError(.outOfMemory, "the decoder has no memory for the pixels")
 
-    // MARK: Memory
+    // MARK: Bounds
+
+    /// For ever, with the first request and before its bytes are looked at. A request that turns out to need more than is left fails, and its
+    /// parent asks a new worker.
+    private mutating func bind(_ request: IsolationRequest) {
+        guard !isBound else { return }
+        isBound = true
+        let limits = request.task.limits
+        let piece = max(limits.mostPixelBytes + Self.mostRounding, request.task.mostAnswerBytes)
+        let decodes = UInt64(min(decodes, 1_000_000))
+        webimage_sandbox_bind(min(piece, memory), (UInt64(seconds(request)) + 1) * decodes)
+    }
 
     /// Allows what the header says that the decode needs, twice: blocks are rounded, and heaps have holes.
     private func allow(_ data: Data, _ options: ImageDecodeOptions, _ request: IsolationRequest) {

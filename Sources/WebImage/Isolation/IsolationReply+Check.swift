@@ -21,6 +21,12 @@ extension IsolationReply {
             }
         case (.image(let picture), .decode(let options)), (.image(let picture), .frame(_, _, let options)):
             try limits.hold(width: picture.width, height: picture.height)
+            let swaps = picture.orientation.swapsSides
+            try PictureBounds(options).hold(
+                width: swaps ? picture.height : picture.width,
+                height: swaps ? picture.width : picture.height,
+                frameCount: picture.metadata.frameCount
+            )
             // Of more frames than may be, the first is a picture still.
             if !options.decodeFirstFrameOnly { try limits.hold(frameCount: picture.metadata.frameCount) }
         default: throw WireError("it answers another question")

@@ -14,6 +14,9 @@ final class SharedBuffers: @unchecked Sendable {
     private static let smallest = 16 << 10
     /// Most bytes that are made ready or kept.
     private static let mostKept = 16 << 20
+    /// Most at a time: each takes one of the few descriptors that a worker may have. Bitmaps beyond that lie in other memory, and are copied
+    /// when they are handed over.
+    static let mostPieces = 6
 
     private struct Piece {
         let descriptor: Int32
@@ -133,7 +136,7 @@ final class SharedBuffers: @unchecked Sendable {
 
     private func make(_ byteCount: Int) -> Piece? {
         let page = 64 << 10
-        guard byteCount < Int.max - page else { return nil }
+        guard byteCount < Int.max - page, makeRoom() else { return nil }
         let size = (byteCount + page - 1) & ~(page - 1)
         let descriptor = webimage_memory_create(size)
         guard descriptor >= 0 else { return nil }
@@ -142,6 +145,16 @@ final class SharedBuffers: @unchecked Sendable {
         }
         Glibc.close(descriptor)
         return nil
+    }
+
+    /// Whether there may be one more; a spare one goes if it has to.
+    private func makeRoom() -> Bool {
+        let (hasRoom, former) = state.withLock { state -> (Bool, Piece?) in
+            guard state.used.count + state.spare.count >= Self.mostPieces else { return (true, nil) }
+            return state.spare.isEmpty ? (false, nil) : (true, state.spare.removeFirst())
+        }
+        former?.close()
+        return hasRoom
     }
 
     /// A bitmap that was not handed over has gone.

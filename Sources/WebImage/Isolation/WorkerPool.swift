@@ -119,7 +119,12 @@ final class WorkerPool: Sendable {
 
     private func start() throws(WebImageError) -> WorkerProcess {
         let program = try WorkerProgram.find(isolation.workerPath)
-        return try WorkerProcess(program, kind, memory: max(isolation.maximumMemoryByteCount, 1 << 20))
+        return try WorkerProcess(
+            program,
+            kind,
+            memory: max(isolation.maximumMemoryByteCount, 1 << 20),
+            decodes: max(isolation.maximumDecodeCount, 1)
+        )
     }
 
     private func take(_ animation: UInt64?) throws(WebImageError) -> (id: Int, worker: WorkerProcess, holds: Bool) {

@@ -36,6 +36,7 @@ final class WorkerProcess: @unchecked Sendable {
     /// Starts one, on a thread that lives as long as this process does: a worker dies with the thread that it comes from.
     ///
     /// - Parameters:
+    ///   - decodes: after how many it is replaced.
     ///   - starter: has that thread.
     ///   - patience: seconds that are waited for the thread.
     /// - Throws: ``WebImageError/Code/decoderUnavailable``.
@@ -43,6 +44,7 @@ final class WorkerProcess: @unchecked Sendable {
         _ program: WorkerProgram,
         _ kind: WorkerKind,
         memory byteCount: Int,
+        decodes: Int = DecodeIsolation().maximumDecodeCount,
         starter: WorkQueue = WorkerProcess.starter,
         patience: Double = 30
     ) throws(WebImageError) {
@@ -56,7 +58,7 @@ final class WorkerProcess: @unchecked Sendable {
         let started = Latch()
         let result = Lock<Int32>(-EAGAIN)
         let start = starter.submit(priority: .high) {
-            let spawned = Self.spawn(program, [kind.rawValue, "\(byteCount)"], theirs, shared)
+            let spawned = Self.spawn(program, [kind.rawValue, "\(byteCount)", "\(decodes)"], theirs, shared)
             result.withLock { $0 = spawned }
             started.open()
         }
@@ -161,20 +163,15 @@ final class WorkerProcess: @unchecked Sendable {
             return try answer(first, itsDescriptor, nil, to: request)
         }
         guard itsDescriptor >= 0 else { throw .lied("it announces no memory") }
-        guard Self.isAllowed(byteCount, request) else {
+        guard byteCount <= request.task.mostPictureBytes ?? 0 else {
             close(itsDescriptor)
-            throw .lied("its picture is bigger than it may be")
+            throw .lied("it announces a picture that is bigger than it may be")
         }
         let announced = AnnouncedMemory(itsDescriptor, byteCount: byteCount)
         let passed = (ClockSource.system.monotonicNanoseconds() - start) / 1_000_000
         let left = max(Int64(milliseconds) - Int64(clamping: passed), 0)
         let (bytes, descriptor) = try receive(milliseconds: Int32(left))
         return try answer(bytes, descriptor, announced, to: request)
-    }
-
-    /// Rows are padded, and wide pixels are made of others; what is far from the limit was never within it.
-    private static func isAllowed(_ byteCount: Int, _ request: IsolationRequest) -> Bool {
-        byteCount / 2 - (1 << 20) <= max(request.task.limits.maximumDecodedByteCount, 0)
     }
 
     private func answer(
@@ -201,7 +198,9 @@ final class WorkerProcess: @unchecked Sendable {
             try reply.check(request)
             guard case .image(let picture) = reply.answer else { return (reply.answer, nil) }
             let byteCount = try picture.neededByteCount
-            guard Self.isAllowed(byteCount, request) else { throw WireError("its picture is bigger than it may be") }
+            guard byteCount <= request.task.mostPictureBytes ?? 0 else {
+                throw WireError("its picture is bigger than it may be")
+            }
             if descriptor < 0, let announced { return (reply.answer, try announced.pixels(byteCount: byteCount)) }
             let taken = descriptor
             descriptor = -1

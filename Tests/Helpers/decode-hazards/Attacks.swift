@@ -10,13 +10,15 @@ enum Attacks {
 
     private typealias SetLimits =
         @convention(c) (pid_t, Int32, UnsafePointer<rlimit>?, UnsafeMutablePointer<rlimit>?) -> Int32
+    private typealias Allocate = @convention(c) (Int32, Int32, Int, Int) -> Int32
     private typealias SignalThread = @convention(c) (pid_t, pid_t, Int32) -> Int32
     /// What the module of the C library leaves out.
     private static let setLimits = unsafeBitCast(dlsym(nil, "prlimit64"), to: SetLimits?.self)
+    private static let allocate = unsafeBitCast(dlsym(nil, "fallocate"), to: Allocate?.self)
     private static let signalThread = unsafeBitCast(dlsym(nil, "tgkill"), to: SignalThread?.self)
 
     static func prepare() {
-        guard parent > 0, setLimits != nil, signalThread != nil else { exit(47) }
+        guard parent > 0, setLimits != nil, signalThread != nil, allocate != nil else { exit(47) }
     }
 
     /// Begins a thread that stays.
@@ -37,6 +39,8 @@ enum Attacks {
         case "signal to the parent": _ = signalThread?(parent, parent, SIGTERM)
         case "descriptor commands": tryCommands()
         case "leftovers": lookForLeftovers()
+        case "processor time": liftProcessorTime()
+        case "hoard": hoardMemory()
         default: break
         }
     }
@@ -47,6 +51,26 @@ enum Attacks {
                 if fcntl(descriptor, command, parent) != -1 || errno != EPERM { exit(42) }
             }
         }
+    }
+
+    /// The signal of the limit that can be lifted can be caught: only the other one ends a process for certain.
+    private static func liftProcessorTime() {
+        var limit = rlimit()
+        guard setLimits?(0, 0 /* RLIMIT_CPU */, nil, &limit) == 0, limit.rlim_max < 1 << 32 else { exit(49) }
+        limit.rlim_max += 1
+        if setLimits?(0, 0, &limit, nil) == 0 { exit(49) }
+    }
+
+    /// Memory that is not mapped counts for no limit of address space: only how many pieces there are, and how big each is.
+    private static func hoardMemory() {
+        var pieces: [Int32] = []
+        while case let piece = webimage_memory_create(1 << 20), piece >= 0 { pieces.append(piece) }
+        if pieces.count > 16 { exit(50) }
+        // More than the biggest picture takes.
+        if let piece = pieces.first, ftruncate(piece, 1800 << 20) == 0 { exit(51) }
+        // Pages without a mapping.
+        if let piece = pieces.last, allocate?(piece, 0, 0, 1 << 20) == 0 { exit(52) }
+        for piece in pieces { close(piece) }
     }
 
     /// Memory that held something comes back empty, also where no library asks for that.

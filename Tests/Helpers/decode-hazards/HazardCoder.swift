@@ -11,6 +11,7 @@ struct HazardCoder: AnimatedImageCoder {
 
     func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
         if name(data) == "header" { Hazards.run("segfault") }
+        if name(data) == "header announced" { Lies.tell("announced alone") }
         if name(data).hasPrefix("big") { return BigPictures.properties }
         var properties = ImageProperties(format: .png, width: 4, height: 4)
         if name(data) == "frames" {
@@ -27,6 +28,13 @@ struct HazardCoder: AnimatedImageCoder {
         Hazards.run(name)
         Lies.tell(name)
         return try BigPictures.decode(name) ?? Self.picture(0)
+    }
+
+    func memoryNeed(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> DecodeMemoryNeed {
+        if name(data) == "needs nothing" { return DecodeMemoryNeed(outputByteCount: 0, workingByteCount: 0) }
+        let properties = try properties(of: data, limits: options.limits)
+        let output = properties.width * properties.height * 4
+        return DecodeMemoryNeed(outputByteCount: output, workingByteCount: output)
     }
 
     func animation(

@@ -54,6 +54,10 @@ enum Lies {
         case "empty with memory": send([], sealed(64))
         case "heavy": send(message(picture), sealed(64 << 20))
         case "announced heavy": announce(sealed(64 << 20), 64 << 20, picture)
+        case "announced alone": send(MemoryMessage.announcement(1 << 20).bytes, sealed(1 << 20))
+        case "announced beyond":
+            send(MemoryMessage.announcement(64 << 20).bytes, sealed(64 << 20))
+            send(message(picture), sealed(64))
         case "announced nothing": send(MemoryMessage.announcement(1 << 20).bytes)
         case "announced changeable": announce(webimage_memory_create(1 << 20), 1 << 20, picture)
         case "announced huge": announce(sealed(64), .max, picture)

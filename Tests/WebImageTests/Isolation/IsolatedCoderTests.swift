@@ -29,7 +29,11 @@ struct IsolatedCoderTests {
         wide.pixelFormat = .bgra8Premultiplied
         var first = ImageDecodeOptions()
         first.decodeFirstFrameOnly = true
-        for options in [ImageDecodeOptions(), small, wide, first] {
+        var (covering, stretched) = (small, small)
+        (covering.thumbnailCovers, stretched.preserveAspectRatio) = (true, false)
+        var limited = ImageDecodeOptions()
+        limited.scaleDownLimitBytes = 1500
+        for options in [ImageDecodeOptions(), small, wide, first, covering, stretched, limited] {
             let theirs = try await Image.decode(data, options: options, coder: coder)
             let ours = try await Image.decode(data, options: options, coder: ImageCodersManager())
             #expect(IsolationComparison.areEqual(theirs, ours))

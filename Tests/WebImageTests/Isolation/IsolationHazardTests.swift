@@ -105,6 +105,12 @@ struct IsolationHazardTests {
         #expect(IsolationHarness.isRight(image))
     }
 
+    @Test(arguments: ["processor time", "hoard"])
+    func `Time and memory have bounds that no decoder lifts`(name: String) async throws {
+        let image = try await IsolationHarness.decode(name, IsolationHarness.coder()).get()
+        #expect(IsolationHarness.isRight(image))
+    }
+
     @Test(arguments: ["passwd", "passwd in a thread", "write"])
     func `A worker that reads fonts reads nothing else, on any thread`(name: String) async throws {
         let pool = WorkerPool(IsolationHarness.isolation(), .fonts)

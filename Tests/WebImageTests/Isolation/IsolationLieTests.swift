@@ -31,6 +31,91 @@ struct IsolationLieTests {
         #expect(IsolationHarness.isRight(try await IsolationHarness.decode("picture", coder).get()))
     }
 
+    private static let sizes: [(width: Double, height: Double, keepsShape: Bool, covers: Bool, isLie: Bool)] = [
+        (4, 4, true, false, false), (3, 4, true, false, true), (4, 3, false, false, true),
+        (3.5, 3.5, true, false, false),
+        (3, 3, true, true, true), (3, 4, true, true, false), (4, 3, true, true, false), (3, 4, false, true, true),
+    ]
+
+    @Test(arguments: sizes)
+    func `A picture or a frame that is bigger than the box is a lie`(
+        size: (width: Double, height: Double, keepsShape: Bool, covers: Bool, isLie: Bool)
+    ) async throws {
+        var options = ImageDecodeOptions()
+        options.thumbnailPixelSize = ImageSize(width: size.width, height: size.height)
+        (options.preserveAspectRatio, options.thumbnailCovers) = (size.keepsShape, size.covers)
+        for result in await Self.answers("picture", options) {
+            guard size.isLie else {
+                #expect(IsolationHarness.isRight(try result.get()))
+                continue
+            }
+            let error = #expect(throws: WebImageError.self) { try result.get() }
+            #expect(error?.code == .decoderCrashed && error?.message.contains("4x4 is bigger") == true)
+        }
+    }
+
+    @Test(arguments: [(60, true), (64, false)])
+    func `A picture or a frame with more bytes than were left for it is a lie`(limit: Int, isLie: Bool) async throws {
+        var options = ImageDecodeOptions()
+        options.scaleDownLimitBytes = limit
+        for result in await Self.answers("picture", options) {
+            let error = isLie ? #expect(throws: WebImageError.self) { try result.get() } : nil
+            #expect(isLie ? error?.message.contains("more bytes") == true : IsolationHarness.isRight(try result.get()))
+        }
+    }
+
+    @Test func `Memory that is bigger than the picture may be, or that is of none, is not taken`() async throws {
+        var options = ImageDecodeOptions()
+        options.thumbnailPixelSize = ImageSize(width: 4, height: 4)
+        for result in await Self.answers("announced beyond", options).prefix(1) {
+            let error = #expect(throws: WebImageError.self) { try result.get() }
+            #expect(error?.message.contains("announces a picture that is bigger") == true)
+        }
+        let coder = IsolationHarness.coder()
+        let header = await valueOnThread {
+            Result { try coder.properties(of: IsolationHarness.picture("header announced"), limits: ImageLimits()) }
+        }
+        let error = #expect(throws: WebImageError.self) { try header.get() }
+        #expect(error?.code == .decoderCrashed && error?.message.contains("announces a picture") == true)
+    }
+
+    @Test func `A picture that takes more than its worker said has no room in a budget`() async throws {
+        let budget = DecodedMemoryBudget(byteLimit: 1 << 20)
+        let decode: @Sendable (String) async -> Result<Image, any Error> = { name in
+            await valueOnThread {
+                Result {
+                    let (coder, options) = (IsolationHarness.coder(), ImageDecodeOptions())
+                    let made = Lock<Image?>(nil)
+                    let data = IsolationHarness.picture(name)
+                    let room = try budget.decodeNow(data, coder: coder, options: options) {
+                        (options) throws(WebImageError) in
+                        let image = try coder.completeImage(of: data, options: options)
+                        made.withLock { $0 = image }
+                        return image
+                    }
+                    room?.end()
+                    return try #require(made.withLock { $0 })
+                }
+            }
+        }
+        #expect(IsolationHarness.isRight(try await decode("picture").get()))
+        let answer = await decode("needs nothing")
+        let error = #expect(throws: WebImageError.self) { try answer.get() }
+        #expect(error?.code == .decoderCrashed && error?.message.contains("takes 64 bytes, not 0") == true)
+    }
+
+    /// The picture, and a frame.
+    private static func answers(_ name: String, _ options: ImageDecodeOptions) async -> [Result<Image, any Error>] {
+        let coder = IsolationHarness.coder()
+        let data = IsolationHarness.picture(name)
+        return await valueOnThread {
+            [
+                Result { try coder.decode(data, options: options) },
+                Result { try coder.animation(of: data, options: options).frame(at: 0) },
+            ]
+        }
+    }
+
     @Test func `An answer that nobody asked for is not taken for that of the next picture`() async throws {
         // The lie is about the first request: no other test has used these workers.
         let coder = IsolationHarness.coder { ($0.maximumWorkerCount, $0.maximumDecodeCount) = (1, 400) }

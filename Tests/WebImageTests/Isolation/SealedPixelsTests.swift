@@ -106,6 +106,19 @@ import Testing
         #expect(fcntl(descriptor, F_GETFD) == -1)
     }
 
+    @Test func `Memory that was announced gets no pages by being looked at`() {
+        let descriptor = webimage_memory_create(1 << 20)
+        let byte: [UInt8] = [1]
+        #expect(pwrite(descriptor, byte, 1, 1 << 19) == 1)
+        var (before, after) = (stat(), stat())
+        fstat(descriptor, &before)
+        let announced = AnnouncedMemory(dup(descriptor), byteCount: 1 << 20)
+        fstat(descriptor, &after)
+        #expect(after.st_blocks == before.st_blocks)
+        _ = consume announced
+        close(descriptor)
+    }
+
     @Test func `The bitmap that is awaited is announced, once, and no other`() throws {
         let told = Lock<[Int]>([])
         let buffers = SharedBuffers { descriptor, byteCount in

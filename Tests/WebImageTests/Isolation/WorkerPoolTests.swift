@@ -166,4 +166,16 @@ struct WorkerPoolTests {
         other.maximumMemoryByteCount = 1 << 20
         #expect(WorkerPools.pool(other, .sealed) !== pool)
     }
+
+    @Test func `Times that are no numbers become some, and such decodes share workers, too`() {
+        var isolation = IsolationHarness.isolation()
+        (isolation.idleTime, isolation.maximumDecodeDuration) = (.nan, .nan)
+        #expect(isolation.idleTime == 10 && isolation.maximumDecodeDuration == 0.01)
+        #expect(isolation == isolation && isolation.hashValue == isolation.hashValue)
+        #expect(WorkerPools.pool(isolation, .sealed) === WorkerPools.pool(isolation, .sealed))
+        isolation.idleTime = -1
+        #expect(isolation.idleTime == 0)
+        isolation.idleTime = .infinity
+        #expect(isolation.idleTime == .infinity)
+    }
 }

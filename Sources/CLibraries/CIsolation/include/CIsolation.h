@@ -37,7 +37,8 @@ void webimage_process_kill(int process);
 /// Two ends of a connection that keeps messages apart. Returns 0, or the negative error number.
 int webimage_message_pair(int ends[2]);
 
-/// Sends a message, with a descriptor unless that is -1. Waits for nothing if it is not to. Returns 0, or the negative error number.
+/// Sends a message, with a descriptor unless that is -1. Waits for nothing if it is not to; else also until others have received some of the
+/// descriptors that are under way: there may be no more of those than this process may have open. Returns 0, or the negative error number.
 int webimage_message_send(int socket, const void *bytes, size_t count, int descriptor, bool waits);
 
 /// Receives a message and at most one descriptor (-1 when there was none); more are closed. Waits so many milliseconds at most, for ever
@@ -61,6 +62,9 @@ const void *webimage_memory_map_private(int descriptor, size_t byte_count);
 /// Takes away every way to change bytes or size, for ever. There must be no mapping for writing. Returns 0, or the negative error number.
 int webimage_memory_seal(int descriptor);
 
+/// Whether it has so many bytes, and all their pages.
+bool webimage_memory_is_whole(int descriptor, size_t byte_count);
+
 /// Gives the first bytes of sealed memory all their pages, which takes no time when they are there. To look at a page that is missing would
 /// end a process that has no memory for it. Returns 0, or the negative error number.
 int webimage_memory_fill(int descriptor, size_t byte_count);
@@ -79,6 +83,8 @@ struct webimage_sandbox {
     const char *const *readable;
     /// Most bytes of address space beyond what is taken already, and most of one piece of shared memory.
     size_t memory;
+    /// Most descriptors beyond those that are open.
+    unsigned descriptors;
 };
 
 /// What of it stands.
@@ -103,6 +109,10 @@ void webimage_sandbox_report_crashes(void);
 
 /// Puts up the walls, for ever.
 struct webimage_walls webimage_sandbox_enter(const struct webimage_sandbox *sandbox);
+
+/// Lets no piece of shared memory be bigger, and the process run for no more seconds of processor time in all its life: for ever, and within
+/// what `webimage_sandbox_enter` allowed. What goes beyond the time ends it, whatever it does.
+void webimage_sandbox_bind(size_t piece, uint64_t seconds);
 
 /// Lets the process take so many bytes of address space more than it has, and so many seconds of processor time; within what
 /// `webimage_sandbox_enter` allowed.

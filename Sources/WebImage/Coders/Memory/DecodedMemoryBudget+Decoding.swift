@@ -4,7 +4,32 @@ extension MemoryDemand {
     var isNothing: Bool { if case .nothing = self { true } else { false } }
 }
 
+extension MemoryReservation {
+    /// Holds what a worker made against what a worker said beforehand that it takes, by which it was let in.
+    ///
+    /// - Throws: ``WebImageError/Code/decoderCrashed`` for what is bigger. Coders of this process are believed.
+    func check(_ image: Image, madeBy coder: any ImageCoder) throws(WebImageError) {
+        guard coder is IsolatedImageCoder else { return }
+        var seen: Set<ObjectIdentifier> = []
+        let storages = image.storages.filter { seen.insert(ObjectIdentifier($0)).inserted }
+        let (needed, told) = (storages.reduce(0) { $0 + $1.byteCount }, byteCount)
+        guard needed <= told else {
+            let problem = "the decoder answered nonsense: its picture takes \(needed) bytes, not \(told)"
+            throw WebImageError(.decoderCrashed, problem)
+        }
+    }
+}
+
 extension DecodeAdmission {
+    /// Decodes, with the options that the budget left.
+    ///
+    /// - Throws: what the coder throws, and ``WebImageError/Code/decoderCrashed`` for more than a worker said.
+    func completeImage(of data: Data, by coder: any ImageCoder) throws(WebImageError) -> Image {
+        let image = try coder.completeImage(of: data, options: options)
+        try reservation?.check(image, madeBy: coder)
+        return image
+    }
+
     /// The work is over, and made this: what was reserved is given back, and the pixels count as long as they live.
     func end(with image: Image, in budget: DecodedMemoryBudget) { made(image, in: budget)?.end() }
 
@@ -43,6 +68,7 @@ extension DecodedMemoryBudget {
             switch now(try demand.need(wanted), mayShrink: true) {
             case .admitted(let reservation):
                 let image = try body(wanted)
+                try reservation.check(image, madeBy: coder)
                 reservation.hold(image, keeping: MemoryDemand.ofTransforming(image, by: transformer))
                 return reservation
             case .refused(let error): throw error
@@ -90,7 +116,7 @@ extension CodingQueue {
                 continuation.resume(
                     returning: admission.flatMap { (admission) -> Result<Image, WebImageError> in
                         do throws(WebImageError) {
-                            let image = try coder.completeImage(of: data, options: admission.options)
+                            let image = try admission.completeImage(of: data, by: coder)
                             admission.end(with: image, in: budget)
                             return .success(image)
                         } catch {

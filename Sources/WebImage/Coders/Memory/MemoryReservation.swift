@@ -24,6 +24,9 @@ final class MemoryReservation: Sendable {
         if let state = state.withLock({ $0 }) { budget.giveUp(state.byteCount, isDelivered: state.isMade) }
     }
 
+    /// Bytes that are reserved.
+    var byteCount: Int { state.withLock { $0?.byteCount ?? 0 } }
+
     /// The pixels are there, and count from now on in place of what was reserved for them. The decode is not over before ``end()``: until
     /// then others wait for it rather than be told that there is no room. To be called by whoever decodes, before others get to know
     /// of this object.

@@ -183,6 +183,7 @@ final class PrefetchDataLoad: PrefetchLoad {
                 let admission = try admission.get()
                 if decodes {
                     let made = try recipe.decode.decoded(original, options: demand.mayShrink ? admission.options : nil)
+                    if demand.mayShrink { try admission.reservation?.check(made.image, madeBy: recipe.decode.coder) }
                     admission.end(with: made.image, in: budget)
                     contents.seen = made.image
                 } else if !original.isWithoutBytes {

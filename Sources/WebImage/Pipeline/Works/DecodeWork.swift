@@ -80,6 +80,7 @@ final class DecodeWork: Work {
                     var made = try job.trace.decoding(original.entry.data.count) { () throws(WebImageError) in
                         try decoded(original, image, options: options)
                     }
+                    if demand.mayShrink { try admission.reservation?.check(made.image, madeBy: coder) }
                     made.room = self.room(for: made.image, admission, left, in: budget)
                     deliver(made, original, lease, job)
                     return made.room
