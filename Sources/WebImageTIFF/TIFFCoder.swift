@@ -5,9 +5,9 @@ public import WebImage
 ///
 /// Decodes the first page, of classic TIFF and BigTIFF; ``WebImage/ImageProperties/pageCount`` tells how many there are. Strips and
 /// tiles, interleaved or in planes, grey, RGB, CMYK and palettes of 1 to 16 bits, 32-bit integers, floating point of 16, 32 and
-/// 64 bits (0 is black, 1 white), YCbCr, CIE L\*a\*b\* and LogLuv; every compression that the installed libtiff has, JPEG included;
-/// straight and premultiplied alpha; orientation and ICC profiles. Rows are decoded on
-/// demand, so that a thumbnail needs little memory: a strip needs that of a row, tiles that of a row of tiles.
+/// 64 bits (0 is black, 1 white), YCbCr, CIE L\*a\*b\* and LogLuv; every compression that the installed libtiff has, JPEG
+/// included and JBIG left out; straight and premultiplied alpha; orientation and ICC profiles. Rows are decoded on demand, so that a
+/// thumbnail needs little memory: a strip needs that of a row, tiles that of a row of tiles.
 ///
 /// What has more than 8 bits is rounded to 8, unless ``WebImage/ImageDecodeOptions/decodeToHDR`` keeps it. Pictures of floating point
 /// and of LogLuv in which there is more than white (by a tenth: filters go beyond as well) are of high dynamic range and are

@@ -9,7 +9,7 @@ final class TIFFFile {
 
     /// - Parameter bytes: must stay valid as long as the file lives.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
-    ///   ``WebImageError/Code/outOfMemory``.
+    ///   ``WebImageError/Code/outOfMemory``; ``WebImageError/Code/unsupportedFormat`` for a compression that is none of ``compressions``.
     init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
         guard ImageFormat(detecting: bytes) == .tiff else { throw WebImageError(.badImageData, "not a TIFF file") }
         // What libtiff asks for is in proportion to the file and to the picture; a little it always needs.
@@ -23,9 +23,20 @@ final class TIFFFile {
             webimage_tiff_close(reader)
             throw error
         }
+        guard Self.compressions.contains(info.compression) else {
+            webimage_tiff_close(reader)
+            throw WebImageError(.unsupportedFormat, "TIFF compression \(info.compression) is not decoded")
+        }
         self.reader = reader
         self.info = info
     }
+
+    /// None, fax (2, 3, 4, 32771), LZW, JPEG of both kinds, Deflate (8, 32946), NeXT, PackBits, ThunderScan, PixarLog, LogLuv (34676, 34677),
+    /// LERC, LZMA, Zstandard, WebP. What others libtiff may have is not handed to it: JBIG (34661) takes a size from the strip itself, and
+    /// memory for that without a bound, or ends the process.
+    private static let compressions: Set<UInt16> = [
+        1, 2, 3, 4, 5, 6, 7, 8, 32766, 32771, 32773, 32809, 32909, 32946, 34676, 34677, 34887, 34925, 50000, 50001,
+    ]
 
     deinit { webimage_tiff_close(reader) }
 

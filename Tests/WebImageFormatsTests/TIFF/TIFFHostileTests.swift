@@ -53,6 +53,26 @@ import WebImageTIFF
         }
     }
 
+    @Test(arguments: [9, 10, 32_908, 32_947, 34_661, 34_712, 50_002, 65_535] as [UInt32], [2, 6] as [UInt32])
+    func `Compressions that take sizes from their own bytes, and unknown ones, are refused`(
+        compression: UInt32,
+        photometric: UInt32
+    ) {
+        // A head of JBIG that says 2147483647 pixels a side: libjbig ends the process where it has no memory for that.
+        let head: [UInt8] = [
+            0, 0, 1, 0, 0x7F, 255, 255, 255, 0x7F, 255, 255, 255, 0x7F, 255, 255, 255, 0, 0, 0, 0, 255, 2,
+        ]
+        let data = file(
+            [
+                (256, 4, [64]), (257, 4, [64]), (258, 3, [8, 8, 8]), (259, 3, [compression]), (262, 3, [photometric]),
+                (273, 4, [8]), (277, 3, [3]), (278, 4, [64]), (279, 4, [100]), (284, 3, [1]), (530, 3, [1, 1]),
+            ],
+            pixels: head + [UInt8](repeating: 0, count: 100)
+        )
+        #expect(error(data)?.code == .unsupportedFormat && error(data, box: 4)?.code == .unsupportedFormat)
+        #expect(throws: WebImageError.self) { try coder.memoryNeed(of: data, options: .init()) }
+    }
+
     @Test(arguments: [1, 2] as [UInt32])
     func `Thousands of samples that nobody looks at are not decoded`(planar: UInt32) throws {
         // All strips are the same few bytes.
