@@ -6,9 +6,9 @@ public final class TemporaryDirectory: Sendable {
     /// Its absolute path, without a slash at the end.
     public let path: String
 
-    /// Makes a new, empty directory of mode 0700 below the system's temporary directory.
-    public init() {
-        var template = Array("/tmp/webimage-test-XXXXXX".utf8CString)
+    /// Makes a new, empty directory of mode 0700 below another: the system's temporary directory by default.
+    public init(in parent: String = "/tmp") {
+        var template = Array("\(parent)/webimage-test-XXXXXX".utf8CString)
         path = template.withUnsafeMutableBufferPointer { buffer in
             mkdtemp(buffer.baseAddress!)
             return String(cString: buffer.baseAddress!)

@@ -19,7 +19,8 @@ public final class FileImageLoader: ImageLoading {
     }
 
     init(maximumFileByteCount: Int, queue: WorkQueue) {
-        self.maximumFileByteCount = maximumFileByteCount
+        // No file is longer, and there can be one byte more.
+        self.maximumFileByteCount = min(maximumFileByteCount, .max - 1)
         self.queue = queue
     }
 
@@ -76,7 +77,7 @@ public final class FileImageLoader: ImageLoading {
         path: String,
         isCancelled: () -> Bool
     ) throws(WebImageError) -> Data? {
-        var buffer = BodyBuffer(limit: limit == .max ? limit : limit + 1, sizedExactly: size + 1)
+        var buffer = BodyBuffer(limit: limit + 1, sizedExactly: size + 1)
         while !isCancelled() {
             // One byte more than is left, so that the end shows without another allocation.
             let most = min(max(size + 1 - buffer.count, 64 << 10), 4 << 20, limit + 1 - buffer.count)

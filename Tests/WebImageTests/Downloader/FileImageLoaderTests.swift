@@ -73,6 +73,16 @@ import Testing
         #expect((await load(URL(filePath: "/proc/cpuinfo")).data?.count ?? 0) > 1000)
     }
 
+    @Test(arguments: [Int.max, 0, -1, .min])
+    func `A limit may be any number`(limit: Int) async throws {
+        let loader = FileImageLoader(maximumFileByteCount: limit)
+        let recorder = await load(try file("a", pattern(100)), with: loader)
+        #expect(limit == .max ? recorder.data?.count == 100 : recorder.code == .limitExceeded)
+        // Its size is said to be 0.
+        let unsized = await load(URL(filePath: "/proc/cpuinfo"), with: loader)
+        #expect(limit == .max ? (unsized.data?.count ?? 0) > 1000 : unsized.code == .limitExceeded)
+    }
+
     @Test(arguments: ["file://elsewhere.test/a.jpg", "file:///tmp/a%00b"])
     func `A URL that is not of a file of this machine is invalid`(text: String) async throws {
         let url = try #require(URL(string: text))

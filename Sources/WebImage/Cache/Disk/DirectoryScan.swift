@@ -61,5 +61,11 @@ extension timespec {
 extension stat {
     /// Disk space in bytes: what is allocated, but not less than the length; some file systems report nothing for small
     /// files that they keep elsewhere.
-    var allocatedSize: Int { max(Int(st_blocks) * 512, Int(st_size)) }
+    var allocatedSize: Int { max(Int(min(st_blocks, Self.most / 512)) * 512, length) }
+
+    /// Bytes to its end, little enough to be added up however many files somebody puts there that are nothing but holes.
+    var length: Int { Int(min(st_size, Self.most)) }
+
+    /// 256 TiB.
+    private static let most = 1 << 48
 }

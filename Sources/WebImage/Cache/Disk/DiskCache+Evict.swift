@@ -107,6 +107,7 @@ extension DiskCache {
         var status = statvfs()
         guard fstatvfs(directory.descriptor, &status) == 0 else { return 0 }
         let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-        return free.overflow ? Int.max : Int(clamping: free.partialValue)
+        // Little enough to be added to.
+        return free.overflow ? 1 << 60 : Int(min(free.partialValue, 1 << 60))
     }
 }

@@ -16,7 +16,7 @@ extension DiskCache {
         guard let directory = usableDirectory() else { return (0, 0) }
         scanning(directory).forEachEntry { _, status in
             count += 1
-            size += Int(status.st_size)
+            size += status.length
             return true
         }
         return (count, size)

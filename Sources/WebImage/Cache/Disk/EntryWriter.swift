@@ -84,7 +84,7 @@ struct EntryWriter: Sendable {
         // Some file systems only find out here that there was no room.
         let result = calls.close(file)
         if result < 0, result != -EINTR { throw SystemCallError(call: "close", path: path, number: -result) }
-        return max(Int(status.st_blocks) * 512, Int(status.st_size))
+        return status.allocatedSize
     }
 
     /// A name that no other writer has, in this process or another.

@@ -11,7 +11,7 @@ extension PartialDownloads {
             if Self.isExpired(status.st_mtim.seconds, now: now, age: age) {
                 unlinkat(item.directory, item.cString, 0)
             } else {
-                sizes[item.string] = Int(status.st_size)
+                sizes[item.string] = status.length
             }
         }
         let time = clock.monotonicNanoseconds()
@@ -62,7 +62,7 @@ extension PartialDownloads {
         guard excess > 0 else { return true }
         var others: [(name: String, time: Double, size: Int)] = []
         forEachPart { item, status in
-            others.append((item.string, status.st_mtim.seconds, Int(status.st_size)))
+            others.append((item.string, status.st_mtim.seconds, status.length))
         }
         others.removeAll { active.contains($0.name) || $0.name == name }
         others.sort { $0.time < $1.time }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import TestSupport
 import Testing
 
@@ -63,5 +64,35 @@ import Testing
         #expect(!cache.store(Data(repeating: 1, count: 50_001), forKey: "big"))
         #expect(cache.containsData(forKey: "small"))
         #expect(cache.statistics.failedStoreCount == 1)
+    }
+
+    @Test func `Files that are nothing but holes are added up, however many`() {
+        var status = stat()
+        (status.st_size, status.st_blocks) = (.max, .max)
+        var sum = 0
+        for _ in 0..<10_000 { sum += status.allocatedSize + status.length }
+        #expect(sum == 20_000 << 48)
+        (status.st_size, status.st_blocks) = (1000, 8)
+        #expect(status.allocatedSize == 4096 && status.length == 1000)
+    }
+
+    /// Other file systems have no files of that size.
+    @Test(.enabled(if: access("/dev/shm", W_OK) == 0))
+    func `Files of the greatest size that there is cost a cache nothing but themselves`() {
+        let shared = TemporaryDirectory(in: "/dev/shm")
+        let cache = DiskCache.make(shared, clock: clock) { $0.maxDiskSize = 200_000 }
+        cache.store(Data(repeating: 1, count: 3000), forKey: "old")
+        for key in ["a", "b", "c"] {
+            let file = open(cache.cachePath(forKey: key), O_WRONLY | O_CREAT, 0o600)
+            #expect(ftruncate(file, .max) == 0)
+            close(file)
+            setTimes(cache.cachePath(forKey: key), clock.source.wallTime() - 10)
+        }
+        #expect(cache.totalCount == 4 && cache.totalSize > 3 << 48)
+        // The others have no trailer.
+        #expect(cache.entries().map(\.key) == ["old"])
+        #expect(cache.removeExpiredData().trimmedCount == 3)
+        #expect(cache.store(Data(repeating: 2, count: 3000), forKey: "new"))
+        #expect(cache.containsData(forKey: "old") && cache.containsData(forKey: "new") && cache.totalCount == 2)
     }
 }
