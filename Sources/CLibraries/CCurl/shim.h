@@ -36,6 +36,11 @@ static inline CURLcode webimage_curl_set_progress(
     return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, function);
 }
 
+static inline CURLcode webimage_curl_set_debug(
+    CURL *easy, int (*function)(CURL *, curl_infotype, char *, size_t, void *)) {
+    return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, function);
+}
+
 static inline CURLcode webimage_curl_set_before_request(
     CURL *easy, int (*function)(void *, char *, char *, int, int)) {
     return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);

@@ -98,6 +98,7 @@ final class CurlHandle {
         webimage_curl_set_write(easy, CURLOPT_WRITEFUNCTION, curlDidReceiveBody)
         webimage_curl_set_write(easy, CURLOPT_HEADERFUNCTION, curlDidReceiveHeader)
         webimage_curl_set_progress(easy, curlDidProgress)
+        webimage_curl_set_debug(easy, curlDidLog)
         webimage_curl_set_before_request(easy, curlWillSendRequest)
         webimage_curl_set_open_socket(easy, curlWillOpenSocket)
     }
@@ -117,7 +118,7 @@ final class CurlHandle {
         webimage_curl_set_pointer(easy, CURLOPT_HTTPHEADER, headers.list)
         for option in [
             CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_XFERINFODATA, CURLOPT_PREREQDATA, CURLOPT_PRIVATE,
-            CURLOPT_OPENSOCKETDATA,
+            CURLOPT_OPENSOCKETDATA, CURLOPT_DEBUGDATA,
         ] {
             webimage_curl_set_pointer(easy, option, context)
         }
@@ -183,6 +184,7 @@ final class CurlHandle {
         var verifiesCertificates: Bool
         var isSecure: Bool
         var undoesCoding: Bool
+        var countsFraming: Bool
         var proxy: WebImageDownloaderConfig.Proxy
 
         init(_ request: HTTPTransferRequest) {
@@ -191,6 +193,7 @@ final class CurlHandle {
             let isChecked = request.sourcePolicy.map { !$0.isTrusted } ?? false
             followsRedirects = request.followsRedirects && !isChecked
             undoesCoding = !isChecked
+            countsFraming = isChecked
             maximumRedirectCount = max(0, min(request.maximumRedirectCount, 1000))
             verifiesCertificates = request.verifiesCertificates
             isSecure = DownloaderCore.isSecure(request.url)
@@ -212,6 +215,8 @@ final class CurlHandle {
         // Empty stands for everything this libcurl can undo.
         set(CURLOPT_ACCEPT_ENCODING, profile.undoesCoding ? "" : nil)
         setProxy(profile.proxy)
+        // Nothing else tells what came of a body before its chunks are put together; it costs some texts for each request.
+        set(CURLOPT_VERBOSE, profile.countsFraming ? 1 : 0)
     }
 
     /// Whether the address has a user's name before the host. An "@" further on, as in "picture@2x.png", is none.

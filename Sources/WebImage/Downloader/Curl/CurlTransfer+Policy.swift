@@ -1,6 +1,6 @@
 import CCurl
 
-/// Where a transfer may go.
+/// Where a transfer may go, and what may come around its body.
 extension CurlTransfer {
     private var policy: SourcePolicy? { request.sourcePolicy.flatMap { $0.isTrusted ? nil : $0 } }
 
@@ -32,7 +32,33 @@ extension CurlTransfer {
     }
 }
 
+extension CurlTransfer {
+    /// What is wrong with what has come beside a body of so many bytes.
+    ///
+    /// Chunks of a byte each take five more. Extensions of chunks could take any number, and are handed to nobody who counts.
+    func framingProblem(bodyByteCount: Int64) -> WebImageError? {
+        let framing = framedByteCount - bodyByteCount
+        // Trailers, which have a bound of their own, are among it.
+        let allowed = 8 * bodyByteCount + Int64(min(request.maximumHeaderByteCount, 1 << 40)) + (64 << 10)
+        guard framing > allowed else { return nil }
+        return .limitExceeded("bytes that frame a body", allowed: Int(allowed), required: Int(framing))
+    }
+}
+
 // MARK: - What libcurl calls
+
+func curlDidLog(
+    _: UnsafeMutableRawPointer?,
+    _ type: curl_infotype,
+    _: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    // Texts come at any time, when there may be no transfer any more.
+    guard type == CURLINFO_DATA_IN, let context else { return 0 }
+    Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().framedByteCount += Int64(size)
+    return 0
+}
 
 func curlWillOpenSocket(
     _ context: UnsafeMutableRawPointer?,

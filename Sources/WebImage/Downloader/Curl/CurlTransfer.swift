@@ -22,6 +22,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     /// Whether any request of the transfer went over TLS.
     private var wasSecure = false
     private var wireByteCount: Int64 = 0
+    /// Bytes of bodies as they came, with what frames their chunks; under a policy alone.
+    var framedByteCount: Int64 = 0
 
     init(_ request: HTTPTransferRequest, sink: any HTTPTransferSink, loop: CurlLoop) {
         self.request = request
@@ -45,6 +47,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     ///   - port: its port.
     func willSendRequest(to address: String, port: Int) -> Bool {
         isRedirecting = false
+        framedByteCount = 0
         if let problem = connectionProblem(address: address, port: port) {
             failure = problem
             return false
@@ -95,6 +98,10 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
 
     func progress(wireByteCount: Int64, sentByteCount: Int64) -> Bool {
         if request.body != nil { timer.sent(total: sentByteCount, at: loop.now) }
+        if let problem = framingProblem(bodyByteCount: wireByteCount) {
+            failure = failure ?? problem
+            return false
+        }
         guard wireByteCount != self.wireByteCount else { return true }
         self.wireByteCount = wireByteCount
         noteBytes()

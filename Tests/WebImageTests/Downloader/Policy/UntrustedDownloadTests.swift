@@ -260,6 +260,42 @@ import Testing
         #expect(trailers?.code == .limitExceeded)
     }
 
+    @Test(arguments: ["in one", "in each"])
+    func `Extensions of chunks are bounded in bytes`(place: String) async throws {
+        let body = try smallPicture()
+        let sent = Monitor(0)
+        let error = try await error(
+            .script { _, connection in
+                connection.sendHead(200, [("Transfer-Encoding", "chunked")])
+                var index = 0
+                let extra = String(repeating: "x", count: 4000)
+                if place == "in one" { connection.send("1;") }
+                while connection.send(place == "in one" ? extra : "1;\(extra)\r\n") {
+                    sent.withLock { $0 += extra.utf8.count }
+                    guard place == "in each" else { continue }
+                    connection.send([body[index % body.count]] + Array("\r\n".utf8))
+                    index += 1
+                }
+                return false
+            }
+        )
+        #expect(error?.code == .limitExceeded && error?.limit?.name == "bytes that frame a body")
+        // What libcurl reads at a time, and what the system keeps on the way.
+        #expect(sent.withLock { $0 } < 16 << 20)
+    }
+
+    @Test func `Chunks of a byte each are as good as others`() async throws {
+        let body = [UInt8](try Fixtures.data("JPEG/icc-long.jpg"))
+        let error = try await error(
+            .script { _, connection in
+                connection.sendHead(200, [("Transfer-Encoding", "chunked")])
+                let chunks = body.flatMap { Array("1;a\r\n".utf8) + [$0] + Array("\r\n".utf8) }
+                return connection.send(chunks + Array("0\r\n\r\n".utf8))
+            }
+        )
+        #expect(error == nil)
+    }
+
     // MARK: Time
 
     /// A picture's first bytes, and then some 500 a second, for about a second.
