@@ -9,9 +9,10 @@ extension Image {
     ///   - size: the size in points of the upright picture; pixels are points times ``scale``, rounded.
     ///   - scaleMode: how the picture fills it.
     /// - Throws: ``WebImageError/Code/transformFailed`` for a size with a side that is not above zero,
-    ///   ``WebImageError/Code/limitExceeded`` for one above the ``ImageLimits`` that the picture was decoded within.
+    ///   ``WebImageError/Code/limitExceeded`` for one above the ``ImageLimits`` that the picture was decoded within, and where rows that
+    ///   wait to be filtered take more: those of a picture that is wide and low while the result is high.
     public func resized(to size: ImageSize, scaleMode: ImageScaleMode) throws(WebImageError) -> Image {
-        let target = try ImageExtent(self).resized(to: size)
+        let target = try ImageExtent(self).resized(to: size, scaleMode: scaleMode)
         return replacing(try uprightBitmap().resized(to: (target.width, target.height), scaleMode))
     }
 }
@@ -20,7 +21,7 @@ extension ImageExtent {
     /// The picture at another size in points.
     ///
     /// - Throws: as ``Image/resized(to:scaleMode:)``.
-    func resized(to size: ImageSize) throws(WebImageError) -> ImageExtent {
+    func resized(to size: ImageSize, scaleMode: ImageScaleMode) throws(WebImageError) -> ImageExtent {
         guard size.isUsable else {
             throw .untransformable("\(size.width)x\(size.height) is no size to resize to")
         }
@@ -30,7 +31,47 @@ extension ImageExtent {
         try limits.check(width: width, height: height)
         // Four bytes at least, since bars need alpha.
         try limits.check(decodedByteCount: width * height * max(bytesPerPixel, 4))
-        return making(width, height)
+        let output = making(width, height)
+        let (seen, drawn) = resampling(to: output, scaleMode: scaleMode)
+        let rows = AssemblyNeed.resampling(seen, to: drawn, bytesPerPixel: bytesPerPixel)
+        if rows > Self.fewRows { try limits.check(decodedByteCount: rows) }
+        return output
+    }
+
+    /// Bytes of rows that are no matter, however strict the limits are: 16 MiB.
+    private static let fewRows = 16 << 20
+
+    typealias PixelSize = (width: Int, height: Int)
+
+    /// About what is seen of the picture, and the size that this is resampled to.
+    func resampling(to output: ImageExtent, scaleMode: ImageScaleMode) -> (seen: PixelSize, drawn: PixelSize) {
+        let (all, target) = ((width, height), (output.width, output.height))
+        let across = Double(output.width) / Double(max(width, 1))
+        let down = Double(output.height) / Double(max(height, 1))
+        func part(_ side: Int, by factor: Double, of most: Int) -> Int {
+            Int(min((Double(side) * factor).rounded(.up), Double(most)))
+        }
+        switch scaleMode {
+        case .fill: return (all, target)
+        case .aspectFit:
+            let factor = min(across, down)
+            return (
+                all,
+                (
+                    part(width, by: factor, of: output.width),
+                    part(height, by: factor, of: output.height)
+                )
+            )
+        case .aspectFill:
+            // The filter reaches three pixels further.
+            let factor = max(across, down)
+            return (
+                (
+                    part(output.width, by: 1 / factor, of: width - 7) + 7,
+                    part(output.height, by: 1 / factor, of: height - 7) + 7
+                ), target
+            )
+        }
     }
 }
 

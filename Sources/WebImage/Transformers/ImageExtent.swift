@@ -53,6 +53,12 @@ public struct ImageExtent: Sendable, Hashable {
         )
     }
 
+    /// That of a frame of an animation: the first may be opaque where others are not.
+    package init(frameOf animation: AnimatedImage) {
+        self.init(animation.image)
+        bytesPerPixel = max(bytesPerPixel, 4)
+    }
+
     /// Bytes of the pixels, with what rounds rows and the block of memory up; never more than 2⁴⁸, whatever the sides.
     public var byteCount: Int {
         min(BufferPool.blockSize(min(((width * bytesPerPixel + 3) & ~3) * height, Self.most)), Self.most)

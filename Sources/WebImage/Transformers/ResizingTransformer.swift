@@ -43,10 +43,10 @@ public struct ResizingTransformer: ImageTransformer {
 
     /// The picture of that size, rows that are filtered, and with bars the picture without them.
     public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
-        guard var output = try? input.resized(to: size) else {
+        guard var output = try? input.resized(to: size, scaleMode: scaleMode) else {
             return TransformMemoryNeed(output: input.making(0, 0), workingByteCount: 0)
         }
-        let (seen, drawn) = steps(from: input, to: output)
+        let (seen, drawn) = input.resampling(to: output, scaleMode: scaleMode)
         var working = input.uprightByteCount
         working += AssemblyNeed.resampling(seen, to: drawn, bytesPerPixel: input.bytesPerPixel)
         if scaleMode == .aspectFit {
@@ -55,38 +55,5 @@ public struct ResizingTransformer: ImageTransformer {
             working += 2 * inner.byteCount
         }
         return TransformMemoryNeed(output: output, workingByteCount: working)
-    }
-
-    private typealias PixelSize = (width: Int, height: Int)
-
-    /// About what is seen of the picture, and the size that this is resampled to.
-    private func steps(from input: ImageExtent, to output: ImageExtent) -> (seen: PixelSize, drawn: PixelSize) {
-        let (all, target) = ((input.width, input.height), (output.width, output.height))
-        let across = Double(output.width) / Double(max(input.width, 1))
-        let down = Double(output.height) / Double(max(input.height, 1))
-        func part(_ side: Int, by factor: Double, of most: Int) -> Int {
-            Int(min((Double(side) * factor).rounded(.up), Double(most)))
-        }
-        switch scaleMode {
-        case .fill: return (all, target)
-        case .aspectFit:
-            let factor = min(across, down)
-            return (
-                all,
-                (
-                    part(input.width, by: factor, of: output.width),
-                    part(input.height, by: factor, of: output.height)
-                )
-            )
-        case .aspectFill:
-            // The filter reaches three pixels further.
-            let factor = max(across, down)
-            return (
-                (
-                    part(output.width, by: 1 / factor, of: input.width - 7) + 7,
-                    part(output.height, by: 1 / factor, of: input.height - 7) + 7
-                ), target
-            )
-        }
     }
 }

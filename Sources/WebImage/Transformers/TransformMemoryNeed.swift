@@ -29,18 +29,39 @@ extension ImageTransformer {
 extension ImageCoder {
     /// The extent of what ``decode(_:options:)`` makes, as far as the header tells.
     ///
+    /// - Parameter need: of the same decode.
     /// - Throws: what ``properties(of:limits:)`` throws.
-    func extent(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> ImageExtent {
+    func extent(
+        of data: Data,
+        options: ImageDecodeOptions,
+        need: DecodeMemoryNeed
+    ) throws(WebImageError) -> ImageExtent {
         let properties = try properties(of: data, limits: options.limits)
-        let plan = try DecodePlan.make(for: properties, options: options)
         let isWide = options.keepsWidePixels && properties.isWide || options.pixelFormat == .rgbaHalfPremultiplied
-        let swaps = plan.orientation.swapsSides
-        return ImageExtent(
-            width: swaps ? plan.height : plan.width,
-            height: swaps ? plan.width : plan.height,
+        var extent = ImageExtent(
+            width: properties.width,
+            height: properties.height,
             bytesPerPixel: isWide ? 8 : properties.hasAlpha || options.pixelFormat == .bgra8Premultiplied ? 4 : 3,
             scale: options.scaleFactor,
             limits: options.limits
         )
+        var orientation = properties.orientation
+        // There is none where limits hold for what is drawn of a document, not for the size that it names.
+        let plan = try? DecodePlan.make(for: properties, options: options)
+        if let plan { (extent.width, extent.height, orientation) = (plan.width, plan.height, plan.orientation) }
+        if orientation.swapsSides { (extent.width, extent.height) = (extent.height, extent.width) }
+        // A document may be drawn bigger than it says, too.
+        return plan == nil || need.outputByteCount > extent.byteCount ? extent.filling(need.outputByteCount) : extent
+    }
+}
+
+extension ImageExtent {
+    /// The same shape with about so many bytes, and not with less.
+    fileprivate func filling(_ bytes: Int) -> ImageExtent {
+        var result = self
+        let factor = (Double(min(bytes, Self.most)) / Double(max(byteCount, 1))).squareRoot()
+        result.width = Int(min((Double(width) * factor).rounded(.up), Double(ImageLimits.longestSide)))
+        result.height = Int(min((Double(height) * factor).rounded(.up), Double(ImageLimits.longestSide)))
+        return result
     }
 }

@@ -20,7 +20,7 @@ enum TransformedAnimations {
         let key = Key(animation: ObjectIdentifier(base), transform: transformer.transformerKey)
         // As long as there is one it keeps its base, so nothing else has that identity.
         if let animation = known[key]?.animation { return animation }
-        let first = ImageExtent(base.image)
+        let first = ImageExtent(frameOf: base)
         let animation = MappedAnimation(base, need: { transformer.memoryNeed(of: first) }) {
             (frame) throws(WebImageError) in try transformer.transform(frame)
         }

@@ -212,6 +212,20 @@ import Testing
         #expect(try whole.reduced(by: options).animation == nil)
     }
 
+    @Test func `Who makes a loader's frames smaller tells what that takes`() throws {
+        let image = try AnimatedImage(provider: NumberedAnimation(count: 4))
+        let whole = image.image.with(animation: image)
+        var options = ImageDecodeOptions()
+        options.pixelFormat = .rgbaHalfPremultiplied
+        let wide = try whole.reduced(by: options)
+        let provider = try #require(wide.animation?.provider as? MappedAnimation)
+        let need = try #require(provider.need?())
+        #expect(
+            need.output == ImageExtent(width: image.image.pixelWidth, height: image.image.pixelHeight, bytesPerPixel: 8)
+        )
+        #expect(need.output.byteCount >= wide.pixelByteCount)
+    }
+
     @Test func `A download takes the options, too`() async throws {
         let gif = [UInt8](try Fixtures.data("Animation/pillow.gif"))
         let fake = [UInt8](FakeCoder.data(frames: 3))

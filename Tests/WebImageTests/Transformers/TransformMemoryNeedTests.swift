@@ -95,12 +95,92 @@ import Testing
             options.thumbnailPixelSize = size
             if wide { options.pixelFormat = .rgbaHalfPremultiplied }
             options.scaleFactor = 2
-            let extent = try PNGCoder().extent(of: data, options: options)
+            let need = try PNGCoder().memoryNeed(of: data, options: options)
+            let extent = try PNGCoder().extent(of: data, options: options, need: need)
             let image = try PNGCoder().decode(data, options: options)
             #expect(extent.width == image.pixelWidth && extent.height == image.pixelHeight)
             #expect(extent.bytesPerPixel >= image.bitmap.pixelFormat.bytesPerPixel && extent.scale == image.scale)
             #expect(extent.byteCount >= image.pixelByteCount)
         }
+    }
+
+    @Test func `What is drawn in another size than it names counts as drawn`() throws {
+        let data = Data(PNGBomb.make(width: 300, height: 200))
+        var options = ImageDecodeOptions()
+        let drawn = DecodeMemoryNeed(outputByteCount: 600 * 400 * 3, workingByteCount: 0)
+        for limit in [50_000_000, 100] {
+            // A document that names more pixels than there may be can be drawn small.
+            options.limits.maximumPixelCount = limit
+            let coder = SizeCoder(width: 300, height: 200)
+            let extent = try coder.extent(of: data, options: options, need: drawn)
+            #expect((600...602).contains(extent.width) && (400...402).contains(extent.height))
+        }
+        let tiny = DecodeMemoryNeed(outputByteCount: 30 * 20 * 3, workingByteCount: 0)
+        let extent = try SizeCoder(width: 300, height: 200).extent(of: data, options: options, need: tiny)
+        #expect(extent.width < 60 && extent.height < 40 && extent.byteCount >= tiny.outputByteCount)
+    }
+
+    /// Tells a size, whatever the limits are.
+    private struct SizeCoder: ImageCoder {
+        let width: Int
+        let height: Int
+        func canDecode(_ data: Data) -> Bool { true }
+        func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+            ImageProperties(format: .svg, width: width, height: height)
+        }
+        func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+            throw WebImageError(.unsupportedFormat, "")
+        }
+        func canEncode(to format: ImageFormat) -> Bool { false }
+        func encode(
+            _ image: Image,
+            to format: ImageFormat,
+            options: ImageEncodeOptions
+        ) throws(WebImageError) -> Data {
+            throw WebImageError(.unsupportedFormat, "")
+        }
+    }
+
+    @Test func `Rows that wait to be filtered keep to the limits`() throws {
+        let line = Image(bitmap: try Bitmap.allocate(width: 65_535, height: 1, pixelFormat: .rgb8))
+        var options = ImageDecodeOptions()
+        options.limits.maximumDecodedByteCount = 256 << 20
+        let strict = Image(bitmap: line.bitmap, decodeOptions: options)
+        let square = ResizingTransformer(size: ImageSize(width: 1500, height: 1500), scaleMode: .fill)
+        let error = #expect(throws: WebImageError.self) { try square.transform(strict) }
+        #expect(error?.code == .limitExceeded && error?.limit?.name == "maximumDecodedByteCount")
+        #expect(square.memoryNeed(of: ImageExtent(strict)).totalByteCount == 0)
+        // Within the limits it says what it takes.
+        #expect(square.memoryNeed(of: ImageExtent(line)).totalByteCount > 500 << 20)
+        let wide = ResizingTransformer(size: ImageSize(width: 1500, height: 10), scaleMode: .fill)
+        #expect(try wide.transform(strict).pixelHeight == 10)
+    }
+
+    @Test(arguments: [ImageOrientation.up, .right], [nil, ImageSize(width: 90, height: 90)] as [ImageSize?])
+    func `What a loader's picture becomes takes what its copies do`(orientation: ImageOrientation, size: ImageSize?)
+        throws
+    {
+        for from in [PixelFormat.rgb8, .bgra8Premultiplied, .rgbaHalfPremultiplied] {
+            for target in [nil, PixelFormat.bgra8Premultiplied, .rgbaHalfPremultiplied] {
+                let bitmap = try Bitmap.allocate(width: 300, height: 200, pixelFormat: from)
+                let image = Image(bitmap: bitmap, orientation: orientation)
+                var options = ImageDecodeOptions()
+                options.thumbnailPixelSize = size
+                if let target { options.pixelFormat = target }
+                let need = image.reductionNeed(by: options)
+                let made = try image.reduced(by: options)
+                if made.bitmap.storage === bitmap.storage {
+                    #expect(need.totalByteCount == 0)
+                } else {
+                    #expect(need.output.width == made.pixelWidth && need.output.height == made.pixelHeight)
+                    #expect(need.output.byteCount >= made.pixelByteCount)
+                }
+            }
+        }
+        var refused = ImageDecodeOptions()
+        refused.limits.maximumPixelCount = 1
+        let image = Image(bitmap: try Bitmap.allocate(width: 300, height: 200, pixelFormat: .rgb8), orientation: .left)
+        #expect(image.reductionNeed(by: refused).totalByteCount == 0)
     }
 
     @Test func `Turned pictures count upright, with the copy that turning takes`() throws {

@@ -38,6 +38,8 @@ extension DecodedMemoryBudget {
             {
                 memory.trim(toCost: max(cost - missing, 0))
             }
+            // Images that are said to cost nothing have pixels, too.
+            if usage.heldByteCount > target { memory.didReceiveMemoryWarning() }
         }
     }
 }

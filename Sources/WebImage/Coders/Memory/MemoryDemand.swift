@@ -66,7 +66,7 @@ extension ImageCoder {
     ) throws(WebImageError) -> Int {
         var need = try memoryNeed(of: data, options: options)
         if let transformer {
-            let next = transformer.memoryNeed(of: try extent(of: data, options: options))
+            let next = transformer.memoryNeed(of: try extent(of: data, options: options, need: need))
             need.workingByteCount = max(need.workingByteCount, next.totalByteCount)
         }
         guard options.preloadsAllFrames, !options.decodeFirstFrameOnly else { return need.totalByteCount }

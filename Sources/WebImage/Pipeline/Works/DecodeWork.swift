@@ -142,7 +142,8 @@ final class DecodeWork: Work {
     /// What making the picture takes: nothing of one that is there.
     func demand(_ original: OriginalData, decoded image: Image? = nil) -> MemoryDemand {
         if let image = original.loaded?.image {
-            return options.isThumbnail || options.scaleDownLimitBytes > 0 ? .bytes(image.pixelByteCount) : .nothing
+            let need = image.reductionNeed(by: options).totalByteCount
+            return need > 0 ? .bytes(need) : .nothing
         }
         // The frames that follow the first are still to be decoded.
         let isComplete = !options.preloadsAllFrames || options.decodeFirstFrameOnly

@@ -115,7 +115,7 @@ extension Image {
     fileprivate func moving(as animation: AnimatedImage?, by transformer: any ImageTransformer) -> Image {
         guard let animation else { return self }
         let metadata = metadata
-        let source = ImageExtent(animation.image)
+        let source = ImageExtent(frameOf: animation)
         let frames = animation.mapped(first: self, need: { transformer.memoryNeed(of: source) }) {
             (frame) throws(WebImageError) in
             try transformer.transform(frame).with(metadata: metadata)

@@ -160,6 +160,23 @@ private struct Bench {
         withExtendedLifetime(shown) {}
     }
 
+    @Test func `Images that are said to cost nothing go, too`() throws {
+        let directory = TemporaryDirectory()
+        let cache = ImageCache(directory: directory.path)
+        let bench = Bench(1 << 20)
+        bench.budget.attach(cache)
+        for number in 0..<5 {
+            let image = try image(180)
+            bench.budget.hold(image)
+            cache.memoryCache.setImage(image, forKey: "\(number)", cost: 0)
+        }
+        #expect(bench.budget.usage.heldByteCount >= 600_000)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(900 << 10, "a", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"] && bench.budget.usage.heldByteCount == 0)
+    }
+
     @Test func `With nothing to wait for it is refused with the name of the limit`() throws {
         let bench = Bench(1 << 20)
         let held = try image(400)
