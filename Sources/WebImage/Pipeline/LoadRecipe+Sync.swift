@@ -31,8 +31,8 @@ extension LoadRecipe {
                 transformer: chain.isEmpty ? nil : PipelineTransformer(chain),
                 trace
             ) {
-                (options) throws(WebImageError) in
-                try decode.decoded(OriginalData(entry: entry, source: .disk), options: options)
+                (admission) throws(WebImageError) in
+                try decode.decoded(OriginalData(entry: entry, source: .disk), options: admission.options)
             }
         }
         guard let image, let result = try? transformed(image, trace) else { return nil }
@@ -43,8 +43,8 @@ extension LoadRecipe {
     private func derivedImageSync(_ trace: LoadTrace) -> PipelineImage? {
         guard queriesDerivedDisk, let cacheKey, let entry = cache.diskEntry(forKey: cacheKey) else { return nil }
         trace.note(.diskHit(key: cacheKey, byteCount: entry.data.count))
-        return try? decodedNow(entry.data, derivedOptions, trace) { (options) throws(WebImageError) in
-            guard let image = decodeDerived(entry, trace, options: options) else {
+        return try? decodedNow(entry.data, derivedOptions, trace) { (admission) throws(WebImageError) in
+            guard let image = decodeDerived(entry, admission, trace) else {
                 throw WebImageError(.badImageData, "the entry is no picture")
             }
             return image
@@ -57,7 +57,7 @@ extension LoadRecipe {
         _ options: ImageDecodeOptions,
         transformer: (any ImageTransformer)? = nil,
         _ trace: LoadTrace,
-        _ body: (ImageDecodeOptions) throws(WebImageError) -> PipelineImage
+        _ body: (DecodeAdmission) throws(WebImageError) -> PipelineImage
     ) throws(WebImageError) -> PipelineImage {
         var result: PipelineImage?
         let budget = trace.pipeline.budget
@@ -66,8 +66,8 @@ extension LoadRecipe {
             coder: decode.coder,
             options: options,
             transformer: transformer
-        ) { (options) throws(WebImageError) in
-            let image = try body(options)
+        ) { (admission) throws(WebImageError) in
+            let image = try body(admission)
             result = image
             return image.image
         }

@@ -120,15 +120,14 @@ final class LoadRecipe: Sendable {
 
     /// The image of an entry that was stored under the result's own key; nil if it is no picture.
     ///
-    /// - Parameter options: in place of ``derivedOptions``, to make less of the picture.
+    /// - Parameter admission: what was asked for with ``derivedOptions``.
     func decodeDerived(
         _ entry: CachedImageData,
-        _ trace: LoadTrace,
-        options: ImageDecodeOptions? = nil
+        _ admission: DecodeAdmission,
+        _ trace: LoadTrace
     ) -> PipelineImage? {
-        let options = options ?? derivedOptions
-        return try? trace.decoding(entry.data.count) { () throws(WebImageError) in
-            let image = try decode.coder.completeImage(of: entry.data, options: options)
+        try? trace.decoding(entry.data.count) { () throws(WebImageError) in
+            let image = try admission.completeImage(of: entry.data, by: decode.coder)
             var metadata = image.metadata
             metadata.isThumbnail = decode.options.isThumbnail
             metadata.isTransformed = !chain.isEmpty

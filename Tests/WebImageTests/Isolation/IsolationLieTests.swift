@@ -88,8 +88,8 @@ struct IsolationLieTests {
                     let made = Lock<Image?>(nil)
                     let data = IsolationHarness.picture(name)
                     let room = try budget.decodeNow(data, coder: coder, options: options) {
-                        (options) throws(WebImageError) in
-                        let image = try coder.completeImage(of: data, options: options)
+                        (admission) throws(WebImageError) in
+                        let image = try coder.completeImage(of: data, options: admission.options)
                         made.withLock { $0 = image }
                         return image
                     }
@@ -102,6 +102,48 @@ struct IsolationLieTests {
         let answer = await decode("needs nothing")
         let error = #expect(throws: WebImageError.self) { try answer.get() }
         #expect(error?.code == .decoderCrashed && error?.message.contains("takes 64 bytes, not 0") == true)
+    }
+
+    @Test(arguments: ["picture", "needs nothing"])
+    func `A picture out of a cache takes no more than its worker said either`(name: String) async throws {
+        let directory = TemporaryDirectory()
+        let cache = ImageCache(directory: directory.path)
+        let budget = DecodedMemoryBudget(byteLimit: 1 << 20)
+        let manager = WebImageManager(cache: cache, loader: ImageLoadersManager.shared, memoryBudget: budget)
+        let coder = IsolationHarness.coder()
+        var context = WebImageContext()
+        (context.imageCoder, context.callbackQueue) = (coder, .inline)
+        let isRight = name == "picture"
+        await cache.store(nil, data: IsolationHarness.picture(name), forKey: "a", to: .disk)
+        let waiting = await cache.queryImage(forKey: "a", context: context)
+        #expect(isRight ? IsolationHarness.isRight(waiting.image) : waiting.image == nil && waiting.data != nil)
+        cache.memoryCache.removeAll()
+        let (immediate, plain) = (
+            await valueOnThread { [context] in cache.imageFromDisk(forKey: "a", context: context) }, context
+        )
+        #expect(isRight ? IsolationHarness.isRight(immediate) : immediate == nil)
+        #expect((cache.imageFromMemory(forKey: "a") == nil) != isRight)
+
+        // One that was transformed before it was stored.
+        let url = try #require(URL(string: "https://example.com/a.png"))
+        let flip = FlippingTransformer(horizontal: true, vertical: false)
+        let key = CacheKeys.transformed(url.absoluteString, by: flip.transformerKey)
+        await cache.store(nil, data: IsolationHarness.picture(name), forKey: key, to: .disk)
+        var transforming = plain
+        transforming.imageTransformer = .transformer(flip)
+        let result = try? await manager.result(with: url, options: .fromCacheOnly, context: transforming)
+        #expect(isRight ? IsolationHarness.isRight(result?.image) : result == nil)
+        cache.memoryCache.removeAll()
+        let ends = Monitor<[Image?]>([])
+        await valueOnThread { [transforming] in
+            _ = manager.loadImage(with: url, options: [.fromCacheOnly, .queryDiskDataSync], context: transforming) {
+                result in
+                ends.withLock { $0.append(try? result.get().image) }
+            }
+        }
+        let end = await valueOnThread { ends.wait { $0.first } }
+        #expect(end.map { IsolationHarness.isRight($0) } == isRight)
+        #expect(budget.usage.inFlightByteCount == 0)
     }
 
     /// The picture, and a frame.

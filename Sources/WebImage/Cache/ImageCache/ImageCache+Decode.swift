@@ -38,25 +38,21 @@ extension ImageCache {
     /// The image of an entry's bytes, put into memory. Another query of the key may have done so meanwhile: then its image,
     /// without the bytes if it may be of others. Data that cannot be decoded gives a result without an image.
     ///
-    /// - Parameters:
-    ///   - options: in place of the query's own, to make less of the picture.
-    ///   - isRefused: whether there is no room to decode it.
+    /// - Parameter admission: nil where there is no room to decode it.
     func decode(
         _ entry: CachedImageData,
         for query: DiskImageQuery,
-        options: ImageDecodeOptions? = nil,
-        isRefused: Bool = false
+        _ admission: DecodeAdmission?
     ) -> ImageCacheResult {
         if query.cacheType.includesMemory, let image = imageFromMemory(forKey: query.key, options: query.options) {
             return ImageCacheResult(image: image, data: isCurrent(query) ? entry.data : nil, cacheType: .memory)
         }
-        let options = options ?? query.decodeOptions
-        guard !isRefused, let decoded = try? query.coder.completeImage(of: entry.data, options: options) else {
+        guard let admission, let decoded = try? admission.completeImage(of: entry.data, by: query.coder) else {
             return ImageCacheResult(data: entry.data, cacheType: .disk)
         }
         // In memory it stands for what a load would have put there, and a refresh asks what it was made of.
         let image = decoded.with(sourceHash: entry.source.hash, extendedData: entry.extendedData)
-        if query.storesToMemory { putIntoMemory(image, for: query, decodedWith: options) }
+        if query.storesToMemory { putIntoMemory(image, for: query, decodedWith: admission.options) }
         return ImageCacheResult(image: image, data: entry.data, cacheType: .disk)
     }
 
@@ -68,15 +64,15 @@ extension ImageCache {
         var result: ImageCacheResult?
         let coder = query.coder
         let room = try? budget.decodeNow(entry.data, coder: coder, options: query.decodeOptions) {
-            (options) throws(WebImageError) in
-            let decoded = decode(entry, for: query, options: options)
+            (admission) throws(WebImageError) in
+            let decoded = decode(entry, for: query, admission)
             result = decoded
             guard let image = decoded.image else { throw WebImageError(.badImageData, "the entry is no picture") }
             return image
         }
         // By now it is where the budget finds it.
         room?.end()
-        return result ?? decode(entry, for: query, isRefused: true)
+        return result ?? decode(entry, for: query, nil)
     }
 
     /// Whether the key has not changed since the query was begun.

@@ -76,7 +76,7 @@ extension ImageCache {
                     guard flight.isWanted else { return }
                     // What is refused has no image; so has data that is no picture.
                     let admitted = try? admission.get()
-                    let result = self.decode(entry, for: query, options: admitted?.options, isRefused: admitted == nil)
+                    let result = self.decode(entry, for: query, admitted)
                     if let image = result.image { admitted?.end(with: image, in: budget) }
                     flight.finish(result)
                 }

@@ -48,7 +48,7 @@ extension DecodedMemoryBudget {
     ///
     /// - Parameters:
     ///   - transformer: what the image is given to then, for which some stays reserved.
-    ///   - body: decodes with the options that it is given.
+    ///   - body: decodes as it was let in.
     /// - Returns: what is to be ended when the image has been stored, or let go of; nil when the budget is off.
     /// - Throws: what `body` and the coder throw; ``WebImageError/Code/limitExceeded`` when there is no room.
     func decodeNow(
@@ -56,10 +56,10 @@ extension DecodedMemoryBudget {
         coder: any ImageCoder,
         options: ImageDecodeOptions,
         transformer: (any ImageTransformer)? = nil,
-        _ body: (ImageDecodeOptions) throws(WebImageError) -> Image
+        _ body: (DecodeAdmission) throws(WebImageError) -> Image
     ) throws(WebImageError) -> MemoryReservation? {
         guard isOn else {
-            _ = try body(options)
+            _ = try body(DecodeAdmission(options: options))
             return nil
         }
         let demand = MemoryDemand.decode(data, coder, options, transformer: transformer)
@@ -67,7 +67,7 @@ extension DecodedMemoryBudget {
         for _ in 0..<8 {
             switch now(try demand.need(wanted), mayShrink: true) {
             case .admitted(let reservation):
-                let image = try body(wanted)
+                let image = try body(DecodeAdmission(options: wanted, reservation: reservation))
                 try reservation.check(image, madeBy: coder)
                 reservation.hold(image, keeping: MemoryDemand.ofTransforming(image, by: transformer))
                 return reservation

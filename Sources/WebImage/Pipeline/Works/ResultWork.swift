@@ -45,7 +45,7 @@ struct ResultWork: Work {
                 if case .failure(let error) = admission, error.isOfMemoryBudget {
                     job.finish(.failure(error.with(url: recipe.url)))
                 } else if let admission = try? admission.get(),
-                    var image = recipe.decodeDerived(entry, job.trace, options: admission.options)
+                    var image = recipe.decodeDerived(entry, admission, job.trace)
                 {
                     image.room = admission.made(image.image, in: budget)
                     if !job.isCancelled { job.finish(.success(.image(recipe.storedInMemory(image, job.trace)))) }
