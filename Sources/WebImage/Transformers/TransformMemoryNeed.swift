@@ -50,7 +50,8 @@ extension ImageCoder {
         let plan = try? DecodePlan.make(for: properties, options: options)
         if let plan { (extent.width, extent.height, orientation) = (plan.width, plan.height, plan.orientation) }
         if orientation.swapsSides { (extent.width, extent.height) = (extent.height, extent.width) }
-        // A document may be drawn bigger than it says, too.
+        // Some coders give opaque pictures alpha, and a document may be drawn bigger than it says.
+        if need.outputByteCount > extent.byteCount { extent.bytesPerPixel = max(extent.bytesPerPixel, 4) }
         return plan == nil || need.outputByteCount > extent.byteCount ? extent.filling(need.outputByteCount) : extent
     }
 }

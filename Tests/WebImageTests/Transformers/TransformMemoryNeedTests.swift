@@ -107,17 +107,21 @@ import Testing
     @Test func `What is drawn in another size than it names counts as drawn`() throws {
         let data = Data(PNGBomb.make(width: 300, height: 200))
         var options = ImageDecodeOptions()
-        let drawn = DecodeMemoryNeed(outputByteCount: 600 * 400 * 3, workingByteCount: 0)
+        let drawn = DecodeMemoryNeed(outputByteCount: AssemblyNeed.block(600 * 400 * 4), workingByteCount: 0)
         for limit in [50_000_000, 100] {
             // A document that names more pixels than there may be can be drawn small.
             options.limits.maximumPixelCount = limit
             let coder = SizeCoder(width: 300, height: 200)
             let extent = try coder.extent(of: data, options: options, need: drawn)
-            #expect((600...602).contains(extent.width) && (400...402).contains(extent.height))
+            #expect((595...612).contains(extent.width) && (395...408).contains(extent.height))
         }
         let tiny = DecodeMemoryNeed(outputByteCount: 30 * 20 * 3, workingByteCount: 0)
         let extent = try SizeCoder(width: 300, height: 200).extent(of: data, options: options, need: tiny)
         #expect(extent.width < 60 && extent.height < 40 && extent.byteCount >= tiny.outputByteCount)
+        let alpha = DecodeMemoryNeed(outputByteCount: 300 * 200 * 4, workingByteCount: 0)
+        options.limits = ImageLimits()
+        let opaque = try SizeCoder(width: 300, height: 200).extent(of: data, options: options, need: alpha)
+        #expect(opaque.width == 300 && opaque.height == 200 && opaque.bytesPerPixel == 4)
     }
 
     /// Tells a size, whatever the limits are.
