@@ -36,12 +36,31 @@ extension CurlTransfer {
     /// What is wrong with what has come beside a body of so many bytes.
     ///
     /// Chunks of a byte each take five more. Extensions of chunks could take any number, and are handed to nobody who counts.
-    func framingProblem(bodyByteCount: Int64) -> WebImageError? {
+    private func framingProblem(bodyByteCount: Int64) -> WebImageError? {
         let framing = framedByteCount - bodyByteCount
         // Trailers, which have a bound of their own, are among it.
         let allowed = 8 * bodyByteCount + Int64(min(request.maximumHeaderByteCount, 1 << 40)) + (64 << 10)
         guard framing > allowed else { return nil }
         return .limitExceeded("bytes that frame a body", allowed: Int(allowed), required: Int(framing))
+    }
+
+    /// Notes bytes that libcurl is about to take apart.
+    ///
+    /// libcurl reads up to a hundred times before it asks whether to go on, 25 MiB, and here it takes no answer: a pause is what makes it
+    /// ask. What it will find in these bytes is known the next time.
+    func willTakeApart(byteCount: Int) {
+        if framingProblem == nil, let easy = handle?.easy {
+            checkFraming(bodyByteCount: Int64(webimage_curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T)))
+            if framingProblem != nil { curl_easy_pause(easy, CURLPAUSE_RECV) }
+        }
+        framedByteCount += Int64(byteCount)
+    }
+
+    /// Whether no more has come around a body of so many bytes than may.
+    @discardableResult
+    func checkFraming(bodyByteCount: Int64) -> Bool {
+        framingProblem = framingProblem ?? framingProblem(bodyByteCount: bodyByteCount)
+        return framingProblem == nil
     }
 }
 
@@ -56,7 +75,7 @@ func curlDidLog(
 ) -> Int32 {
     // Texts come at any time, when there may be no transfer any more.
     guard type == CURLINFO_DATA_IN, let context else { return 0 }
-    Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().framedByteCount += Int64(size)
+    Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().willTakeApart(byteCount: size)
     return 0
 }
 

@@ -24,6 +24,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     private var wireByteCount: Int64 = 0
     /// Bytes of bodies as they came, with what frames their chunks; under a policy alone.
     var framedByteCount: Int64 = 0
+    /// Set once that was too much.
+    var framingProblem: WebImageError?
 
     init(_ request: HTTPTransferRequest, sink: any HTTPTransferSink, loop: CurlLoop) {
         self.request = request
@@ -98,8 +100,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
 
     func progress(wireByteCount: Int64, sentByteCount: Int64) -> Bool {
         if request.body != nil { timer.sent(total: sentByteCount, at: loop.now) }
-        if let problem = framingProblem(bodyByteCount: wireByteCount) {
-            failure = failure ?? problem
+        guard checkFraming(bodyByteCount: wireByteCount) else {
+            failure = failure ?? framingProblem
             return false
         }
         guard wireByteCount != self.wireByteCount else { return true }
