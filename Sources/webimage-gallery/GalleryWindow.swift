@@ -115,7 +115,7 @@ final class GalleryWindow {
         )
         gtk_header_bar_pack_start(
             header.opaque,
-            Make.button(icon: "document-open-symbolic", "Open pictures or lists (Ctrl+L)") { [weak self] in
+            Make.button(icon: "image-x-generic-symbolic", "Open pictures or lists (Ctrl+L)") { [weak self] in
                 self?.choose(.files)
             }
         )

@@ -72,7 +72,9 @@ final class Gallery {
         var failures = window.grid.failures
         if let item = window.viewer.item, let error = window.viewer.error { failures.append((item, error)) }
         for (item, error) in failures {
-            Arguments.complain("\(item.url.absoluteString.prefix(200)): \(error)")
+            // Most errors name the address themselves.
+            let address = error.url == nil ? "\(item.url.absoluteString.prefix(200)): " : ""
+            Arguments.complain("\(address)\(error)")
             exitCode = 1
         }
         if !Screenshot.write(window.widget, to: path) {
