@@ -60,12 +60,16 @@ import Testing
     }
 
     @Test func `A short error page does not cost the connection`() async throws {
-        let server = try LoopbackServer { $0.path == "/a" ? .response(body: [1]) : .response(404, body: pattern(1000)) }
+        // In one piece: while the page of one that comes in two is still read, the next request goes another way.
+        let page = Array("HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\n".utf8) + pattern(1000)
+        let server = try LoopbackServer {
+            $0.path == "/a" ? .response(body: [1]) : .script { _, connection in connection.send(page) }
+        }
         for _ in 0..<3 {
             #expect(await downloadError(downloader, server.url("/missing"))?.statusCode == 404)
             _ = try await downloader.downloadData(with: server.url("/a"))
         }
-        #expect(server.connectionCount <= 2)
+        #expect(server.connectionCount == 1)
     }
 
     @Test func `A kept connection that the server has closed is replaced without an error`() async throws {
