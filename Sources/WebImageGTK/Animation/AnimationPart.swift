@@ -50,7 +50,16 @@ final class AnimationPart: ViewPart {
     /// The view shows something else, or a transition to it is over.
     func contentChanged() {
         let next = state?.paintable.content?.image
-        if next !== image { take(next) }
+        if next !== image {
+            take(next)
+        } else if player != nil {
+            // The same was set again, and begins at its poster.
+            if currentFrame == nil, settings.transformer != nil {
+                state?.paintable.frame = .awaited
+            } else {
+                keepFrame()
+            }
+        }
         update()
     }
 

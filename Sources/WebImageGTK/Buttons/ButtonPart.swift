@@ -125,6 +125,12 @@ extension ViewState {
 
     var button: ButtonPart? { parts[Self.buttonKey] as? ButtonPart }
 
+    /// That of the view in which pictures are seen: for a button one of those in it.
+    var stateOfPicture: ViewState {
+        guard let button, let picture = button.picture(.image) ?? button.picture(.background) else { return self }
+        return ViewState.of(picture)
+    }
+
     func makeButton() -> ButtonPart {
         precondition(view.isA(gtk_button_get_type()), "not a GtkButton")
         if let button { return button }

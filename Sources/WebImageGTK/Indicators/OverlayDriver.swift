@@ -55,7 +55,7 @@ final class OverlayDriver {
 
     /// Begins to wait; nothing if it was begun for the view already.
     func begin(in view: UnsafeMutableRawPointer) {
-        let state = ViewState.of(view)
+        let state = ViewState.of(view).stateOfPicture
         if self.state !== state { end() }
         self.state = state
         guard !isVisible else { return }

@@ -1,6 +1,6 @@
 import CWebImageGTK4
 
-/// A counted reference to an object of GTK. For the main thread, which must also be where the last one goes.
+/// A counted reference to an object of GTK. For the main thread, where it ends wherever the last one goes.
 @MainActor
 final class ObjectReference {
     nonisolated(unsafe) let pointer: UnsafeMutableRawPointer
@@ -11,7 +11,7 @@ final class ObjectReference {
     /// Adds a reference; one that floats becomes this one.
     init(retaining pointer: UnsafeMutableRawPointer) { self.pointer = g_object_ref_sink(pointer) }
 
-    deinit { g_object_unref(pointer) }
+    isolated deinit { g_object_unref(pointer) }
 }
 
 /// A reference that does not keep its object. For the main thread.

@@ -164,7 +164,6 @@ final class ImagePaintable {
         transition?.running.update(at: seconds)
         if transition?.running.isOver == true {
             endTransition(finished: true)
-            contentHandler?()
         }
         invalidate()
     }
@@ -173,6 +172,8 @@ final class ImagePaintable {
     func endTransition(finished: Bool) {
         guard let former = takeTransition() else { return }
         invalidate()
+        // What waits for the end of a transition, as an animation does.
+        contentHandler?()
         former.end(finished)
     }
 

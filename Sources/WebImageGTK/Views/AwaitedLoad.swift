@@ -36,6 +36,8 @@ final class AwaitedLoad {
     }
 
     private func end(_ result: Result<WebImageResult, WebImageError>) {
+        // With `avoidAutoSetImage` previews are told of, too.
+        if case .success(let loaded) = result, !loaded.isFinal, loaded.image.metadata.isIncremental { return }
         continuation?.resume(returning: result)
         continuation = nil
     }

@@ -19,8 +19,9 @@ extension GObjectPointer {
     ///     ``WebImageContext/customManager`` who loads. Its callback queue is not looked at: everything is told on the main thread.
     ///   - progress: called while bytes arrive, with the latest reading, no more often than the main loop has time.
     ///   - completed: called once, when the view has the picture or there is none; with ``WebImageOptions/refreshCached`` once more if
-    ///     there is something newer. With ``WebImageError/Code/cancelled`` when another load takes its place or the view is
-    ///     destroyed.
+    ///     there is something newer, and with ``WebImageOptions/avoidAutoSetImage`` and ``WebImageOptions/progressiveLoad`` for each
+    ///     preview before. With ``WebImageError/Code/cancelled`` when another load takes its place or the view is destroyed; what it
+    ///     begins in the same slot when another load takes its place is not loaded. It is let go of after the last time.
     /// - Returns: the load, to cancel it or change its priority; nil without a URL.
     /// - Precondition: the object is a `GtkWidget`. A `GtkButton` shows the picture as that of ``ButtonState/normal``; any other that is
     ///   neither `GtkPicture` nor `GtkImage` shows nothing, but loads.

@@ -25,7 +25,9 @@ extension GObjectPointer {
     public func setImageLoadOperation(_ operation: (any WebImageOperation)?, forKey key: String) {
         guard let operation else { return }
         let state = ViewState.of(gobjectPointer)
-        state.cancel(key)
+        let kept = state.keepView()
+        defer { kept.end() }
+        state.vacate(key)
         state.operations[key] = operation
     }
 

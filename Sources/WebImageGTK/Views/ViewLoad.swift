@@ -25,7 +25,7 @@ final class ViewLoad {
     let key: String
     /// Later ones of a slot have higher numbers.
     let number: Int
-    let request: Request
+    private(set) var request: Request
     let setter: Setter
     /// What it is loaded with.
     let context: WebImageContext
@@ -35,9 +35,12 @@ final class ViewLoad {
     private weak var state: ViewState?
     private(set) var operation: WebImageLoadOperation?
     private var isOver = false
+    private var isCancelled = false
     private var hasIndicator = false
     /// Whether a picture that was no preview has been delivered.
     private var hasPicture = false
+    /// Pictures that are on their way into the view; who waits for them is told then.
+    private var untoldCount = 0
     private let readings = Lock(Readings())
 
     private struct Readings {
@@ -72,6 +75,9 @@ final class ViewLoad {
         self.setter = setter
     }
 
+    /// What closures have captured may be widgets, which go on the main thread alone.
+    isolated deinit {}
+
     /// Begins. What lies in memory is delivered before this returns.
     func start(_ url: URL, manager: WebImageManager) {
         if !request.isUpgrade {
@@ -92,6 +98,8 @@ final class ViewLoad {
             progress: progress,
             to: { [self] in receive($0) }
         )
+        // A picture from memory comes before there is an operation; who is told of it may have ended this.
+        if isCancelled { operation?.cancel() }
     }
 
     /// Ends it without having begun.
@@ -99,6 +107,7 @@ final class ViewLoad {
 
     /// Ends it, with ``WebImageError/Code/cancelled`` if it has not ended.
     func cancel() {
+        isCancelled = true
         operation?.cancel()
         // What had ended, but was not delivered yet, is not delivered any more.
         finish(.failure(WebImageError(.cancelled, "the view does not wait for the picture any more", url: request.url)))
@@ -158,7 +167,9 @@ final class ViewLoad {
         switch delivery {
         case .interim(let result), .last(let result): deliver(result)
         case .preview(let picture): deliver(.success(picture))
-        case .nothingMore where hasPicture: end()
+        case .nothingMore where hasPicture:
+            end()
+            forgetCallbacks()
         case .nothingMore: finish(.failure(WebImageError(.cacheNotModified, "the load ended without a picture")))
         }
     }
@@ -168,14 +179,18 @@ final class ViewLoad {
         case .success(let loaded):
             let isPreview = loaded.image.metadata.isIncremental
             if loaded.isFinal { end() } else if !isPreview { stopIndicator() }
+            defer { forgetCallbacks() }
             guard let state else { return complete(result) }
             if !isPreview {
                 hasPicture = true
                 state.note(.loaded(loaded), of: self)
             }
             if request.options.contains(.avoidAutoSetImage) { return complete(result) }
+            untoldCount += 1
             state.show(loaded, of: self) { [self] in
+                untoldCount -= 1
                 if !isPreview { complete(result) }
+                forgetCallbacks()
             }
         case .failure: finish(result)
         }
@@ -190,6 +205,13 @@ final class ViewLoad {
             if error.code != .cancelled { state.showFailure(of: self) }
         }
         complete(result)
+        forgetCallbacks()
+    }
+
+    /// Lets go of who was told, after the last time: the view keeps this as long as the picture is shown, and they may keep the view.
+    private func forgetCallbacks() {
+        guard isOver, untoldCount == 0 else { return }
+        (request.completed, request.progress) = (nil, nil)
     }
 
     private func end() {

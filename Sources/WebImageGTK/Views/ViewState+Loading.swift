@@ -21,8 +21,13 @@ extension ViewState {
         // Its completion is not called: it may be what begins this.
         guard !isLeaving else { return nil }
         let key = request.context?.setImageOperationKey ?? defaultKey
+        // The completion of a load that this slot gives up for another one: that other one is what is wanted.
+        guard !vacating.contains(key) else { return nil }
+        // Completions may let go of it.
+        let kept = keepView()
+        defer { kept.end() }
         latestKey = key
-        if !request.options.contains(.avoidAutoCancelImage) { cancel(key) }
+        if !request.options.contains(.avoidAutoCancelImage) { vacate(key) }
         if setter == nil { shown = nil } else { shownElsewhere[key] = nil }
         loadStates[key] = ViewLoadState(
             url: request.url,
@@ -163,6 +168,8 @@ extension ViewState {
         of load: ViewLoad,
         then: @escaping () -> Void
     ) {
+        let kept = keepView()
+        defer { kept.end() }
         let newest = lastNumbers[load.key]
         // Both call who may begin another load, whose pictures come after this one.
         paintable.endTransition(finished: false)

@@ -13,6 +13,8 @@ final class ViewState {
     var loads: [String: ViewLoad] = [:]
     /// Operations that were put there by whoever uses the view.
     var operations: [String: any WebImageOperation] = [:]
+    /// Slots whose loads are being given up for others.
+    private(set) var vacating: Set<String> = []
     var loadStates: [String: ViewLoadState] = [:]
     /// The key of the latest call that set a picture.
     var latestKey: String?
@@ -97,6 +99,8 @@ final class ViewState {
         indicator = nil
         for part in parts.values { part.viewWillGo() }
         parts = [:]
+        shown = nil
+        shownElsewhere = [:]
     }
 
     private func makePaintable() -> ImagePaintable {
@@ -112,6 +116,30 @@ final class ViewState {
         operations.removeValue(forKey: key)?.cancel()
         loads.removeValue(forKey: key)?.cancel()
     }
+
+    /// Gives up the load of a slot for another. What the completion of the former begins there would be given up at once, and is not begun.
+    func vacate(_ key: String) {
+        let isInner = !vacating.insert(key).inserted
+        cancel(key)
+        if !isInner { vacating.remove(key) }
+    }
+
+    /// Keeps the view until the end of what is returned.
+    func keepView() -> KeptView { KeptView(view) }
+}
+
+/// A view that stays while somebody is called who may let go of it. One that nobody has taken yet goes on floating.
+@MainActor
+struct KeptView {
+    private let view: UnsafeMutableRawPointer
+
+    fileprivate init(_ view: UnsafeMutableRawPointer) {
+        self.view = view
+        g_object_ref(view)
+    }
+
+    /// Lets go of it, which may be its end.
+    func end() { g_object_unref(view) }
 }
 
 /// What a view of one kind has beside the rest.

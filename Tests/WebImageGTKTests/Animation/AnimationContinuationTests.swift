@@ -149,6 +149,30 @@ import WebImage
         stage.window.close()
     }
 
+    @Test func `The same picture set again goes on at the frame that is seen`() async throws {
+        let stage = try await AnimationStage()
+        try await load(stage, [])
+        bench.loader.end(url, with: .success(try Fixtures.data(Self.name)))
+        try #require(await MainLoopTurns.wait { stage.view.player != nil })
+        stage.takeClock()
+        #expect(await stage.reaches(0))
+        #expect(await stage.plays(to: 1))
+        let player = stage.view.player
+        let seen = try await stage.middle()
+        let told = told
+        stage.picture.setImage(with: url, options: .delayPlaceholder, context: bench.context) {
+            told.results.append($0)
+        }
+        #expect(told.codes == [nil, nil], "from memory, at once")
+        #expect(stage.view.player === player && stage.view.currentFrameIndex == 1)
+        guard case .texture = stage.state.paintable.frame else {
+            Issue.record("its poster is shown")
+            return
+        }
+        #expect(try await stage.middle() == seen)
+        stage.window.close()
+    }
+
     @Test func `When the view grows after a transition, the frame that is seen gets more pixels`() async throws {
         let picture = ViewBench.makePicture()
         let raw = UnsafeMutableRawPointer(picture)

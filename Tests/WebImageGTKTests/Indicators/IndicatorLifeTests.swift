@@ -49,6 +49,36 @@ import WebImage
         window.close()
     }
 
+    @Test(arguments: [false, true])
+    func `That of a button is drawn in its picture`(isBackground: Bool) async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        let state = ViewState.of(UnsafeMutableRawPointer(button))
+        let (indicator, told) = (activity(), Told())
+        button.imageIndicator = indicator
+        if isBackground {
+            button.setBackgroundImage(
+                with: a,
+                for: .normal,
+                context: bench.context,
+                completed: { told.results.append($0) }
+            )
+        } else {
+            button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        }
+        try #require(await bench.loader.request(of: a))
+        time.pass(0.2)
+        let inner = ViewState.of(try #require(state.button?.picture(isBackground ? .background : .image)))
+        #expect(
+            indicator.isVisible && inner.paintable.overlay != nil && inner.clock.isRunning && !state.clock.isRunning
+        )
+        #expect(gtk_picture_get_paintable(inner.view.opaque) == inner.paintable.pointer.opaque, "what is seen")
+        bench.loader.end(a, with: .success(ViewBench.red))
+        try #require(await MainLoopTurns.wait { told.codes == [nil] })
+        #expect(!indicator.isVisible && inner.paintable.overlay == nil && !inner.clock.isRunning)
+        window.close()
+    }
+
     @Test func `What is there before the delay never shows it, nor does what lies in memory`() async throws {
         let (picture, window, state) = try await shown()
         let indicator = activity()

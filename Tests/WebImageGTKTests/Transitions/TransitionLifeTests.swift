@@ -250,8 +250,11 @@ import WebImage
         var ends: [Bool] = []
         paintable.show(PaintableContent(try Quarters.new()), by: .fade(duration: 0.01)) { ends.append($0) }
         #expect(ends.isEmpty && paintable.transitionProgress == 0)
+        var changes = 0
+        paintable.contentHandler = { changes += 1 }
         #expect(await MainLoopTurns.wait { !ends.isEmpty })
         #expect(ends == [true] && paintable.transitionProgress == nil)
+        #expect(changes == 1, "an animation waits for that")
         window.close()
     }
 
