@@ -16,7 +16,7 @@ extension GObjectPointer {
     }
 
     /// Puts an operation of one's own into a slot, in place of what is there, which is cancelled. It is cancelled by the next load of the
-    /// slot and with the view.
+    /// slot and with the view, and at once when the slot is just being given up for another load.
     ///
     /// - Parameters:
     ///   - operation: nil is ignored.
@@ -25,6 +25,8 @@ extension GObjectPointer {
     public func setImageLoadOperation(_ operation: (any WebImageOperation)?, forKey key: String) {
         guard let operation else { return }
         let state = ViewState.of(gobjectPointer)
+        // By the completion of what the slot gives up for something else.
+        guard !state.vacating.contains(key) else { return operation.cancel() }
         let kept = state.keepView()
         defer { kept.end() }
         state.vacate(key)

@@ -119,9 +119,9 @@ final class ViewState {
 
     /// Gives up the load of a slot for another. What the completion of the former begins there would be given up at once, and is not begun.
     func vacate(_ key: String) {
-        let isInner = !vacating.insert(key).inserted
+        vacating.insert(key)
         cancel(key)
-        if !isInner { vacating.remove(key) }
+        vacating.remove(key)
     }
 
     /// Keeps the view until the end of what is returned.

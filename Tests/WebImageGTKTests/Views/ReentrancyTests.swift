@@ -59,6 +59,27 @@ import WebImage
         window.close()
     }
 
+    private final class Noted: WebImageOperation {
+        let count = Lock(0)
+        var isCancelled: Bool { count.withLock { $0 > 0 } }
+        func cancel() { count.withLock { $0 += 1 } }
+    }
+
+    @Test func `An operation that a cancelled completion puts into the slot is cancelled, and not kept`() async throws {
+        let (picture, window) = try await shown()
+        let operation = Noted()
+        picture.setImage(with: a, context: bench.context) { _ in
+            picture.setImageLoadOperation(operation, forKey: "image")
+        }
+        try #require(await bench.loader.request(of: a))
+        let load = picture.setImage(with: b, context: bench.context, completed: nil)
+        #expect(operation.isCancelled && load != nil)
+        #expect(picture.imageLoadOperation(forKey: "image") === load)
+        picture.cancelCurrentImageLoad()
+        #expect(picture.imageLoadOperation(forKey: "image") == nil)
+        window.close()
+    }
+
     @Test func `What a completion begins when nothing takes its place is loaded`() async throws {
         let (picture, window) = try await shown()
         let (told, context, c) = (told, bench.context, c)
