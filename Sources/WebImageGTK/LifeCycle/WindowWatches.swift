@@ -71,7 +71,7 @@ final class WindowWatch {
         self.window = WeakObject(window)
         self.changed = changed
         knowsSuspension = webimage_gtk_has_property(window, "suspended")
-        var names = ["map", "unmap", "realize", "unrealize"]
+        var names = ["map", "unmap", "realize"]
         if knowsSuspension { names.append("notify::suspended") }
         signals = names.map { name in
             Signal(name, of: window) { [weak self] in
@@ -79,6 +79,8 @@ final class WindowWatch {
                 changed()
             }
         }
+        // It comes before the surface has gone.
+        signals.append(Signal("unrealize", of: window) { [weak self] in self?.leaveSurface() })
         signals.append(Signal("destroy", of: window, ended))
         followSurface()
     }
@@ -86,8 +88,7 @@ final class WindowWatch {
     func end() {
         for signal in signals { signal.disconnect() }
         signals = []
-        surfaceSignal?.disconnect()
-        surfaceSignal = nil
+        leaveSurface()
     }
 
     /// Whether it is on the screen, as far as the system tells: one that others cover is.
@@ -104,12 +105,12 @@ final class WindowWatch {
 
     /// A window has another surface each time it is realized.
     private func followSurface() {
-        guard let surface else {
-            surfaceSignal?.disconnect()
-            surfaceSignal = nil
-            return
-        }
-        guard surfaceSignal == nil else { return }
+        guard surfaceSignal == nil, let surface else { return }
         surfaceSignal = Signal("notify::state", of: surface, changed)
+    }
+
+    private func leaveSurface() {
+        surfaceSignal?.disconnect()
+        surfaceSignal = nil
     }
 }

@@ -28,7 +28,6 @@ extension ViewState {
         defer { kept.end() }
         latestKey = key
         if !request.options.contains(.avoidAutoCancelImage) { vacate(key) }
-        if setter == nil { shown = nil } else { shownElsewhere[key] = nil }
         loadStates[key] = ViewLoadState(
             url: request.url,
             progress: LoadProgress(receivedByteCount: 0, expectedByteCount: nil),
@@ -109,6 +108,7 @@ extension ViewState {
 
     private func showPlaceholder(of load: ViewLoad) {
         if load.showsInPaintable { installPaintable() }
+        forgetShown(before: load)
         load.setter(load.request.placeholder?.content(for: view), nil)
     }
 
@@ -119,6 +119,8 @@ extension ViewState {
         guard load.number >= shownNumbers[load.key] ?? 0, let content = PaintableContent(result.image) else {
             return then()
         }
+        // More pixels of what is not seen any more.
+        if load.request.isUpgrade, shownBefore(load)?.load.number != load.number { return then() }
         let isPreview = result.image.metadata.isIncremental
         if !isPreview { shownNumbers[load.key] = load.number }
         if load.showsInPaintable {
@@ -131,11 +133,11 @@ extension ViewState {
         }
         button?.delivery = load
         guard let transition, result.usesTransition(load.request), let target = target(of: load, content) else {
-            if !isPreview { note(shown: result.image, by: load) }
+            if isPreview { forgetShown(before: load) } else { note(shown: result.image, by: load) }
             continuingAnimation(of: load) { load.setter(content, result) }
             return then()
         }
-        if !transition.avoidAutoSetImage { note(shown: result.image, by: load) }
+        if transition.avoidAutoSetImage { forgetShown(before: load) } else { note(shown: result.image, by: load) }
         continuingAnimation(of: load, isLedTo: true) {
             run(transition, in: target, to: content, result, of: load, then: then)
         }
@@ -145,6 +147,16 @@ extension ViewState {
     private func note(shown image: Image, by load: ViewLoad) {
         let shown = ShownLoad(load: load, image: image)
         if load.showsInPaintable { self.shown = shown } else { shownElsewhere[load.key] = shown }
+    }
+
+    /// What is seen where a load's picture will be; nil for what cannot be loaded anew.
+    private func shownBefore(_ load: ViewLoad) -> ShownLoad? {
+        load.showsInPaintable ? shown : shownElsewhere[load.key]
+    }
+
+    /// What was seen there is replaced by what cannot be loaded anew, or by whoever begins a transition.
+    private func forgetShown(before load: ViewLoad) {
+        if load.showsInPaintable { shown = nil } else { shownElsewhere[load.key] = nil }
     }
 
     /// Where a transition to what a load brought would be seen.
@@ -157,6 +169,7 @@ extension ViewState {
         guard load.request.options.contains(.delayPlaceholder), !load.request.isUpgrade, isLatest(load) else { return }
         guard let transition, load.showsInPaintable else { return showPlaceholder(of: load) }
         installPaintable()
+        forgetShown(before: load)
         run(transition, in: paintable, to: load.request.placeholder?.content(for: view), nil, of: load) {}
     }
 

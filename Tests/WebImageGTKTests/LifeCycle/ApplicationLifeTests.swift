@@ -128,6 +128,22 @@ import Testing
         #expect(watches.list.count == 0)
     }
 
+    @Test func `A window that was given another surface is still noticed when it is minimised`() async throws {
+        let watches = Watches()
+        let window = try await makeWindow()
+        watches.list.add(UnsafeMutableRawPointer(window.window))
+        gtk_widget_set_visible(window.window, 0)
+        gtk_widget_unrealize(window.window)
+        gtk_widget_set_visible(window.window, 1)
+        #expect(await MainLoopTurns.wait { gtk_widget_get_mapped(window.window) != 0 })
+        for _ in 0..<3 { await MainLoopTurns.one() }
+        #expect(watches.count == 0)
+        try WindowManager(of: window).setHidden(true)
+        #expect(await MainLoopTurns.wait(seconds: 5) { watches.count == 1 })
+        window.close()
+        #expect(watches.list.count == 0)
+    }
+
     @Test func `The caches shrink when the only window is suspended`() async throws {
         let watches = Watches()
         let pointer = try #require(cgtktest_suspendable_window_new())

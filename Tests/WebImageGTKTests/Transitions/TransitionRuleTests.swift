@@ -69,6 +69,8 @@ import Testing
             response: nil,
             metrics: nil
         )
+        // There are more pixels of what is seen alone.
+        if rule.isUpgrade { state.shown = ShownLoad(load: load, image: result.image) }
         var isTold = false
         state.show(result, of: load) { isTold = true }
         #expect(state.paintable.transitionProgress == (rule.runs ? 0 : nil))

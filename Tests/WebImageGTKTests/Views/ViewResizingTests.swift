@@ -107,6 +107,61 @@ import WebImage
         window.close()
     }
 
+    @Test func `A picture that stays since what was to replace it was given up gets more pixels`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
+        try await load(view)
+        let state = try #require(ViewState.existing(UnsafeMutableRawPointer(view)))
+        let other = ViewBench.url("other.bmp")
+        view.setImage(with: other, options: .delayPlaceholder, context: bench.context)
+        try #require(await bench.loader.request(of: other))
+        state.noteDrawn(300, 225)
+        #expect(!state.isResizing, "as long as the other one may come")
+        view.cancelCurrentImageLoad()
+        #expect(shown(view)?.pixelWidth == 100)
+        state.noteDrawn(300, 225)
+        #expect(await MainLoopTurns.wait { (shown(view)?.pixelWidth ?? 0) >= 300 })
+        window.close()
+    }
+
+    @Test func `A preview of what is given up is not replaced by more pixels of what was there before`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
+        try await load(view)
+        let state = try #require(ViewState.existing(UnsafeMutableRawPointer(view)))
+        let other = ViewBench.url("other.gif")
+        view.setImage(with: other, options: [.delayPlaceholder, .progressiveLoad], context: bench.context)
+        try #require(await bench.loader.request(of: other))
+        let former = shown(view)
+        bench.loader.leave(try Fixtures.data("Animation/pillow.gif").prefix(4000), other)
+        #expect(await MainLoopTurns.wait { shown(view) !== former })
+        view.cancelCurrentImageLoad()
+        state.noteDrawn(300, 225)
+        #expect(!state.isResizing && shown(view)?.metadata.isIncremental == true)
+        window.close()
+    }
+
+    @Test func `More pixels come too late when another slot's picture is shown`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
+        try await load(view)
+        await bench.cache.clear(.all)
+        let state = try #require(ViewState.existing(UnsafeMutableRawPointer(view)))
+        state.noteDrawn(300, 225)
+        try #require(await bench.loader.request(of: url))
+        let other = ViewBench.url("other.bmp")
+        var context = bench.context
+        context.setImageOperationKey = "other"
+        view.setImage(with: other, options: .delayPlaceholder, context: context)
+        try #require(await bench.loader.request(of: other))
+        bench.loader.end(other, with: .success(ViewBench.red))
+        #expect(await MainLoopTurns.wait { shown(view)?.pixelWidth == 40 })
+        bench.loader.end(url, with: .success(big))
+        #expect(await MainLoopTurns.wait { state.loads.isEmpty })
+        #expect(shown(view)?.pixelWidth == 40)
+        window.close()
+    }
+
     @Test(arguments: [GTK_CONTENT_FIT_FILL.rawValue, GTK_CONTENT_FIT_COVER.rawValue])
     func `A picture that fills its view is decoded once, with all the pixels that takes`(fit: UInt32) async throws {
         let view = ViewBench.makePicture()
