@@ -64,13 +64,13 @@ import WebImage
         #expect(!stage.view.isAnimating && stage.view.currentFrameIndex == last && stage.view.currentLoopCount == 0)
         #expect(stage.loops.isEmpty)
         let seen = try await stage.middle()
+        stage.shown = []
         bench.loader.end(url, with: .success(data))
         try #require(await MainLoopTurns.wait { told.results.count == 1 })
         stage.takeClock()
         let whole = try #require(stage.view.player)
         #expect(whole !== first && whole.totalFrameCount == 6 && stage.view.isAnimating)
         #expect(try await stage.middle() == seen, "what was seen stays")
-        stage.shown = []
         #expect(await stage.reaches(last))
         for index in (last + 1)..<6 { #expect(await stage.plays(to: index)) }
         #expect(stage.shown == Array(last..<6), "none was left out, and it did not begin anew")
