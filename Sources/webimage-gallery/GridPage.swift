@@ -36,6 +36,7 @@ final class GridPage {
         grid = OpaquePointer(view)
         gtk_grid_view_set_min_columns(grid, 1)
         gtk_grid_view_set_max_columns(grid, 24)
+        gtk_grid_view_set_single_click_activate(grid, 1)
         gtk_widget_add_css_class(view, "gallery-grid")
         Make.setAccessibleLabel(of: view, "Pictures")
         widget = Make.required(gtk_scrolled_window_new())

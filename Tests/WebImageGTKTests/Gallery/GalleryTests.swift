@@ -17,13 +17,15 @@ import WebImage
     }
 
     private func run(_ arguments: [String]) async throws -> ProgramRun {
-        let own = ["--cache-dir", directory.path("cache")]
-        return try await withCheckedThrowingContinuation { continuation in
-            startThread {
-                continuation.resume(
-                    with: Result { try ProgramRun(ProgramRun.product("webimage-gallery"), own + arguments) }
-                )
-            }
+        try await run(
+            ProgramRun.product("webimage-gallery"),
+            ["--cache-dir", directory.path("cache")] + arguments
+        )
+    }
+
+    private func run(_ program: String, _ arguments: [String]) async throws -> ProgramRun {
+        try await withCheckedThrowingContinuation { continuation in
+            startThread { continuation.resume(with: Result { try ProgramRun(program, arguments) }) }
         }
     }
 
@@ -63,6 +65,29 @@ import WebImage
         #expect(!run.errors.contains("CRITICAL"), "\(run.errors)")
         let (_, counts) = try colors(file)
         #expect(counts == [0, 40 * 30, 0])
+    }
+
+    /// Clicks once on the first picture, and ends the program when that is seen alone. A click that comes before the window is laid out is
+    /// lost, so there may be others; two that together would count as a double click are never that near.
+    private static let click = #"""
+        "$0" --cache-dir "$1" "$2" &
+        program=$!
+        window=$(timeout -s KILL 60 xdotool search --sync --onlyvisible --name '^3 pictures$')
+        for _ in 1 2 3 4 5 6 7 8 9 10; do
+            xdotool mousemove --window "$window" 120 100 click 1
+            if timeout -s KILL 3 xdotool search --sync --onlyvisible --name '^a\.bmp$' >/dev/null; then seen=yes && break; fi
+        done
+        # Signals that can be blocked are, in what threads of tests begin.
+        kill -KILL "$program"
+        [ "$seen" = yes ]
+        """#
+
+    @Test func `A click on a picture shows it alone`() async throws {
+        let arguments = [
+            "-c", Self.click, ProgramRun.product("webimage-gallery"), directory.path("cache"), try pictures(),
+        ]
+        let run = try await run("/bin/bash", arguments)
+        #expect(run.status == 0, "\(run.errors)")
     }
 
     @Test func `The page about the caches is written`() async throws {
