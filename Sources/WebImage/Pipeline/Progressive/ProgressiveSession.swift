@@ -138,7 +138,11 @@ final class ProgressiveSession: Sendable {
             defer {
                 state.next = nil
                 state.isReclaimed = false
-                if state.end != nil { state.isOver = true }
+                // Nothing follows, and this is kept by what it would keep: the item, and the bytes with who waits for their picture.
+                if state.end != nil {
+                    (state.isOver, state.isRunning) = (true, false)
+                    (state.end, state.item) = (nil, nil)
+                }
             }
             return (state.next, state.end, state.isReclaimed)
         }

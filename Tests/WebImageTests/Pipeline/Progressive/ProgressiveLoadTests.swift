@@ -100,6 +100,20 @@ import Testing
         #expect(!stored.metadata.isIncremental && stored.pixelWidth == 9)
     }
 
+    @Test(arguments: [true, false])
+    func `Bytes that have become a picture are not kept, and do not hold other loads back`(hasPreviews: Bool) async {
+        let harness = Harness()
+        let (_, record) = harness.start()
+        let load = await harness.fakes.loader.waitForLoads(1)[0]
+        if hasPreviews {
+            leave(load, "grow1")
+            await record.wait(1)
+        }
+        load.succeed("grow12345")
+        await record.wait(hasPreviews ? 2 : 1)
+        #expect(await harness.fakes.manager.pipeline.becomesIdle())
+    }
+
     @Test func `Without the option nobody is given previews, nor are any made`() async throws {
         let harness = Harness()
         let (_, record) = harness.start([])

@@ -161,6 +161,24 @@ private final class Stage: Sendable {
         #expect(stage.ended == [nil], "a decoder is never given less than it had")
     }
 
+    @Test func `Who waited for the picture is let go of once it is told`() {
+        final class Waiting: Sendable {}
+        let stage = Stage()
+        weak var former: Waiting?
+        do {
+            let waiting = Waiting()
+            former = waiting
+            stage.take("grow1")
+            stage.run()
+            stage.session.finish(Data("grow12".utf8), attempt: 0) { [ends = stage.ends] image, _ in
+                withExtendedLifetime(waiting) { ends.withLock { $0.append(image?.pixelWidth) } }
+            }
+            stage.run()
+        }
+        #expect(stage.ends.withLock { $0 } == [6])
+        #expect(former == nil)
+    }
+
     @Test func `A cancel ends everything`() {
         let stage = Stage()
         stage.take("grow1")
