@@ -30,8 +30,9 @@ struct Arguments {
           --size WxH          size of the window in points (1000x720)
           --cache-dir DIR     where pictures are kept on disk
 
-        Keys: arrows and Enter in the grid; in a picture Left and Right, + - 0 1 for its size, Space to play, I for its facts,
-        Escape to go back. Ctrl+O opens a folder, Ctrl+L pictures or lists, Ctrl+Q quits.
+        Keys: arrows and Enter in the grid; in a picture Left, Right, Home and End, + - 0 1 for its size, Space to play, I for its
+        facts, Escape to go back. Ctrl+O opens a folder, Ctrl+L pictures or lists, Ctrl+I the page about the caches; Ctrl+D for
+        dark or light, F11 for the whole screen, Ctrl+Q to quit.
         """
 
     /// Reads them, or ends the program: with 0 after `--help`, with 64 when they make no sense.

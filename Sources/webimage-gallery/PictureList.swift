@@ -5,6 +5,7 @@ import WebImage
 /// A picture of the gallery.
 struct PictureItem: Hashable, Sendable {
     let url: URL
+    /// What it is called, on one line.
     let title: String
 
     init(_ url: URL) {
@@ -13,13 +14,13 @@ struct PictureItem: Hashable, Sendable {
             title = "data"
         } else {
             let name = url.lastPathComponent
-            title = name.isEmpty ? url.absoluteString : name
+            title = PlainText.line(name.isEmpty || name == "/" ? url.absoluteString : name, most: 120)
         }
     }
 }
 
-/// Finds the pictures of sources.
-struct PictureList {
+/// Finds the pictures of sources. Reads folders and files, so it takes time.
+struct PictureList: Sendable {
     private(set) var items: [PictureItem] = []
     /// Sources without pictures, and why.
     private(set) var complaints: [String] = []
@@ -28,6 +29,7 @@ struct PictureList {
         "jpg", "jpeg", "png", "apng", "gif", "webp", "bmp", "ico", "cur", "tif", "tiff", "svg", "avif", "avifs", "heic",
         "heif", "jxl",
     ]
+    private static let listExtensions: Set<String> = ["txt", "list", "urls", "m3u"]
     private static let mostListBytes = 16 << 20
 
     init(_ sources: [String]) {
@@ -35,62 +37,92 @@ struct PictureList {
     }
 
     private mutating func add(_ source: String, isListed: Bool = false) {
-        if let url = URL(string: source), let scheme = url.scheme?.lowercased(),
-            ["http", "https", "data", "file"].contains(scheme)
-        {
-            items.append(PictureItem(url))
+        if Self.isAddress(source) {
+            if let url = URL(string: source) {
+                items.append(PictureItem(url))
+            } else {
+                complain(source, "this is no address")
+            }
             return
         }
         var facts = stat()
         guard stat(source, &facts) == 0 else {
-            complaints.append("\(source): there is no such file or folder, and it is no address")
+            let isMissing = errno == ENOENT || errno == ENOTDIR
+            complain(
+                source,
+                isMissing ? "there is no such file or folder, and it is no address" : Self.reason(errno)
+            )
             return
         }
         if facts.st_mode & S_IFMT == S_IFDIR {
             addFolder(source)
-        } else if !isListed, isList(source) {
-            addList(source)
+        } else if !isListed, Self.listExtensions.contains(Self.fileExtension(source)) {
+            addList(source, size: Int(facts.st_size))
         } else {
             items.append(PictureItem(URL(filePath: source)))
         }
     }
 
+    private mutating func complain(_ source: String, _ reason: String) {
+        complaints.append("\(PlainText.line(source, most: 200)): \(reason)")
+    }
+
+    private static func isAddress(_ source: String) -> Bool {
+        let scheme = source.prefix { $0 != ":" }.lowercased()
+        return scheme.count < source.count && ["http", "https", "data", "file"].contains(scheme)
+    }
+
     private mutating func addFolder(_ path: String) {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        let pictures = names.filter { !$0.hasPrefix(".") && Self.extensions.contains(Self.fileExtension($0)) }.sorted()
-        if pictures.isEmpty { complaints.append("\(path): the folder has no pictures") }
-        items += pictures.map { PictureItem(URL(filePath: path + "/" + $0)) }
+        guard let folder = opendir(path) else {
+            return complain(path, "the folder cannot be read: \(Self.reason(errno))")
+        }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+            }
+            if !name.hasPrefix("."), Self.extensions.contains(Self.fileExtension(name)) { names.append(name) }
+        }
+        if names.isEmpty { complain(path, "the folder has no pictures") }
+        names.sort(by: NaturalOrder.precedes)
+        items += names.map { PictureItem(URL(filePath: path + "/" + $0)) }
     }
 
     private static func fileExtension(_ name: String) -> String {
-        name.split(separator: ".", omittingEmptySubsequences: false).last.map { $0.lowercased() } ?? ""
+        let name = name.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count > 1 ? parts[parts.count - 1].lowercased() : ""
     }
 
-    /// Whether a file is one of lines: what has a picture's extension is not.
-    private func isList(_ path: String) -> Bool {
-        !Self.extensions.contains(Self.fileExtension(path))
-            && ["txt", "list", "urls", "m3u"].contains(Self.fileExtension(path))
-    }
+    private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 
-    private mutating func addList(_ path: String) {
-        let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
-        guard size <= Self.mostListBytes, let data = FileManager.default.contents(atPath: path) else {
-            complaints.append("\(path): the list cannot be read, or is bigger than \(Self.mostListBytes >> 20) MiB")
-            return
+    private mutating func addList(_ path: String, size: Int) {
+        guard size <= Self.mostListBytes else {
+            return complain(path, "the list is bigger than \(Self.mostListBytes >> 20) MiB")
+        }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            return complain(path, "the list cannot be read")
         }
         let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-        for line in String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline) {
-            let entry = line.trimmingCharacters
+        let isInRoot = folder.isEmpty && path.hasPrefix("/")
+        // Some editors begin a file with a mark.
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let text = data.starts(with: mark) ? data.dropFirst(mark.count) : data
+        let former = (items.count, complaints.count)
+        for line in String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline) {
+            let entry = line.trimmingWhiteSpace
             guard !entry.isEmpty, !entry.hasPrefix("#") else { continue }
-            let isRelative = !entry.hasPrefix("/") && URL(string: entry)?.scheme == nil
-            add(isRelative && !folder.isEmpty ? folder + "/" + entry : entry, isListed: true)
+            let isWhole = entry.hasPrefix("/") || Self.isAddress(entry) || (folder.isEmpty && !isInRoot)
+            add(isWhole ? entry : folder + "/" + entry, isListed: true)
         }
+        if (items.count, complaints.count) == former { complain(path, "the list names no pictures") }
     }
 }
 
 extension Substring {
     /// Without white space at its ends.
-    fileprivate var trimmingCharacters: String {
+    fileprivate var trimmingWhiteSpace: String {
         var text = self
         while text.first?.isWhitespace == true { text.removeFirst() }
         while text.last?.isWhitespace == true { text.removeLast() }

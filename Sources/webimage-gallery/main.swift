@@ -57,7 +57,14 @@ final class Gallery {
         let window = GalleryWindow(application: application, manager: manager, cache: cache, arguments)
         self.window = window
         window.show(list.items)
-        if let number = arguments.viewer { window.open(number - 1) }
+        if let number = arguments.viewer {
+            if number > list.items.count {
+                Arguments.complain("--viewer \(number): there are \(list.items.count) pictures")
+                exitCode = 1
+            }
+            window.open(number - 1)
+        }
+        if arguments.screenshot == nil { window.notice.show(list.complaints) }
         if arguments.showsCache { window.showCache() }
         gtk_window_present(window.widget.cast())
         if let path = arguments.screenshot { Task { await shoot(window, path) } }
@@ -65,16 +72,22 @@ final class Gallery {
 
     private func shoot(_ window: GalleryWindow, _ path: String) async {
         if arguments.showsCache { await window.cachePage.count() }
-        if !(await Screenshot.settle(window)) {
+        let isSettled = await Screenshot.settle(window)
+        guard !window.isClosed else {
+            Arguments.complain("the window was closed before everything was there")
+            exitCode = 1
+            return
+        }
+        if !isSettled {
             Arguments.complain("some pictures were not there after a minute")
             exitCode = 1
         }
         var failures = window.grid.failures
-        if let item = window.viewer.item, let error = window.viewer.error { failures.append((item, error)) }
-        for (item, error) in failures {
-            // Most errors name the address themselves.
-            let address = error.url == nil ? "\(item.url.absoluteString.prefix(200)): " : ""
-            Arguments.complain("\(address)\(error)")
+        if let item = window.viewer.item, let error = window.viewer.error, !failures.contains(where: { $0.0 == item }) {
+            failures.append((item, error))
+        }
+        for (_, error) in failures {
+            Arguments.complain(PlainText.line("\(error)", most: 500))
             exitCode = 1
         }
         if !Screenshot.write(window.widget, to: path) {

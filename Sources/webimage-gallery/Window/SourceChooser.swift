@@ -21,6 +21,7 @@ enum SourceChooser {
                 nil
             )
         else { return }
+        gtk_native_dialog_set_modal(UnsafeMutableRawPointer(chooser).assumingMemoryBound(to: GtkNativeDialog.self), 1)
         gtk_file_chooser_set_select_multiple(chooser, kind == .files ? 1 : 0)
         typealias Call = @convention(c) (OpaquePointer, gint, UnsafeMutableRawPointer) -> Void
         let response: Call = { chooser, answer, box in

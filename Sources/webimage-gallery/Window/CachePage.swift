@@ -6,7 +6,7 @@ import WebImageGTK
 /// What the caches hold, and a way to empty them.
 @MainActor
 final class CachePage {
-    let widget: Widget
+    let root: KeptWidget
     private let cache: ImageCache
     private let grid: OpaquePointer
     private var values: [Row: OpaquePointer] = [:]
@@ -27,7 +27,7 @@ final class CachePage {
         grid = table.opaque
         gtk_grid_set_row_spacing(table.cast(), 8)
         gtk_grid_set_column_spacing(table.cast(), 24)
-        widget = Make.box(GTK_ORIENTATION_VERTICAL, spacing: 18, title, table)
+        root = KeptWidget(Make.box(GTK_ORIENTATION_VERTICAL, spacing: 18, title, table))
         gtk_widget_set_halign(widget, GTK_ALIGN_CENTER)
         widget.margins(32)
         for (index, row) in Row.allCases.enumerated() {
@@ -49,6 +49,8 @@ final class CachePage {
         )
         gtk_box_append(widget.cast(), buttons)
     }
+
+    var widget: Widget { root.widget }
 
     /// Counts, away from this thread, and shows what there is.
     func update() {

@@ -6,6 +6,7 @@ enum Appearance {
     private static let style = """
         .gallery-grid { padding: 12px; }
         .gallery-grid > child { border-radius: 8px; }
+        .notice { padding: 6px 12px; background: alpha(@warning_color, 0.25); }
         .facts { border-left: 1px solid alpha(currentColor, 0.15); }
         """
 

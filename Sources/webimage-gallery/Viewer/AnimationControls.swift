@@ -6,10 +6,10 @@ import WebImageGTK
 @MainActor
 final class AnimationControls {
     let widget: Widget
-    private let view: AnimatedImageView
-    private let play: Widget
-    private let rate: Widget
-    private let direction: Widget
+    let view: AnimatedImageView
+    let play: Widget
+    let rate: Widget
+    let direction: Widget
     private let position = Make.label(classes: "numeric", "dim-label")
     private var frameCount = 0
     private var showsPlaying = true
@@ -31,6 +31,8 @@ final class AnimationControls {
         Signal("notify::selected", of: UnsafeMutableRawPointer(rate)) { [weak self] in self?.applyRate() }
         Signal("notify::selected", of: UnsafeMutableRawPointer(direction)) { [weak self] in self?.applyDirection() }
         view.animationFrameHandler = { [weak self] index, _ in self?.showPosition(index) }
+        // After the last loop nothing plays any more.
+        view.animationLoopHandler = { [weak self] _ in self?.showState() }
         gtk_widget_set_visible(widget, 0)
         showState()
     }
@@ -55,6 +57,9 @@ final class AnimationControls {
         showPosition(view.currentFrameIndex)
         showState()
     }
+
+    /// Whether it plays.
+    var isPlaying: Bool { view.isAnimating }
 
     /// Plays, or stops where it is.
     func toggle() {

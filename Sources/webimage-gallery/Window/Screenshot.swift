@@ -7,7 +7,7 @@ import WebImageGTK
 enum Screenshot {
     /// Waits until nothing is under way, at most a minute.
     ///
-    /// - Returns: whether everything has ended.
+    /// - Returns: whether everything has ended; false, too, when the window has been closed.
     static func settle(_ window: GalleryWindow) async -> Bool {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(60)
@@ -15,6 +15,7 @@ enum Screenshot {
         while quietFrames < 6 {
             guard clock.now < end else { return false }
             try? await Task.sleep(for: .milliseconds(25))
+            guard !window.isClosed else { return false }
             let isBusy =
                 gtk_widget_get_width(window.widget) == 0 || window.grid.pendingCount > 0 || !window.viewer.isSettled
             quietFrames = isBusy ? 0 : quietFrames + 1

@@ -47,11 +47,59 @@ enum Make {
         g_value_unset(&value)
     }
 
-    /// GTK's constructors of widgets end the program when there is no memory; they return nothing only by their type.
-    static func required(_ widget: Widget?) -> Widget {
-        guard let widget else { preconditionFailure("GTK made no widget") }
-        return widget
+    /// Lets a label have lines, and be no wider than so many letters.
+    static func wrap(_ label: Widget, at letters: Int32) {
+        gtk_label_set_wrap(label.opaque, 1)
+        // Words may have any length: names of files, addresses.
+        gtk_label_set_wrap_mode(label.opaque, PANGO_WRAP_WORD_CHAR)
+        gtk_label_set_max_width_chars(label.opaque, letters)
     }
+
+    /// Connects to a signal of a factory.
+    ///
+    /// - Parameter body: takes a `GtkListItem`.
+    static func onItem(_ name: String, of factory: OpaquePointer, _ body: @escaping @MainActor (OpaquePointer) -> Void)
+    {
+        typealias Call = @convention(c) (UnsafeMutableRawPointer, OpaquePointer, UnsafeMutableRawPointer) -> Void
+        let call: Call = { _, item, box in
+            nonisolated(unsafe) let (itemPointer, boxPointer) = (item, box)
+            MainActor.assumeIsolated {
+                Unmanaged<ItemBody>.fromOpaque(boxPointer).takeUnretainedValue().body(itemPointer)
+            }
+        }
+        g_signal_connect_data(
+            UnsafeMutableRawPointer(factory),
+            name,
+            unsafeBitCast(call, to: GCallback.self),
+            Unmanaged.passRetained(ItemBody(body)).toOpaque(),
+            { box, _ in if let box { Unmanaged<ItemBody>.fromOpaque(box).release() } },
+            GConnectFlags(rawValue: 0)
+        )
+    }
+
+    private final class ItemBody: Sendable {
+        let body: @MainActor (OpaquePointer) -> Void
+        init(_ body: @escaping @MainActor (OpaquePointer) -> Void) { self.body = body }
+    }
+
+    /// GTK's constructors of widgets end the program when there is no memory; they return nothing only by their type.
+    static func required<Pointer>(_ object: Pointer?) -> Pointer {
+        guard let object else { preconditionFailure("GTK made no object") }
+        return object
+    }
+}
+
+/// A widget that stays as long as this does, with all that is in it: the end of its window is not its own.
+@MainActor
+final class KeptWidget {
+    let widget: Widget
+
+    init(_ widget: Widget) {
+        self.widget = widget
+        g_object_ref_sink(UnsafeMutableRawPointer(widget))
+    }
+
+    isolated deinit { g_object_unref(UnsafeMutableRawPointer(widget)) }
 }
 
 extension UnsafeMutablePointer where Pointee == GtkWidget {

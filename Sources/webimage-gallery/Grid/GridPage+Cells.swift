@@ -1,0 +1,75 @@
+import CWebImageGTK4
+import WebImage
+import WebImageGTK
+
+extension GridPage {
+    static let cellWidth: Int32 = 184
+    static let cellHeight: Int32 = 138
+
+    /// Makes a cell: its picture, and under it its name.
+    func makeCell(_ item: OpaquePointer) -> Widget {
+        let picture = Make.required(gtk_picture_new())
+        gtk_widget_set_size_request(picture, Self.cellWidth, Self.cellHeight)
+        picture.imageTransition = .fade(duration: 0.2)
+        picture.imageIndicator = ProgressIndicator()
+        let title = Make.label(classes: "caption")
+        gtk_label_set_ellipsize(title.opaque, PANGO_ELLIPSIZE_MIDDLE)
+        gtk_label_set_max_width_chars(title.opaque, 1)
+        gtk_label_set_xalign(title.opaque, 0.5)
+        let cell = Make.box(GTK_ORIENTATION_VERTICAL, spacing: 4, picture, title)
+        cell.margins(6)
+        gtk_list_item_set_child(item, cell)
+        return picture
+    }
+
+    /// The picture of a cell.
+    static func picture(of cell: Widget) -> Widget? { gtk_widget_get_first_child(cell) }
+
+    /// A cell has got a position: writes its texts.
+    func fill(_ item: OpaquePointer) {
+        let position = Int(gtk_list_item_get_position(item))
+        guard items.indices.contains(position), let cell = gtk_list_item_get_child(item),
+            let title = gtk_widget_get_last_child(cell)
+        else { return }
+        cells[position] = cell
+        bound.insert(position)
+        ended.remove(position)
+        gtk_label_set_text(title.opaque, items[position].title)
+        describe(cell, position)
+    }
+
+    /// A cell has lost its position.
+    func empty(_ item: OpaquePointer) {
+        let position = Int(gtk_list_item_get_position(item))
+        guard let cell = gtk_list_item_get_child(item) else { return }
+        if cells[position] == cell { cells[position] = nil }
+    }
+
+    /// Says in words what a cell shows, for those who do not see it, too.
+    private func describe(_ cell: Widget, _ position: Int) {
+        var text = items[position].title
+        if let error = errors[position] { text += ": \(PlainText.line(error.message, most: 200))" }
+        gtk_widget_set_tooltip_text(cell, text)
+        if let picture = Self.picture(of: cell) { gtk_picture_set_alternative_text(picture.opaque, text) }
+    }
+
+    /// A load has ended.
+    func note(_ result: Result<WebImageResult, WebImageError>, at position: Int) {
+        guard items.indices.contains(position) else { return }
+        switch result {
+        case .failure(let error) where error.code == .cancelled:
+            // Its cell has gone; it is under way again once it has another one.
+            bound.remove(position)
+            return
+        case .failure(let error): errors[position] = error
+        case .success: errors[position] = nil
+        }
+        ended.insert(position)
+        if let cell = cells[position] { describe(cell, position) }
+    }
+
+    /// What a cell shows, as long as there is one.
+    func thumbnail(at position: Int) -> Image? {
+        cells[position].flatMap { Self.picture(of: $0) }?.latestLoadState?.result?.image
+    }
+}

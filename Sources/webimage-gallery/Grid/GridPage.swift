@@ -1,0 +1,127 @@
+import CWebImageGTK4
+import WebImage
+import WebImageGTK
+
+/// The thumbnails of all pictures.
+@MainActor
+final class GridPage {
+    let root: KeptWidget
+    let view: Widget
+    private let model: OpaquePointer
+    private let selection: OpaquePointer
+    private let factory: OpaquePointer
+    private(set) var items: [PictureItem] = []
+    private let manager: WebImageManager
+    private let open: (Int) -> Void
+    private(set) lazy var loader = ListImageLoader { [weak self] position, _ in
+        guard let self, items.indices.contains(position) else { return nil }
+        return items[position].url
+    }
+    /// The cells of positions that have one.
+    var cells: [Int: Widget] = [:]
+    /// Positions that have had a cell, and those whose load has ended.
+    var bound: Set<Int> = []
+    var ended: Set<Int> = []
+    /// What could not be loaded, by position.
+    var errors: [Int: WebImageError] = [:]
+    /// The cell that is to have the keyboard once it is there.
+    var wantedFocus: Int?
+    var focusTick: guint = 0
+
+    /// - Parameter open: called with the number of the picture that was chosen.
+    init(manager: WebImageManager, open: @escaping (Int) -> Void) {
+        self.manager = manager
+        self.open = open
+        let model = Make.required(gtk_string_list_new(nil))
+        self.model = model
+        let selection = Make.required(
+            gtk_single_selection_new(g_object_ref(UnsafeMutableRawPointer(model)).map { OpaquePointer($0) })
+        )
+        self.selection = selection
+        factory = Make.required(gtk_signal_list_item_factory_new())
+        let view = Make.required(gtk_grid_view_new(selection, factory))
+        self.view = view
+        root = KeptWidget(Make.required(gtk_scrolled_window_new()))
+        gtk_grid_view_set_min_columns(view.opaque, 1)
+        gtk_grid_view_set_max_columns(view.opaque, 24)
+        gtk_grid_view_set_single_click_activate(view.opaque, 1)
+        gtk_widget_add_css_class(view, "gallery-grid")
+        Make.setAccessibleLabel(of: view, "Pictures")
+        gtk_scrolled_window_set_child(widget.opaque, view)
+        gtk_scrolled_window_set_policy(widget.opaque, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
+        widget.expand()
+        connect()
+    }
+
+    isolated deinit {
+        g_object_unref(UnsafeMutableRawPointer(model))
+    }
+
+    var widget: Widget { root.widget }
+
+    /// Shows other pictures, from the first one on.
+    func show(_ items: [PictureItem]) {
+        self.items = items
+        (bound, ended, errors, wantedFocus) = ([], [], [:], nil)
+        let copies = items.map { g_strdup($0.title) }
+        defer { for copy in copies { g_free(copy) } }
+        var names = copies.map { $0.map { UnsafePointer($0) } } + [nil]
+        gtk_string_list_splice(model, 0, g_list_model_get_n_items(model), &names)
+        if !items.isEmpty { gtk_single_selection_set_selected(selection, 0) }
+    }
+
+    /// Marks a picture.
+    func select(_ index: Int) {
+        if items.indices.contains(index) { gtk_single_selection_set_selected(selection, guint(index)) }
+    }
+
+    /// The picture that is marked.
+    var selectedIndex: Int? {
+        let index = Int(gtk_single_selection_get_selected(selection))
+        return items.indices.contains(index) ? index : nil
+    }
+
+    /// What could not be loaded, in order.
+    var failures: [(PictureItem, WebImageError)] {
+        errors.sorted { $0.key < $1.key }.compactMap { index, error in
+            items.indices.contains(index) ? (items[index], error) : nil
+        }
+    }
+
+    /// Pictures of cells that are under way.
+    var pendingCount: Int { bound.subtracting(ended).count }
+
+    // MARK: Signals
+
+    private func connect() {
+        // Before the loader: what lies in memory is told of while it binds.
+        Make.onItem("bind", of: factory) { [weak self] in self?.fill($0) }
+        Make.onItem("unbind", of: factory) { [weak self] in self?.empty($0) }
+        loader.options = [.delayPlaceholder, .decodeFirstFrameOnly]
+        var context = WebImageContext()
+        context.customManager = manager
+        loader.context = context
+        loader.placeholder = { _ in .icon(name: "image-missing") }
+        loader.completed = { [weak self] position, result in self?.note(result, at: position) }
+        loader.connect(to: factory) { [weak self] item in
+            self?.makeCell(OpaquePointer(item)) ?? Make.required(gtk_picture_new())
+        }
+        let activate: @convention(c) (UnsafeMutableRawPointer, guint, UnsafeMutableRawPointer) -> Void = {
+            _,
+            position,
+            owner in
+            nonisolated(unsafe) let owner = owner
+            MainActor.assumeIsolated {
+                Unmanaged<GridPage>.fromOpaque(owner).takeUnretainedValue().open(Int(position))
+            }
+        }
+        g_signal_connect_data(
+            UnsafeMutableRawPointer(view),
+            "activate",
+            unsafeBitCast(activate, to: GCallback.self),
+            Unmanaged.passUnretained(self).toOpaque(),
+            nil,
+            GConnectFlags(rawValue: 0)
+        )
+    }
+}

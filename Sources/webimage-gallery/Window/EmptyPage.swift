@@ -1,0 +1,34 @@
+import CWebImageGTK4
+
+/// What is shown where there are no pictures: how to open some.
+@MainActor
+enum EmptyPage {
+    static func make(_ choose: @escaping @MainActor (SourceChooser.Kind) -> Void) -> Widget {
+        let icon = Make.required(gtk_image_new_from_icon_name("image-x-generic-symbolic"))
+        gtk_image_set_pixel_size(icon.opaque, 96)
+        gtk_widget_add_css_class(icon, "dim-label")
+        let title = Make.label("No pictures", classes: "title-2")
+        let hint = Make.label(
+            "Open a folder, pictures, or a text file with an address on each line.",
+            classes: "dim-label"
+        )
+        for label in [title, hint] {
+            gtk_label_set_xalign(label.opaque, 0.5)
+            gtk_label_set_justify(label.opaque, GTK_JUSTIFY_CENTER)
+            Make.wrap(label, at: 50)
+        }
+        let buttons = Make.box(
+            GTK_ORIENTATION_HORIZONTAL,
+            spacing: 8,
+            Make.button("Open a folder …") { choose(.folder) },
+            Make.button("Open files …") { choose(.files) }
+        )
+        gtk_widget_set_halign(buttons, GTK_ALIGN_CENTER)
+        gtk_widget_set_margin_top(buttons, 12)
+        let page = Make.box(GTK_ORIENTATION_VERTICAL, spacing: 6, icon, title, hint, buttons)
+        gtk_widget_set_halign(page, GTK_ALIGN_CENTER)
+        gtk_widget_set_valign(page, GTK_ALIGN_CENTER)
+        page.margins(32)
+        return page
+    }
+}

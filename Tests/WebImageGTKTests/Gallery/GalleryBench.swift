@@ -1,0 +1,160 @@
+import CWebImageGTK4
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+@testable import webimage_gallery
+
+/// The gallery's window on the display, with pictures whose loads wait for the test, and keys and a pointer that are the system's.
+@MainActor
+final class GalleryBench {
+    let bench: ViewBench
+    let window: GalleryWindow
+    private let application: UnsafeMutablePointer<GtkApplication>
+
+    /// - Parameter width: of the window, in points.
+    init(width: Int = 800, height: Int = 600, manager: WebImageManager? = nil) async throws {
+        bench = try ViewBench()
+        application = try #require(gtk_application_new("org.webimage.GalleryTests", G_APPLICATION_NON_UNIQUE))
+        let base = UnsafeMutableRawPointer(application).assumingMemoryBound(to: GApplication.self)
+        try #require(g_application_register(base, nil, nil) != 0)
+        window = GalleryWindow(
+            application: application,
+            manager: manager ?? bench.manager,
+            cache: bench.cache,
+            Arguments(["--size", "\(width)x\(height)"])
+        )
+        gtk_window_present(window.widget.cast())
+        try #require(await MainLoopTurns.wait { gtk_widget_get_width(self.window.grid.widget.parent) > 0 })
+        try await input(["windowfocus", "--sync", "\(try surfaceNumber())"])
+    }
+
+    isolated deinit {
+        if !window.isClosed { gtk_window_destroy(window.widget.cast()) }
+        g_object_unref(application)
+    }
+
+    // MARK: Pictures
+
+    static func url(_ name: String) -> URL { ViewBench.url(name) }
+
+    /// Shows pictures with these names.
+    func show(_ names: [String]) { window.show(names.map { PictureItem(Self.url($0)) }) }
+
+    /// Ends the loads of a picture, those under way and those that come.
+    func serve(_ name: String, _ data: Data = ViewBench.red) async throws {
+        let url = Self.url(name)
+        try #require(await bench.loader.request(of: url), "\(name) was not asked for")
+        bench.loader.end(url, with: .success(data))
+    }
+
+    /// Opens a picture alone, and waits until it is seen.
+    func open(_ index: Int, _ data: Data) async throws {
+        window.open(index)
+        if !window.viewer.isSettled { try await serve(window.items[index].url.lastPathComponent, data) }
+        try #require(await MainLoopTurns.wait { self.window.viewer.isSettled })
+        await frames()
+    }
+
+    // MARK: What a person does
+
+    /// Has xdotool do something; what it takes is its words.
+    func input(_ words: [String]) async throws {
+        let run = try await withCheckedThrowingContinuation { continuation in
+            startThread {
+                continuation.resume(
+                    with: Result { try ProgramRun("/usr/bin/timeout", ["-s", "KILL", "20", "xdotool"] + words) }
+                )
+            }
+        }
+        try #require(run.status == 0, "xdotool \(words): \(run.errors)")
+    }
+
+    func key(_ names: String...) async throws {
+        try await input(["key", "--delay", "20"] + names)
+        await frames()
+    }
+
+    /// Moves the pointer to a place in a widget.
+    func point(at widget: Widget, _ x: Double, _ y: Double) async throws {
+        let place = try place(x, y, of: widget)
+        try await input(["mousemove", "--window", "\(try surfaceNumber())", "\(Int(place.x))", "\(Int(place.y))"])
+        await frames()
+    }
+
+    func click(_ widget: Widget) async throws {
+        try await point(at: widget, Double(gtk_widget_get_width(widget)) / 2, Double(gtk_widget_get_height(widget)) / 2)
+        try await input(["click", "1"])
+        await frames()
+    }
+
+    private func place(_ x: Double, _ y: Double, of widget: Widget) throws -> ImagePoint {
+        var place = (x: 0.0, y: 0.0)
+        try #require(gtk_widget_translate_coordinates(widget, window.widget, x, y, &place.x, &place.y) != 0)
+        // A window's surface has a frame of shadow.
+        var frame = (x: 0.0, y: 0.0)
+        gtk_native_get_surface_transform(gtk_widget_get_native(window.widget), &frame.x, &frame.y)
+        return ImagePoint(x: place.x + frame.x, y: place.y + frame.y)
+    }
+
+    private func surfaceNumber() throws -> UInt {
+        let surface = try #require(gtk_native_get_surface(gtk_widget_get_native(window.widget)))
+        // Of GDK's part for X11, whose header is one that Swift does not see.
+        typealias Call = @convention(c) (OpaquePointer) -> UInt
+        let call = try #require(dlsym(try #require(dlopen(nil, RTLD_NOW)), "gdk_x11_surface_get_xid"))
+        return unsafeBitCast(call, to: Call.self)(surface)
+    }
+
+    /// Waits until what was done is seen.
+    func frames(_ count: Int = 3) async {
+        let clock = FrameClock(widget: UnsafeMutableRawPointer(window.widget))
+        var seen = 0
+        let id = clock.add { _ in seen += 1 }
+        _ = await MainLoopTurns.wait { seen >= count }
+        clock.remove(id)
+    }
+
+    // MARK: What is seen
+
+    var focus: Widget? { gtk_window_get_focus(window.widget.cast()) }
+
+    /// The texts of labels that can be seen, in order.
+    func texts(in widget: Widget? = nil) -> [String] {
+        let widget = widget ?? window.widget
+        guard gtk_widget_get_mapped(widget) != 0 else { return [] }
+        var texts: [String] = []
+        if UnsafeMutableRawPointer(widget).isA(gtk_label_get_type()) {
+            texts.append(String(cString: gtk_label_get_text(widget.opaque)))
+        }
+        var child = gtk_widget_get_first_child(widget)
+        while let current = child {
+            texts += self.texts(in: current)
+            child = gtk_widget_get_next_sibling(current)
+        }
+        return texts
+    }
+
+    /// The first button or the like whose tip begins so.
+    func button(_ tip: String, in widget: Widget? = nil) -> Widget? {
+        let widget = widget ?? window.widget
+        if let text = gtk_widget_get_tooltip_text(widget), String(cString: text).hasPrefix(tip) { return widget }
+        var child = gtk_widget_get_first_child(widget)
+        while let current = child {
+            if let found = button(tip, in: current) { return found }
+            child = gtk_widget_get_next_sibling(current)
+        }
+        return nil
+    }
+
+    var scroll: Double {
+        gtk_adjustment_get_value(gtk_scrolled_window_get_vadjustment(window.grid.widget.opaque))
+    }
+}
+
+extension Widget {
+    /// What it is in; itself if it is in nothing.
+    var parent: Widget { gtk_widget_get_parent(self) ?? self }
+}

@@ -1,0 +1,109 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+@testable import webimage_gallery
+
+/// What the viewer says of a picture, and of one that cannot be shown; and the page about the caches.
+@Suite(.serialized, .needsDisplay) @MainActor struct GalleryFactsTests {
+    /// What stands behind a word.
+    private func fact(_ name: String, _ bench: GalleryBench) -> String? {
+        let texts = bench.texts(in: bench.window.viewer.facts.widget)
+        guard let index = texts.firstIndex(of: name), texts.indices.contains(index + 1) else { return nil }
+        return texts[index + 1]
+    }
+
+    @Test func `A picture's facts are those of its file and of its pixels, and how it was loaded is told`() async throws
+    {
+        let bench = try await GalleryBench()
+        bench.show(["big.bmp"])
+        let data = ViewBench.picture(1600, 1200, 1, 2, 3)
+        try await bench.open(0, data)
+        #expect(bench.texts(in: bench.window.viewer.facts.widget).first == "big.bmp")
+        #expect(fact("Format", bench) == "BMP")
+        #expect(fact("Size", bench) == "1600 × 1200 pixels")
+        #expect(fact("Alpha", bench) == "no")
+        #expect(fact("File", bench) == "5.5 MiB")
+        let decoded = try #require(fact("Decoded", bench))
+        #expect(decoded != "1600 × 1200 pixels" && decoded.hasSuffix(" pixels"))
+        #expect(fact("How it was loaded", bench)?.contains("Delivered after") == true)
+        // What is shown bigger has more pixels, and says so.
+        try await bench.key("1")
+        #expect(await MainLoopTurns.wait { self.fact("Decoded", bench) == "1600 × 1200 pixels" })
+        #expect(fact("In memory", bench) == "5.5 MiB")
+    }
+
+    @Test func `An animation tells how many frames it has`() async throws {
+        let bench = try await GalleryBench()
+        bench.show(["moving.gif"])
+        try await bench.open(0, AnimatedGIF.twoFrames)
+        #expect(fact("Frames", bench) == "2" && fact("Loops", bench) == "for ever")
+    }
+
+    @Test func `What cannot be shown says why, in few words, and the next picture says nothing of it`() async throws {
+        let bench = try await GalleryBench()
+        bench.show(["bad.bmp", "good.bmp"])
+        try await bench.open(0, Data("no picture at all".utf8))
+        #expect(bench.texts().contains { $0.hasPrefix("This picture cannot be shown: ") })
+        #expect(fact("Error", bench) == "1001" && fact("Why", bench)?.isEmpty == false)
+        #expect(bench.window.viewer.error?.code == .badImageData)
+        try await bench.open(1, ViewBench.green)
+        #expect(!bench.texts().contains { $0.hasPrefix("This picture cannot be shown: ") })
+        #expect(bench.window.viewer.error == nil && fact("Format", bench) == "BMP")
+    }
+
+    @Test func `Words without end in an address or an error make nothing wider than the window`() async throws {
+        let bench = try await GalleryBench()
+        let name = String(repeating: "w", count: 2000) + ".bmp"
+        bench.show([name, "good.bmp"])
+        bench.window.open(0)
+        #expect(await bench.bench.loader.request(of: GalleryBench.url(name)))
+        let words = String(repeating: "x", count: 5000)
+        bench.bench.loader.end(GalleryBench.url(name), with: .failure(WebImageError(.transportFailed, words)))
+        #expect(await MainLoopTurns.wait { bench.window.viewer.error != nil })
+        await bench.frames()
+        #expect(bench.texts().allSatisfy { $0.count <= 601 })
+        #expect(gtk_widget_get_width(bench.window.viewer.widget) <= 800)
+    }
+
+    @Test func `The page about the caches counts what they hold, and empties them`() async throws {
+        let bench = try await GalleryBench()
+        bench.show(["a.bmp"])
+        try await bench.open(0, ViewBench.picture(64, 64, 1, 2, 3))
+        try await bench.key("ctrl+i")
+        func value(_ name: String) -> String? {
+            let texts = bench.texts(in: bench.window.cachePage.widget)
+            return texts.firstIndex(of: name).map { texts[$0 + 1] }
+        }
+        // The file as it came, and what was made of it.
+        #expect(await MainLoopTurns.wait { value("Pictures on disk").flatMap { Int($0) } ?? 0 >= 1 })
+        let count = value("Pictures on disk")
+        #expect(value("Pictures in memory") != "0" && value("Memory they take") != "0 B")
+        #expect(value("Where") == bench.bench.cache.diskCachePath)
+        try await bench.click(try #require(button("Clear memory", bench)))
+        #expect(await MainLoopTurns.wait { value("Pictures in memory") == "0" && value("Memory they take") == "0 B" })
+        #expect(value("Pictures on disk") == count)
+        try await bench.click(try #require(button("Clear disk", bench)))
+        #expect(await MainLoopTurns.wait { value("Pictures on disk") == "0" && value("Disk they take") == "0 B" })
+        #expect(bench.bench.cache.diskCachePath.isEmpty == false)
+    }
+
+    /// A button with this text.
+    private func button(_ text: String, _ bench: GalleryBench) -> Widget? {
+        func search(_ widget: Widget) -> Widget? {
+            if UnsafeMutableRawPointer(widget).isA(gtk_button_get_type()), bench.texts(in: widget) == [text] {
+                return widget
+            }
+            var child = gtk_widget_get_first_child(widget)
+            while let current = child {
+                if let found = search(current) { return found }
+                child = gtk_widget_get_next_sibling(current)
+            }
+            return nil
+        }
+        return search(bench.window.cachePage.widget)
+    }
+}

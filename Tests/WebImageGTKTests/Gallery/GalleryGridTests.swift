@@ -1,0 +1,115 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+@testable import webimage_gallery
+
+/// Thumbnails, and what stands in for them.
+@Suite(.serialized, .needsDisplay) @MainActor struct GalleryGridTests {
+    private let directory = TemporaryDirectory()
+
+    private func cell(_ index: Int, _ bench: GalleryBench) async throws -> Widget {
+        #expect(await MainLoopTurns.wait { bench.window.grid.cells[index] != nil })
+        return try #require(bench.window.grid.cells[index])
+    }
+
+    @Test func `A cell shows how much of its picture has come, then the picture, faded in`() async throws {
+        let bench = try await GalleryBench()
+        bench.show(["a.bmp"])
+        let picture = try #require(GridPage.picture(of: try await cell(0, bench)))
+        let indicator = try #require(picture.imageIndicator as? ProgressIndicator)
+        #expect(await bench.bench.loader.request(of: GalleryBench.url("a.bmp")))
+        #expect(await MainLoopTurns.wait { indicator.isVisible })
+        bench.bench.loader.report(1, of: 4, GalleryBench.url("a.bmp"))
+        #expect(await MainLoopTurns.wait { indicator.progress == 0.25 })
+        #expect(bench.window.grid.pendingCount == 1)
+        try await bench.serve("a.bmp", ViewBench.green)
+        #expect(await MainLoopTurns.wait { !indicator.isVisible && bench.window.grid.pendingCount == 0 })
+        #expect(picture.imageTransition != nil)
+        let pixels = UnsafeMutableRawPointer(picture)
+        #expect(await MainLoopTurns.wait { (try? WidgetPixels(pixels).middle) == [0, 255, 0, 255] })
+    }
+
+    @Test func `A picture that fails says why where the pointer rests, and to those who do not see it`() async throws {
+        let bench = try await GalleryBench()
+        bench.show(["bad.bmp"])
+        let cell = try await cell(0, bench)
+        try await bench.serve("bad.bmp", Data("no picture".utf8))
+        #expect(await MainLoopTurns.wait { bench.window.grid.failures.count == 1 })
+        let tip = String(cString: gtk_widget_get_tooltip_text(cell))
+        #expect(tip.hasPrefix("bad.bmp: ") && tip.count > 12)
+        let picture = try #require(GridPage.picture(of: cell))
+        #expect(String(cString: gtk_picture_get_alternative_text(picture.opaque)) == tip)
+        #expect(bench.window.grid.failures.first?.0.title == "bad.bmp")
+    }
+
+    @Test func `A picture that is opened shows its thumbnail until it is there`() async throws {
+        let bench = try await GalleryBench()
+        bench.show(["a.bmp"])
+        let url = GalleryBench.url("a.bmp")
+        _ = try await cell(0, bench)
+        try await bench.serve("a.bmp", ViewBench.picture(1600, 1200, 0, 255, 0))
+        #expect(await MainLoopTurns.wait { bench.window.grid.thumbnail(at: 0) != nil })
+        // Nothing but the thumbnail is left.
+        await bench.bench.cache.clear(.all)
+        bench.window.open(0)
+        await bench.frames()
+        #expect(!bench.window.viewer.isSettled)
+        let scroller = UnsafeMutableRawPointer(bench.window.viewer.scroller)
+        #expect(try WidgetPixels(scroller).middle == [0, 255, 0, 255])
+        #expect(await bench.bench.loader.request(of: url))
+        bench.bench.loader.end(url, with: .success(ViewBench.picture(1600, 1200, 0, 0, 255)))
+        #expect(await MainLoopTurns.wait { (try? WidgetPixels(scroller).middle) == [0, 0, 255, 255] })
+    }
+
+    @Test func `The pictures beside the one that is shown are at hand`() async throws {
+        let bench = try await GalleryBench()
+        bench.show(["a.bmp", "b.bmp", "c.bmp"])
+        try await bench.open(1, ViewBench.green)
+        for name in ["a.bmp", "c.bmp"] { try await bench.serve(name, ViewBench.picture(1600, 1200, 0, 0, 255)) }
+        #expect(await MainLoopTurns.wait { bench.bench.loader.waiting.isEmpty })
+        let neighbours = bench.window.viewer.neighbours
+        #expect(await MainLoopTurns.wait { neighbours.pendingCount == 0 })
+        bench.window.open(2)
+        // Within the call.
+        #expect(bench.window.viewer.isSettled)
+        #expect(bench.window.viewer.picture.latestLoadState?.result?.cacheType == .memory)
+    }
+
+    @Test func `Where there is nothing to show it says how to open something`() async throws {
+        let bench = try await GalleryBench()
+        bench.show([])
+        await bench.frames()
+        #expect(bench.window.page == .empty)
+        #expect(bench.texts().contains("No pictures") && bench.texts().contains("Open a folder …"))
+    }
+
+    @Test func `What has no pictures is told of, and what is shown stays`() async throws {
+        let bench = try await GalleryBench()
+        bench.show(["a.bmp"])
+        bench.window.search([directory.path("")])
+        #expect(await MainLoopTurns.wait { bench.window.notice.text?.hasSuffix("the folder has no pictures") == true })
+        #expect(bench.window.items.count == 1 && bench.window.page == .grid)
+        #expect(await MainLoopTurns.wait { bench.texts().contains { $0.hasSuffix("the folder has no pictures") } })
+        await bench.frames()
+        try await bench.click(try #require(bench.button("Close this notice")))
+        #expect(bench.window.notice.text == nil)
+    }
+
+    @Test func `What is found is shown, and what is not there is told of beside it`() async throws {
+        let bench = try await GalleryBench()
+        try ViewBench.red.write(to: URL(filePath: directory.path("here.bmp")))
+        let missing = (1...5).map { directory.path("none-\($0)") }
+        bench.window.search([directory.path("")] + missing)
+        #expect(await MainLoopTurns.wait { bench.window.items.map(\.title) == ["here.bmp"] })
+        #expect(bench.window.notice.text?.components(separatedBy: "\n").count == 4)
+        #expect(bench.window.notice.text?.hasSuffix("… and 2 more") == true)
+        // Of two searches the later one counts, whichever ends first.
+        bench.window.search(missing)
+        bench.window.search([directory.path("here.bmp")])
+        #expect(await MainLoopTurns.wait { bench.window.notice.text == nil })
+    }
+}

@@ -1,0 +1,183 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+@testable import webimage_gallery
+
+/// From page to page with keys and the pointer; where the keyboard is, and what is seen then.
+@Suite(.serialized, .needsDisplay) @MainActor struct GalleryNavigationTests {
+    private let names = (0..<200).map { "picture-\($0).bmp" }
+
+    private func shown(_ count: Int = 200) async throws -> GalleryBench {
+        let bench = try await GalleryBench()
+        bench.show(Array(names.prefix(count)))
+        #expect(await focuses(bench, 0))
+        return bench
+    }
+
+    /// Whether the cell of a picture gets the keyboard, and all of it is seen.
+    private func focuses(_ bench: GalleryBench, _ index: Int) async -> Bool {
+        let grid = bench.window.grid
+        return await MainLoopTurns.wait {
+            guard let cell = grid.cells[index], let focus = bench.focus, gtk_widget_get_parent(cell) == focus else {
+                return false
+            }
+            return grid.isWhole(cell)
+        }
+    }
+
+    private func title(_ bench: GalleryBench) -> String {
+        String(cString: gtk_window_get_title(bench.window.widget.cast()))
+    }
+
+    @Test func `Arrows and Enter open a picture, arrows go on from it, and Escape comes back to where one is`()
+        async throws
+    {
+        let bench = try await shown()
+        try await bench.key("Right", "Right", "Return")
+        #expect(bench.focus == bench.window.viewer.scroller)
+        #expect(title(bench) == "picture-2.bmp")
+        #expect(bench.texts().contains("3 of 200"))
+        try await bench.key("Right", "Page_Down", "Left")
+        #expect(title(bench) == "picture-3.bmp")
+        try await bench.key("End")
+        #expect(title(bench) == "picture-199.bmp")
+        try await bench.key("Right")
+        #expect(title(bench) == "picture-199.bmp")
+        try await bench.key("Escape")
+        #expect(title(bench) == "200 pictures")
+        #expect(await focuses(bench, 199))
+        // Keys go on from there.
+        try await bench.key("Left", "Return")
+        #expect(title(bench) == "picture-198.bmp")
+        try await bench.key("Home", "Escape")
+        #expect(await focuses(bench, 0))
+        #expect(bench.scroll == 0)
+    }
+
+    @Test func `Buttons go to the pictures beside, as far as there are any`() async throws {
+        let bench = try await shown(3)
+        bench.window.open(1)
+        await bench.frames()
+        let (previous, next) = (
+            try #require(bench.button("The one before")), try #require(bench.button("The next one"))
+        )
+        try await bench.click(next)
+        #expect(title(bench) == "picture-2.bmp")
+        #expect(gtk_widget_get_sensitive(next) == 0 && gtk_widget_get_sensitive(previous) != 0)
+        try await bench.click(previous)
+        try await bench.click(previous)
+        #expect(title(bench) == "picture-0.bmp")
+        #expect(gtk_widget_get_sensitive(next) != 0 && gtk_widget_get_sensitive(previous) == 0)
+        try await bench.click(try #require(bench.button("Back")))
+        #expect(await focuses(bench, 0))
+    }
+
+    @Test func `Space presses a button that has the keyboard, and arrows move in a list that is open`() async throws {
+        let bench = try await shown(3)
+        try await bench.open(0, AnimatedGIF.twoFrames)
+        let viewer = bench.window.viewer
+        #expect(bench.focus == viewer.scroller)
+        gtk_widget_grab_focus(bench.button("Bigger"))
+        try await bench.key("space")
+        #expect(viewer.geometry.zoom != nil && viewer.animation.isPlaying)
+        gtk_widget_grab_focus(viewer.animation.rate)
+        try await bench.key("space")
+        // Which one GTK begins at is its own business.
+        try await bench.key("Down", "Return")
+        #expect(await MainLoopTurns.wait { gtk_drop_down_get_selected(viewer.animation.rate.opaque) != 2 })
+        #expect(title(bench) == "picture-0.bmp" && viewer.animation.isPlaying)
+        // From a button that does not need them arrows go on to the next picture.
+        gtk_widget_grab_focus(bench.button("Bigger"))
+        try await bench.key("Right")
+        #expect(title(bench) == "picture-1.bmp")
+    }
+
+    @Test func `The keyboard reaches everything, and the picture has it first`() async throws {
+        let bench = try await shown(3)
+        bench.window.open(1)
+        await bench.frames()
+        let viewer = bench.window.viewer
+        #expect(bench.focus == viewer.scroller)
+        var reached: Set<String> = []
+        for _ in 0..<30 {
+            try await bench.key("Tab")
+            guard let focus = bench.focus, let tip = gtk_widget_get_tooltip_text(focus) else { continue }
+            reached.insert(String(cString: tip))
+        }
+        for tip in [
+            "The one before (Left)", "The next one (Right)", "Bigger (+)", "Smaller (-)", "Facts (I)",
+            "Fit into the window (0)", "Pixel for pixel (1)", "Back (Escape)", "Caches (Ctrl+I)",
+            "Open a folder (Ctrl+O)", "Dark or light (Ctrl+D)",
+        ] { #expect(reached.contains(tip), "\(tip) of \(reached)") }
+    }
+
+    @Test func `The caches are shown and left without losing the place`() async throws {
+        let bench = try await shown()
+        let adjustment = gtk_scrolled_window_get_vadjustment(bench.window.grid.widget.opaque)
+        gtk_adjustment_set_value(adjustment, 3000)
+        await bench.frames()
+        let place = bench.scroll
+        #expect(place > 0)
+        try await bench.key("ctrl+i")
+        #expect(title(bench) == "Caches")
+        try await bench.key("Escape")
+        #expect(title(bench) == "200 pictures")
+        await bench.frames(10)
+        #expect(bench.scroll == place)
+        // From a picture one comes back to it.
+        bench.window.open(7)
+        try await bench.key("ctrl+i", "Escape")
+        #expect(title(bench) == "picture-7.bmp")
+    }
+
+    @Test func `Other pictures begin at the first, wherever one was`() async throws {
+        let bench = try await shown()
+        bench.window.open(150)
+        await bench.frames()
+        bench.show((0..<100).map { "other-\($0).bmp" })
+        #expect(await focuses(bench, 0))
+        #expect(title(bench) == "100 pictures" && bench.scroll == 0)
+        #expect(bench.window.grid.selectedIndex == 0)
+        try await bench.key("Return")
+        #expect(title(bench) == "other-0.bmp")
+    }
+
+    @Test func `Keys show and hide the facts, and change between dark and light`() async throws {
+        let bench = try await shown(1)
+        bench.window.open(0)
+        await bench.frames()
+        try await bench.key("i")
+        #expect(!bench.texts().contains("How it was loaded"))
+        try await bench.key("i")
+        #expect(bench.texts().contains("How it was loaded"))
+        func brightness() throws -> Int {
+            let pixels = try WidgetPixels(UnsafeMutableRawPointer(bench.window.widget))
+            return pixels.rgba(pixels.width / 3, pixels.height / 2).prefix(3).reduce(0) { $0 + Int($1) }
+        }
+        let light = try brightness()
+        try await bench.key("ctrl+d")
+        let dark = try brightness()
+        #expect(abs(light - dark) > 300)
+        try await bench.key("ctrl+d")
+        #expect(try brightness() == light)
+    }
+
+    @Test func `A window that is closed ends what it loads, and what comes later finds no widget that has gone`()
+        async throws
+    {
+        let bench = try await shown(3)
+        bench.window.open(1)
+        #expect(await bench.bench.loader.request(of: GalleryBench.url("picture-1.bmp")))
+        bench.window.showCache()
+        let page = bench.window.cachePage
+        try await bench.input(["key", "ctrl+q"])
+        #expect(await MainLoopTurns.wait { bench.window.isClosed })
+        await page.count()
+        #expect(await MainLoopTurns.wait { bench.bench.loader.waiting.isEmpty })
+        #expect(bench.bench.loader.cancelled.contains(GalleryBench.url("picture-1.bmp")))
+    }
+}

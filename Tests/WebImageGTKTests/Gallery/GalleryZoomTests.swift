@@ -1,0 +1,194 @@
+import CWebImageGTK4
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+@testable import webimage_gallery
+
+/// A picture alone, whose size a person changes with keys, buttons, the wheel and the pointer.
+@Suite(.serialized, .needsDisplay) @MainActor struct GalleryZoomTests {
+    /// A picture in which each place has its colour: red is how far right, green how far down.
+    private static func map(_ width: Int, _ height: Int) -> Data {
+        var bytes = [UInt8](ViewBench.picture(width, height, 0, 0, 0))
+        let row = (width * 3 + 3) / 4 * 4
+        for y in 0..<height {
+            for x in 0..<width {
+                // Rows of this format come from below.
+                let pixel = 54 + (height - 1 - y) * row + x * 3
+                bytes[pixel + 1] = UInt8(y * 256 / height)
+                bytes[pixel + 2] = UInt8(x * 256 / width)
+            }
+        }
+        return Data(bytes)
+    }
+
+    private func opened(_ width: Int = 1600, _ height: Int = 1200) async throws -> GalleryBench {
+        let bench = try await GalleryBench()
+        bench.show(["map.bmp", "other.bmp"])
+        try await bench.open(0, Self.map(width, height))
+        return bench
+    }
+
+    private func zoomText(_ bench: GalleryBench) -> String {
+        String(cString: gtk_label_get_text(bench.window.viewer.zoomLabel.opaque))
+    }
+
+    /// Red and green at a place of the area.
+    private func color(_ bench: GalleryBench, _ x: Int, _ y: Int) throws -> [UInt8] {
+        let pixels = try WidgetPixels(UnsafeMutableRawPointer(bench.window.viewer.scroller))
+        return Array(pixels.rgba(x, y).prefix(2))
+    }
+
+    private func size(_ bench: GalleryBench) -> ImageSize {
+        let picture = bench.window.viewer.picture
+        return ImageSize(width: Double(gtk_widget_get_width(picture)), height: Double(gtk_widget_get_height(picture)))
+    }
+
+    @Test func `Keys make the picture bigger and smaller, show its pixels, and fit it`() async throws {
+        let bench = try await opened()
+        let fitting = bench.window.viewer.geometry
+        #expect(zoomText(bench) == "Fit")
+        try await bench.key("1")
+        #expect(zoomText(bench) == "100 %")
+        #expect(size(bench) == ImageSize(width: 1600, height: 1200))
+        try await bench.key("plus")
+        #expect(zoomText(bench) == "125 %")
+        #expect(size(bench) == ImageSize(width: 2000, height: 1500))
+        try await bench.key("KP_Subtract", "minus", "ctrl+minus")
+        #expect(zoomText(bench) == "64 %")
+        #expect(size(bench) == ImageSize(width: 1024, height: 768))
+        try await bench.key("0")
+        #expect(zoomText(bench) == "Fit")
+        #expect(bench.window.viewer.geometry.fittingZoom == fitting.fittingZoom)
+        #expect(size(bench).width == Double(gtk_widget_get_width(bench.window.viewer.scroller)))
+    }
+
+    @Test func `Buttons do the same`() async throws {
+        let bench = try await opened()
+        for (tip, text) in [
+            ("Pixel for pixel", "100 %"), ("Bigger", "125 %"), ("Smaller", "100 %"), ("Fit into", "Fit"),
+        ] {
+            try await bench.click(try #require(bench.button(tip)))
+            #expect(zoomText(bench) == text)
+        }
+    }
+
+    @Test func `The wheel with Ctrl keeps what is under the pointer, from the first step on and however fast`()
+        async throws
+    {
+        let bench = try await opened()
+        let scroller = bench.window.viewer.scroller
+        let (x, y) = (gtk_widget_get_width(scroller) * 3 / 4, gtk_widget_get_height(scroller) / 2)
+        let before = try color(bench, Int(x), Int(y))
+        try await bench.point(at: scroller, Double(x), Double(y))
+        // All at once: nothing is laid out between them.
+        try await bench.input(["keydown", "ctrl", "click", "--repeat", "4", "--delay", "1", "4", "keyup", "ctrl"])
+        let zoom = bench.window.viewer.geometry.fittingZoom * pow(1.25, 4)
+        #expect(await MainLoopTurns.wait { abs(bench.window.viewer.geometry.shownZoom - zoom) < 1e-9 })
+        await bench.frames()
+        #expect(try color(bench, Int(x), Int(y)).isClose(to: before, by: 2))
+        try await bench.input(["keydown", "ctrl", "click", "5", "keyup", "ctrl"])
+        #expect(await MainLoopTurns.wait { bench.window.viewer.geometry.shownZoom < zoom })
+        await bench.frames()
+        #expect(try color(bench, Int(x), Int(y)).isClose(to: before, by: 2))
+    }
+
+    @Test func `Without Ctrl the wheel scrolls`() async throws {
+        let bench = try await opened()
+        try await bench.key("1")
+        let viewer = bench.window.viewer
+        viewer.scroll = ImagePoint(x: 0, y: 0)
+        try await bench.point(at: viewer.scroller, 50, 50)
+        try await bench.input(["click", "5"])
+        #expect(await MainLoopTurns.wait { viewer.scroll.y > 0 })
+        #expect(zoomText(bench) == "100 %")
+    }
+
+    @Test func `Once the pointer is elsewhere the middle stays where it is`() async throws {
+        let bench = try await opened()
+        let viewer = bench.window.viewer
+        try await bench.point(at: viewer.scroller, 5, 5)
+        #expect(viewer.pointer != nil)
+        try await bench.point(at: try #require(bench.button("Bigger")), 5, 5)
+        #expect(viewer.pointer == nil)
+        let (x, y) = (Int(gtk_widget_get_width(viewer.scroller)) / 2, Int(gtk_widget_get_height(viewer.scroller)) / 2)
+        let before = try color(bench, x, y)
+        try await bench.input(["click", "1", "click", "1", "click", "1"])
+        #expect(await MainLoopTurns.wait { viewer.geometry.zoom != nil })
+        await bench.frames()
+        #expect(try color(bench, x, y).isClose(to: before, by: 2))
+    }
+
+    @Test func `Dragging moves the picture, and no further than its edge`() async throws {
+        let bench = try await opened()
+        let viewer = bench.window.viewer
+        try await bench.key("1")
+        let start = viewer.scroll
+        try await bench.point(at: viewer.scroller, 200, 200)
+        try await bench.input(["mousedown", "1", "mousemove_relative", "--", "-30", "-20"])
+        try await bench.input(["mousemove_relative", "--", "-30", "-20"])
+        #expect(await MainLoopTurns.wait { viewer.scroll == ImagePoint(x: start.x + 60, y: start.y + 40) })
+        try await bench.input(["mousemove_relative", "--", "400", "200", "mouseup", "1"])
+        #expect(await MainLoopTurns.wait { viewer.scroll.x == max(start.x - 340, 0) })
+        #expect(await MainLoopTurns.wait { viewer.panStart == nil })
+    }
+
+    @Test func `A double click changes between the pixels under it and the whole`() async throws {
+        let bench = try await opened()
+        let scroller = bench.window.viewer.scroller
+        let before = try color(bench, 100, Int(gtk_widget_get_height(scroller)) / 2)
+        try await bench.point(at: scroller, 100, Double(gtk_widget_get_height(scroller) / 2))
+        try await bench.input(["click", "--repeat", "2", "--delay", "10", "1"])
+        #expect(await MainLoopTurns.wait { self.zoomText(bench) == "100 %" })
+        await bench.frames()
+        #expect(try color(bench, 100, Int(gtk_widget_get_height(scroller)) / 2).isClose(to: before, by: 2))
+        // GTK has forgotten the first one by then.
+        await bench.frames(40)
+        try await bench.point(at: scroller, 140, 120)
+        try await bench.input(["click", "--repeat", "2", "--delay", "10", "1"])
+        #expect(await MainLoopTurns.wait { self.zoomText(bench) == "Fit" })
+    }
+
+    @Test func `Parts of a step of the wheel count as parts, none as none, and two fingers as far as they go`()
+        async throws
+    {
+        let bench = try await opened()
+        let viewer = bench.window.viewer
+        viewer.showPixels()
+        viewer.zoom(bySteps: 0)
+        #expect(viewer.geometry.shownZoom == 1)
+        for _ in 0..<10 { viewer.zoom(bySteps: 0.1) }
+        #expect(abs(viewer.geometry.shownZoom - 1.25) < 1e-9)
+        viewer.pinch(to: 2, about: ImagePoint(x: 10, y: 10))
+        viewer.pinch(to: 4, about: ImagePoint(x: 10, y: 10))
+        #expect(abs(viewer.geometry.shownZoom - 5) < 1e-9)
+    }
+
+    @Test func `A zoomed picture has its pixels, and the next one fits again and is decoded for the area`() async throws
+    {
+        let bench = try await opened()
+        let viewer = bench.window.viewer
+        try await bench.key("1")
+        let picture = UnsafeMutableRawPointer(viewer.picture)
+        #expect(await MainLoopTurns.wait { ViewState.of(picture).shown?.image.pixelWidth ?? 0 >= 1600 })
+        try await bench.open(1, Self.map(3200, 2400))
+        #expect(zoomText(bench) == "Fit")
+        // From the first moment on: not the size that the widget had for the picture before.
+        let area = gtk_widget_get_width(viewer.scroller)
+        #expect(viewer.picture.latestLoadState?.result?.image.pixelWidth == Int(area))
+    }
+
+    @Test func `A picture is decoded for the area even where nothing was laid out yet`() async throws {
+        let bench = try await GalleryBench()
+        bench.show(["map.bmp"])
+        bench.window.open(0)
+        let data = Self.map(3200, 2400)
+        try await bench.serve("map.bmp", data)
+        #expect(await MainLoopTurns.wait { bench.window.viewer.isSettled })
+        let width = try #require(bench.window.viewer.picture.latestLoadState?.result?.image.pixelWidth)
+        #expect((400...520).contains(width), "\(width)")
+    }
+}
