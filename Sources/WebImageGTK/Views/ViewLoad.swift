@@ -183,7 +183,7 @@ final class ViewLoad {
             guard let state else { return complete(result) }
             if !isPreview {
                 hasPicture = true
-                state.note(.loaded(loaded), of: self)
+                state.note(.loaded(loaded.kept()), of: self)
             }
             if request.options.contains(.avoidAutoSetImage) { return complete(result) }
             untoldCount += 1

@@ -84,6 +84,12 @@ extension ViewState {
         loadStates[load.key]?.phase = phase
     }
 
+    /// The view has other pixels of what a load brought; nobody is to keep the former ones.
+    private func exchange(_ image: Image, of load: ViewLoad) {
+        guard isLatest(load), case .loaded(let result) = loadStates[load.key]?.phase else { return }
+        loadStates[load.key]?.phase = .loaded(result.kept(as: image))
+    }
+
     func note(_ reading: LoadProgress, of load: ViewLoad) {
         guard isLatest(load), !load.request.isUpgrade else { return }
         loadStates[load.key]?.progress = reading
@@ -121,6 +127,7 @@ extension ViewState {
         }
         // More pixels of what is not seen any more.
         if load.request.isUpgrade, shownBefore(load)?.load.number != load.number { return then() }
+        if load.request.isUpgrade { exchange(result.image, of: load) }
         let isPreview = result.image.metadata.isIncremental
         if !isPreview { shownNumbers[load.key] = load.number }
         if load.showsInPaintable {
