@@ -41,6 +41,8 @@ final class ViewLoad {
     private var hasPicture = false
     /// Pictures that are on their way into the view; who waits for them is told then.
     private var untoldCount = 0
+    /// The end, if it is to be told after them.
+    private var lastWord: Result<WebImageResult, WebImageError>?
     private let readings = Lock(Readings())
 
     private struct Readings {
@@ -190,6 +192,7 @@ final class ViewLoad {
             state.show(loaded, of: self) { [self] in
                 untoldCount -= 1
                 if !isPreview { complete(result) }
+                if untoldCount == 0, let lastWord = lastWord.take() { complete(lastWord) }
                 forgetCallbacks()
             }
         case .failure: finish(result)
@@ -204,8 +207,14 @@ final class ViewLoad {
             state.note(.failed(error), of: self)
             if error.code != .cancelled { state.showFailure(of: self) }
         }
-        complete(result)
-        forgetCallbacks()
+        if untoldCount > 0, !isCancelled {
+            lastWord = result
+            return
+        }
+        let completed = request.completed
+        // Nothing is told after that, though a transition may still lead to a picture that nobody was told of.
+        (request.completed, request.progress) = (nil, nil)
+        completed?(result)
     }
 
     /// Lets go of who was told, after the last time: the view keeps this as long as the picture is shown, and they may keep the view.
