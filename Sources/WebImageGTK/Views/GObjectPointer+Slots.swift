@@ -33,7 +33,7 @@ extension GObjectPointer {
         state.operations[key] = operation
     }
 
-    /// Cancels what is under way in a slot.
+    /// Cancels what is under way in a slot: the latest load, not those before it that ``WebImageOptions/avoidAutoCancelImage`` let go on.
     ///
     /// - Parameter key: of the slot.
     @MainActor

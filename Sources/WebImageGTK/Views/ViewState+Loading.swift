@@ -42,7 +42,7 @@ extension ViewState {
             load.fail(WebImageError(.invalidURL, "the URL is missing"))
             return nil
         }
-        loads[key] = load
+        if let former = loads.updateValue(load, forKey: key) { supersededLoads.append(former) }
         load.start(url, manager: request.context?.customManager ?? .shared)
         withExtendedLifetime(former) {}
         return load.operation
@@ -108,6 +108,7 @@ extension ViewState {
     /// The load has ended.
     func forget(_ load: ViewLoad) {
         if loads[load.key] === load { loads[load.key] = nil }
+        supersededLoads.removeAll { $0 === load }
     }
 
     // MARK: Showing

@@ -11,6 +11,8 @@ final class ViewState {
     nonisolated(unsafe) let view: UnsafeMutableRawPointer
     /// The loads of its slots, by key: each the latest of its slot.
     var loads: [String: ViewLoad] = [:]
+    /// Loads that go on though their slots have later ones.
+    var supersededLoads: [ViewLoad] = []
     /// Operations that were put there by whoever uses the view.
     var operations: [String: any WebImageOperation] = [:]
     /// Slots whose loads are being given up for others.
@@ -92,6 +94,7 @@ final class ViewState {
     /// Ends what runs: the view goes.
     private func end() {
         isEnded = true
+        for load in supersededLoads { load.cancel() }
         for key in Array(loads.keys) { cancel(key) }
         for operation in operations.values { operation.cancel() }
         operations = [:]

@@ -53,4 +53,35 @@ import WebImage
         window.close()
         #expect(told.codes == [nil, .timedOut])
     }
+
+    @Test func `Loads that others did not cancel are cancelled with the view`() async throws {
+        let before = ViewState.count
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        let (first, second) = (Told(), Told())
+        set(view, a, [], first)
+        set(view, b, .avoidAutoCancelImage, second)
+        for url in [a, b] { try #require(await bench.loader.request(of: url)) }
+        window.close()
+        #expect(first.codes == [.cancelled] && second.codes == [.cancelled])
+        #expect(await MainLoopTurns.wait { Set(bench.loader.cancelled) == [a, b] && ViewState.count == before })
+        #expect(first.codes.count == 1 && second.codes.count == 1)
+    }
+
+    @Test func `Cancelling a slot is about its latest load, and the one before goes on`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        let (first, second) = (Told(), Told())
+        set(view, a, [], first)
+        set(view, b, .avoidAutoCancelImage, second)
+        for url in [a, b] { try #require(await bench.loader.request(of: url)) }
+        view.cancelCurrentImageLoad()
+        #expect(first.codes.isEmpty && second.codes == [.cancelled])
+        bench.loader.end(a, with: .success(ViewBench.red))
+        #expect(await MainLoopTurns.wait { first.codes == [nil] })
+        #expect(ViewState.of(UnsafeMutableRawPointer(view)).supersededLoads.isEmpty)
+        await window.frames()
+        #expect(try window.pixels(of: UnsafeMutableRawPointer(view)).middle == [255, 0, 0, 255])
+        window.close()
+    }
 }
