@@ -34,7 +34,11 @@ extension ViewState {
 
     /// Makes the paintable what the view shows, with what is shown now in it, so that something can be drawn over it.
     func takeOverContent() {
-        if let current = currentContent { paintable.show(current) }
+        if let current = currentContent {
+            // No load brought it.
+            shown = nil
+            paintable.show(current)
+        }
         installPaintable()
     }
 
