@@ -23,6 +23,54 @@ import WebImage
         return try #require(Texture.of(image))
     }
 
+    /// A view that shows what was loaded, red, and has a highlighted picture, blue.
+    private func highlightable(_ view: OpaquePointer) async throws -> TestWindow {
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        try await bench.begin(view, a)
+        try await bench.end(view, a)
+        view.setHighlightedImage(with: b, context: bench.context)
+        try #require(await bench.loader.request(of: b))
+        try await bench.end(view, b, with: .success(ViewBench.blue))
+        return window
+    }
+
+    @Test(arguments: [false, true])
+    func `A highlight gives way to what the program shows, and not to the picture of before`(isImage: Bool) async throws
+    {
+        let view = isImage ? OpaquePointer(try #require(gtk_image_new())) : ViewBench.makePicture()
+        if isImage { gtk_image_set_pixel_size(view, 40) }
+        let window = try await highlightable(view)
+        let green = try texture(ViewBench.green)
+        isImage
+            ? gtk_image_set_from_paintable(view, green.pointer) : gtk_picture_set_paintable(view, green.pointer)
+        for _ in 0..<2 {
+            #expect(try await middle(window, view) == [0, 255, 0, 255])
+            view.isHighlighted = true
+            #expect(try await middle(window, view) == [0, 0, 255, 255])
+            view.isHighlighted = false
+        }
+        let state = ViewState.of(UnsafeMutableRawPointer(view))
+        #expect(state.shown == nil, "nothing can be loaded anew with more pixels")
+        window.close()
+    }
+
+    @Test func `A highlight gives way to the icon that the program set, and to nothing`() async throws {
+        let view = OpaquePointer(try #require(gtk_image_new()))
+        gtk_image_set_pixel_size(view, 40)
+        let window = try await highlightable(view)
+        gtk_image_set_from_icon_name(view, "image-missing")
+        view.isHighlighted = true
+        #expect(try await middle(window, view) == [0, 0, 255, 255])
+        view.isHighlighted = false
+        #expect(gtk_image_get_storage_type(view) == GTK_IMAGE_GICON)
+        gtk_image_clear(view)
+        view.isHighlighted = true
+        #expect(try await middle(window, view) == [0, 0, 255, 255])
+        view.isHighlighted = false
+        #expect(try await middle(window, view)[3] == 0)
+        window.close()
+    }
+
     @Test func `What an indicator is drawn over is not replaced by more pixels of the picture of before`() async throws
     {
         let view = ViewBench.makePicture()
