@@ -127,6 +127,19 @@ final class ViewState {
         vacating.remove(key)
     }
 
+    /// Shows nothing, and forgets what was shown.
+    func clearContent() {
+        shown = nil
+        existingPaintable?.show(nil)
+    }
+
+    /// Gives up a slot of the paintable, and what it has loaded: the view waits for another purpose.
+    func clear(_ key: String) {
+        cancel(key)
+        loadStates[key] = nil
+        clearContent()
+    }
+
     /// Keeps the view until the end of what is returned.
     func keepView() -> KeptView { KeptView(view) }
 }
