@@ -81,6 +81,7 @@ final class ListCell {
     }
 
     private func updatePriority() {
+        view.flatMap(ViewState.existing)?.resizingPriority = priority
         guard let operation else { return }
         if operation.isFinished { self.operation = nil } else { operation.setPriority(priority) }
     }

@@ -142,8 +142,8 @@ public final class ListImageLoader {
         state.preferredPixelSize = preferredPixelSize(of: view, state)
         // What the cell showed before belongs to another item, so it is no placeholder.
         if options.contains(.delayPlaceholder), state.shown?.load.request.url != url { state.clearContent() }
-        var options = options.subtracting([.lowPriority, .highPriority])
-        options.insert(cell.priority == .high ? .highPriority : .lowPriority)
+        var options = options
+        options.setPriority(cell.priority)
         var ended: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)?
         if let completed { ended = { completed(position, $0) } }
         let operation: WebImageLoadOperation? = view.setImage(

@@ -88,6 +88,7 @@ extension ViewState {
         request.progress = nil
         request.placeholder = nil
         request.options.subtract([.avoidAutoSetImage, .refreshCached, .fromLoaderOnly, .progressiveLoad])
+        if let resizingPriority { request.options.setPriority(resizingPriority) }
         var context = shown.load.context
         context.thumbnailPixelSize = box
         // The box is that of the whole picture.
@@ -106,6 +107,26 @@ extension ViewState {
         loads[key] = load
         askedBoxes[key] = (load.number, box)
         load.start(url, manager: request.context?.customManager ?? .shared)
+    }
+}
+
+extension ViewState {
+    /// What brings more pixels is as urgent as the rest.
+    func resizingPriorityChanged() {
+        guard let resizingPriority else { return }
+        for load in loads.values where load.request.isUpgrade { load.operation?.setPriority(resizingPriority) }
+    }
+}
+
+extension WebImageOptions {
+    /// Says how urgent a load is.
+    mutating func setPriority(_ priority: LoadPriority) {
+        subtract([.lowPriority, .highPriority])
+        switch priority {
+        case .low: insert(.lowPriority)
+        case .normal: break
+        case .high: insert(.highPriority)
+        }
     }
 }
 

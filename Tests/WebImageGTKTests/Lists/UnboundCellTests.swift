@@ -78,4 +78,25 @@ import WebImage
         }
         list.close()
     }
+
+    @Test func `More pixels are as urgent as the cell is by now`() async throws {
+        let list = try await ListBench { $0.prefetchCount = 0 }
+        // Rows of four; this one comes onto the screen with the next five.
+        let number = try #require(list.visible.max()) + 8
+        let view = try #require(list.bound.first { $0.value == "\(number)" }?.key)
+        try #require(await list.bench.loader.request(of: url(number)))
+        #expect(list.bench.loader.priority(of: url(number)) == .low)
+        list.bench.loader.end(url(number), with: .success(ViewBench.picture(400, 300, 0, 0, 0)))
+        #expect(await MainLoopTurns.wait { view.latestLoadState?.result != nil })
+        await list.scroll(to: 0.05)
+        #expect(list.isMapped(view) && list.bound[view] == "\(number)")
+        await list.bench.cache.clear(.all)
+        ViewState.of(view).noteDrawn(300, 225)
+        try #require(await list.bench.loader.request(of: url(number)))
+        #expect(list.bench.loader.priority(of: url(number)) == .high)
+        await list.scroll(to: 0)
+        #expect(!list.isMapped(view) && list.bound[view] == "\(number)")
+        #expect(list.bench.loader.priority(of: url(number)) == .low)
+        list.close()
+    }
 }
