@@ -56,8 +56,11 @@ final class ButtonPart: ViewPart {
         -> WebImageLoadOperation?
     {
         guard let state else { return nil }
-        widgets.install(role, in: state.view)
-        connect(role)
+        // A completion that loads again when the button goes must not put into it what nobody takes out.
+        if gtk_widget_in_destruction(state.view.widget) == 0 {
+            widgets.install(role, in: state.view)
+            connect(role)
+        }
         let slot = Slot(role: role, state: buttonState)
         return state.load(
             request,
@@ -143,6 +146,7 @@ extension ViewState {
     func loadButton(_ request: ViewLoad.Request, _ role: ButtonRole, _ buttonState: ButtonState)
         -> WebImageLoadOperation?
     {
+        guard !isLeaving else { return nil }
         let key = role.key(for: buttonState)
         var request = request
         request.context = request.context ?? WebImageContext()
@@ -158,6 +162,7 @@ extension ViewState {
     /// Shows the picture of a URL: as what the view shows, or a button in its normal state.
     func loadPicture(_ request: ViewLoad.Request) -> WebImageLoadOperation? {
         guard view.isA(gtk_button_get_type()) else { return load(request) }
+        guard !isLeaving else { return nil }
         let key = request.context?.setImageOperationKey ?? pictureKey
         return makeButton().load(request, .image, .normal, key: key)
     }

@@ -16,7 +16,8 @@ extension GObjectPointer {
     }
 
     /// Puts an operation of one's own into a slot, in place of what is there, which is cancelled. It is cancelled by the next load of the
-    /// slot and with the view, and at once when the slot is just being given up for another load.
+    /// slot and with the view, and at once when the slot is just being given up for another load or the view
+    /// is no more.
     ///
     /// - Parameters:
     ///   - operation: nil is ignored.
@@ -25,8 +26,8 @@ extension GObjectPointer {
     public func setImageLoadOperation(_ operation: (any WebImageOperation)?, forKey key: String) {
         guard let operation else { return }
         let state = ViewState.of(gobjectPointer)
-        // By the completion of what the slot gives up for something else.
-        guard !state.vacating.contains(key) else { return operation.cancel() }
+        // By the completion of what the slot gives up for something else, or of what ends with the view.
+        guard !state.vacating.contains(key), !state.isLeaving else { return operation.cancel() }
         let kept = state.keepView()
         defer { kept.end() }
         state.vacate(key)

@@ -99,6 +99,7 @@ extension ViewState {
 
     /// Shows the picture of a URL while the view is highlighted.
     func loadHighlighted(_ request: ViewLoad.Request) -> WebImageLoadOperation? {
+        guard !isLeaving else { return nil }
         let part = makeHighlight()
         var request = request
         request.context = request.context ?? WebImageContext()
