@@ -139,7 +139,9 @@ extension ViewState {
                 return then()
             }
         }
-        button?.delivery = load
+        // Only the pictures of buttons have places that transitions lead to.
+        if load.transitionTarget != nil { button?.delivery = load }
+        defer { button?.delivery = nil }
         guard let transition, result.usesTransition(load.request), let target = target(of: load, content) else {
             if isPreview { forgetShown(before: load) } else { note(shown: result.image, by: load) }
             continuingAnimation(of: load) { load.setter(content, result) }
