@@ -55,7 +55,8 @@ extension GObjectPointer {
         state.cancel(key)
     }
 
-    /// What is known of the last load of a slot; nil if there was none.
+    /// What is known of the last load of a slot; nil if there was none, or if it has ended and another slot's picture or placeholder was shown
+    /// in its place. Of buttons, the 32 slots that were used last are known.
     ///
     /// - Parameter key: of the slot.
     @MainActor

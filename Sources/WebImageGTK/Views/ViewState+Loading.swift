@@ -33,7 +33,9 @@ extension ViewState {
             progress: LoadProgress(receivedByteCount: 0, expectedByteCount: nil),
             phase: .loading
         )
+        forgetOldSlots()
         let load = makeLoad(request, key, setter)
+        if load.showsInPaintable { paintableKeys.insert(key) }
         load.transitionTarget = transitionTarget
         // What was shown stays until memory has been asked: its weak level may know the picture only because it is shown.
         let former = paintable.content
@@ -116,6 +118,7 @@ extension ViewState {
     private func showPlaceholder(of load: ViewLoad) {
         if load.showsInPaintable { installPaintable() }
         forgetShown(before: load)
+        if load.showsInPaintable { forgetSlots(replacedBy: load.key) }
         load.setter(load.request.placeholder?.content(for: view), nil)
     }
 
@@ -133,6 +136,7 @@ extension ViewState {
         if !isPreview { shownNumbers[load.key] = load.number }
         if load.showsInPaintable {
             installPaintable()
+            forgetSlots(replacedBy: load.key)
             if load.request.isUpgrade {
                 shown = ShownLoad(load: load, image: result.image)
                 continuingAnimation(of: load) { paintable.exchange(content) }

@@ -18,6 +18,8 @@ final class ViewState {
     /// Slots whose loads are being given up for others.
     private(set) var vacating: Set<String> = []
     var loadStates: [String: ViewLoadState] = [:]
+    /// Slots whose pictures the paintable shows, or has shown.
+    var paintableKeys: Set<String> = []
     /// The key of the latest call that set a picture.
     var latestKey: String?
     /// The numbers of the last load of each slot, and of the one whose picture a slot shows.

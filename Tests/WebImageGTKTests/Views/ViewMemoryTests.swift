@@ -63,4 +63,55 @@ import WebImage
         #expect(view.latestLoadState?.result != nil && view.latestLoadState?.result?.data == nil)
         window.close()
     }
+
+    @Test func `A slot for each URL leaves nothing of those before in the view`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        var first: WeakImage?
+        for number in 0..<20 {
+            var context = bench.context
+            context.setImageOperationKey = "slot \(number)"
+            let told = try await load(view, ViewBench.url("\(number).bmp"), ViewBench.red, context: context)
+            first = first ?? told.image
+        }
+        await bench.cache.clear(.memory)
+        #expect(await MainLoopTurns.wait { first?.image == nil })
+        #expect(view.imageLoadState(forKey: "slot 0") == nil && view.imageLoadState(forKey: "slot 18") == nil)
+        #expect(view.imageLoadState(forKey: "slot 19")?.result != nil)
+        let state = ViewState.of(UnsafeMutableRawPointer(view))
+        #expect(state.lastNumbers.count == 1 && state.shownNumbers.count == 1)
+        window.close()
+    }
+
+    @Test func `What another slot loads is known as long as it runs, and the highlighted picture stays`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        let highlighted = ViewBench.url("highlighted.bmp")
+        view.setHighlightedImage(with: highlighted, context: bench.context)
+        try #require(await bench.loader.request(of: highlighted))
+        bench.loader.end(highlighted, with: .failure(WebImageError(.timedOut, "no")))
+        #expect(await MainLoopTurns.wait { view.latestLoadState?.error != nil })
+        var context = bench.context
+        context.setImageOperationKey = "running"
+        view.setImage(with: url, context: context)
+        _ = try await load(view, ViewBench.url("a.bmp"), ViewBench.red)
+        #expect(view.imageLoadState(forKey: "running")?.isLoading == true)
+        #expect(view.currentHighlightedImageURL == highlighted)
+        window.close()
+    }
+
+    @Test func `Slots of buttons are known, but not hundreds of them`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        for number in 0..<45 {
+            var context = bench.context
+            context.setImageOperationKey = "slot \(number)"
+            _ = try await load(button, ViewBench.url("\(number % 2).bmp"), ViewBench.red, context: context)
+            await bench.cache.clear(.all)
+        }
+        let state = ViewState.of(UnsafeMutableRawPointer(button))
+        #expect(state.loadStates.count <= 33 && state.shownElsewhere.count <= 33)
+        #expect(button.imageLoadState(forKey: "slot 44")?.result != nil)
+        window.close()
+    }
 }
