@@ -56,6 +56,36 @@ struct ShownLoad {
     }
 }
 
+/// How big in pixels something is drawn, at most, while its view keeps its own size.
+///
+/// A paintable may be drawn elsewhere, too: what is enough for the one place is not for the other, and each would have it loaded anew for ever.
+struct DrawnSize {
+    private let number: Int
+    private let viewSize: ImageSize
+    private(set) var width: Double
+    private(set) var height: Double
+
+    @MainActor
+    init(of shown: ShownLoad, _ width: Double, _ height: Double, in view: UnsafeMutableRawPointer) {
+        let scale = gtk_widget_get_scale_factor(view.widget)
+        number = shown.load.number
+        viewSize = ImageSize(
+            width: Double(gtk_widget_get_width(view.widget) * scale),
+            height: Double(gtk_widget_get_height(view.widget) * scale)
+        )
+        (self.width, self.height) = (width, height)
+    }
+
+    /// The same, or what was before if that was bigger.
+    func joined(with former: DrawnSize?) -> DrawnSize {
+        guard let former, former.number == number, former.viewSize == viewSize else { return self }
+        var joined = self
+        joined.width = max(width, former.width)
+        joined.height = max(height, former.height)
+        return joined
+    }
+}
+
 extension ViewState {
     /// The content is drawn at a size, in points: if it has too few pixels for that, or many too many, it is loaded anew.
     ///
@@ -71,7 +101,10 @@ extension ViewState {
         let scale = Double(gtk_widget_get_scale_factor(view.widget))
         let last = askedBoxes[shown.load.key]
         let asked = last?.number == shown.load.number ? last?.box : nil
-        guard let box = shown.betterBox(drawn: width * scale, height * scale, asked: asked) else { return }
+        let drawn = DrawnSize(of: shown, width * scale, height * scale, in: view)
+            .joined(with: drawnSizes[shown.load.key])
+        drawnSizes[shown.load.key] = drawn
+        guard let box = shown.betterBox(drawn: drawn.width, drawn.height, asked: asked) else { return }
         isResizing = true
         // Not while GTK draws.
         MainMailbox.shared.post { [weak self] in self?.resize(shown, to: box) }

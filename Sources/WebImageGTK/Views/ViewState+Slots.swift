@@ -13,8 +13,10 @@ extension ViewState {
     /// The longest unused ones of very many go.
     func forgetOldSlots() {
         guard loadStates.count > Self.mostSlots else { return }
-        let old = loadStates.keys.filter { !isBusy($0) && ![latestKey, shown?.load.key, Self.highlightedKey].contains($0) }
-            .sorted { lastNumbers[$0] ?? 0 < lastNumbers[$1] ?? 0 }
+        let old = loadStates.keys.filter {
+            !isBusy($0) && ![latestKey, shown?.load.key, Self.highlightedKey].contains($0)
+        }
+        .sorted { lastNumbers[$0] ?? 0 < lastNumbers[$1] ?? 0 }
         for key in old.prefix(loadStates.count - Self.mostSlots) { forgetSlot(key) }
     }
 
@@ -28,6 +30,7 @@ extension ViewState {
         lastNumbers[key] = nil
         shownNumbers[key] = nil
         askedBoxes[key] = nil
+        drawnSizes[key] = nil
         shownElsewhere[key] = nil
     }
 }

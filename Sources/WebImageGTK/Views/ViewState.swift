@@ -33,6 +33,8 @@ final class ViewState {
     var isResizing = false
     /// The boxes for which pictures were loaded anew, by slot, and the loads that had brought them first.
     var askedBoxes: [String: (number: Int, box: ImageSize)] = [:]
+    /// How big what is shown was drawn at most, by slot.
+    var drawnSizes: [String: DrawnSize] = [:]
     var transition: WebImageTransition?
     var indicator: (any WebImageIndicator)? { didSet { indicatorChanged(from: oldValue) } }
     /// Loads that show the indicator.
