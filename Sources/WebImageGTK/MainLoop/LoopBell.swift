@@ -21,6 +21,8 @@ struct LoopBell: Sendable {
         descriptor = isTimed ? webimage_gtk_alarm_new() : webimage_gtk_wakeup_new()
         source = g_source_new(functions, guint(MemoryLayout<GSource>.size))
         g_source_set_priority(source, priority)
+        // What it calls may run a loop of its own, as a dialog does.
+        g_source_set_can_recurse(source, 1)
         g_source_set_static_name(source, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self))
         if descriptor >= 0 { g_source_add_unix_fd(source, descriptor, G_IO_IN) }
     }

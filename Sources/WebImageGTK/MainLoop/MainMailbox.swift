@@ -7,6 +7,8 @@ import WebImage
 /// Where frames take longer than there is between two, GTK begins the next at once, and nothing that is less urgent would ever have its
 /// turn; so what has waited long comes before the next frame.
 ///
+/// An item may run a loop of its own, which brings what waits behind it.
+///
 /// Works whether or not ``MainLoopIntegration`` is installed. Posting takes a lock and seldom a wake-up of the loop.
 final class MainMailbox: Sendable {
     typealias Item = @MainActor () -> Void

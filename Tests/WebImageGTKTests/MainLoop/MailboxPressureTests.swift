@@ -49,12 +49,78 @@ import WebImage
         #expect(BusyFrames.count < 200)
         window.close()
     }
+
+    @Test func `A loop that runs within an item brings what is posted, in order, each once`() async {
+        let order = Order()
+        MainMailbox.shared.post {
+            order.numbers.append(1)
+            MainMailbox.shared.post { order.numbers.append(3) }
+            Loop.run { quit in
+                startThread {
+                    MainMailbox.shared.post {
+                        order.numbers.append(4)
+                        quit()
+                    }
+                }
+            }
+            order.numbers.append(5)
+            MainMailbox.shared.post { order.numbers.append(6) }
+        }
+        MainMailbox.shared.post { order.numbers.append(2) }
+        #expect(await MainLoopTurns.wait { order.numbers.count == 6 })
+        #expect(order.numbers == [1, 2, 3, 4, 5, 6])
+    }
+
+    @Test func `A dialog that a completion runs shows its pictures`() async throws {
+        let bench = try ViewBench()
+        let (a, b) = (ViewBench.url("a.bmp"), ViewBench.url("b.bmp"))
+        let (picture, other) = (ViewBench.makePicture(), ViewBench.makePicture())
+        let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)))
+        for view in [picture, other] {
+            gtk_box_append(box.assumingMemoryBound(to: GtkBox.self), UnsafeMutableRawPointer(view).widget)
+        }
+        let window = try await TestWindow(box)
+        var isShown = false
+        var isOver = false
+        picture.setImage(with: a, context: bench.context) { _ in
+            Loop.run { quit in
+                other.setImage(with: b, context: bench.context) { _ in
+                    isShown = ViewState.of(UnsafeMutableRawPointer(other)).paintable.content != nil
+                    quit()
+                }
+                startThread {
+                    while !bench.loader.waiting.contains(b) {}
+                    bench.loader.end(b, with: .success(ViewBench.red))
+                }
+            }
+            #expect(isShown, "while the dialog is there")
+            isOver = true
+        }
+        try #require(await bench.loader.request(of: a))
+        bench.loader.end(a, with: .success(ViewBench.red))
+        #expect(await MainLoopTurns.wait { isOver })
+        window.close()
+    }
 }
 
 @MainActor private final class Order {
     var numbers: [Int] = []
     var frames: Set<Int> = []
     var frame: Int?
+}
+
+/// A main loop that runs within a call, as that of a dialog does.
+@MainActor private enum Loop {
+    /// - Parameter begin: called before it runs, with what ends it.
+    static func run(_ begin: (_ quit: @escaping @MainActor @Sendable () -> Void) -> Void) {
+        nonisolated(unsafe) let loop = g_main_loop_new(nil, 0)
+        begin { g_main_loop_quit(loop) }
+        // It has to end, whether or not something comes.
+        let guardian = MainTimer(after: 5) { g_main_loop_quit(loop) }
+        g_main_loop_run(loop)
+        guardian.cancel()
+        g_main_loop_unref(loop)
+    }
 }
 
 /// Frames that take longer than there is between two, each of which asks for the next.
