@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Pictures that are drawn in several places.
+/// Pictures that are drawn in several places, or whose view has no size yet.
 @Suite(.serialized, .needsDisplay) @MainActor struct DrawnSizesTests {
     let bench: ViewBench
     let url = ViewBench.url("big.bmp")
@@ -88,5 +88,24 @@ import WebImage
             )
         }
         window.close()
+    }
+
+    @Test func `A view without a size is loaded for the one that it is expected to have, and gets more when it grows`()
+        async throws
+    {
+        let view = ViewBench.makePicture()
+        let holder = ObjectReference(retaining: UnsafeMutableRawPointer(view))
+        view.expectedPixelSize = ImageSize(width: 80, height: 60)
+        #expect(view.expectedPixelSize == ImageSize(width: 80, height: 60))
+        try await load(view)
+        #expect(shown(view)?.pixelWidth == 80)
+        let window = try await TestWindow(UnsafeMutableRawPointer(view), 300, 225)
+        #expect(await MainLoopTurns.wait { shown(view)?.pixelWidth ?? 0 >= 300 })
+        // Now it has a size, which is what counts.
+        await bench.cache.clear(.all)
+        try await load(view)
+        #expect(shown(view)?.pixelWidth == 300)
+        window.close()
+        withExtendedLifetime(holder) {}
     }
 }
