@@ -97,11 +97,18 @@ final class ButtonPart: ViewPart {
         entries[slot] = content.map { Entry(content: $0, version: lastVersion, key: key, load: load) }
     }
 
-    private func transitionTarget(_ content: PaintableContent, _ slot: Slot, _ key: String) -> ImagePaintable? {
+    private func transitionTarget(_ content: PaintableContent?, _ slot: Slot, _ key: String) -> ImagePaintable? {
+        guard let state, let paintable = paintable(slot.role) else { return nil }
+        // What is seen is of the button's own state, and else of the normal one.
+        let current = Slot(role: slot.role, state: .of(state.view))
+        guard slot == current || (slot.state == .normal && entries[current] == nil) else { return nil }
+        // A state without a picture gives way to that of the normal one, which has nothing to do with the load.
+        guard content != nil || slot.state == .normal || entries[Slot(role: slot.role, state: .normal)] == nil else {
+            return nil
+        }
         store(content, slot, key)
-        guard let entry = entry(slot.role), entry.version == lastVersion else { return nil }
-        shown[slot.role] = entry
-        return paintable(slot.role)
+        shown[slot.role] = entries[slot]
+        return paintable
     }
 
     /// What is to be seen now.

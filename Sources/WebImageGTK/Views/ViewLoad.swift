@@ -7,8 +7,9 @@ final class ViewLoad {
     typealias Completion = @MainActor (Result<WebImageResult, WebImageError>) -> Void
     /// Takes a picture, or nil to be cleared, and where it came from.
     typealias Setter = @MainActor (_ content: PaintableContent?, _ result: WebImageResult?) -> Void
-    /// Takes a picture, and says where a transition to it is seen; nil when it is not on the screen.
-    typealias TransitionTarget = @MainActor (_ content: PaintableContent) -> ImagePaintable?
+    /// Takes a picture, or nil to be cleared, and says where a transition to it is seen; nil when it is not on the screen: then the setter
+    /// is to take it.
+    typealias TransitionTarget = @MainActor (_ content: PaintableContent?) -> ImagePaintable?
 
     /// What the caller asked for.
     struct Request {
@@ -205,7 +206,14 @@ final class ViewLoad {
         // A picture that could not be refreshed is a picture.
         if case .failure(let error) = result, !hasPicture, let state {
             state.note(.failed(error), of: self)
-            if error.code != .cancelled { state.showFailure(of: self) }
+            if error.code != .cancelled {
+                untoldCount += 1
+                return state.showFailure(of: self) { [self] in
+                    untoldCount -= 1
+                    complete(result)
+                    forgetCallbacks()
+                }
+            }
         }
         if untoldCount > 0, !isCancelled {
             lastWord = result

@@ -173,18 +173,29 @@ extension ViewState {
         if load.showsInPaintable { shown = nil } else { shownElsewhere[load.key] = nil }
     }
 
-    /// Where a transition to what a load brought would be seen.
-    private func target(of load: ViewLoad, _ content: PaintableContent) -> ImagePaintable? {
+    /// Where a transition to what a load brought, or to its placeholder, would be seen.
+    private func target(of load: ViewLoad, _ content: PaintableContent?) -> ImagePaintable? {
         load.showsInPaintable ? paintable : load.transitionTarget?(content)
     }
 
     /// Shows the placeholder that was put off until there is no picture.
-    func showFailure(of load: ViewLoad) {
-        guard load.request.options.contains(.delayPlaceholder), !load.request.isUpgrade, isLatest(load) else { return }
-        guard let transition, load.showsInPaintable else { return showPlaceholder(of: load) }
-        installPaintable()
+    ///
+    /// - Parameter then: called once the view has it; with ``WebImageOptions/waitTransition`` when the transition is over.
+    func showFailure(of load: ViewLoad, then: @escaping () -> Void) {
+        guard load.request.options.contains(.delayPlaceholder), !load.request.isUpgrade, isLatest(load) else {
+            return then()
+        }
+        let content = load.request.placeholder?.content(for: view)
+        guard let transition, let target = target(of: load, content) else {
+            showPlaceholder(of: load)
+            return then()
+        }
+        if load.showsInPaintable {
+            installPaintable()
+            forgetSlots(replacedBy: load.key)
+        }
         forgetShown(before: load)
-        run(transition, in: paintable, to: load.request.placeholder?.content(for: view), nil, of: load) {}
+        run(transition, in: target, to: content, nil, of: load, then: then)
     }
 
     private func run(
