@@ -46,7 +46,8 @@ final class HighlightPart: ViewPart {
                 adopt(gtk_picture_get_paintable(state.view.opaque), state)
             } else if state.view.isA(gtk_image_get_type()) {
                 adopt(gtk_image_get_paintable(state.view.opaque), state)
-                icon = imageIcon(of: state.view)
+                // Of icons the image knows best how they are drawn.
+                icon = ThemeIcon.source(of: state.view)
             }
         }
         state.installPaintable()
@@ -56,18 +57,6 @@ final class HighlightPart: ViewPart {
     private func adopt(_ other: OpaquePointer?, _ state: ViewState) {
         guard let other, other != state.paintable.pointer.opaque else { return }
         state.paintable.show(.paintable(ObjectReference(retaining: UnsafeMutableRawPointer(other))))
-    }
-
-    /// The icon that a `GtkImage` shows; of those the image knows best how they are drawn.
-    private func imageIcon(of view: UnsafeMutableRawPointer) -> ObjectReference? {
-        switch gtk_image_get_storage_type(view.opaque) {
-        case GTK_IMAGE_ICON_NAME:
-            guard let icon = gtk_image_get_icon_name(view.opaque).flatMap(g_themed_icon_new) else { return nil }
-            return ObjectReference(adopting: UnsafeMutableRawPointer(icon))
-        case GTK_IMAGE_GICON:
-            return gtk_image_get_gicon(view.opaque).map { ObjectReference(retaining: UnsafeMutableRawPointer($0)) }
-        default: return nil
-        }
     }
 
     private func giveBack(_ state: ViewState) {
