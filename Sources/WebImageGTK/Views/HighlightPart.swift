@@ -52,25 +52,14 @@ final class HighlightPart: ViewPart {
             other = gtk_picture_get_paintable(state.view.opaque)
         } else if state.view.isA(gtk_image_get_type()) {
             other = gtk_image_get_paintable(state.view.opaque)
-            icon = imageIcon(of: state.view)
+            // Of icons the image knows best how they are drawn.
+            icon = ThemeIcon.source(of: state.view)
         } else {
             return
         }
         // Whatever was loaded before is not seen any more.
         state.shown = nil
         state.paintable.show(other.map { .paintable(ObjectReference(retaining: UnsafeMutableRawPointer($0))) })
-    }
-
-    /// The icon that a `GtkImage` shows; of those the image knows best how they are drawn.
-    private func imageIcon(of view: UnsafeMutableRawPointer) -> ObjectReference? {
-        switch gtk_image_get_storage_type(view.opaque) {
-        case GTK_IMAGE_ICON_NAME:
-            guard let icon = gtk_image_get_icon_name(view.opaque).flatMap(g_themed_icon_new) else { return nil }
-            return ObjectReference(adopting: UnsafeMutableRawPointer(icon))
-        case GTK_IMAGE_GICON:
-            return gtk_image_get_gicon(view.opaque).map { ObjectReference(retaining: UnsafeMutableRawPointer($0)) }
-        default: return nil
-        }
     }
 
     private func giveBack(_ state: ViewState) {
