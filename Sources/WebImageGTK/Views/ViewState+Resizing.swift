@@ -137,6 +137,8 @@ extension ViewState {
             setter: shown.load.setter,
             showsInPaintable: shown.load.showsInPaintable
         )
+        // No transition leads to it, but it is known by that as a button's.
+        load.transitionTarget = shown.load.transitionTarget
         loads[key] = load
         askedBoxes[key] = (load.number, box)
         load.start(url, manager: request.context?.customManager ?? .shared)
