@@ -209,6 +209,13 @@ if hasGTK {
             dependencies: ["WebImage", "WebImageFormats", "WebImageGTK", "CWebImageGTK4"],
             swiftSettings: swiftSettings
         ),
+        // A program with widgets as users write them, which the tests, whose main loop is their own, are not.
+        .executableTarget(
+            name: "gtk-program",
+            dependencies: ["WebImage", "WebImageGTK", "CWebImageGTK4", "TestSupport"],
+            path: "Tests/Helpers/gtk-program",
+            swiftSettings: swiftSettings
+        ),
         .target(
             name: "CGTKTestSupport",
             dependencies: ["CWebImageGTK4", "CWebImageGTKShims"],

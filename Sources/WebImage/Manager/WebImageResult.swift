@@ -59,9 +59,15 @@ public struct WebImageResult: Sendable {
         standing = refreshError.map { Standing(refreshError: $0) }
     }
 
-    private init(_ result: WebImageResult, isFinal: Bool, standing: Standing?) {
-        image = result.image
-        data = result.data
+    private init(
+        _ result: WebImageResult,
+        image: Image? = nil,
+        data: Data? = nil,
+        isFinal: Bool,
+        standing: Standing?
+    ) {
+        self.image = image ?? result.image
+        self.data = data
         cacheType = result.cacheType
         url = result.url
         cacheKey = result.cacheKey
@@ -72,10 +78,19 @@ public struct WebImageResult: Sendable {
     }
 
     /// The same, with what is known of how far it serves.
-    func with(_ standing: Standing) -> WebImageResult { WebImageResult(self, isFinal: isFinal, standing: standing) }
+    func with(_ standing: Standing) -> WebImageResult {
+        WebImageResult(self, data: data, isFinal: isFinal, standing: standing)
+    }
 
     /// The same, announced as one after which another may come.
-    var asInterim: WebImageResult { WebImageResult(self, isFinal: false, standing: standing) }
+    var asInterim: WebImageResult { WebImageResult(self, data: data, isFinal: false, standing: standing) }
+
+    /// The same without the encoded bytes, for who keeps it as long as a picture is shown.
+    ///
+    /// - Parameter image: the same picture with other pixels; nil leaves it.
+    package func kept(as image: Image? = nil) -> WebImageResult {
+        WebImageResult(self, image: image, data: nil, isFinal: isFinal, standing: standing)
+    }
 
     /// The same as the last of its load, with what went wrong after it.
     func asLast(refreshError: WebImageError? = nil) -> WebImageResult {
@@ -84,7 +99,7 @@ public struct WebImageResult: Sendable {
             standing = standing ?? Standing()
             standing?.refreshError = refreshError
         }
-        return WebImageResult(self, isFinal: true, standing: standing)
+        return WebImageResult(self, data: data, isFinal: true, standing: standing)
     }
 }
 

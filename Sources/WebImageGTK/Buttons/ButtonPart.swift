@@ -56,8 +56,11 @@ final class ButtonPart: ViewPart {
         -> WebImageLoadOperation?
     {
         guard let state else { return nil }
-        widgets.install(role, in: state.view)
-        connect(role)
+        // A completion that loads again when the button goes must not put into it what nobody takes out.
+        if gtk_widget_in_destruction(state.view.widget) == 0 {
+            widgets.install(role, in: state.view)
+            connect(role)
+        }
         let slot = Slot(role: role, state: buttonState)
         return state.load(
             request,
@@ -94,11 +97,18 @@ final class ButtonPart: ViewPart {
         entries[slot] = content.map { Entry(content: $0, version: lastVersion, key: key, load: load) }
     }
 
-    private func transitionTarget(_ content: PaintableContent, _ slot: Slot, _ key: String) -> ImagePaintable? {
+    private func transitionTarget(_ content: PaintableContent?, _ slot: Slot, _ key: String) -> ImagePaintable? {
+        guard let state, let paintable = paintable(slot.role) else { return nil }
+        // What is seen is of the button's own state, and else of the normal one.
+        let current = Slot(role: slot.role, state: .of(state.view))
+        guard slot == current || (slot.state == .normal && entries[current] == nil) else { return nil }
+        // A state without a picture gives way to that of the normal one, which has nothing to do with the load.
+        guard content != nil || slot.state == .normal || entries[Slot(role: slot.role, state: .normal)] == nil else {
+            return nil
+        }
         store(content, slot, key)
-        guard let entry = entry(slot.role), entry.version == lastVersion else { return nil }
-        shown[slot.role] = entry
-        return paintable(slot.role)
+        shown[slot.role] = entries[slot]
+        return paintable
     }
 
     /// What is to be seen now.
@@ -143,6 +153,7 @@ extension ViewState {
     func loadButton(_ request: ViewLoad.Request, _ role: ButtonRole, _ buttonState: ButtonState)
         -> WebImageLoadOperation?
     {
+        guard !isLeaving else { return nil }
         let key = role.key(for: buttonState)
         var request = request
         request.context = request.context ?? WebImageContext()
@@ -158,6 +169,7 @@ extension ViewState {
     /// Shows the picture of a URL: as what the view shows, or a button in its normal state.
     func loadPicture(_ request: ViewLoad.Request) -> WebImageLoadOperation? {
         guard view.isA(gtk_button_get_type()) else { return load(request) }
+        guard !isLeaving else { return nil }
         let key = request.context?.setImageOperationKey ?? pictureKey
         return makeButton().load(request, .image, .normal, key: key)
     }

@@ -12,7 +12,9 @@ final class ListCell {
     private(set) var url: URL?
     /// The load, as long as it runs.
     private(set) var operation: WebImageLoadOperation?
-    var isBound = false
+    var isBound = false { didSet { if isBound { hasContent = true } } }
+    /// Whether its view may show something of the last item.
+    var hasContent = false
     private var mapping: [Signal] = []
     private var isItemAlive = true
     // Retained until the item tells that it goes, or is not asked for that any more.
@@ -79,6 +81,7 @@ final class ListCell {
     }
 
     private func updatePriority() {
+        view.flatMap(ViewState.existing)?.resizingPriority = priority
         guard let operation else { return }
         if operation.isFinished { self.operation = nil } else { operation.setPriority(priority) }
     }

@@ -72,7 +72,8 @@ public final class ListImageLoader {
         scheduleUpdate()
     }
 
-    /// A cell has lost its item: cancels its load. For the factory's signal `unbind`.
+    /// A cell has lost its item: cancels its load, and clears its view unless it is bound again before the next frame. For the factory's
+    /// signal `unbind`.
     ///
     /// - Parameter listItem: the `GtkListItem`; one that was never bound is ignored.
     public func unbind(_ listItem: any GObjectPointer) {
@@ -89,7 +90,9 @@ public final class ListImageLoader {
     /// - Parameter listItem: the `GtkListItem`; one that was never bound is ignored.
     public func teardown(_ listItem: any GObjectPointer) {
         unbind(listItem)
-        cells.removeValue(forKey: listItem.gobjectPointer)?.end()
+        guard let cell = cells.removeValue(forKey: listItem.gobjectPointer) else { return }
+        clear(cell)
+        cell.end()
     }
 
     /// Gives up what is loaded ahead, until the list is scrolled again or a cell is bound.
@@ -138,9 +141,9 @@ public final class ListImageLoader {
         let state = ViewState.of(view)
         state.preferredPixelSize = preferredPixelSize(of: view, state)
         // What the cell showed before belongs to another item, so it is no placeholder.
-        if options.contains(.delayPlaceholder) { state.paintable.show(nil) }
-        var options = options.subtracting([.lowPriority, .highPriority])
-        options.insert(cell.priority == .high ? .highPriority : .lowPriority)
+        if options.contains(.delayPlaceholder), state.shown?.load.request.url != url { state.clearContent() }
+        var options = options
+        options.setPriority(cell.priority)
         var ended: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)?
         if let completed { ended = { completed(position, $0) } }
         let operation: WebImageLoadOperation? = view.setImage(
@@ -181,6 +184,13 @@ public final class ListImageLoader {
         return manager.loadImage(with: url, options: options, context: context) { _ in }
     }
 
+    /// A cell that is bound to nothing keeps no picture.
+    private func clear(_ cell: ListCell) {
+        guard cell.hasContent, !cell.isBound else { return }
+        cell.hasContent = false
+        cell.view.flatMap(ViewState.existing)?.clear(operationKey)
+    }
+
     /// Keeps the load of a cell that is given up until it is known whether it is wanted.
     private func park(_ cell: ListCell) {
         guard let url = cell.url, cell.isLoading else { return }
@@ -201,6 +211,7 @@ public final class ListImageLoader {
         var bound: Set<Int> = []
         var visible: ClosedRange<Int>?
         var anyView: UnsafeMutableRawPointer?
+        for cell in cells.values { clear(cell) }
         for cell in cells.values where cell.isBound {
             guard let position = cell.position else { continue }
             bound.insert(position)

@@ -1,9 +1,13 @@
 import CWebImageGTK4
-import CWebImageGTKShims
 import WebImage
 
 /// Brings what other threads have for widgets to the main loop: in order, below the priority at which GTK draws, and for no more than
 /// some milliseconds at a time, so that frames come on time however much arrives.
+///
+/// Where frames take longer than there is between two, GTK begins the next at once, and nothing that is less urgent would ever have its
+/// turn; so what has waited long comes before the next frame.
+///
+/// An item may run a loop of its own, which brings what waits behind it.
 ///
 /// Works whether or not ``MainLoopIntegration`` is installed. Posting takes a lock and seldom a wake-up of the loop.
 final class MainMailbox: Sendable {
@@ -15,6 +19,9 @@ final class MainMailbox: Sendable {
     static let priority = Int32(G_PRIORITY_HIGH_IDLE + 25)
     /// Most microseconds of items in one turn of the loop; one item may take longer.
     static let budget = 4_000
+    /// Milliseconds without a turn after which items come before drawing, and from one such turn to the next.
+    private static let patience: UInt32 = 100
+    private static let pause: UInt32 = 16
 
     private struct State {
         /// Those that have been taken are nil.
@@ -23,30 +30,41 @@ final class MainMailbox: Sendable {
     }
 
     private let state = Lock(State())
-    /// Readable when something waits; -1 when there was no file descriptor left. GLib's own ways to wake the loop hold the loop's lock
-    /// meanwhile, so that the main thread wakes only to wait for it.
-    private let wakeup: Int32
-    // Never freed, and GLib's functions on it lock.
-    private nonisolated(unsafe) let source: UnsafeMutablePointer<GSource>
+    /// Rings as long as something waits.
+    private let bell: LoopBell
+    /// Rings when that had no turn for long.
+    private let lateBell: LoopBell
 
-    // Filled in before it is shared, never written after.
-    private nonisolated(unsafe) static let functions: UnsafeMutablePointer<GSourceFuncs> = {
+    // Filled in before they are shared, never written after.
+    private nonisolated(unsafe) static let functions = calls { _, _, _ in
+        MainActor.assumeIsolated { MainMailbox.shared.drain(isLate: false) }
+        return 1
+    }
+    private nonisolated(unsafe) static let lateFunctions = calls { _, _, _ in
+        MainActor.assumeIsolated { MainMailbox.shared.drain(isLate: true) }
+        return 1
+    }
+
+    private static func calls(
+        _ dispatch: @escaping @convention(c) (UnsafeMutablePointer<GSource>?, GSourceFunc?, gpointer?) -> gboolean
+    ) -> UnsafeMutablePointer<GSourceFuncs> {
         let functions = UnsafeMutablePointer<GSourceFuncs>.allocate(capacity: 1)
         functions.initialize(to: GSourceFuncs())
-        functions.pointee.dispatch = { _, _, _ in
-            MainActor.assumeIsolated { MainMailbox.shared.drain() }
-            return 1
-        }
+        functions.pointee.dispatch = dispatch
         return functions
-    }()
+    }
 
     private init() {
-        source = g_source_new(Self.functions, guint(MemoryLayout<GSource>.size))
-        g_source_set_priority(source, Self.priority)
-        g_source_set_static_name(source, "WebImage: deliveries")
-        wakeup = webimage_gtk_wakeup_new()
-        if wakeup >= 0 { g_source_add_unix_fd(source, wakeup, G_IO_IN) }
-        g_source_attach(source, nil)
+        bell = LoopBell("WebImage: deliveries", priority: Self.priority, isTimed: false, calls: Self.functions)
+        lateBell = LoopBell(
+            "WebImage: late deliveries",
+            // As urgent as events.
+            priority: Int32(G_PRIORITY_DEFAULT),
+            isTimed: true,
+            calls: Self.lateFunctions
+        )
+        bell.attach()
+        lateBell.attach()
     }
 
     /// Has something done on the main thread. Any thread.
@@ -55,23 +73,29 @@ final class MainMailbox: Sendable {
             state.items.append(item)
             return state.items.count - state.first == 1
         }
-        if isFirst { wake() }
+        if isFirst { ring() }
     }
 
     @MainActor
-    private func drain() {
-        if wakeup >= 0 { webimage_gtk_wakeup_clear(wakeup) } else { g_source_set_ready_time(source, -1) }
+    private func drain(isLate: Bool) {
         let end = g_get_monotonic_time() + gint64(Self.budget)
         while let item = next() {
             item()
             if g_get_monotonic_time() >= end { break }
         }
-        if state.withLock({ $0.first < $0.items.count }) { wake() }
+        guard isEmpty else { return lateBell.ring(after: isLate ? Self.pause : Self.patience) }
+        bell.silence()
+        lateBell.silence()
+        // What was posted since has rung, and was silenced with the rest.
+        if !isEmpty { ring() }
     }
 
-    private func wake() {
-        if wakeup >= 0 { webimage_gtk_wakeup_signal(wakeup) } else { g_source_set_ready_time(source, 0) }
+    private func ring() {
+        bell.ring()
+        lateBell.ring(after: Self.patience)
     }
+
+    private var isEmpty: Bool { state.withLock { $0.first == $0.items.count } }
 
     private func next() -> Item? {
         state.withLock { state in

@@ -135,15 +135,12 @@ final class ImagePaintable {
     /// Wants the size that the content wants.
     private func measure() {
         let wishes = hasFixedSize ? nil : content
-        let size = wishes?.size ?? ImageSize(width: 0, height: 0)
-        let (width, height) = (size.width.rounded(), size.height.rounded())
-        webimage_gtk_paintable_set_size(
-            pointer,
-            Int32(clamping: Int(min(max(width, 0), 1e9))),
-            Int32(clamping: Int(min(max(height, 0), 1e9))),
-            wishes?.ratio ?? 0
-        )
+        let size = (wishes?.size ?? ImageSize(width: 0, height: 0)).bounded(by: Self.longestSide)
+        webimage_gtk_paintable_set_size(pointer, Int32(size.width), Int32(size.height), wishes?.ratio ?? 0)
     }
+
+    /// In points. Boxes add up the sizes of what is in them, as `int`.
+    private static let longestSide = Double(1 << 20)
 
     /// Has it drawn anew.
     func invalidate() { gdk_paintable_invalidate_contents(pointer.opaque) }
@@ -275,5 +272,19 @@ final class ImagePaintable {
             UInt(bitPattern: gdk_paintable_get_current_image(reference.pointer.opaque))
         case nil: nil
         }
+    }
+}
+
+extension ImageSize {
+    /// Whole numbers, of the same shape if they have to be smaller; what is more than nothing stays so.
+    fileprivate func bounded(by longest: Double) -> ImageSize {
+        let scale = min(1, longest / max(width, height, 1))
+        func side(_ side: Double) -> Double {
+            let wanted = (side * scale).rounded()
+            // What is not a number is no wish.
+            guard side > 0, wanted.isFinite else { return 0 }
+            return min(max(wanted, side < 0.5 ? 0 : 1), longest)
+        }
+        return ImageSize(width: side(width), height: side(height))
     }
 }

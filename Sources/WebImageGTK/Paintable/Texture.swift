@@ -12,6 +12,8 @@ final class Texture {
     nonisolated(unsafe) let pointer: OpaquePointer
 
     private static var known: [ObjectIdentifier: WeakTexture] = [:]
+    /// How many there are, for tests.
+    static var count: Int { known.count }
 
     private struct WeakTexture {
         weak var texture: Texture?

@@ -101,6 +101,9 @@ extension GObjectPointer {
         get {
             ViewState.existing(gobjectPointer)?.highlight?.isHighlighted ?? HighlightPart.isHighlighted(gobjectPointer)
         }
-        nonmutating set { ViewState.of(gobjectPointer).makeHighlight().isForced = newValue }
+        nonmutating set {
+            let state = ViewState.of(gobjectPointer)
+            if !state.isLeaving { state.makeHighlight().isForced = newValue }
+        }
     }
 }

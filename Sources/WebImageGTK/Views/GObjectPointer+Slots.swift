@@ -16,7 +16,8 @@ extension GObjectPointer {
     }
 
     /// Puts an operation of one's own into a slot, in place of what is there, which is cancelled. It is cancelled by the next load of the
-    /// slot and with the view, and at once when the slot is just being given up for another load.
+    /// slot and with the view, and at once when the slot is just being given up for another load or the view
+    /// is no more.
     ///
     /// - Parameters:
     ///   - operation: nil is ignored.
@@ -25,15 +26,15 @@ extension GObjectPointer {
     public func setImageLoadOperation(_ operation: (any WebImageOperation)?, forKey key: String) {
         guard let operation else { return }
         let state = ViewState.of(gobjectPointer)
-        // By the completion of what the slot gives up for something else.
-        guard !state.vacating.contains(key) else { return operation.cancel() }
+        // By the completion of what the slot gives up for something else, or of what ends with the view.
+        guard !state.vacating.contains(key), !state.isLeaving else { return operation.cancel() }
         let kept = state.keepView()
         defer { kept.end() }
         state.vacate(key)
         state.operations[key] = operation
     }
 
-    /// Cancels what is under way in a slot.
+    /// Cancels what is under way in a slot: the latest load, not those before it that ``WebImageOptions/avoidAutoCancelImage`` let go on.
     ///
     /// - Parameter key: of the slot.
     @MainActor
@@ -54,7 +55,8 @@ extension GObjectPointer {
         state.cancel(key)
     }
 
-    /// What is known of the last load of a slot; nil if there was none.
+    /// What is known of the last load of a slot; nil if there was none, or if it has ended and another slot's picture or placeholder was shown
+    /// in its place. Of buttons, the 32 slots that were used last are known.
     ///
     /// - Parameter key: of the slot.
     @MainActor

@@ -41,33 +41,25 @@ final class HighlightPart: ViewPart {
     /// Makes the paintable what the view shows, whatever that is now.
     private func takePlace(in state: ViewState) {
         icon = nil
-        if state.paintable.content == nil {
-            if state.view.isA(gtk_picture_get_type()) {
-                adopt(gtk_picture_get_paintable(state.view.opaque), state)
-            } else if state.view.isA(gtk_image_get_type()) {
-                adopt(gtk_image_get_paintable(state.view.opaque), state)
-                icon = imageIcon(of: state.view)
-            }
-        }
+        if !state.isPaintableInstalled { adopt(in: state) }
         state.installPaintable()
     }
 
     /// What the program had the view show is there when the highlight ends, and says meanwhile how big the view is.
-    private func adopt(_ other: OpaquePointer?, _ state: ViewState) {
-        guard let other, other != state.paintable.pointer.opaque else { return }
-        state.paintable.show(.paintable(ObjectReference(retaining: UnsafeMutableRawPointer(other))))
-    }
-
-    /// The icon that a `GtkImage` shows; of those the image knows best how they are drawn.
-    private func imageIcon(of view: UnsafeMutableRawPointer) -> ObjectReference? {
-        switch gtk_image_get_storage_type(view.opaque) {
-        case GTK_IMAGE_ICON_NAME:
-            guard let icon = gtk_image_get_icon_name(view.opaque).flatMap(g_themed_icon_new) else { return nil }
-            return ObjectReference(adopting: UnsafeMutableRawPointer(icon))
-        case GTK_IMAGE_GICON:
-            return gtk_image_get_gicon(view.opaque).map { ObjectReference(retaining: UnsafeMutableRawPointer($0)) }
-        default: return nil
+    private func adopt(in state: ViewState) {
+        var other: OpaquePointer?
+        if state.view.isA(gtk_picture_get_type()) {
+            other = gtk_picture_get_paintable(state.view.opaque)
+        } else if state.view.isA(gtk_image_get_type()) {
+            other = gtk_image_get_paintable(state.view.opaque)
+            // Of icons the image knows best how they are drawn.
+            icon = ThemeIcon.source(of: state.view)
+        } else {
+            return
         }
+        // Whatever was loaded before is not seen any more.
+        state.shown = nil
+        state.paintable.show(other.map { .paintable(ObjectReference(retaining: UnsafeMutableRawPointer($0))) })
     }
 
     private func giveBack(_ state: ViewState) {
@@ -96,6 +88,7 @@ extension ViewState {
 
     /// Shows the picture of a URL while the view is highlighted.
     func loadHighlighted(_ request: ViewLoad.Request) -> WebImageLoadOperation? {
+        guard !isLeaving else { return nil }
         let part = makeHighlight()
         var request = request
         request.context = request.context ?? WebImageContext()

@@ -20,6 +20,13 @@ enum ViewGeometry {
 }
 
 extension ViewState {
+    /// Whether the paintable is what the view shows: the program may have had it show something else.
+    var isPaintableInstalled: Bool {
+        guard let own = existingPaintable?.pointer.opaque else { return false }
+        if view.isA(gtk_picture_get_type()) { return gtk_picture_get_paintable(view.opaque) == own }
+        return view.isA(gtk_image_get_type()) && gtk_image_get_paintable(view.opaque) == own
+    }
+
     /// Makes the paintable what the view shows, if the view's kind shows one.
     func installPaintable() {
         if view.isA(gtk_picture_get_type()) {

@@ -7,8 +7,9 @@ final class ViewLoad {
     typealias Completion = @MainActor (Result<WebImageResult, WebImageError>) -> Void
     /// Takes a picture, or nil to be cleared, and where it came from.
     typealias Setter = @MainActor (_ content: PaintableContent?, _ result: WebImageResult?) -> Void
-    /// Takes a picture, and says where a transition to it is seen; nil when it is not on the screen.
-    typealias TransitionTarget = @MainActor (_ content: PaintableContent) -> ImagePaintable?
+    /// Takes a picture, or nil to be cleared, and says where a transition to it is seen; nil when it is not on the screen: then the setter
+    /// is to take it.
+    typealias TransitionTarget = @MainActor (_ content: PaintableContent?) -> ImagePaintable?
 
     /// What the caller asked for.
     struct Request {
@@ -41,6 +42,8 @@ final class ViewLoad {
     private var hasPicture = false
     /// Pictures that are on their way into the view; who waits for them is told then.
     private var untoldCount = 0
+    /// The end, if it is to be told after them.
+    private var lastWord: Result<WebImageResult, WebImageError>?
     private let readings = Lock(Readings())
 
     private struct Readings {
@@ -183,13 +186,14 @@ final class ViewLoad {
             guard let state else { return complete(result) }
             if !isPreview {
                 hasPicture = true
-                state.note(.loaded(loaded), of: self)
+                state.note(.loaded(loaded.kept()), of: self)
             }
             if request.options.contains(.avoidAutoSetImage) { return complete(result) }
             untoldCount += 1
             state.show(loaded, of: self) { [self] in
                 untoldCount -= 1
                 if !isPreview { complete(result) }
+                if untoldCount == 0, let lastWord = lastWord.take() { complete(lastWord) }
                 forgetCallbacks()
             }
         case .failure: finish(result)
@@ -202,10 +206,23 @@ final class ViewLoad {
         // A picture that could not be refreshed is a picture.
         if case .failure(let error) = result, !hasPicture, let state {
             state.note(.failed(error), of: self)
-            if error.code != .cancelled { state.showFailure(of: self) }
+            if error.code != .cancelled {
+                untoldCount += 1
+                return state.showFailure(of: self) { [self] in
+                    untoldCount -= 1
+                    complete(result)
+                    forgetCallbacks()
+                }
+            }
         }
-        complete(result)
-        forgetCallbacks()
+        if untoldCount > 0, !isCancelled {
+            lastWord = result
+            return
+        }
+        let completed = request.completed
+        // Nothing is told after that, though a transition may still lead to a picture that nobody was told of.
+        (request.completed, request.progress) = (nil, nil)
+        completed?(result)
     }
 
     /// Lets go of who was told, after the last time: the view keeps this as long as the picture is shown, and they may keep the view.

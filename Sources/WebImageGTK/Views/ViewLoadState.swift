@@ -7,7 +7,7 @@ public struct ViewLoadState: Sendable {
     public enum Phase: Sendable {
         /// It is under way.
         case loading
-        /// The picture is there.
+        /// The picture is there: with the pixels that the view has by now, and without the encoded bytes, which completions are given.
         case loaded(WebImageResult)
         /// There is no picture.
         case failed(WebImageError)

@@ -5,7 +5,8 @@ public import WebImage
 public enum ViewPlaceholder: Sendable {
     /// An image.
     case image(Image)
-    /// An icon of the user's theme, such as `image-missing`.
+    /// An icon of the user's theme, such as `image-missing`: 48 points big in the middle of the view, smaller in a view that is, and of its
+    /// pixel size in a `GtkImage` that was given one.
     case icon(name: String)
     /// A `GdkPaintable`.
     case paintable(PaintableReference)
@@ -19,18 +20,7 @@ public enum ViewPlaceholder: Sendable {
         case .image(let image): return PaintableContent(image)
         case .thumbHash(let hash): return (try? hash.makeImage()).flatMap { PaintableContent($0) }
         case .paintable(let reference): return .paintable(reference.reference)
-        case .icon(let name):
-            let theme = gtk_icon_theme_get_for_display(gtk_widget_get_display(view.widget))
-            let icon = gtk_icon_theme_lookup_icon(
-                theme,
-                name,
-                nil,
-                48,
-                gtk_widget_get_scale_factor(view.widget),
-                gtk_widget_get_direction(view.widget),
-                GtkIconLookupFlags(rawValue: 0)
-            )
-            return icon.map { .paintable(ObjectReference(adopting: UnsafeMutableRawPointer($0))) }
+        case .icon(let name): return ThemeIcon.named(name, for: view)
         }
     }
 }

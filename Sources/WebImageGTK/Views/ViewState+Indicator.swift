@@ -34,7 +34,11 @@ extension ViewState {
 
     /// Makes the paintable what the view shows, with what is shown now in it, so that something can be drawn over it.
     func takeOverContent() {
-        if let current = currentContent { paintable.show(current) }
+        if let current = currentContent {
+            // No load brought it.
+            shown = nil
+            paintable.show(current)
+        }
         installPaintable()
     }
 
@@ -42,26 +46,8 @@ extension ViewState {
     private var currentContent: PaintableContent? {
         if view.isA(gtk_picture_get_type()) { return foreign(gtk_picture_get_paintable(view.opaque)) }
         guard view.isA(gtk_image_get_type()) else { return nil }
-        switch gtk_image_get_storage_type(view.opaque) {
-        case GTK_IMAGE_PAINTABLE: return foreign(gtk_image_get_paintable(view.opaque))
-        case GTK_IMAGE_ICON_NAME:
-            let name = gtk_image_get_icon_name(view.opaque).map { String(cString: $0) }
-            return name.flatMap { ViewPlaceholder.icon(name: $0).content(for: view) }
-        case GTK_IMAGE_GICON:
-            let theme = gtk_icon_theme_get_for_display(gtk_widget_get_display(view.widget))
-            let (scale, direction) = (gtk_widget_get_scale_factor(view.widget), gtk_widget_get_direction(view.widget))
-            let none = GtkIconLookupFlags(rawValue: 0)
-            let icon = gtk_icon_theme_lookup_by_gicon(
-                theme,
-                gtk_image_get_gicon(view.opaque),
-                48,
-                scale,
-                direction,
-                none
-            )
-            return icon.map { .paintable(ObjectReference(adopting: UnsafeMutableRawPointer($0))) }
-        default: return nil
-        }
+        guard gtk_image_get_storage_type(view.opaque) == GTK_IMAGE_PAINTABLE else { return ThemeIcon.shown(by: view) }
+        return foreign(gtk_image_get_paintable(view.opaque))
     }
 
     private func foreign(_ current: OpaquePointer?) -> PaintableContent? {

@@ -33,7 +33,9 @@ extension ViewState {
             progress: LoadProgress(receivedByteCount: 0, expectedByteCount: nil),
             phase: .loading
         )
+        forgetOldSlots()
         let load = makeLoad(request, key, setter)
+        if load.showsInPaintable { paintableKeys.insert(key) }
         load.transitionTarget = transitionTarget
         // What was shown stays until memory has been asked: its weak level may know the picture only because it is shown.
         let former = paintable.content
@@ -42,7 +44,7 @@ extension ViewState {
             load.fail(WebImageError(.invalidURL, "the URL is missing"))
             return nil
         }
-        loads[key] = load
+        if let former = loads.updateValue(load, forKey: key) { supersededLoads.append(former) }
         load.start(url, manager: request.context?.customManager ?? .shared)
         withExtendedLifetime(former) {}
         return load.operation
@@ -52,7 +54,7 @@ extension ViewState {
         var context = request.context ?? WebImageContext()
         context.setImageOperationKey = key
         if context.thumbnailPixelSize == nil, usesAutomaticThumbnailSize {
-            context.thumbnailPixelSize = preferredPixelSize ?? ViewGeometry.pixelSize(of: view)
+            context.thumbnailPixelSize = preferredPixelSize ?? ViewGeometry.pixelSize(of: view) ?? expectedPixelSize
             if context.thumbnailCovers == nil { context.thumbnailCovers = ContentFit.of(view).needsBothSides }
         }
         lastNumber += 1
@@ -84,6 +86,12 @@ extension ViewState {
         loadStates[load.key]?.phase = phase
     }
 
+    /// The view has other pixels of what a load brought; nobody is to keep the former ones.
+    private func exchange(_ image: Image, of load: ViewLoad) {
+        guard isLatest(load), case .loaded(let result) = loadStates[load.key]?.phase else { return }
+        loadStates[load.key]?.phase = .loaded(result.kept(as: image))
+    }
+
     func note(_ reading: LoadProgress, of load: ViewLoad) {
         guard isLatest(load), !load.request.isUpgrade else { return }
         loadStates[load.key]?.progress = reading
@@ -102,6 +110,7 @@ extension ViewState {
     /// The load has ended.
     func forget(_ load: ViewLoad) {
         if loads[load.key] === load { loads[load.key] = nil }
+        supersededLoads.removeAll { $0 === load }
     }
 
     // MARK: Showing
@@ -109,6 +118,7 @@ extension ViewState {
     private func showPlaceholder(of load: ViewLoad) {
         if load.showsInPaintable { installPaintable() }
         forgetShown(before: load)
+        if load.showsInPaintable { forgetSlots(replacedBy: load.key) }
         load.setter(load.request.placeholder?.content(for: view), nil)
     }
 
@@ -121,17 +131,21 @@ extension ViewState {
         }
         // More pixels of what is not seen any more.
         if load.request.isUpgrade, shownBefore(load)?.load.number != load.number { return then() }
+        if load.request.isUpgrade { exchange(result.image, of: load) }
         let isPreview = result.image.metadata.isIncremental
         if !isPreview { shownNumbers[load.key] = load.number }
         if load.showsInPaintable {
             installPaintable()
+            forgetSlots(replacedBy: load.key)
             if load.request.isUpgrade {
                 shown = ShownLoad(load: load, image: result.image)
                 continuingAnimation(of: load) { paintable.exchange(content) }
                 return then()
             }
         }
-        button?.delivery = load
+        // Only the pictures of buttons have places that transitions lead to.
+        if load.transitionTarget != nil { button?.delivery = load }
+        defer { button?.delivery = nil }
         guard let transition, result.usesTransition(load.request), let target = target(of: load, content) else {
             if isPreview { forgetShown(before: load) } else { note(shown: result.image, by: load) }
             continuingAnimation(of: load) { load.setter(content, result) }
@@ -159,18 +173,29 @@ extension ViewState {
         if load.showsInPaintable { shown = nil } else { shownElsewhere[load.key] = nil }
     }
 
-    /// Where a transition to what a load brought would be seen.
-    private func target(of load: ViewLoad, _ content: PaintableContent) -> ImagePaintable? {
+    /// Where a transition to what a load brought, or to its placeholder, would be seen.
+    private func target(of load: ViewLoad, _ content: PaintableContent?) -> ImagePaintable? {
         load.showsInPaintable ? paintable : load.transitionTarget?(content)
     }
 
     /// Shows the placeholder that was put off until there is no picture.
-    func showFailure(of load: ViewLoad) {
-        guard load.request.options.contains(.delayPlaceholder), !load.request.isUpgrade, isLatest(load) else { return }
-        guard let transition, load.showsInPaintable else { return showPlaceholder(of: load) }
-        installPaintable()
+    ///
+    /// - Parameter then: called once the view has it; with ``WebImageOptions/waitTransition`` when the transition is over.
+    func showFailure(of load: ViewLoad, then: @escaping () -> Void) {
+        guard load.request.options.contains(.delayPlaceholder), !load.request.isUpgrade, isLatest(load) else {
+            return then()
+        }
+        let content = load.request.placeholder?.content(for: view)
+        guard let transition, let target = target(of: load, content) else {
+            showPlaceholder(of: load)
+            return then()
+        }
+        if load.showsInPaintable {
+            installPaintable()
+            forgetSlots(replacedBy: load.key)
+        }
         forgetShown(before: load)
-        run(transition, in: paintable, to: load.request.placeholder?.content(for: view), nil, of: load) {}
+        run(transition, in: target, to: content, nil, of: load, then: then)
     }
 
     private func run(

@@ -56,6 +56,36 @@ struct ShownLoad {
     }
 }
 
+/// How big in pixels something is drawn, at most, while its view keeps its own size.
+///
+/// A paintable may be drawn elsewhere, too: what is enough for the one place is not for the other, and each would have it loaded anew for ever.
+struct DrawnSize {
+    private let number: Int
+    private let viewSize: ImageSize
+    private(set) var width: Double
+    private(set) var height: Double
+
+    @MainActor
+    init(of shown: ShownLoad, _ width: Double, _ height: Double, in view: UnsafeMutableRawPointer) {
+        let scale = gtk_widget_get_scale_factor(view.widget)
+        number = shown.load.number
+        viewSize = ImageSize(
+            width: Double(gtk_widget_get_width(view.widget) * scale),
+            height: Double(gtk_widget_get_height(view.widget) * scale)
+        )
+        (self.width, self.height) = (width, height)
+    }
+
+    /// The same, or what was before if that was bigger.
+    func joined(with former: DrawnSize?) -> DrawnSize {
+        guard let former, former.number == number, former.viewSize == viewSize else { return self }
+        var joined = self
+        joined.width = max(width, former.width)
+        joined.height = max(height, former.height)
+        return joined
+    }
+}
+
 extension ViewState {
     /// The content is drawn at a size, in points: if it has too few pixels for that, or many too many, it is loaded anew.
     ///
@@ -71,7 +101,10 @@ extension ViewState {
         let scale = Double(gtk_widget_get_scale_factor(view.widget))
         let last = askedBoxes[shown.load.key]
         let asked = last?.number == shown.load.number ? last?.box : nil
-        guard let box = shown.betterBox(drawn: width * scale, height * scale, asked: asked) else { return }
+        let drawn = DrawnSize(of: shown, width * scale, height * scale, in: view)
+            .joined(with: drawnSizes[shown.load.key])
+        drawnSizes[shown.load.key] = drawn
+        guard let box = shown.betterBox(drawn: drawn.width, drawn.height, asked: asked) else { return }
         isResizing = true
         // Not while GTK draws.
         MainMailbox.shared.post { [weak self] in self?.resize(shown, to: box) }
@@ -88,6 +121,7 @@ extension ViewState {
         request.progress = nil
         request.placeholder = nil
         request.options.subtract([.avoidAutoSetImage, .refreshCached, .fromLoaderOnly, .progressiveLoad])
+        if let resizingPriority { request.options.setPriority(resizingPriority) }
         var context = shown.load.context
         context.thumbnailPixelSize = box
         // The box is that of the whole picture.
@@ -103,9 +137,31 @@ extension ViewState {
             setter: shown.load.setter,
             showsInPaintable: shown.load.showsInPaintable
         )
+        // No transition leads to it, but it is known by that as a button's.
+        load.transitionTarget = shown.load.transitionTarget
         loads[key] = load
         askedBoxes[key] = (load.number, box)
         load.start(url, manager: request.context?.customManager ?? .shared)
+    }
+}
+
+extension ViewState {
+    /// What brings more pixels is as urgent as the rest.
+    func resizingPriorityChanged() {
+        guard let resizingPriority else { return }
+        for load in loads.values where load.request.isUpgrade { load.operation?.setPriority(resizingPriority) }
+    }
+}
+
+extension WebImageOptions {
+    /// Says how urgent a load is.
+    mutating func setPriority(_ priority: LoadPriority) {
+        subtract([.lowPriority, .highPriority])
+        switch priority {
+        case .low: insert(.lowPriority)
+        case .normal: break
+        case .high: insert(.highPriority)
+        }
     }
 }
 

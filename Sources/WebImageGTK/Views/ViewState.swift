@@ -11,11 +11,15 @@ final class ViewState {
     nonisolated(unsafe) let view: UnsafeMutableRawPointer
     /// The loads of its slots, by key: each the latest of its slot.
     var loads: [String: ViewLoad] = [:]
+    /// Loads that go on though their slots have later ones.
+    var supersededLoads: [ViewLoad] = []
     /// Operations that were put there by whoever uses the view.
     var operations: [String: any WebImageOperation] = [:]
     /// Slots whose loads are being given up for others.
     private(set) var vacating: Set<String> = []
     var loadStates: [String: ViewLoadState] = [:]
+    /// Slots whose pictures the paintable shows, or has shown.
+    var paintableKeys: Set<String> = []
     /// The key of the latest call that set a picture.
     var latestKey: String?
     /// The numbers of the last load of each slot, and of the one whose picture a slot shows.
@@ -29,6 +33,8 @@ final class ViewState {
     var isResizing = false
     /// The boxes for which pictures were loaded anew, by slot, and the loads that had brought them first.
     var askedBoxes: [String: (number: Int, box: ImageSize)] = [:]
+    /// How big what is shown was drawn at most, by slot.
+    var drawnSizes: [String: DrawnSize] = [:]
     var transition: WebImageTransition?
     var indicator: (any WebImageIndicator)? { didSet { indicatorChanged(from: oldValue) } }
     /// Loads that show the indicator.
@@ -36,6 +42,10 @@ final class ViewState {
     var usesAutomaticThumbnailSize = true
     /// The size in pixels at which pictures are decoded by default, if it is not to be the view's own.
     var preferredPixelSize: ImageSize?
+    /// The same as long as the view has no size.
+    var expectedPixelSize: ImageSize?
+    /// How urgent more pixels are; nil for as urgent as the picture was.
+    var resizingPriority: LoadPriority? { didSet { resizingPriorityChanged() } }
     /// What the view can do that was made for one kind of it; by name.
     var parts: [String: any ViewPart] = [:]
     /// Whether the view is being destroyed.
@@ -92,6 +102,7 @@ final class ViewState {
     /// Ends what runs: the view goes.
     private func end() {
         isEnded = true
+        for load in supersededLoads { load.cancel() }
         for key in Array(loads.keys) { cancel(key) }
         for operation in operations.values { operation.cancel() }
         operations = [:]
@@ -122,6 +133,19 @@ final class ViewState {
         vacating.insert(key)
         cancel(key)
         vacating.remove(key)
+    }
+
+    /// Shows nothing, and forgets what was shown.
+    func clearContent() {
+        shown = nil
+        existingPaintable?.show(nil)
+    }
+
+    /// Gives up a slot of the paintable, and what it has loaded: the view waits for another purpose.
+    func clear(_ key: String) {
+        cancel(key)
+        loadStates[key] = nil
+        clearContent()
     }
 
     /// Keeps the view until the end of what is returned.

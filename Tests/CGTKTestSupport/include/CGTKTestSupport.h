@@ -10,3 +10,12 @@ void *cgtktest_suspendable_window_new(void);
 
 /// Says of such a window what GTK 4.12 says of one that the compositor does not show.
 void cgtktest_suspend_window(void *window, bool suspends);
+
+/// Whether this process has GTK tell tests what it would tell those who do not see (GTK_A11Y is `test`).
+bool cgtktest_has_accessibles(void);
+
+/// Whether a text is the name of a widget for those who do not see it.
+bool cgtktest_is_named(void *widget, const char *name);
+
+/// Whether a text is what a widget is described by for those who do not see it.
+bool cgtktest_is_described(void *widget, const char *text);

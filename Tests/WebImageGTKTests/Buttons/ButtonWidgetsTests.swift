@@ -75,7 +75,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `An image takes the place of the label, which stays as the name, and lies before a background`()
+    @Test func `An image takes the place of the label, and lies before a background`()
         async throws
     {
         let button = OpaquePointer(try #require(gtk_button_new_with_label("Open")))
@@ -84,10 +84,6 @@ import WebImage
         button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
         try await finish(a, ViewBench.green)
         #expect(child(button).map { OpaquePointer($0) } == button.buttonPicture && button.buttonPicture != nil)
-        // Without an accessible there is nothing to be named.
-        if g_getenv("GTK_A11Y").map({ String(cString: $0) }) != "none" {
-            #expect(gtk_test_accessible_has_property(button, GTK_ACCESSIBLE_PROPERTY_LABEL) != 0)
-        }
         button.setBackgroundImage(with: b, for: .normal, context: bench.context, completed: { told.results.append($0) })
         try await finish(b, ViewBench.blue, 2)
         let overlay = try #require(child(button))

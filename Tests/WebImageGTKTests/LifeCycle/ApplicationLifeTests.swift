@@ -23,56 +23,21 @@ import Testing
         try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
     }
 
-    /// Runs an application whose main loop is another's guest, until it quits.
-    private func run(
-        _ identifier: String,
-        quitSignals: [Int32] = [],
-        activated: @escaping @MainActor (UnsafeMutablePointer<GtkApplication>) -> Void
-    ) throws -> Int32 {
-        let application = try #require(gtk_application_new(identifier, G_APPLICATION_NON_UNIQUE))
-        defer { g_object_unref(application) }
-        WebImageLifecycle.connect(to: application, quitSignals: quitSignals, exitSeconds: 5)
-        WebImageLifecycle.connect(to: application)
-        Signal("activate", of: UnsafeMutableRawPointer(application)) { activated(application) }
-        let base = UnsafeMutableRawPointer(application).assumingMemoryBound(to: GApplication.self)
-        return g_application_run(base, 0, nil)
-    }
-
-    private func window(
-        of application: UnsafeMutablePointer<GtkApplication>,
-        _ child: UnsafeMutableRawPointer
-    ) -> UnsafeMutablePointer<GtkWindow>? {
-        guard let widget = gtk_application_window_new(application) else { return nil }
-        let window = UnsafeMutableRawPointer(widget).assumingMemoryBound(to: GtkWindow.self)
-        gtk_window_set_child(window, child.widget)
-        gtk_window_present(window)
-        return window
-    }
-
     @Test func `An application that is ended by SIGTERM while it loads has written what was stored, and trimmed`()
-        async throws
+        throws
     {
-        let before = ViewState.count
-        let bench = try ViewBench()
-        let cache = cache { $0.maxDiskAge = 0 }
-        let told = Told()
-        var shown: UnsafeMutablePointer<GtkWindow>?
-        var registered = 0
-        let status = try run("test.webimage.Life", quitSignals: [SIGTERM, SIGKILL]) { application in
-            let picture = ViewBench.makePicture()
-            shown = window(of: application, UnsafeMutableRawPointer(picture))
-            registered = WindowWatches.shared.count
-            picture.setImage(with: ViewBench.url("a"), context: bench.context, completed: { told.results.append($0) })
-            cache.store(ImageStoreRequest(key: "k", data: ViewBench.red), completion: nil)
-            kill(getpid(), SIGTERM)
-        }
-        #expect(status == 0 && registered == 1)
-        // The process has one end alone, so this is the only test that may ask for it.
-        #expect(cache.diskStatistics.storeCount == 1)
-        #expect(cache.totalDiskCount == 0)
-        if let shown { gtk_window_destroy(shown) }
-        #expect(told.codes == [.cancelled])
-        #expect(await MainLoopTurns.wait { ViewState.count == before && WindowWatches.shared.count == 0 })
+        // The process has one end alone.
+        let run = try ProgramRun(ProgramRun.product("gtk-program"), ["terminated", directory.path])
+        #expect(run.status == 0)
+        #expect(
+            run.lines == ["status 0", "stored 1, left 0", "loads []", "loads [\"cancelled\"]"],
+            "\(run.output) \(run.errors)"
+        )
+    }
+
+    @Test func `An application whose cache hangs ends all the same, after the time that it was given`() throws {
+        let run = try ProgramRun(ProgramRun.product("gtk-program"), ["quit-stuck"])
+        #expect(run.status == 0 && run.lines == ["quits", "has ended"], "\(run.status) \(run.errors)")
     }
 
     @Test func `A warning of the system's memory monitor empties caches`() throws {

@@ -18,24 +18,38 @@ import WebImage
     }()
 
     @Test(arguments: orders) func `A list goes in every order of its parts`(order: [Step]) async throws {
-        let before = ViewState.count
+        let remnants = Remnants()
         let list = try await ListBench(count: 60)
         let view = UnsafeMutableRawPointer(list.view).opaque
         g_object_ref(UnsafeMutableRawPointer(view))
-        for number in list.numbers { try #require(await list.bench.loader.request(of: ListBench.url(number))) }
+        remnants.watch("list", UnsafeMutableRawPointer(view))
+        let urls = Set(list.numbers.map(ListBench.url))
+        for url in urls { try #require(await list.bench.loader.request(of: url)) }
+        for cell in list.bound.keys { remnants.watch(view: cell) }
+        // Everything else takes the cells away.
+        let isLoaded = order.first == .deliver
         for step in order {
             switch step {
             case .dropFactory: gtk_grid_view_set_factory(view, nil)
             case .dropModel: gtk_grid_view_set_model(view, nil)
             case .emptyModel: list.replace(0..<Int(g_list_model_get_n_items(list.names)), by: [])
             case .destroyWindow: list.close()
-            case .deliver: list.endAll()
+            case .deliver:
+                list.endAll()
+                #expect(await MainLoopTurns.wait { list.ended.count >= urls.count })
+                if isLoaded { for cell in list.bound.keys { remnants.watch(view: cell) } }
             }
             await MainLoopTurns.one()
         }
+        let ended = list.ended.filter { urls.contains(ListBench.url($0.position)) }
+        #expect(ended.count == urls.count && ended.allSatisfy { $0.code == (isLoaded ? nil : .cancelled) })
+        #expect(urls.intersection(list.bench.loader.cancelled) == (isLoaded ? [] : urls))
+        #expect(remnants.names.contains("image") == isLoaded)
         g_object_unref(UnsafeMutableRawPointer(view))
-        #expect(await MainLoopTurns.wait { ViewState.count == before && list.loader.cellCount == 0 })
+        #expect(await MainLoopTurns.wait { list.loader.cellCount == 0 })
         #expect(await MainLoopTurns.wait { list.bench.loader.waiting.isEmpty && list.loader.prefetchedURLs.isEmpty })
+        await list.bench.cache.clear(.memory)
+        #expect(await remnants.areGone() == [])
     }
 
     @Test func `A loader that goes before its list leaves the cells as they are`() async throws {

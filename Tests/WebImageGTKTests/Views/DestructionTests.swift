@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import Glibc
 import Testing
 import WebImage
 
@@ -23,7 +24,7 @@ import WebImage
     init() throws { bench = try ViewBench() }
 
     @Test(arguments: orders) func `A view goes in every order of what can happen to it`(order: [Step]) async throws {
-        let before = ViewState.count
+        let remnants = Remnants()
         let picture = ViewBench.makePicture()
         let view = UnsafeMutableRawPointer(picture)
         // The extra reference of somebody who takes long to let go.
@@ -31,31 +32,60 @@ import WebImage
         let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)))
         gtk_box_append(box.assumingMemoryBound(to: GtkBox.self), view.widget)
         let window = try await TestWindow(box)
+        remnants.watch("window", UnsafeMutableRawPointer(window.window))
         picture.imageTransition = .fade
         let told = told
         picture.setImage(with: url, context: bench.context, completed: { told.results.append($0) })
         try #require(await bench.loader.request(of: url))
-        var isParented = true
+        remnants.watch(view: view)
+        var (isParented, isReleased) = (true, false)
         for step in order {
             switch step {
             case .unparent:
-                if isParented, gtk_widget_get_parent(view.widget) == box.widget {
-                    gtk_box_remove(box.assumingMemoryBound(to: GtkBox.self), view.widget)
-                }
+                if isParented { gtk_box_remove(box.assumingMemoryBound(to: GtkBox.self), view.widget) }
                 isParented = false
             case .destroyWindow:
                 // The box goes with it, and the view stays as long as somebody has it.
                 window.close()
                 isParented = false
-            case .releaseView: g_object_unref(view)
+            case .releaseView:
+                g_object_unref(view)
+                isReleased = true
             case .deliver:
                 bench.loader.end(url, with: .success(ViewBench.red))
-                for _ in 0..<3 { await MainLoopTurns.one() }
+                #expect(await MainLoopTurns.wait { told.results.count == 1 })
+                if isParented || !isReleased { remnants.watch(view: view) }
             }
         }
-        #expect(await MainLoopTurns.wait { ViewState.count == before })
-        #expect(told.codes.count == 1)
-        #expect(bench.loader.waiting.isEmpty)
+        let isLoaded = !order.prefix { $0 != .deliver }.endsView
+        #expect(told.codes == [isLoaded ? nil : .cancelled])
+        #expect(remnants.names.contains("image") == isLoaded && remnants.names.isSuperset(of: ["load", "paintable"]))
+        #expect(bench.loader.cancelled == (isLoaded ? [] : [url]) && bench.loader.waiting.isEmpty)
+        told.results = []
+        await bench.cache.clear(.memory)
+        #expect(await remnants.areGone() == [])
+    }
+
+    @Test func `A picture that is on its way when its view goes is not told of, and goes, too`() async throws {
+        let remnants = Remnants()
+        let picture = ViewBench.makePicture()
+        let view = UnsafeMutableRawPointer(picture)
+        let window = try await TestWindow(view)
+        let told = told
+        picture.usesAutomaticThumbnailSize = false
+        picture.setImage(with: url, context: bench.context, completed: { told.results.append($0) })
+        try #require(await bench.loader.request(of: url))
+        remnants.watch(view: view)
+        bench.loader.end(url, with: .success(ViewBench.red))
+        // Without a turn of the loop, so that it is not delivered.
+        let end = g_get_monotonic_time() + 20_000_000
+        while bench.cache.memoryImage(forKey: url.absoluteString) == nil, g_get_monotonic_time() < end { sched_yield() }
+        #expect(bench.cache.memoryImage(forKey: url.absoluteString) != nil && told.results.isEmpty)
+        window.close()
+        #expect(told.codes == [.cancelled])
+        await bench.cache.clear(.memory)
+        #expect(await remnants.areGone() == [])
+        #expect(told.codes == [.cancelled])
     }
 
     @Test func `A completion that loads again when its view goes does so once, and not for ever`() async throws {
@@ -103,7 +133,7 @@ import WebImage
     }
 
     @Test func `A hundred views that go in the middle of their transitions leave nothing behind`() async throws {
-        let before = ViewState.count
+        let remnants = Remnants()
         for round in 0..<4 {
             let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)))
             let pictures = (0..<25).map { _ in ViewBench.makePicture() }
@@ -116,8 +146,17 @@ import WebImage
             if round == 0 { try #require(await bench.loader.request(of: url)) }
             bench.loader.end(url, with: .success(ViewBench.red))
             await window.frames(round + 1)
+            for picture in pictures { remnants.watch(view: UnsafeMutableRawPointer(picture)) }
             window.close()
         }
-        #expect(await MainLoopTurns.wait { ViewState.count == before })
+        await bench.cache.clear(.memory)
+        #expect(await remnants.areGone() == [])
+    }
+}
+
+extension Collection<DestructionTests.Step> {
+    /// Whether nobody has the view any more when all of them have been: it was let go of, and so did what it lay in.
+    fileprivate var endsView: Bool {
+        contains(.releaseView) && (contains(.unparent) || contains(.destroyWindow))
     }
 }

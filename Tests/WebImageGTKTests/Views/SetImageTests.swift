@@ -297,7 +297,7 @@ import WebImage
         _ = set(view, a)
         try await finish(a, .success(ViewBench.red))
         #expect(try await color(window, view) == [255, 0, 0, 255])
-        #expect(view.latestLoadState?.result?.image.pixelWidth == 20)
+        #expect(try told.results.last?.get().image.pixelWidth == 20)
         window.close()
     }
 

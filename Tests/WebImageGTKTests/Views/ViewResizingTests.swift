@@ -52,14 +52,16 @@ import WebImage
         let view = ViewBench.makePicture()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
-        let state = view.latestLoadState?.result?.image
+        let first = view.latestLoadState?.result
         gtk_window_set_default_size(
             UnsafeMutableRawPointer(window.window).assumingMemoryBound(to: GtkWindow.self),
             300,
             225
         )
         #expect(await MainLoopTurns.wait { (shown(view)?.pixelWidth ?? 0) >= 300 })
-        #expect(view.latestLoadState?.result?.image === state, "the load that was asked for is the one that is told of")
+        let result = view.latestLoadState?.result
+        #expect(result?.image === shown(view) && first?.image !== result?.image)
+        #expect(result?.cacheType == first?.cacheType, "the load that was asked for is the one that is told of")
         #expect(bench.loader.requests == [url], "the bytes were on disk")
         window.close()
     }

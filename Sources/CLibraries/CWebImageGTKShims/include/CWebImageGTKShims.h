@@ -18,6 +18,12 @@ void webimage_gtk_wakeup_signal(int wakeup);
 /// Makes it not readable.
 void webimage_gtk_wakeup_clear(int wakeup);
 
+/// A file descriptor that a main loop can wait for, which becomes readable at a time; -1 when there is none left.
+int webimage_gtk_alarm_new(void);
+
+/// Says when it becomes readable, from now on, and makes it not readable until then; 0 for never. Any thread; takes no lock.
+void webimage_gtk_alarm_set(int alarm, unsigned milliseconds);
+
 /// What a paintable asks its owner.
 typedef struct {
     /// Draws into a GtkSnapshot.

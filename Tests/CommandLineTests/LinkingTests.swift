@@ -1,0 +1,26 @@
+import TestSupport
+import Testing
+
+/// Programs without widgets need nothing of GTK, neither to be built nor to run.
+@Suite struct LinkingTests {
+    @Test func `The command links neither GTK nor libadwaita`() throws {
+        let run = try ProgramRun("/usr/bin/ldd", [ProgramRun.product("webimage")])
+        #expect(run.status == 0 && run.output.contains("libcurl"))
+        #expect(run.lines.filter { $0.contains("libgtk") || $0.contains("libgdk-") || $0.contains("libadwaita") } == [])
+    }
+
+    @Test func `Where GTK is not, nothing of the package is about it`() throws {
+        let scratch = TemporaryDirectory()
+        // A scratch path of its own: it waits for no build that runs.
+        let run = try ProgramRun(
+            "/usr/bin/env",
+            [
+                "swift", "package", "--package-path", ProgramDirectory.scripts + "/..", "--scratch-path", scratch.path,
+                "dump-package",
+            ],
+            environment: ["WEBIMAGE_GTK": "0", "WEBIMAGE_LEFT_OUT": ""]
+        )
+        #expect(run.status == 0 && run.output.contains(#""name" : "WebImage""#), "\(run.errors)")
+        #expect(run.lines.filter { $0.lowercased().contains("gtk") } == [])
+    }
+}

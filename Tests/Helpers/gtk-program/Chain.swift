@@ -1,0 +1,96 @@
+import CWebImageGTK4
+import Dispatch
+import Foundation
+import Glibc
+import TestSupport
+import WebImage
+import WebImageGTK
+
+/// All ways to the main thread, of which each is gone when the one before has been: nothing else wakes the loop.
+@MainActor
+final class Chain {
+    /// What is called at the end.
+    var ended: () -> Void = { exit(0) }
+
+    /// To be called before the library is: what is dispatched here has to come, too.
+    func begin() {
+        DispatchQueue.main.async {
+            MainActor.assumeIsolated { self.beginTask() }
+        }
+    }
+
+    private func beginTask() {
+        Task {
+            Self.requireMainThread()
+            try await Task.sleep(for: .milliseconds(5))
+            Self.requireMainThread()
+            await Task.detached {}.value
+            Self.requireMainThread()
+            // While the loop sleeps.
+            startThread { DispatchQueue.main.async { MainActor.assumeIsolated { self.ended() } } }
+        }
+    }
+
+    private static func requireMainThread() {
+        guard CallbackQueue.isMainThread else { exit(1) }
+    }
+}
+
+/// Who turns the main loop.
+@MainActor
+enum Loop: String {
+    case loop
+    case application
+    case runLoop = "run-loop"
+
+    /// Runs until the end of a chain, which is the end of the program.
+    func run(until chain: Chain) {
+        if self == .runLoop {
+            _ = g_timeout_add(
+                5,
+                { _ in
+                    _ = RunLoop.main.run(mode: .default, before: Date())
+                    return 1
+                },
+                nil
+            )
+        }
+        if self == .application { return Self.runApplication(chain) }
+        g_main_loop_run(g_main_loop_new(nil, 0))
+    }
+
+    private static func runApplication(_ chain: Chain) {
+        guard let application = gtk_application_new("test.webimage.Program", G_APPLICATION_NON_UNIQUE) else { exit(70) }
+        let base = UnsafeMutableRawPointer(application).assumingMemoryBound(to: GApplication.self)
+        // It has no window that would keep it.
+        g_application_hold(base)
+        Signal("activate", of: UnsafeMutableRawPointer(application)) {}
+        chain.ended = { g_application_quit(base) }
+        exit(g_application_run(base, 0, nil))
+    }
+}
+
+/// The call by which a program comes to the library first.
+@MainActor
+enum Entry: String {
+    case picture, button, list, window, application, install
+
+    func call() {
+        switch self {
+        case .picture: UnsafeMutableRawPointer(gtk_picture_new())?.setImage(with: nil)
+        case .button: UnsafeMutableRawPointer(gtk_button_new())?.setImage(with: nil, for: .normal)
+        case .list:
+            guard let factory = gtk_signal_list_item_factory_new() else { exit(70) }
+            ListImageLoader { _, _ in nil }.connect(to: factory) { _ in UnsafeMutableRawPointer(gtk_picture_new()) }
+        case .window:
+            guard let window = gtk_window_new() else { exit(70) }
+            WebImageLifecycle.observeWindow(window)
+        case .application:
+            guard let application = g_application_new(nil, G_APPLICATION_NON_UNIQUE) else { exit(70) }
+            WebImageLifecycle.connect(to: application)
+        case .install:
+            MainLoopIntegration.install()
+            MainLoopIntegration.install()
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import CWebImageGTK4
+import FoundationEssentials
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+/// Which load brought what a button shows.
+@Suite(.serialized, .needsDisplay) @MainActor struct ButtonDeliveryTests {
+    let bench: ViewBench
+    let a = ViewBench.url("a.bmp")
+    let b = ViewBench.url("b.bmp")
+
+    init() throws { bench = try ViewBench() }
+
+    @Test func `A highlighted picture is not what brought the next one of the button`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        try await bench.begin(button, a)
+        try await bench.end(button, a)
+        let part = try #require(ViewState.of(UnsafeMutableRawPointer(button)).button)
+        #expect(part.delivery == nil)
+        button.setHighlightedImage(with: b, context: bench.context)
+        try #require(await bench.loader.request(of: b))
+        try await bench.end(button, b, with: .success(ViewBench.blue))
+        #expect(button.currentHighlightedImageURL == b && part.delivery == nil)
+        window.close()
+    }
+}

@@ -1,0 +1,102 @@
+import CWebImageGTK4
+import FoundationEssentials
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+/// What cells keep that are bound to nothing, and how cells get more pixels.
+@Suite(.serialized, .needsDisplay) @MainActor struct UnboundCellTests {
+    private func url(_ number: Int) -> URL { ListBench.url(number) }
+
+    private final class WeakImage {
+        weak var image: Image?
+        init(_ image: Image) { self.image = image }
+    }
+
+    /// Views that show pictures, and these.
+    private func shown(in list: ListBench) -> [UnsafeMutableRawPointer: WeakImage] {
+        Dictionary(
+            uniqueKeysWithValues: list.bound.keys.compactMap { view in
+                ViewState.existing(view)?.paintable.content?.image.map { (view, WeakImage($0)) }
+            }
+        )
+    }
+
+    @Test func `A cell that stays unbound keeps no picture`() async throws {
+        let list = try await ListBench(count: 60) { $0.prefetchCount = 0 }
+        #expect(await list.loadVisible())
+        let images = shown(in: list)
+        let holders = images.keys.map { ObjectReference(retaining: $0) }
+        #expect(!images.isEmpty)
+        // Fewer items: GTK unbinds cells, and keeps some for later.
+        list.replace(0..<60, by: [])
+        await list.bench.cache.clear(.all)
+        #expect(await MainLoopTurns.wait { images.values.allSatisfy { $0.image == nil } })
+        for view in images.keys {
+            guard let state = ViewState.existing(view) else { continue }
+            #expect(state.shown == nil && state.paintable.content == nil)
+            #expect(view.latestLoadState == nil && view.imageURL == nil)
+        }
+        withExtendedLifetime(holders) {}
+        list.close()
+    }
+
+    @Test(arguments: [[], .delayPlaceholder] as [WebImageOptions])
+    func `A cell that is bound again at once to the same picture keeps it, though memory knows it by the cell alone`(
+        options: WebImageOptions
+    ) async throws {
+        let list = try await ListBench {
+            $0.options = options
+            $0.prefetchCount = 0
+        }
+        list.bench.cache.config.shouldUseWeakMemoryCache = true
+        #expect(await list.loadVisible())
+        let visible = list.visible
+        list.bench.cache.didReceiveMemoryWarning()
+        list.reset()
+        // Bound again while the list is laid out, which nothing has come between.
+        await list.window.frames(1)
+        #expect(list.visible == visible)
+        #expect(list.bound.filter { list.isMapped($0.key) }.allSatisfy { list.shown(in: $0.key) != nil })
+        list.close()
+    }
+
+    @Test func `With delayPlaceholder, a cell for another picture keeps nothing of the one before`() async throws {
+        let list = try await ListBench {
+            $0.options = .delayPlaceholder
+            $0.prefetchCount = 0
+        }
+        #expect(await list.loadVisible())
+        let before = list.bound.filter { list.shown(in: $0.key) != nil }
+        await list.scroll(to: 0.6)
+        let again = before.filter { entry in list.bound[entry.key].map { $0 != entry.value } == true }
+        #expect(!again.isEmpty)
+        for view in again.keys {
+            guard let state = ViewState.existing(view) else { continue }
+            #expect(state.shown == nil && state.paintable.content == nil)
+        }
+        list.close()
+    }
+
+    @Test func `More pixels are as urgent as the cell is by now`() async throws {
+        let list = try await ListBench { $0.prefetchCount = 0 }
+        // Rows of four; this one comes onto the screen with the next five.
+        let number = try #require(list.visible.max()) + 8
+        let view = try #require(list.bound.first { $0.value == "\(number)" }?.key)
+        try #require(await list.bench.loader.request(of: url(number)))
+        #expect(list.bench.loader.priority(of: url(number)) == .low)
+        list.bench.loader.end(url(number), with: .success(ViewBench.picture(400, 300, 0, 0, 0)))
+        #expect(await MainLoopTurns.wait { view.latestLoadState?.result != nil })
+        await list.scroll(to: 0.05)
+        #expect(list.isMapped(view) && list.bound[view] == "\(number)")
+        await list.bench.cache.clear(.all)
+        ViewState.of(view).noteDrawn(300, 225)
+        try #require(await list.bench.loader.request(of: url(number)))
+        #expect(list.bench.loader.priority(of: url(number)) == .high)
+        await list.scroll(to: 0)
+        #expect(!list.isMapped(view) && list.bound[view] == "\(number)")
+        #expect(list.bench.loader.priority(of: url(number)) == .low)
+        list.close()
+    }
+}

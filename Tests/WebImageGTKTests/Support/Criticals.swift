@@ -1,0 +1,20 @@
+import CWebImageGTK4
+
+/// Counts what GLib, GObject and GTK have to complain of.
+@MainActor
+enum Criticals {
+    private static let domains = ["GLib", "GLib-GObject", "Gtk", "Gdk"]
+    private nonisolated(unsafe) static var count = 0
+
+    /// How many complaints something causes.
+    static func count(_ body: () async throws -> Void) async rethrows -> Int {
+        count = 0
+        let levels = GLogLevelFlags(rawValue: G_LOG_LEVEL_CRITICAL.rawValue | G_LOG_LEVEL_WARNING.rawValue)
+        let handlers = domains.map { domain in
+            (domain, g_log_set_handler(domain, levels, { _, _, _, _ in Criticals.count += 1 }, nil))
+        }
+        defer { for (domain, handler) in handlers { g_log_remove_handler(domain, handler) } }
+        try await body()
+        return count
+    }
+}

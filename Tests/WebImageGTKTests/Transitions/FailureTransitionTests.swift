@@ -1,0 +1,206 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+/// What leads to the placeholder that a load put off until it failed.
+@Suite(.serialized, .needsDisplay) @MainActor struct FailureTransitionTests {
+    let bench: ViewBench
+    let told = Told()
+    let record = Record()
+    let a = ViewBench.url("a.bmp")
+    let b = ViewBench.url("b.bmp")
+
+    enum Kind: CaseIterable { case picture, image, button }
+
+    @MainActor final class Record {
+        var events: [String] = []
+    }
+
+    /// A view on the screen, and where its picture is drawn.
+    @MainActor private struct Stage {
+        let view: OpaquePointer
+        let window: TestWindow
+        let paintable: ImagePaintable
+    }
+
+    init() throws { bench = try ViewBench() }
+
+    private func stage(_ kind: Kind) async throws -> Stage {
+        let widget: UnsafeMutablePointer<GtkWidget>? =
+            switch kind {
+            case .picture: gtk_picture_new()
+            case .image: gtk_image_new()
+            case .button: gtk_button_new()
+            }
+        let view = OpaquePointer(try #require(widget))
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        if kind == .button {
+            // The picture in it is there from the first load on, and is drawn before the one of the test.
+            view.setImage(with: nil)
+            await window.frames()
+        }
+        let picture = view.buttonPicture.map { UnsafeMutableRawPointer($0) } ?? UnsafeMutableRawPointer(view)
+        return Stage(view: view, window: window, paintable: ViewState.of(picture).paintable)
+    }
+
+    private func transition(_ duration: Double) -> WebImageTransition {
+        let record = record
+        var transition = WebImageTransition.fade(duration: duration)
+        transition.prepares = { _, result in
+            record.events.append("prepares \(result == nil ? "nothing" : "picture")")
+        }
+        transition.completion = { record.events.append("completion \($0)") }
+        return transition
+    }
+
+    private func set(
+        _ view: OpaquePointer,
+        _ url: URL,
+        _ options: WebImageOptions,
+        placeholder: ViewPlaceholder? = nil
+    ) {
+        let (told, record) = (told, record)
+        view.setImage(
+            with: url,
+            placeholder: placeholder,
+            options: options,
+            context: bench.context,
+            completed: {
+                told.results.append($0)
+                record.events.append("told")
+            }
+        )
+    }
+
+    private func fail(_ url: URL) async throws {
+        try #require(await bench.loader.request(of: url))
+        bench.loader.end(url, with: .failure(WebImageError(.invalidDownloadStatusCode, "no")))
+    }
+
+    private func green() throws -> Image {
+        try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `With waitTransition the caller hears of the failure when the placeholder is there`(kind: Kind) async throws {
+        let stage = try await stage(kind)
+        stage.view.imageTransition = transition(0.1)
+        let green = try green()
+        set(stage.view, a, [.delayPlaceholder, .waitTransition], placeholder: .image(green))
+        try await fail(a)
+        #expect(await MainLoopTurns.wait { record.events.count == 3 })
+        #expect(record.events == ["prepares nothing", "completion true", "told"])
+        #expect(told.codes == [.invalidDownloadStatusCode] && stage.paintable.content?.image === green)
+        stage.window.close()
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `Without waitTransition the caller hears of it at once`(kind: Kind) async throws {
+        let stage = try await stage(kind)
+        stage.view.imageTransition = transition(60)
+        set(stage.view, a, .delayPlaceholder, placeholder: .image(try green()))
+        try await fail(a)
+        #expect(await MainLoopTurns.wait { !told.results.isEmpty })
+        #expect(record.events == ["prepares nothing", "told"] && stage.paintable.transitionProgress != nil)
+        stage.window.close()
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `Without a placeholder it leads to nothing`(kind: Kind) async throws {
+        let stage = try await stage(kind)
+        set(stage.view, b, [])
+        try #require(await bench.loader.request(of: b))
+        bench.loader.end(b, with: .success(ViewBench.blue))
+        #expect(await MainLoopTurns.wait { told.codes == [nil] })
+        stage.view.imageTransition = transition(60)
+        set(stage.view, a, .delayPlaceholder)
+        #expect(stage.paintable.content != nil, "until it fails")
+        try await fail(a)
+        #expect(await MainLoopTurns.wait { told.results.count == 2 })
+        #expect(record.events == ["told", "prepares nothing", "told"])
+        #expect(stage.paintable.transitionProgress != nil && stage.paintable.content == nil)
+        stage.window.close()
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `A newer load that begins meanwhile has everybody told once`(kind: Kind) async throws {
+        let stage = try await stage(kind)
+        stage.view.imageTransition = transition(60)
+        set(stage.view, a, [.delayPlaceholder, .waitTransition], placeholder: .image(try green()))
+        try await fail(a)
+        #expect(await MainLoopTurns.wait { stage.paintable.transitionProgress != nil })
+        #expect(record.events == ["prepares nothing"])
+        set(stage.view, b, .waitTransition)
+        #expect(record.events == ["prepares nothing", "completion false", "told"])
+        stage.view.imageTransition = nil
+        try #require(await bench.loader.request(of: b))
+        bench.loader.end(b, with: .success(ViewBench.blue))
+        #expect(await MainLoopTurns.wait { told.results.count == 2 })
+        #expect(told.codes == [.invalidDownloadStatusCode, nil])
+        #expect(record.events == ["prepares nothing", "completion false", "told", "told"])
+        stage.window.close()
+    }
+
+    @Test func `A load that is begun before it is what is shown, and the caller hears of the failure`() async throws {
+        let stage = try await stage(.picture)
+        let (context, b, view, record) = (bench.context, b, stage.view, record)
+        var effect = transition(60)
+        effect.prepares = { _, _ in
+            record.events.append("prepares")
+            view.setImage(with: b, context: context, completed: nil)
+        }
+        stage.view.imageTransition = effect
+        set(stage.view, a, [.delayPlaceholder, .waitTransition], placeholder: .image(try green()))
+        try await fail(a)
+        #expect(await MainLoopTurns.wait { !told.results.isEmpty })
+        #expect(record.events == ["prepares", "told"] && told.codes == [.invalidDownloadStatusCode])
+        #expect(stage.paintable.transitionProgress == nil && stage.view.imageURL == b)
+        stage.window.close()
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `The end of the view has everybody told once`(kind: Kind) async throws {
+        let before = ViewState.count
+        do {
+            let stage = try await stage(kind)
+            stage.view.imageTransition = transition(60)
+            set(stage.view, a, [.delayPlaceholder, .waitTransition], placeholder: .image(try green()))
+            try await fail(a)
+            #expect(await MainLoopTurns.wait { stage.paintable.transitionProgress != nil })
+            stage.window.close()
+        }
+        #expect(record.events == ["prepares nothing", "completion false", "told"])
+        #expect(told.codes == [.invalidDownloadStatusCode])
+        #expect(await MainLoopTurns.wait { ViewState.count == before })
+    }
+
+    @Test func `A state of a button that is not seen takes its placeholder at once`() async throws {
+        let stage = try await stage(.button)
+        stage.view.imageTransition = transition(60)
+        let (green, told) = (try green(), told)
+        set(stage.view, b, [])
+        try #require(await bench.loader.request(of: b))
+        bench.loader.end(b, with: .success(ViewBench.blue))
+        #expect(await MainLoopTurns.wait { told.codes == [nil] })
+        record.events = []
+        stage.paintable.endTransition(finished: false)
+        stage.view.setImage(
+            with: a,
+            for: .insensitive,
+            placeholder: .image(green),
+            options: [.delayPlaceholder, .waitTransition],
+            context: bench.context,
+            completed: { told.results.append($0) }
+        )
+        try await fail(a)
+        #expect(await MainLoopTurns.wait { told.results.count == 2 })
+        #expect(record.events == ["completion false"] && stage.paintable.transitionProgress == nil)
+        gtk_widget_set_sensitive(UnsafeMutableRawPointer(stage.view).widget, 0)
+        #expect(stage.paintable.content?.image === green)
+        stage.window.close()
+    }
+}

@@ -1,0 +1,67 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+/// What completions begin that are told of the end while their view is being finalized.
+@Suite(.serialized, .needsDisplay) @MainActor struct FinalizationTests {
+    let bench: ViewBench
+    let a = ViewBench.url("a.bmp")
+    let b = ViewBench.url("b.bmp")
+
+    init() throws { bench = try ViewBench() }
+
+    private final class Noted: WebImageOperation {
+        private let count = Lock(0)
+        var isCancelled: Bool { count.withLock { $0 > 0 } }
+        func cancel() { count.withLock { $0 += 1 } }
+    }
+
+    /// Has something done when a view is no more: by the completion of what a completion began at its destruction.
+    private func atEnd(of view: OpaquePointer, _ body: @escaping @MainActor () -> Void) async throws {
+        let (a, b, context) = (a, b, bench.context)
+        let before = ViewState.count
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        var isOver = false
+        view.setImage(with: a, context: context) { _ in
+            view.setImage(with: b, context: context) { _ in
+                body()
+                isOver = true
+            }
+        }
+        try #require(await bench.loader.request(of: a))
+        let criticals = await Criticals.count { window.close() }
+        #expect(criticals == 0 && isOver)
+        #expect(await MainLoopTurns.wait { ViewState.count == before })
+    }
+
+    @Test func `An operation that is put into a slot is cancelled`() async throws {
+        let operation = Noted()
+        let view = ViewBench.makePicture()
+        try await atEnd(of: view) { view.setImageLoadOperation(operation, forKey: "own") }
+        #expect(operation.isCancelled)
+    }
+
+    @Test func `A button gets no picture`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new_with_label("Label")))
+        var load: WebImageLoadOperation?
+        let told = Told()
+        try await atEnd(of: button) {
+            load = button.setBackgroundImage(with: a, for: .normal, context: bench.context) { told.results.append($0) }
+        }
+        #expect(load == nil && told.codes.isEmpty)
+    }
+
+    @Test func `A view gets no highlighted picture`() async throws {
+        let view = ViewBench.makePicture()
+        var load: WebImageLoadOperation?
+        try await atEnd(of: view) {
+            load = view.setHighlightedImage(with: a, context: bench.context)
+            view.isHighlighted = true
+        }
+        #expect(load == nil)
+    }
+}

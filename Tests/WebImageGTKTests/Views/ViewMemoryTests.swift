@@ -1,0 +1,117 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+/// What views keep of pictures that they do not show any more.
+@Suite(.serialized, .needsDisplay) @MainActor struct ViewMemoryTests {
+    let bench: ViewBench
+    let url = ViewBench.url("big.bmp")
+    let big = ViewBench.picture(400, 300, 10, 200, 30)
+
+    init() throws { bench = try ViewBench() }
+
+    /// Loads a picture into a view, and tells no more of it than a weak reference does.
+    private func load(
+        _ view: OpaquePointer,
+        _ url: URL,
+        _ data: Data,
+        context: WebImageContext? = nil
+    ) async throws -> (image: WeakImage, byteCount: Int?) {
+        var told: (image: WeakImage, byteCount: Int?)?
+        view.setImage(with: url, context: context ?? bench.context) { result in
+            guard case .success(let loaded) = result else { return }
+            told = (WeakImage(loaded.image), loaded.data?.count)
+        }
+        try #require(await bench.loader.request(of: url))
+        bench.loader.end(url, with: .success(data))
+        try #require(await MainLoopTurns.wait { told != nil })
+        return try #require(told)
+    }
+
+    private final class WeakImage {
+        weak var image: Image?
+        init(_ image: Image) { self.image = image }
+    }
+
+    @Test(arguments: [false, true])
+    func `A picture that came whole goes when the view shows it small`(isButton: Bool) async throws {
+        let view = isButton ? OpaquePointer(try #require(gtk_button_new())) : ViewBench.makePicture()
+        let holder = ObjectReference(retaining: UnsafeMutableRawPointer(view))
+        let whole = try await load(view, url, big)
+        #expect(whole.image.image?.pixelWidth == 400)
+        if isButton { gtk_picture_set_content_fit(view.buttonPicture, GTK_CONTENT_FIT_CONTAIN) }
+        let window = try await TestWindow(UnsafeMutableRawPointer(view), 80, 60)
+        let state = ViewState.of(UnsafeMutableRawPointer(view)).stateOfPicture
+        #expect(await MainLoopTurns.wait { state.paintable.content?.image?.pixelWidth ?? 400 < 400 })
+        await bench.cache.clear(.memory)
+        #expect(await MainLoopTurns.wait { whole.image.image == nil })
+        #expect(view.latestLoadState?.result?.image === state.paintable.content?.image)
+        #expect(view.latestLoadState?.result?.cacheType == ImageCacheType.none, "of the load that was asked for")
+        window.close()
+        withExtendedLifetime(holder) {}
+    }
+
+    @Test func `The encoded bytes are the completion's, and no view keeps them`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        let told = try await load(view, url, ViewBench.red)
+        #expect(told.byteCount == ViewBench.red.count)
+        #expect(view.latestLoadState?.result != nil && view.latestLoadState?.result?.data == nil)
+        window.close()
+    }
+
+    @Test func `A slot for each URL leaves nothing of those before in the view`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        var first: WeakImage?
+        for number in 0..<20 {
+            var context = bench.context
+            context.setImageOperationKey = "slot \(number)"
+            let told = try await load(view, ViewBench.url("\(number).bmp"), ViewBench.red, context: context)
+            first = first ?? told.image
+        }
+        await bench.cache.clear(.memory)
+        #expect(await MainLoopTurns.wait { first?.image == nil })
+        #expect(view.imageLoadState(forKey: "slot 0") == nil && view.imageLoadState(forKey: "slot 18") == nil)
+        #expect(view.imageLoadState(forKey: "slot 19")?.result != nil)
+        let state = ViewState.of(UnsafeMutableRawPointer(view))
+        #expect(state.lastNumbers.count == 1 && state.shownNumbers.count == 1)
+        window.close()
+    }
+
+    @Test func `What another slot loads is known as long as it runs, and the highlighted picture stays`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        let highlighted = ViewBench.url("highlighted.bmp")
+        view.setHighlightedImage(with: highlighted, context: bench.context)
+        try #require(await bench.loader.request(of: highlighted))
+        bench.loader.end(highlighted, with: .failure(WebImageError(.timedOut, "no")))
+        #expect(await MainLoopTurns.wait { view.latestLoadState?.error != nil })
+        var context = bench.context
+        context.setImageOperationKey = "running"
+        view.setImage(with: url, context: context)
+        _ = try await load(view, ViewBench.url("a.bmp"), ViewBench.red)
+        #expect(view.imageLoadState(forKey: "running")?.isLoading == true)
+        #expect(view.currentHighlightedImageURL == highlighted)
+        window.close()
+    }
+
+    @Test func `Slots of buttons are known, but not hundreds of them`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        for number in 0..<45 {
+            var context = bench.context
+            context.setImageOperationKey = "slot \(number)"
+            _ = try await load(button, ViewBench.url("\(number % 2).bmp"), ViewBench.red, context: context)
+            await bench.cache.clear(.all)
+        }
+        let state = ViewState.of(UnsafeMutableRawPointer(button))
+        #expect(state.loadStates.count <= 33 && state.shownElsewhere.count <= 33)
+        #expect(button.imageLoadState(forKey: "slot 44")?.result != nil)
+        window.close()
+    }
+}
