@@ -147,21 +147,11 @@ extension GObjectPointer {
     /// Whether pictures are decoded at the size of the view in pixels, and anew when it grows; true by default. What a load's context says
     /// in ``WebImageContext/thumbnailPixelSize`` comes first.
     ///
-    /// Before a view has a size, neither allocated nor requested, pictures come at its ``expectedPixelSize``, or else whole, and are decoded
+    /// Before a view has a size, neither allocated nor requested, pictures come whole unless it has a ``preferredPixelSize``, and are decoded
     /// anew once they have been drawn much smaller.
     @MainActor
     public var usesAutomaticThumbnailSize: Bool {
         get { ViewState.existing(gobjectPointer)?.usesAutomaticThumbnailSize ?? true }
         nonmutating set { ViewState.of(gobjectPointer).usesAutomaticThumbnailSize = newValue }
-    }
-
-    /// The size in pixels that the view will have, for pictures that are set while it has none; nil, the default, when that is not known.
-    ///
-    /// It says how many pixels come first, and no more than that: a view that is drawn bigger gets more, which one with a
-    /// ``WebImageContext/thumbnailPixelSize`` does not.
-    @MainActor
-    public var expectedPixelSize: ImageSize? {
-        get { ViewState.existing(gobjectPointer)?.expectedPixelSize }
-        nonmutating set { ViewState.of(gobjectPointer).expectedPixelSize = newValue }
     }
 }

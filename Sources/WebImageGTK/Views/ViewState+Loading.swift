@@ -54,7 +54,7 @@ extension ViewState {
         var context = request.context ?? WebImageContext()
         context.setImageOperationKey = key
         if context.thumbnailPixelSize == nil, usesAutomaticThumbnailSize {
-            context.thumbnailPixelSize = preferredPixelSize ?? ViewGeometry.pixelSize(of: view) ?? expectedPixelSize
+            context.thumbnailPixelSize = preferredPixelSize ?? ViewGeometry.pixelSize(of: view)
             if context.thumbnailCovers == nil { context.thumbnailCovers = ContentFit.of(view).needsBothSides }
         }
         lastNumber += 1

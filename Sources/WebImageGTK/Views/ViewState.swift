@@ -42,8 +42,6 @@ final class ViewState {
     var usesAutomaticThumbnailSize = true
     /// The size in pixels at which pictures are decoded by default, if it is not to be the view's own.
     var preferredPixelSize: ImageSize?
-    /// The same as long as the view has no size.
-    var expectedPixelSize: ImageSize?
     /// How urgent more pixels are; nil for as urgent as the picture was.
     var resizingPriority: LoadPriority? { didSet { resizingPriorityChanged() } }
     /// What the view can do that was made for one kind of it; by name.

@@ -90,21 +90,26 @@ import WebImage
         window.close()
     }
 
-    @Test func `A view without a size is loaded for the one that it is expected to have, and gets more when it grows`()
+    @Test
+    func
+        `A view is loaded for the size that it is said to have, whatever its own is, and gets more when it is drawn bigger`()
         async throws
     {
         let view = ViewBench.makePicture()
         let holder = ObjectReference(retaining: UnsafeMutableRawPointer(view))
-        view.expectedPixelSize = ImageSize(width: 80, height: 60)
-        #expect(view.expectedPixelSize == ImageSize(width: 80, height: 60))
+        view.preferredPixelSize = ImageSize(width: 80, height: 60)
+        #expect(view.preferredPixelSize == ImageSize(width: 80, height: 60))
         try await load(view)
         #expect(shown(view)?.pixelWidth == 80)
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 300, 225)
         #expect(await MainLoopTurns.wait { shown(view)?.pixelWidth ?? 0 >= 300 })
-        // Now it has a size, which is what counts.
-        await bench.cache.clear(.all)
-        try await load(view)
-        #expect(shown(view)?.pixelWidth == 300)
+        // Its own size counts once nothing else is said.
+        for (preferred, width) in [(ImageSize(width: 320, height: 240), 320), (nil, 300)] {
+            await bench.cache.clear(.all)
+            view.preferredPixelSize = preferred
+            try await load(view)
+            #expect(shown(view)?.pixelWidth == width)
+        }
         window.close()
         withExtendedLifetime(holder) {}
     }
