@@ -33,6 +33,6 @@ void webimage_gtk_serve_main_queue(void) {
     g_source_set_static_name(source, "WebImage: main queue");
     g_source_attach(source, NULL);
     g_source_unref(source);
-    // What was dispatched before somebody asked for the handle may have woken nobody.
+    // What was dispatched before somebody asked for the handle may have woken nobody, or another who left it.
     eventfd_write(descriptor, 1);
 }

@@ -75,11 +75,14 @@ final class ButtonWidgets {
 
     /// A button whose label gives way to a picture keeps its name for people who do not see it.
     private func keepName(of button: UnsafeMutablePointer<GtkButton>) {
-        guard let label = gtk_button_get_label(button) else { return }
+        guard let text = gtk_button_get_label(button) else { return }
+        // As it is read: without the mark of the letter that is its shortcut.
+        let child = gtk_button_get_child(button).map { UnsafeMutableRawPointer($0) }
+        let shown = child.flatMap { $0.isA(gtk_label_get_type()) ? gtk_label_get_text($0.opaque) : nil }
         var value = GValue()
         // G_TYPE_STRING, a macro that is not imported.
         g_value_init(&value, GType(16 << 2))
-        g_value_set_string(&value, label)
+        g_value_set_string(&value, shown ?? text)
         var property = GTK_ACCESSIBLE_PROPERTY_LABEL
         gtk_accessible_update_property_value(OpaquePointer(button), 1, &property, &value)
         g_value_unset(&value)

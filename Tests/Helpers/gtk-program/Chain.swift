@@ -34,12 +34,22 @@ final class Chain {
     private static func requireMainThread() {
         guard CallbackQueue.isMainThread else { exit(1) }
     }
+
+    /// Takes what would wake a loop, and does nothing of what it was to be woken for.
+    static func takeWakeUp() {
+        typealias Handle = @convention(c) () -> Int32
+        guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "_dispatch_get_main_queue_handle_4CF") else { exit(70) }
+        // The number of times that somebody was to be woken.
+        var count: UInt64 = 0
+        guard read(unsafeBitCast(symbol, to: Handle.self)(), &count, 8) == 8 else { exit(70) }
+    }
 }
 
 /// Who turns the main loop.
 @MainActor
 enum Loop: String {
     case loop
+    case woken
     case application
     case runLoop = "run-loop"
 

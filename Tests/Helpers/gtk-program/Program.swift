@@ -2,6 +2,7 @@
 // before this library does. It ends with 0 when all went as it should, and is killed when something never comes.
 //
 //   gtk-program loop ENTRY           runs GLib's main loop after the library was entered by ENTRY
+//   gtk-program woken ENTRY          the same, after somebody was woken for what is dispatched, and left it
 //   gtk-program application ENTRY    runs an application
 //   gtk-program run-loop ENTRY       runs GLib's main loop, which turns Foundation's, as some bindings do
 //   gtk-program quit-stuck           quits while a store hangs for ever, and prints what happened
@@ -14,6 +15,10 @@ import Glibc
 @main
 struct Program {
     static func main() {
+        // A thread of the tests that begins this may block signals, and that is inherited.
+        var none = sigset_t()
+        sigemptyset(&none)
+        sigprocmask(SIG_SETMASK, &none, nil)
         // Far more than it takes, for what would be for ever.
         alarm(30)
         guard gtk_init_check() != 0 else { exit(69) }
@@ -25,6 +30,7 @@ struct Program {
             guard let entry = Entry(rawValue: name), let loop = Loop(rawValue: loop) else { exit(64) }
             let chain = Chain()
             chain.begin()
+            if loop == .woken { Chain.takeWakeUp() }
             entry.call()
             loop.run(until: chain)
         default: exit(64)

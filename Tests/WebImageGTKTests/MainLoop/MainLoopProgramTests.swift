@@ -14,6 +14,10 @@ import Testing
         try run("loop", entry)
     }
 
+    @Test func `What was dispatched before runs, too, when somebody was woken for it and left it`() throws {
+        try run("woken", "install")
+    }
+
     @Test(arguments: ["picture", "application"])
     func `So they do under an application`(entry: String) throws { try run("application", entry) }
 

@@ -53,7 +53,7 @@ final class Remnants {
 
     /// Waits until nothing is left, or, in vain, for what is.
     func areGone() async -> [String] {
-        _ = await MainLoopTurns.wait { self.left.isEmpty }
+        _ = await MainLoopTurns.wait(seconds: 5) { self.left.isEmpty }
         return left
     }
 }

@@ -29,13 +29,13 @@ import WebImage
         try #require(await MainLoopTurns.wait { button.latestLoadState?.isLoading == false })
     }
 
-    @Test func `A button whose label gives way to a picture is named by it`() async throws {
-        let button = OpaquePointer(try #require(gtk_button_new_with_label("Open")))
+    @Test func `A button whose label gives way to a picture is named by it, as it is read`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new_with_mnemonic("_Open")))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         try await setImage(of: button)
         let pointer = UnsafeMutableRawPointer(button).assumingMemoryBound(to: GtkButton.self)
         try #require(gtk_button_get_label(pointer) == nil, "the label has gone")
-        #expect(isNamed(button, "Open") && !isNamed(button, "Close"))
+        #expect(isNamed(button, "Open") && !isNamed(button, "_Open"))
         window.close()
     }
 
