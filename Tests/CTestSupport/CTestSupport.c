@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -33,8 +34,16 @@ int ctest_spawn(
     posix_spawn_file_actions_adddup2(&actions, output, 1);
     posix_spawn_file_actions_adddup2(&actions, errors, 2);
     posix_spawn_file_actions_addchdir_np(&actions, directory);
+    // The threads of tests block signals, which a program would inherit: then no alarm would end it.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     pid_t pid = 0;
-    int result = posix_spawn(&pid, program, &actions, NULL, arguments, environment);
+    int result = posix_spawn(&pid, program, &actions, &attributes, arguments, environment);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return result == 0 ? pid : -result;
 }

@@ -24,10 +24,6 @@ func storeUntilKilled(_ cache: DiskCache, count: Int, microseconds: Int, random:
         if done == count {
             // The alarm comes to the microsecond, which no sleep and no other process does; what ends the process is kill -9.
             signal(SIGALRM) { _ in kill(getpid(), SIGKILL) }
-            var signals = sigset_t()
-            sigemptyset(&signals)
-            sigaddset(&signals, SIGALRM)
-            pthread_sigmask(SIG_UNBLOCK, &signals, nil)
             var timer = itimerval(it_interval: timeval(), it_value: timeval(tv_sec: 0, tv_usec: microseconds))
             setitimer(__itimer_which_t(ITIMER_REAL.rawValue), &timer, nil)
         }

@@ -15,10 +15,6 @@ import Glibc
 @main
 struct Program {
     static func main() {
-        // A thread of the tests that begins this may block signals, and that is inherited.
-        var none = sigset_t()
-        sigemptyset(&none)
-        sigprocmask(SIG_SETMASK, &none, nil)
         // Far more than it takes, for what would be for ever.
         alarm(30)
         guard gtk_init_check() != 0 else { exit(69) }

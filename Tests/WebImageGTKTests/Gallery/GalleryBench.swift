@@ -66,7 +66,7 @@ final class GalleryBench {
         let run = try await withCheckedThrowingContinuation { continuation in
             startThread {
                 continuation.resume(
-                    with: Result { try ProgramRun("/usr/bin/timeout", ["-s", "KILL", "20", "xdotool"] + words) }
+                    with: Result { try ProgramRun("/usr/bin/timeout", ["20", "xdotool"] + words) }
                 )
             }
         }

@@ -72,13 +72,12 @@ import WebImage
     private static let click = #"""
         "$0" --cache-dir "$1" "$2" &
         program=$!
-        window=$(timeout -s KILL 60 xdotool search --sync --onlyvisible --name '^3 pictures$')
+        window=$(timeout 60 xdotool search --sync --onlyvisible --name '^3 pictures$')
         for _ in 1 2 3 4 5 6 7 8 9 10; do
             xdotool mousemove --window "$window" 120 100 click 1
-            if timeout -s KILL 3 xdotool search --sync --onlyvisible --name '^a\.bmp$' >/dev/null; then seen=yes && break; fi
+            if timeout 3 xdotool search --sync --onlyvisible --name '^a\.bmp$' >/dev/null; then seen=yes && break; fi
         done
-        # Signals that can be blocked are, in what threads of tests begin.
-        kill -KILL "$program"
+        kill "$program"
         [ "$seen" = yes ]
         """#
 
