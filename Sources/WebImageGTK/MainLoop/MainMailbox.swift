@@ -43,7 +43,8 @@ final class MainMailbox: Sendable {
     private init() {
         source = g_source_new(Self.functions, guint(MemoryLayout<GSource>.size))
         g_source_set_priority(source, Self.priority)
-        g_source_set_static_name(source, "WebImage: deliveries")
+        // Copied: what a string of Swift's is at lies there during the call alone.
+        g_source_set_name(source, "WebImage: deliveries")
         wakeup = webimage_gtk_wakeup_new()
         if wakeup >= 0 { g_source_add_unix_fd(source, wakeup, G_IO_IN) }
         g_source_attach(source, nil)
