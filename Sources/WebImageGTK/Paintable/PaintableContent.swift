@@ -22,6 +22,14 @@ enum PaintableContent {
         return texture.image
     }
 
+    /// A `GdkPaintable`; of an image a `GdkTexture`.
+    var pointer: OpaquePointer {
+        switch self {
+        case .texture(let texture, _): texture.pointer
+        case .paintable(let reference): reference.pointer.opaque
+        }
+    }
+
     /// What it wants to measure, in points; 0 for no wish.
     var size: ImageSize {
         switch self {

@@ -21,13 +21,15 @@ final class ViewLoad {
         var completed: Completion?
         /// Whether it brings more pixels of what is shown already: silently.
         var isUpgrade = false
+        /// Whether the setter is the caller's, and let go of with the other closures.
+        var hasOwnSetter = false
     }
 
     let key: String
     /// Later ones of a slot have higher numbers.
     let number: Int
     private(set) var request: Request
-    let setter: Setter
+    private(set) var setter: Setter
     /// What it is loaded with.
     let context: WebImageContext
     /// Whether the setter is that of the view's paintable.
@@ -229,6 +231,7 @@ final class ViewLoad {
     private func forgetCallbacks() {
         guard isOver, untoldCount == 0 else { return }
         (request.completed, request.progress) = (nil, nil)
+        if request.hasOwnSetter { setter = { _, _ in } }
     }
 
     private func end() {

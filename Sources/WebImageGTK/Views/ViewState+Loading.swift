@@ -28,6 +28,8 @@ extension ViewState {
         defer { kept.end() }
         latestKey = key
         if !request.options.contains(.avoidAutoCancelImage) { vacate(key) }
+        // What was shown stays until memory has been asked: its weak level may know the picture only because it is shown.
+        let former = (existingPaintable?.content, shownElsewhere[key], loadStates[key]?.result)
         loadStates[key] = ViewLoadState(
             url: request.url,
             progress: LoadProgress(receivedByteCount: 0, expectedByteCount: nil),
@@ -37,8 +39,6 @@ extension ViewState {
         let load = makeLoad(request, key, setter)
         if load.showsInPaintable { paintableKeys.insert(key) }
         load.transitionTarget = transitionTarget
-        // What was shown stays until memory has been asked: its weak level may know the picture only because it is shown.
-        let former = paintable.content
         if !request.options.contains(.delayPlaceholder) { showPlaceholder(of: load) }
         guard let url = request.url else {
             load.fail(WebImageError(.invalidURL, "the URL is missing"))

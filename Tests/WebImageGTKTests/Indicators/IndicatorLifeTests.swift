@@ -324,18 +324,4 @@ import WebImage
             window.close()
         }
     }
-
-    @Test func `A preview leaves it there, and so does more of the same picture`() async throws {
-        let (picture, window, state) = try await shown()
-        let indicator = activity()
-        picture.imageIndicator = indicator
-        try await bench.begin(picture, a)
-        time.pass(1)
-        state.paintable.show(PaintableContent(try Quarters.old()))
-        state.paintable.exchange(try #require(PaintableContent(try Quarters.new())))
-        #expect(indicator.isVisible && state.paintable.overlay != nil)
-        try await bench.end(picture, a)
-        #expect(!indicator.isVisible && state.paintable.overlay == nil)
-        window.close()
-    }
 }

@@ -21,15 +21,22 @@ final class ListBench {
     private let kept: ObjectReference
     private var hasScrolled = false
 
-    /// - Parameter configure: called before there are cells.
+    /// - Parameters:
+    ///   - width: of the window, in points.
+    ///   - fillsCells: whether pictures are as big as their cells; else they are as big as they were asked to be.
+    ///   - configure: called before there are cells.
+    ///   - url: of an item, by its position and its name; nil for none.
     init(
         _ kind: Kind = .grid,
         count: Int = 400,
-        configure: (ListImageLoader) -> Void = { _ in }
+        width: Int = 220,
+        fillsCells: Bool = false,
+        configure: (ListImageLoader) -> Void = { _ in },
+        url: @escaping @MainActor (_ position: Int, _ name: String) -> URL? = { ViewBench.url("\($1).bmp") }
     ) async throws {
         let bench = try ViewBench()
         self.bench = bench
-        loader = ListImageLoader { _, item in ViewBench.url("\(Self.name(of: item)).bmp") }
+        loader = ListImageLoader { position, item in url(position, Self.name(of: item)) }
         loader.context = bench.context
         names = try #require(gtk_string_list_new(nil))
         kept = ObjectReference(retaining: UnsafeMutableRawPointer(names))
@@ -42,8 +49,9 @@ final class ListBench {
         gtk_scrolled_window_set_child(OpaquePointer(scrolled), view)
         let tracker = tracker
         tracker.follow(UnsafeMutableRawPointer(factory))
+        if fillsCells { Self.fillCells(of: UnsafeMutableRawPointer(factory)) }
         loader.completed = { position, result in tracker.note(position, result) }
-        window = try await TestWindow(UnsafeMutableRawPointer(scrolled), 220, 120)
+        window = try await TestWindow(UnsafeMutableRawPointer(scrolled), width, 120)
         await window.frames()
     }
 
@@ -51,13 +59,16 @@ final class ListBench {
     @MainActor
     private final class Tracker {
         var bound: [UnsafeMutableRawPointer: String] = [:]
+        var bindHandler: ((_ view: UnsafeMutableRawPointer, _ name: String) -> Void)?
         var ended: [(position: Int, code: WebImageError.Code?)] = []
 
         func follow(_ factory: UnsafeMutableRawPointer) {
             ObjectSignal("bind", of: factory) { [self] item in
                 guard let view = gtk_list_item_get_child(item.opaque), let object = gtk_list_item_get_item(item.opaque)
                 else { return }
-                bound[UnsafeMutableRawPointer(view)] = ListBench.name(of: object)
+                let name = ListBench.name(of: object)
+                bound[UnsafeMutableRawPointer(view)] = name
+                bindHandler?(UnsafeMutableRawPointer(view), name)
             }
             ObjectSignal("unbind", of: factory) { [self] item in
                 guard let view = gtk_list_item_get_child(item.opaque) else { return }
@@ -71,6 +82,11 @@ final class ListBench {
         }
     }
 
+    /// Told of each cell that gets an item, when the loader has been told.
+    var bindHandler: ((_ view: UnsafeMutableRawPointer, _ name: String) -> Void)? {
+        get { tracker.bindHandler }
+        set { tracker.bindHandler = newValue }
+    }
     /// Views that have an item, and its name.
     var bound: [UnsafeMutableRawPointer: String] { tracker.bound }
     /// Positions whose loads have ended, and how.
@@ -92,6 +108,13 @@ final class ListBench {
             gtk_column_view_append_column(OpaquePointer(view), column)
             g_object_unref(UnsafeMutableRawPointer(column))
             return view
+        }
+    }
+
+    private static func fillCells(of factory: UnsafeMutableRawPointer) {
+        ObjectSignal("setup", of: factory) { item in
+            guard let view = gtk_list_item_get_child(item.opaque) else { return }
+            gtk_widget_set_halign(view, GTK_ALIGN_FILL)
         }
     }
 
@@ -142,7 +165,7 @@ final class ListBench {
 
     static func url(_ number: Int) -> URL { ViewBench.url("\(number).bmp") }
 
-    static func picture(_ number: Int) -> Data {
+    nonisolated static func picture(_ number: Int) -> Data {
         ViewBench.picture(40, 30, UInt8(number & 15) << 4, UInt8(number >> 4 & 15) << 4, UInt8(number >> 8 & 15) << 4)
     }
 

@@ -30,6 +30,16 @@ private func waiting(picture: OpaquePointer, url: URL) async throws {
 }
 
 @MainActor
+private func otherWidgets(label: OpaquePointer, dragSource: OpaquePointer, url: URL) {
+    // snippet: views-setter
+    label.setImage(
+        with: url,
+        setter: { paintable, _ in gtk_drag_source_set_icon(dragSource, paintable, 0, 0) }
+    )
+    // end
+}
+
+@MainActor
 private func animations(picture: OpaquePointer) {
     // snippet: views-animations
     let animation = AnimatedImageView(picture)

@@ -14,8 +14,6 @@ import WebImage
     let a = ViewBench.url("a.bmp")
     let b = ViewBench.url("b.bmp")
 
-    enum Kind: CaseIterable { case picture, image, button }
-
     @MainActor final class Record {
         var events: [String] = []
     }
@@ -29,22 +27,15 @@ import WebImage
 
     init() throws { bench = try ViewBench() }
 
-    private func stage(_ kind: Kind) async throws -> Stage {
-        let widget: UnsafeMutablePointer<GtkWidget>? =
-            switch kind {
-            case .picture: gtk_picture_new()
-            case .image: gtk_image_new()
-            case .button: gtk_button_new()
-            }
-        let view = OpaquePointer(try #require(widget))
+    private func stage(_ kind: ViewKind) async throws -> Stage {
+        let view = try kind.make()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         if kind == .button {
             // The picture in it is there from the first load on, and is drawn before the one of the test.
             view.setImage(with: nil)
             await window.frames()
         }
-        let picture = view.buttonPicture.map { UnsafeMutableRawPointer($0) } ?? UnsafeMutableRawPointer(view)
-        return Stage(view: view, window: window, paintable: ViewState.of(picture).paintable)
+        return Stage(view: view, window: window, paintable: kind.paintable(of: view))
     }
 
     private func transition(_ duration: Double) -> WebImageTransition {
@@ -85,8 +76,10 @@ import WebImage
         try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
     }
 
-    @Test(arguments: Kind.allCases)
-    func `With waitTransition the caller hears of the failure when the placeholder is there`(kind: Kind) async throws {
+    @Test(arguments: ViewKind.allCases)
+    func `With waitTransition the caller hears of the failure when the placeholder is there`(kind: ViewKind)
+        async throws
+    {
         let stage = try await stage(kind)
         stage.view.imageTransition = transition(0.1)
         let green = try green()
@@ -98,8 +91,8 @@ import WebImage
         stage.window.close()
     }
 
-    @Test(arguments: Kind.allCases)
-    func `Without waitTransition the caller hears of it at once`(kind: Kind) async throws {
+    @Test(arguments: ViewKind.allCases)
+    func `Without waitTransition the caller hears of it at once`(kind: ViewKind) async throws {
         let stage = try await stage(kind)
         stage.view.imageTransition = transition(60)
         set(stage.view, a, .delayPlaceholder, placeholder: .image(try green()))
@@ -109,8 +102,8 @@ import WebImage
         stage.window.close()
     }
 
-    @Test(arguments: Kind.allCases)
-    func `Without a placeholder it leads to nothing`(kind: Kind) async throws {
+    @Test(arguments: ViewKind.allCases)
+    func `Without a placeholder it leads to nothing`(kind: ViewKind) async throws {
         let stage = try await stage(kind)
         set(stage.view, b, [])
         try #require(await bench.loader.request(of: b))
@@ -126,8 +119,8 @@ import WebImage
         stage.window.close()
     }
 
-    @Test(arguments: Kind.allCases)
-    func `A newer load that begins meanwhile has everybody told once`(kind: Kind) async throws {
+    @Test(arguments: ViewKind.allCases)
+    func `A newer load that begins meanwhile has everybody told once`(kind: ViewKind) async throws {
         let stage = try await stage(kind)
         stage.view.imageTransition = transition(60)
         set(stage.view, a, [.delayPlaceholder, .waitTransition], placeholder: .image(try green()))
@@ -162,8 +155,8 @@ import WebImage
         stage.window.close()
     }
 
-    @Test(arguments: Kind.allCases)
-    func `The end of the view has everybody told once`(kind: Kind) async throws {
+    @Test(arguments: ViewKind.allCases)
+    func `The end of the view has everybody told once`(kind: ViewKind) async throws {
         let before = ViewState.count
         do {
             let stage = try await stage(kind)

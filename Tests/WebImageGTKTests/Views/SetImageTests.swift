@@ -43,7 +43,12 @@ import WebImage
         return try window.pixels(of: UnsafeMutableRawPointer(view)).middle
     }
 
-    @Test(arguments: ["typed", "opaque", "raw"])
+    /// As a binding of GTK has one.
+    private struct Wrapper: GObjectPointer {
+        let gobjectPointer: UnsafeMutableRawPointer
+    }
+
+    @Test(arguments: ["typed", "opaque", "raw", "wrapper"])
     func `A picture is shown by whatever pointer there is to the view`(kind: String) async throws {
         let picture = ViewBench.makePicture()
         let raw = UnsafeMutableRawPointer(picture)
@@ -52,6 +57,7 @@ import WebImage
             switch kind {
             case "typed": raw.widget
             case "raw": raw
+            case "wrapper": Wrapper(gobjectPointer: raw)
             default: picture
             }
         #expect(set(pointer, a) != nil)
@@ -62,15 +68,21 @@ import WebImage
         window.close()
     }
 
-    @Test func `What lies in memory is set before the call returns`() async throws {
-        let picture = ViewBench.makePicture()
-        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
-        _ = set(picture, a)
+    @Test(arguments: ViewKind.allCases)
+    func `What lies in memory is set before the call returns`(kind: ViewKind) async throws {
+        let view = try kind.make()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        _ = set(view, a)
         try await finish(a, .success(ViewBench.red))
-        _ = set(picture, a)
-        #expect(told.results.count == 2)
-        #expect(picture.latestLoadState?.result?.cacheType == .memory)
+        _ = set(view, nil)
+        let paintable = kind.paintable(of: view)
+        #expect(paintable.content == nil)
+        _ = set(view, a)
+        #expect(told.codes == [nil, .invalidURL, nil])
+        let result = try #require(view.latestLoadState?.result)
+        #expect(result.cacheType == .memory && paintable.content?.image === result.image)
         #expect(bench.loader.requests == [a])
+        let picture = view.buttonPicture ?? view
         #expect(try await color(window, picture) == [255, 0, 0, 255])
         window.close()
     }
@@ -152,6 +164,23 @@ import WebImage
         #expect(background != [0, 255, 0, 255])
         try await finish(b, .failure(WebImageError(.invalidDownloadStatusCode, "no")), results: 2)
         #expect(try await color(window, picture) == background)
+        window.close()
+    }
+
+    @Test(arguments: ViewKind.allCases)
+    func `A load that fails leaves its placeholder, which was shown all the time`(kind: ViewKind) async throws {
+        let view = try kind.make()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
+        _ = set(view, a, placeholder: .image(green))
+        let paintable = kind.paintable(of: view)
+        #expect(paintable.content?.image === green)
+        var changes = 0
+        paintable.contentHandler = { changes += 1 }
+        try await finish(a, .failure(WebImageError(.invalidDownloadStatusCode, "no")))
+        #expect(told.codes == [.invalidDownloadStatusCode])
+        #expect(paintable.content?.image === green && changes == 0)
+        #expect(try await color(window, view.buttonPicture ?? view) == [0, 255, 0, 255])
         window.close()
     }
 
@@ -298,6 +327,15 @@ import WebImage
         try await finish(a, .success(ViewBench.red))
         #expect(try await color(window, view) == [255, 0, 0, 255])
         #expect(try told.results.last?.get().image.pixelWidth == 20)
+        window.close()
+    }
+
+    @Test func `A widget that shows no pictures loads them all the same`() async throws {
+        let label = OpaquePointer(try #require(gtk_label_new("A label")))
+        let window = try await TestWindow(UnsafeMutableRawPointer(label))
+        _ = set(label, a)
+        try await finish(a, .success(ViewBench.red))
+        #expect(told.codes == [nil] && label.latestLoadState?.result?.url == a)
         window.close()
     }
 

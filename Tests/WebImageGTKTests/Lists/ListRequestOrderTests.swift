@@ -1,0 +1,74 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+/// In which order a server is asked for the pictures of a list.
+@Suite(.serialized, .needsDisplay) @MainActor struct ListRequestOrderTests {
+    /// Lets answers through one by one.
+    private let gate = Gate()
+    private let server: LoopbackServer
+    private let downloader: WebImageDownloader
+    private let directory = TemporaryDirectory()
+
+    init() throws {
+        let gate = gate
+        server = try LoopbackServer { request in
+            gate.wait()
+            return .response(body: [UInt8](ListBench.picture(Int(request.path.dropFirst()) ?? 0)))
+        }
+        var config = WebImageDownloaderConfig()
+        config.maxConcurrentDownloads = 1
+        downloader = WebImageDownloader(config: config)
+    }
+
+    /// Numbers of the items that were asked for, in order.
+    private var asked: [Int] { server.requests.compactMap { Int($0.path.dropFirst()) } }
+
+    /// Numbers of the items whose pictures cells wait for.
+    private func awaited(_ list: ListBench) -> Set<Int> {
+        Set(list.bound.filter { $0.key.latestLoadState?.isLoading == true }.compactMap { Int($0.value) })
+    }
+
+    /// Waits until all that cells wait for waits for its turn or is under way.
+    private func isQueued(_ list: ListBench) async -> Bool {
+        await MainLoopTurns.wait { downloader.currentDownloadCount == awaited(list).count }
+    }
+
+    @Test func `With one connection what is on the screen comes first, also after the list was scrolled`() async throws
+    {
+        let manager = WebImageManager(cache: ImageCache(directory: directory.path("cache")), loader: downloader)
+        let server = server
+        let list = try await ListBench(
+            configure: { loader in
+                loader.context?.customManager = manager
+                loader.prefetchCount = 0
+            },
+            url: { _, name in server.url("/\(name)") }
+        )
+        let first = list.visible
+        try #require(first.count >= 8 && list.numbers.count > first.count)
+        try #require(await isQueued(list))
+        // The one that nothing waited before is asked for at once, and another one each time that an answer has come.
+        gate.release(4)
+        try #require(await MainLoopTurns.wait { asked.count == 5 })
+        #expect(asked.dropFirst().allSatisfy { first.contains($0) }, "\(asked) of \(first)")
+
+        await list.scroll(to: 0.05)
+        let second = list.visible
+        let come = second.subtracting(first)
+        try #require(!come.isEmpty)
+        try #require(await MainLoopTurns.wait { awaited(list).isSuperset(of: come) })
+        try #require(await isQueued(list))
+        let before = asked
+        let urgent = second.intersection(awaited(list)).subtracting(before)
+        gate.open()
+        #expect(await MainLoopTurns.wait { awaited(list).isEmpty })
+        #expect(Set(asked.dropFirst(before.count).prefix(urgent.count)) == urgent, "\(asked) after \(before)")
+        #expect(come.isSubset(of: urgent) && asked.count > before.count + urgent.count)
+        list.close()
+    }
+}

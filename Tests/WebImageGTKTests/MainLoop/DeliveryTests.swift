@@ -1,0 +1,93 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+/// How what other threads have reaches widgets, beside what GTK does.
+@Suite(.serialized, .needsDisplay) @MainActor struct DeliveryTests {
+    let bench: ViewBench
+
+    init() throws { bench = try ViewBench() }
+
+    /// Items that take 2 ms, each of which posts the next one: something always waits.
+    @MainActor private final class Flood {
+        let most: Int
+        var count = 0
+        var isOver: Bool { count >= most }
+        var ended: (@MainActor () -> Void)?
+
+        init(_ most: Int) { self.most = most }
+
+        func post() {
+            MainMailbox.shared.post {
+                let end = g_get_monotonic_time() + 2_000
+                while g_get_monotonic_time() < end {}
+                self.count += 1
+                if self.count == self.most { self.ended?() }
+                if !self.isOver { self.post() }
+            }
+        }
+    }
+
+    @Test func `Frames come however much is delivered`() async throws {
+        // Where GTK draws: GDK_PRIORITY_REDRAW, a macro that is not imported.
+        #expect(MainMailbox.priority > Int32(G_PRIORITY_HIGH_IDLE) + 20)
+        #expect(MainMailbox.priority < Int32(G_PRIORITY_DEFAULT_IDLE))
+        let view = UnsafeMutableRawPointer(ViewBench.makePicture())
+        let window = try await TestWindow(view)
+        let clock = FrameClock(widget: view)
+        var frames = 0
+        let tick = clock.add { _ in frames += 1 }
+        // Of half a second, in which there is time for thirty frames.
+        let flood = Flood(250)
+        var seen = 0
+        flood.ended = { seen = frames }
+        for _ in 0..<4 { flood.post() }
+        #expect(await MainLoopTurns.wait { flood.isOver })
+        clock.remove(tick)
+        #expect(seen >= 10, "\(seen) frames in the time of 250 items")
+        window.close()
+    }
+
+    /// The name of what the main loop is at.
+    private static var source: String? {
+        g_main_current_source().flatMap { g_source_get_name($0) }.map { String(cString: $0) }
+    }
+
+    @Test
+    func `Pictures, failures and progress come through the mailbox, and what lies in memory comes within the call`()
+        async throws
+    {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        let (a, b) = (ViewBench.url("a.bmp"), ViewBench.url("b.bmp"))
+        var sources: [String?] = []
+        func load(_ url: URL) {
+            view.setImage(
+                with: url,
+                context: bench.context,
+                progress: { _ in sources.append(Self.source) },
+                completed: { _ in sources.append(Self.source) }
+            )
+        }
+        load(a)
+        try #require(await bench.loader.request(of: a))
+        bench.loader.report(1, of: 2, a)
+        #expect(await MainLoopTurns.wait { sources.count == 1 })
+        bench.loader.end(a, with: .success(ViewBench.red))
+        #expect(await MainLoopTurns.wait { sources.count == 2 })
+        load(b)
+        try #require(await bench.loader.request(of: b))
+        // On this thread it would be told at once.
+        let loader = bench.loader
+        startThread { loader.end(b, with: .failure(WebImageError(.invalidDownloadStatusCode, "no"))) }
+        #expect(await MainLoopTurns.wait { sources.count == 3 })
+        #expect(sources == ["WebImage: deliveries", "WebImage: deliveries", "WebImage: deliveries"])
+        load(a)
+        #expect(sources.count == 4 && sources.last != "WebImage: deliveries")
+        window.close()
+    }
+}

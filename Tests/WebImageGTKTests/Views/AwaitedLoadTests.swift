@@ -1,0 +1,96 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+/// The forms that a task waits for.
+@Suite(.serialized, .needsDisplay) @MainActor struct AwaitedLoadTests {
+    let bench: ViewBench
+    let a = ViewBench.url("a.bmp")
+    let b = ViewBench.url("b.bmp")
+
+    enum Form: CaseIterable, Sendable {
+        case picture, highlighted, button, background
+
+        @MainActor
+        func makeView() throws -> OpaquePointer {
+            switch self {
+            case .picture, .highlighted: ViewBench.makePicture()
+            case .button, .background: OpaquePointer(try #require(gtk_button_new()))
+            }
+        }
+
+        /// Loads, and says how that ended; nil for a picture.
+        @MainActor
+        func load(_ view: OpaquePointer, _ url: URL?, _ context: WebImageContext) async -> WebImageError.Code? {
+            do throws(WebImageError) {
+                switch self {
+                case .picture: try await view.setImage(awaiting: url, context: context)
+                case .highlighted: try await view.setHighlightedImage(awaiting: url, context: context)
+                case .button: try await view.setImage(awaiting: url, for: .normal, context: context)
+                case .background: try await view.setBackgroundImage(awaiting: url, for: .normal, context: context)
+                }
+                return nil
+            } catch { return error.code }
+        }
+    }
+
+    init() throws { bench = try ViewBench() }
+
+    private func begin(_ form: Form, _ url: URL?) async throws -> (
+        view: OpaquePointer, window: TestWindow, task: Task<WebImageError.Code?, Never>
+    ) {
+        let view = try form.makeView()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        let context = bench.context
+        return (view, window, Task { await form.load(view, url, context) })
+    }
+
+    @Test(arguments: Form.allCases) func `It throws why there is no picture`(form: Form) async throws {
+        let (_, window, task) = try await begin(form, a)
+        try #require(await bench.loader.request(of: a))
+        bench.loader.end(a, with: .failure(WebImageError(.invalidDownloadStatusCode, "no")))
+        #expect(await task.value == .invalidDownloadStatusCode)
+        window.close()
+    }
+
+    @Test(arguments: Form.allCases) func `It throws at once without a URL`(form: Form) async throws {
+        let (_, window, task) = try await begin(form, nil)
+        #expect(await task.value == .invalidURL)
+        window.close()
+    }
+
+    @Test(arguments: Form.allCases) func `It throws when another load takes its place`(form: Form) async throws {
+        let (view, window, task) = try await begin(form, a)
+        try #require(await bench.loader.request(of: a))
+        let context = bench.context
+        let next = Task { await form.load(view, b, context) }
+        #expect(await task.value == .cancelled)
+        try #require(await bench.loader.request(of: b))
+        bench.loader.end(b, with: .success(ViewBench.blue))
+        #expect(await next.value == nil)
+        window.close()
+    }
+
+    @Test(arguments: Form.allCases) func `It throws when the view goes`(form: Form) async throws {
+        let before = ViewState.count
+        let (_, window, task) = try await begin(form, a)
+        try #require(await bench.loader.request(of: a))
+        window.close()
+        #expect(await task.value == .cancelled)
+        #expect(await MainLoopTurns.wait { ViewState.count == before })
+    }
+
+    @Test(arguments: Form.allCases) func `A task that was cancelled before loads nothing`(form: Form) async throws {
+        let (view, window, task) = try await begin(form, a)
+        // It has not begun: this is the main thread, and it has not been let go of.
+        task.cancel()
+        #expect(await task.value == .cancelled)
+        #expect(view.latestLoadState?.error?.code == .cancelled)
+        #expect(await MainLoopTurns.wait { bench.loader.waiting.isEmpty && !bench.manager.isRunning })
+        window.close()
+    }
+}

@@ -1,0 +1,95 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+/// Operations of one's own in the slots of a view.
+@Suite(.serialized, .needsDisplay) @MainActor struct SlotOperationTests {
+    let bench: ViewBench
+    let a = ViewBench.url("a.bmp")
+
+    /// Something that is under way until it is cancelled.
+    private final class OwnOperation: WebImageOperation {
+        private let count = Lock(0)
+        var cancellations: Int { count.withLock { $0 } }
+        var isCancelled: Bool { cancellations > 0 }
+        func cancel() { count.withLock { $0 += 1 } }
+    }
+
+    init() throws { bench = try ViewBench() }
+
+    private func shown() async throws -> (picture: OpaquePointer, window: TestWindow) {
+        let picture = ViewBench.makePicture()
+        return (picture, try await TestWindow(UnsafeMutableRawPointer(picture)))
+    }
+
+    @Test func `One that is taken out is not cancelled, then or later`() async throws {
+        let (picture, window) = try await shown()
+        let own = OwnOperation()
+        picture.removeImageLoadOperation(forKey: "image")
+        picture.setImageLoadOperation(own, forKey: "image")
+        picture.removeImageLoadOperation(forKey: "other")
+        #expect(picture.imageLoadOperation(forKey: "image") === own)
+        picture.removeImageLoadOperation(forKey: "image")
+        #expect(picture.imageLoadOperation(forKey: "image") == nil && !own.isCancelled)
+        picture.cancelImageLoadOperation(forKey: "image")
+        picture.setImage(with: a, context: bench.context)
+        window.close()
+        #expect(!own.isCancelled)
+    }
+
+    @Test func `Taking it out leaves the load of a slot alone`() async throws {
+        let (picture, window) = try await shown()
+        let load = picture.setImage(with: a, context: bench.context)
+        picture.removeImageLoadOperation(forKey: "image")
+        #expect(load?.isCancelled == false && picture.imageLoadOperation(forKey: "image") === load)
+        window.close()
+    }
+
+    @Test func `The next load of its slot cancels it, and one of another slot does not`() async throws {
+        let (picture, window) = try await shown()
+        let (own, other) = (OwnOperation(), OwnOperation())
+        picture.setImageLoadOperation(own, forKey: "image")
+        picture.setImageLoadOperation(other, forKey: "other")
+        let load = picture.setImage(with: a, context: bench.context)
+        #expect(own.cancellations == 1 && !other.isCancelled)
+        #expect(picture.imageLoadOperation(forKey: "image") === load)
+        #expect(picture.imageLoadOperation(forKey: "other") === other)
+        window.close()
+        #expect(own.cancellations == 1)
+    }
+
+    @Test func `Another one in its place cancels it`() async throws {
+        let (picture, window) = try await shown()
+        let (own, other) = (OwnOperation(), OwnOperation())
+        picture.setImageLoadOperation(own, forKey: "image")
+        picture.setImageLoadOperation(other, forKey: "image")
+        #expect(own.cancellations == 1 && !other.isCancelled)
+        #expect(picture.imageLoadOperation(forKey: "image") === other)
+        window.close()
+    }
+
+    @Test func `It takes the place of a load, which is cancelled`() async throws {
+        let (picture, window) = try await shown()
+        let (own, told) = (OwnOperation(), Told())
+        picture.setImage(with: a, context: bench.context) { told.results.append($0) }
+        picture.setImageLoadOperation(own, forKey: "image")
+        #expect(told.codes == [.cancelled] && !own.isCancelled)
+        window.close()
+    }
+
+    @Test func `The end of the view cancels it`() async throws {
+        let before = ViewState.count
+        let (picture, window) = try await shown()
+        let (own, taken) = (OwnOperation(), OwnOperation())
+        picture.setImageLoadOperation(own, forKey: "image")
+        picture.setImageLoadOperation(taken, forKey: "taken")
+        picture.removeImageLoadOperation(forKey: "taken")
+        window.close()
+        #expect(own.cancellations == 1 && !taken.isCancelled)
+        #expect(await MainLoopTurns.wait { ViewState.count == before })
+    }
+}

@@ -1,0 +1,108 @@
+import CWebImageGTK4
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageGTK
+
+/// Pictures that memory has let go of and views still show.
+@Suite(.serialized, .needsDisplay) @MainActor struct WeakMemoryTests {
+    let bench: ViewBench
+    let a = ViewBench.url("a.bmp")
+
+    enum Kind: CaseIterable { case picture, image, button, background, highlighted }
+
+    /// How loads of a view ended; the pictures are not kept.
+    @MainActor private final class Ends {
+        var cacheTypes: [ImageCacheType?] = []
+    }
+
+    init() throws {
+        bench = try ViewBench()
+        bench.cache.config.shouldUseWeakMemoryCache = true
+    }
+
+    private func makeView(_ kind: Kind) throws -> OpaquePointer {
+        switch kind {
+        case .picture, .highlighted: ViewBench.makePicture()
+        case .image: OpaquePointer(try #require(gtk_image_new()))
+        case .button, .background: OpaquePointer(try #require(gtk_button_new()))
+        }
+    }
+
+    private func set(_ view: OpaquePointer, _ kind: Kind, _ ends: Ends, _ options: WebImageOptions = []) {
+        let context = bench.context
+        let completed: @MainActor (Result<WebImageResult, WebImageError>) -> Void = {
+            ends.cacheTypes.append(try? $0.get().cacheType)
+        }
+        switch kind {
+        case .picture, .image, .button:
+            view.setImage(with: a, options: options, context: context, completed: completed)
+        case .background:
+            view.setBackgroundImage(with: a, for: .normal, options: options, context: context, completed: completed)
+        case .highlighted: view.setHighlightedImage(with: a, options: options, context: context, completed: completed)
+        }
+    }
+
+    @Test(arguments: Kind.allCases, [WebImageOptions.delayPlaceholder, []])
+    func `The same picture again is there at once, though memory knows it only because it is shown`(
+        kind: Kind,
+        options: WebImageOptions
+    ) async throws {
+        let view = try makeView(kind)
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        let ends = Ends()
+        set(view, kind, ends, options)
+        try #require(await bench.loader.request(of: a))
+        bench.loader.end(a, with: .success(ViewBench.red))
+        try #require(await MainLoopTurns.wait { ends.cacheTypes.count == 1 })
+        await window.frames()
+        bench.cache.memoryCache.didReceiveMemoryWarning()
+        set(view, kind, ends, options)
+        #expect(ends.cacheTypes == [ImageCacheType.none, .memory], "before the call returns")
+        #expect(bench.loader.requests == [a])
+        window.close()
+    }
+
+    @Test func `A picture that nothing shows any more is not kept`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        let ends = Ends()
+        set(view, .picture, ends, .waitStoreCache)
+        try #require(await bench.loader.request(of: a))
+        bench.loader.end(a, with: .success(ViewBench.red))
+        try #require(await MainLoopTurns.wait { ends.cacheTypes.count == 1 })
+        view.setImage(with: nil)
+        bench.cache.memoryCache.didReceiveMemoryWarning()
+        set(view, .picture, ends)
+        #expect(ends.cacheTypes.count == 1)
+        #expect(await MainLoopTurns.wait { ends.cacheTypes.count == 2 })
+        #expect(ends.cacheTypes.last == .disk)
+        window.close()
+    }
+
+    @Test(arguments: [WebImageOptions.delayPlaceholder, []])
+    func `A cell that is bound again to what it shows has it at once`(options: WebImageOptions) async throws {
+        let list = try await ListBench(count: 1) { $0.options = options }
+        list.bench.cache.config.shouldUseWeakMemoryCache = true
+        #expect(await list.loadVisible())
+        list.bench.cache.memoryCache.didReceiveMemoryWarning()
+        list.reset()
+        await list.window.frames()
+        let view = try #require(list.bound.keys.first)
+        #expect(view.latestLoadState?.result?.cacheType == .memory && list.shown(in: view) == 0)
+        #expect(list.bench.loader.requests == [ListBench.url(0)])
+        list.close()
+    }
+
+    @Test func `A button makes no paintable beside those of its pictures`() async throws {
+        let button = OpaquePointer(try #require(gtk_button_new()))
+        let window = try await TestWindow(UnsafeMutableRawPointer(button))
+        let ends = Ends()
+        set(button, .button, ends)
+        #expect(ViewState.of(UnsafeMutableRawPointer(button)).existingPaintable == nil)
+        window.close()
+        #expect(ends.cacheTypes == [nil])
+    }
+}
