@@ -53,7 +53,7 @@ import WebImage
         list.bench.cache.config.shouldUseWeakMemoryCache = true
         #expect(await list.loadVisible())
         let visible = list.visible
-        list.bench.cache.didReceiveMemoryWarning()
+        list.bench.cache.memoryCache.didReceiveMemoryWarning()
         list.reset()
         // Bound again while the list is laid out, which nothing has come between.
         await list.window.frames(1)
