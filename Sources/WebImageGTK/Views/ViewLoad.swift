@@ -225,6 +225,7 @@ final class ViewLoad {
         // Nothing is told after that, though a transition may still lead to a picture that nobody was told of.
         (request.completed, request.progress) = (nil, nil)
         completed?(result)
+        forgetCallbacks()
     }
 
     /// Lets go of who was told, after the last time: the view keeps this as long as the picture is shown, and they may keep the view.

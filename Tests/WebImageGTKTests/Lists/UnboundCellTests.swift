@@ -42,26 +42,6 @@ import WebImage
         list.close()
     }
 
-    @Test(arguments: [[], .delayPlaceholder] as [WebImageOptions])
-    func `A cell that is bound again at once to the same picture keeps it, though memory knows it by the cell alone`(
-        options: WebImageOptions
-    ) async throws {
-        let list = try await ListBench {
-            $0.options = options
-            $0.prefetchCount = 0
-        }
-        list.bench.cache.config.shouldUseWeakMemoryCache = true
-        #expect(await list.loadVisible())
-        let visible = list.visible
-        list.bench.cache.didReceiveMemoryWarning()
-        list.reset()
-        // Bound again while the list is laid out, which nothing has come between.
-        await list.window.frames(1)
-        #expect(list.visible == visible)
-        #expect(list.bound.filter { list.isMapped($0.key) }.allSatisfy { list.shown(in: $0.key) != nil })
-        list.close()
-    }
-
     @Test func `With delayPlaceholder, a cell for another picture keeps nothing of the one before`() async throws {
         let list = try await ListBench {
             $0.options = .delayPlaceholder
