@@ -19,6 +19,8 @@ extension ViewerPage {
     func setZoom(_ wanted: Double, about place: ImagePoint? = nil) {
         geometry = geometryNow
         guard let target = geometry.setZoom(wanted, about: place ?? pointer, from: scroll) else { return }
+        // A drag that goes on, as that of a double click does, would go back to where it began.
+        panStart = nil
         showZoomed()
         // The area may be scrolled so far once it is laid out; until then its adjustments are told what it will be.
         let content = geometry.content

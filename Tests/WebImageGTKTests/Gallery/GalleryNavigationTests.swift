@@ -154,16 +154,23 @@ import WebImage
         #expect(!bench.texts().contains("How it was loaded"))
         try await bench.key("i")
         #expect(bench.texts().contains("How it was loaded"))
-        func brightness() throws -> Int {
-            let pixels = try WidgetPixels(UnsafeMutableRawPointer(bench.window.widget))
-            return pixels.rgba(pixels.width / 3, pixels.height / 2).prefix(3).reduce(0) { $0 + Int($1) }
+        /// Of what is behind the picture, once it has been drawn.
+        func brightness() async -> Int {
+            let window = UnsafeMutableRawPointer(bench.window.widget)
+            var color: [UInt8] = []
+            _ = await MainLoopTurns.wait {
+                guard let pixels = try? WidgetPixels(window) else { return false }
+                color = pixels.rgba(pixels.width / 3, pixels.height / 2)
+                return color.last == 255
+            }
+            return color.prefix(3).reduce(0) { $0 + Int($1) }
         }
-        let light = try brightness()
+        let light = await brightness()
         try await bench.key("ctrl+d")
-        let dark = try brightness()
+        let dark = await brightness()
         #expect(abs(light - dark) > 300)
         try await bench.key("ctrl+d")
-        #expect(try brightness() == light)
+        #expect(await brightness() == light)
     }
 
     @Test func `A window that is closed ends what it loads, and what comes later finds no widget that has gone`()

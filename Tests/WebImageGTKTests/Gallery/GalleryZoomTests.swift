@@ -36,10 +36,16 @@ import WebImage
         String(cString: gtk_label_get_text(bench.window.viewer.zoomLabel.opaque))
     }
 
-    /// Red and green at a place of the area.
-    private func color(_ bench: GalleryBench, _ x: Int, _ y: Int) throws -> [UInt8] {
-        let pixels = try WidgetPixels(UnsafeMutableRawPointer(bench.window.viewer.scroller))
-        return Array(pixels.rgba(x, y).prefix(2))
+    /// Red and green at a place of the area, once it has been drawn since its layout changed.
+    private func color(_ bench: GalleryBench, _ x: Int, _ y: Int) async throws -> [UInt8] {
+        let scroller = UnsafeMutableRawPointer(bench.window.viewer.scroller)
+        var color: [UInt8] = []
+        let isDrawn = await MainLoopTurns.wait {
+            color = (try? WidgetPixels(scroller).rgba(x, y)) ?? []
+            return color.last == 255
+        }
+        try #require(isDrawn)
+        return Array(color.prefix(2))
     }
 
     private func size(_ bench: GalleryBench) -> ImageSize {
@@ -82,18 +88,18 @@ import WebImage
         let bench = try await opened()
         let scroller = bench.window.viewer.scroller
         let (x, y) = (gtk_widget_get_width(scroller) * 3 / 4, gtk_widget_get_height(scroller) / 2)
-        let before = try color(bench, Int(x), Int(y))
+        let before = try await color(bench, Int(x), Int(y))
         try await bench.point(at: scroller, Double(x), Double(y))
         // All at once: nothing is laid out between them.
         try await bench.input(["keydown", "ctrl", "click", "--repeat", "4", "--delay", "1", "4", "keyup", "ctrl"])
         let zoom = bench.window.viewer.geometry.fittingZoom * pow(1.25, 4)
         #expect(await MainLoopTurns.wait { abs(bench.window.viewer.geometry.shownZoom - zoom) < 1e-9 })
         await bench.frames()
-        #expect(try color(bench, Int(x), Int(y)).isClose(to: before, by: 2))
+        #expect(try await color(bench, Int(x), Int(y)).isClose(to: before, by: 2))
         try await bench.input(["keydown", "ctrl", "click", "5", "keyup", "ctrl"])
         #expect(await MainLoopTurns.wait { bench.window.viewer.geometry.shownZoom < zoom })
         await bench.frames()
-        #expect(try color(bench, Int(x), Int(y)).isClose(to: before, by: 2))
+        #expect(try await color(bench, Int(x), Int(y)).isClose(to: before, by: 2))
     }
 
     @Test func `Without Ctrl the wheel scrolls`() async throws {
@@ -115,11 +121,11 @@ import WebImage
         try await bench.point(at: try #require(bench.button("Bigger")), 5, 5)
         #expect(viewer.pointer == nil)
         let (x, y) = (Int(gtk_widget_get_width(viewer.scroller)) / 2, Int(gtk_widget_get_height(viewer.scroller)) / 2)
-        let before = try color(bench, x, y)
+        let before = try await color(bench, x, y)
         try await bench.input(["click", "1", "click", "1", "click", "1"])
         #expect(await MainLoopTurns.wait { viewer.geometry.zoom != nil })
         await bench.frames()
-        #expect(try color(bench, x, y).isClose(to: before, by: 2))
+        #expect(try await color(bench, x, y).isClose(to: before, by: 2))
     }
 
     @Test func `Dragging moves the picture, and no further than its edge`() async throws {
@@ -139,17 +145,34 @@ import WebImage
     @Test func `A double click changes between the pixels under it and the whole`() async throws {
         let bench = try await opened()
         let scroller = bench.window.viewer.scroller
-        let before = try color(bench, 100, Int(gtk_widget_get_height(scroller)) / 2)
+        let before = try await color(bench, 100, Int(gtk_widget_get_height(scroller)) / 2)
         try await bench.point(at: scroller, 100, Double(gtk_widget_get_height(scroller) / 2))
         try await bench.input(["click", "--repeat", "2", "--delay", "10", "1"])
         #expect(await MainLoopTurns.wait { self.zoomText(bench) == "100 %" })
         await bench.frames()
-        #expect(try color(bench, 100, Int(gtk_widget_get_height(scroller)) / 2).isClose(to: before, by: 2))
+        #expect(try await color(bench, 100, Int(gtk_widget_get_height(scroller)) / 2).isClose(to: before, by: 2))
         // GTK has forgotten the first one by then.
         await bench.frames(40)
         try await bench.point(at: scroller, 140, 120)
         try await bench.input(["click", "--repeat", "2", "--delay", "10", "1"])
         #expect(await MainLoopTurns.wait { self.zoomText(bench) == "Fit" })
+    }
+
+    @Test func `A picture whose size changes while it is dragged stays where that left it`() async throws {
+        let bench = try await opened()
+        let viewer = bench.window.viewer
+        try await bench.key("1")
+        try await bench.point(at: viewer.scroller, 300, 250)
+        try await bench.input(["mousedown", "1", "mousemove_relative", "--", "-20", "-20"])
+        #expect(await MainLoopTurns.wait { viewer.panStart != nil })
+        try await bench.input(["keydown", "ctrl", "click", "4", "keyup", "ctrl"])
+        #expect(await MainLoopTurns.wait { self.zoomText(bench) == "125 %" })
+        await bench.frames()
+        let place = viewer.scroll
+        try await bench.input(["mousemove_relative", "--", "-5", "-5"])
+        await bench.frames()
+        #expect(viewer.scroll == place)
+        try await bench.input(["mouseup", "1"])
     }
 
     @Test func `Parts of a step of the wheel count as parts, none as none, and two fingers as far as they go`()
