@@ -79,7 +79,8 @@ import WebImage
     }
 
     @Test func `A load goes on when its item is unbound and bound again at once`() async throws {
-        let list = try await ListBench()
+        // What is loaded ahead comes when it comes.
+        let list = try await ListBench { $0.prefetchCount = 0 }
         let bound = list.numbers
         for number in bound { try #require(await list.bench.loader.request(of: url(number))) }
         let (requests, cancelled) = (list.bench.loader.requests, list.bench.loader.cancelled)
@@ -92,8 +93,8 @@ import WebImage
     }
 
     /// Waits until the pictures are loaded ahead of the eight items nearest to those on the screen that have no cells.
-    private func loadsNext(_ list: ListBench, isForward: Bool) async -> Bool {
-        await MainLoopTurns.wait {
+    private func loadsNext(_ list: ListBench, isForward: Bool, seconds: Double = 20) async -> Bool {
+        await MainLoopTurns.wait(seconds: seconds) {
             guard let first = list.visible.min(), let last = list.visible.max() else { return false }
             let positions =
                 isForward ? Array(last + 1..<Int(g_list_model_get_n_items(list.names))) : (0..<first).reversed()
@@ -114,8 +115,13 @@ import WebImage
             try #require(await list.bench.loader.request(of: url))
             #expect(list.bench.loader.priority(of: url) == .low)
         }
-        await list.scroll(to: 0.48)
-        #expect(await loadsNext(list, isForward: false))
+        // GTK finds out how high rows are while it scrolls, and may move the list a little to and fro after that.
+        var hasTurned = false
+        for share in [0.48, 0.46, 0.44, 0.42] where !hasTurned {
+            await list.scroll(to: share)
+            hasTurned = await loadsNext(list, isForward: false, seconds: 5)
+        }
+        #expect(hasTurned)
         let behind = list.loader.prefetchedURLs
         #expect(behind.isDisjoint(with: ahead))
         let given = ahead.subtracting(list.numbers.map { url($0) })
