@@ -59,7 +59,8 @@ final class Gallery {
         window.show(list.items)
         if let number = arguments.viewer {
             if number > list.items.count {
-                Arguments.complain("--viewer \(number): there are \(list.items.count) pictures")
+                let count = list.items.count
+                Arguments.complain("--viewer \(number): there \(count == 1 ? "is 1 picture" : "are \(count) pictures")")
                 exitCode = 1
             }
             window.open(number - 1)

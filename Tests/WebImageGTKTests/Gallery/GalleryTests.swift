@@ -29,22 +29,37 @@ import WebImage
         }
     }
 
-    /// How many pixels of the window have each of the three colours.
-    private func colors(_ path: String) throws -> (width: Int, counts: [Int]) {
+    /// What a window looks like.
+    private struct Look {
+        var width = 0
+        var height = 0
+        /// How many pixels have each of the three colours.
+        var counts = [0, 0, 0]
+        /// How bright it is at its left edge, half way down: 0...765.
+        var brightness = 0
+        /// How many pixels are something else than that.
+        var ink = 0
+    }
+
+    private func look(_ path: String) throws -> Look {
         let data = try Data(contentsOf: URL(filePath: path))
         let bitmap = try ImageCodersManager.shared.decode(data, options: ImageDecodeOptions()).bitmap
-        var counts = [0, 0, 0]
+        var look = Look(width: bitmap.width, height: bitmap.height)
+        let paper = bitmap.premultipliedRGBA(x: 8, y: bitmap.height / 2)
+        look.brightness = paper.prefix(3).reduce(0) { $0 + Int($1) }
         for y in 0..<bitmap.height {
             for x in 0..<bitmap.width {
-                switch bitmap.premultipliedRGBA(x: x, y: y).prefix(3) {
-                case [255, 0, 0]: counts[0] += 1
-                case [0, 255, 0]: counts[1] += 1
-                case [0, 0, 255]: counts[2] += 1
+                let color = bitmap.premultipliedRGBA(x: x, y: y)
+                if color != paper { look.ink += 1 }
+                switch color.prefix(3) {
+                case [255, 0, 0]: look.counts[0] += 1
+                case [0, 255, 0]: look.counts[1] += 1
+                case [0, 0, 255]: look.counts[2] += 1
                 default: break
                 }
             }
         }
-        return (bitmap.width, counts)
+        return look
     }
 
     @Test func `A screenshot of a folder has all its pictures, and nothing is complained of`() async throws {
@@ -52,19 +67,29 @@ import WebImage
         let run = try await run(["--screenshot", file, "--size", "640x400", try pictures()])
         #expect(run.status == 0 && run.output.isEmpty)
         #expect(!run.errors.contains("webimage-gallery:") && !run.errors.contains("CRITICAL"), "\(run.errors)")
-        let (width, counts) = try colors(file)
-        #expect(width == 640)
-        #expect(counts.allSatisfy { $0 >= 40 * 30 }, "\(counts)")
+        let look = try look(file)
+        #expect(look.width == 640 && look.height == 400)
+        #expect(look.counts.allSatisfy { $0 >= 40 * 30 }, "\(look.counts)")
     }
 
-    @Test(arguments: [[], ["--dark"]])
-    func `One picture is shown alone, with its facts`(options: [String]) async throws {
+    @Test(arguments: ["--light", "--dark"])
+    func `One picture is shown alone, in a window that is light or dark`(option: String) async throws {
         let file = directory.path("viewer.png")
-        let run = try await run(["--screenshot", file, "--viewer", "2", try pictures()] + options)
+        let run = try await run(["--screenshot", file, "--viewer", "2", try pictures(), option])
         #expect(run.status == 0)
         #expect(!run.errors.contains("CRITICAL"), "\(run.errors)")
-        let (_, counts) = try colors(file)
-        #expect(counts == [0, 40 * 30, 0])
+        let look = try look(file)
+        #expect(look.counts == [0, 40 * 30, 0])
+        #expect(option == "--dark" ? look.brightness < 300 : look.brightness > 600)
+    }
+
+    @Test func `A picture that there is not is said, and pictures come from a server`() async throws {
+        let server = try LoopbackServer { _ in .response(body: [UInt8](ViewBench.blue)) }
+        let file = directory.path("viewer.png")
+        let run = try await run(["--screenshot", file, "--viewer", "2", server.url("/a.bmp").absoluteString])
+        #expect(run.status == 1 && run.errors.contains("--viewer 2: there is 1 picture"))
+        // The list is shown.
+        #expect(try look(file).counts[2] >= 40 * 30)
     }
 
     /// Clicks once on the first picture, and ends the program when that is seen alone. A click that comes before the window is laid out is
@@ -93,7 +118,9 @@ import WebImage
         let file = directory.path("cache.png")
         let run = try await run(["--screenshot", file, "--cache", try pictures()])
         #expect(run.status == 0, "\(run.errors)")
-        #expect(try colors(file).counts == [0, 0, 0])
+        let look = try look(file)
+        // Words and buttons.
+        #expect(look.counts == [0, 0, 0] && look.ink > 5_000, "\(look.ink)")
     }
 
     @Test func `A list names pictures beside it, and what cannot be had is said`() async throws {
@@ -106,7 +133,7 @@ import WebImage
         #expect(run.status == 1)
         #expect(run.errors.contains("none.bmp: there is no such file"))
         #expect(run.errors.components(separatedBy: "http://127.0.0.1:1/x.png").count == 2, "said once: \(run.errors)")
-        #expect(try colors(file).counts[0] >= 40 * 30)
+        #expect(try look(file).counts[0] >= 40 * 30)
     }
 
     @Test(arguments: [

@@ -73,8 +73,12 @@ import WebImage
         try #require(await bench.loader.request(of: a))
         bench.loader.end(a, with: .success(ViewBench.red))
         try #require(await MainLoopTurns.wait { ends.cacheTypes.count == 1 })
+        weak let image = view.latestLoadState?.result?.image
+        #expect(image != nil)
         view.setImage(with: nil)
         bench.cache.memoryCache.didReceiveMemoryWarning()
+        // Threads let go of it a moment after they have told of it.
+        #expect(await MainLoopTurns.wait { image == nil })
         set(view, .picture, ends)
         #expect(ends.cacheTypes.count == 1)
         #expect(await MainLoopTurns.wait { ends.cacheTypes.count == 2 })
