@@ -91,6 +91,8 @@ private final class TwoWindows {
         case .releaseView: first.release()
         case .deliver:
             for window in [first, second] {
+                // A loader that is just being asked is told on the thread that asks it.
+                if window.told.codes == [.cancelled] { turn { bench.loader.cancelled.contains(window.url) } }
                 bench.loader.end(window.url, with: .success(ViewBench.red))
                 turn { window.told.results.count == 1 }
                 window.watch(remnants)

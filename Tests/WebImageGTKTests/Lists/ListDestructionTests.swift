@@ -35,6 +35,8 @@ import WebImage
             case .emptyModel: list.replace(0..<Int(g_list_model_get_n_items(list.names)), by: [])
             case .destroyWindow: list.close()
             case .deliver:
+                // A loader that is just being asked is told on the thread that asks it.
+                if !isLoaded { #expect(await MainLoopTurns.wait { urls.isSubset(of: list.bench.loader.cancelled) }) }
                 list.endAll()
                 #expect(await MainLoopTurns.wait { list.ended.count >= urls.count })
                 if isLoaded { for cell in list.bound.keys { remnants.watch(view: cell) } }

@@ -39,6 +39,7 @@ import WebImage
         try #require(await bench.loader.request(of: url))
         remnants.watch(view: view)
         var (isParented, isReleased) = (true, false)
+        let isLoaded = !order.prefix { $0 != .deliver }.endsView
         for step in order {
             switch step {
             case .unparent:
@@ -52,12 +53,13 @@ import WebImage
                 g_object_unref(view)
                 isReleased = true
             case .deliver:
+                // A loader that is just being asked is told on the thread that asks it.
+                if !isLoaded { #expect(await MainLoopTurns.wait { bench.loader.cancelled == [url] }) }
                 bench.loader.end(url, with: .success(ViewBench.red))
                 #expect(await MainLoopTurns.wait { told.results.count == 1 })
                 if isParented || !isReleased { remnants.watch(view: view) }
             }
         }
-        let isLoaded = !order.prefix { $0 != .deliver }.endsView
         #expect(told.codes == [isLoaded ? nil : .cancelled])
         #expect(remnants.names.contains("image") == isLoaded && remnants.names.isSuperset(of: ["load", "paintable"]))
         #expect(bench.loader.cancelled == (isLoaded ? [] : [url]) && bench.loader.waiting.isEmpty)
