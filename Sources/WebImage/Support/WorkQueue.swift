@@ -104,14 +104,15 @@ final class WorkQueueCore: Sendable {
     func withState<Result>(_ body: (inout State) -> Result) -> Result { state.withLock(body) }
 
     func enqueue(priority: LoadPriority, body: @escaping @Sendable () -> Void) -> UInt64 {
-        let (id, needsThread) = withState { state -> (UInt64, Bool) in
+        let (id, wakes, needsThread) = withState { state -> (UInt64, Bool, Bool) in
             let id = state.jobs.insert(body, priority: priority)
-            if state.idle > 0 { self.state.signal() }
             // Sleeping threads count only once: one that has been woken for an earlier job is still among them.
-            guard !isStepped, state.jobs.count > state.idle, state.threads < state.width else { return (id, false) }
-            state.threads += 1
-            return (id, true)
+            let needsThread = !isStepped && state.jobs.count > state.idle && state.threads < state.width
+            if needsThread { state.threads += 1 }
+            return (id, state.idle > 0, needsThread)
         }
+        // Outside the lock: who is woken wants it at once, and would sleep again until it is free.
+        if wakes { state.signal() }
         if needsThread { startThread() }
         return id
     }

@@ -44,17 +44,17 @@ final class GalleryBench {
     /// Shows pictures with these names.
     func show(_ names: [String]) { window.show(names.map { PictureItem(Self.url($0)) }) }
 
-    /// Ends the loads of a picture, those under way and those that come.
+    /// Ends the loads of a picture, those under way and those that come: grid, page and what is loaded ahead may all want it.
     func serve(_ name: String, _ data: Data = ViewBench.red) async throws {
         let url = Self.url(name)
         try #require(await bench.loader.request(of: url), "\(name) was not asked for")
-        bench.loader.end(url, with: .success(data))
+        bench.loader.answer(url, with: .success(data))
     }
 
-    /// Opens a picture alone, and waits until it is seen.
+    /// Opens a picture alone, which comes at once wherever it is wanted from then on, and waits until it is seen.
     func open(_ index: Int, _ data: Data) async throws {
         window.open(index)
-        if !window.viewer.isSettled { try await serve(window.items[index].url.lastPathComponent, data) }
+        bench.loader.answer(window.items[index].url, with: .success(data))
         try #require(await MainLoopTurns.wait { self.window.viewer.isSettled })
         await frames()
     }

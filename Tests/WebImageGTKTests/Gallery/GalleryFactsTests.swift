@@ -62,7 +62,7 @@ import WebImage
         bench.window.open(0)
         #expect(await bench.bench.loader.request(of: GalleryBench.url(name)))
         let words = String(repeating: "x", count: 5000)
-        bench.bench.loader.end(GalleryBench.url(name), with: .failure(WebImageError(.transportFailed, words)))
+        bench.bench.loader.answer(GalleryBench.url(name), with: .failure(WebImageError(.transportFailed, words)))
         #expect(await MainLoopTurns.wait { bench.window.viewer.error != nil })
         await bench.frames()
         #expect(bench.texts().allSatisfy { $0.count <= 601 })
@@ -73,6 +73,9 @@ import WebImage
         let bench = try await GalleryBench()
         bench.show(["a.bmp"])
         try await bench.open(0, ViewBench.picture(64, 64, 1, 2, 3))
+        // The grid's is on its way to the disk, too.
+        #expect(await MainLoopTurns.wait { !bench.bench.manager.isRunning })
+        await bench.bench.cache.flush()
         try await bench.key("ctrl+i")
         func value(_ name: String) -> String? {
             let texts = bench.texts(in: bench.window.cachePage.widget)

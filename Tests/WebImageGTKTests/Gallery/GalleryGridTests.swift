@@ -53,6 +53,7 @@ import WebImage
         _ = try await cell(0, bench)
         try await bench.serve("a.bmp", ViewBench.picture(1600, 1200, 0, 255, 0))
         #expect(await MainLoopTurns.wait { bench.window.grid.thumbnail(at: 0) != nil })
+        bench.bench.loader.hold(url)
         // Nothing but the thumbnail is left.
         await bench.bench.cache.clear(.all)
         bench.window.open(0)

@@ -127,6 +127,7 @@ import WebImage
         let given = ahead.subtracting(list.numbers.map { url($0) })
         #expect(!given.isEmpty)
         #expect(await MainLoopTurns.wait { given.isSubset(of: list.bench.loader.cancelled) })
+        for url in behind { try #require(await list.bench.loader.request(of: url)) }
         list.loader.cancelPrefetching()
         #expect(list.loader.prefetchedURLs.isEmpty)
         #expect(await MainLoopTurns.wait { behind.isSubset(of: list.bench.loader.cancelled) })

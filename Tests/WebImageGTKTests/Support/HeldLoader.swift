@@ -9,6 +9,7 @@ final class HeldLoader: ImageLoading {
         var requests: [URL] = []
         var cancelled: [URL] = []
         var priorities: [URL: LoadPriority] = [:]
+        var answers: [URL: Result<Data, WebImageError>] = [:]
     }
 
     private struct Held {
@@ -29,7 +30,7 @@ final class HeldLoader: ImageLoading {
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation {
         let url = request.url
-        let id = state.withLock { state in
+        let (id, answer) = state.withLock { state in
             state.requests.append(url)
             state.priorities[url] = request.priority
             let held = Held(
@@ -39,8 +40,10 @@ final class HeldLoader: ImageLoading {
                 partialData: request.partialData
             )
             state.waiting[url, default: []].append(held)
-            return held.id
+            return (held.id, state.answers[url])
         }
+        // Not within the call that asks: what is loaded comes later.
+        if let answer { startThread { [self] in end(url, with: answer) } }
         let change: @Sendable (LoadPriority) -> Void = { [self] priority in
             state.withLock { $0.priorities[url] = priority }
         }
@@ -76,6 +79,16 @@ final class HeldLoader: ImageLoading {
         let held = state.withLock { $0.waiting.removeValue(forKey: url) ?? [] }
         for load in held { load.completion(result.map { LoadedImageData(data: $0) }) }
     }
+
+    /// Ends the loads of a URL, those that wait and those that come, until another answer is given or they are held again: several may want it, and
+    /// not all of them have asked by now.
+    func answer(_ url: URL, with result: Result<Data, WebImageError>) {
+        state.withLock { $0.answers[url] = result }
+        end(url, with: result)
+    }
+
+    /// Loads of a URL that come wait again.
+    func hold(_ url: URL) { state.withLock { $0.answers[url] = nil } }
 
     /// Leaves what has come of a URL, for previews.
     func leave(_ data: Data, _ url: URL) {
