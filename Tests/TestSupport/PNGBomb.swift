@@ -21,10 +21,9 @@ public enum PNGBomb {
         bits.write(1, 1)
         bits.write(1, 2)
         bits.writeCode(0x30, 8)
-        for _ in 0..<((count - 1) / 258) {
-            bits.writeCode(0xC5, 8)
-            bits.writeCode(0, 5)
-        }
+        // Length and distance at once, whose bits are zeros: there are millions of them.
+        let match = BitWriter.reversed(0xC5, 8)
+        for _ in 0..<((count - 1) / 258) { bits.write(match, 8 + 5) }
         for _ in 0..<((count - 1) % 258) { bits.writeCode(0x30, 8) }
         bits.writeCode(0, 7)
         // Adler-32 of zeros: the low half stays 1, the high half is their number.
@@ -60,8 +59,10 @@ private struct BitWriter {
     }
 
     /// Huffman codes go in from their highest bit.
-    mutating func writeCode(_ code: UInt32, _ width: Int) {
-        for bit in (0..<width).reversed() { write(code >> UInt32(bit) & 1, 1) }
+    mutating func writeCode(_ code: UInt32, _ width: Int) { write(Self.reversed(code, width), width) }
+
+    static func reversed(_ code: UInt32, _ width: Int) -> UInt32 {
+        (0..<width).reduce(0) { $0 << 1 | code >> UInt32($1) & 1 }
     }
 
     var bytes: [UInt8] { count > 0 ? full + [UInt8(pending & 255)] : full }

@@ -83,10 +83,14 @@ func drawing(_ width: Int, _ height: Int, hasAlpha: Bool, shift: Int = 0) throws
         for hasAlpha in [false, true] {
             let image = try drawing(width, height, hasAlpha: hasAlpha)
             for (name, format) in formats {
+                var former: Data?
                 for isLossless in [false, true] {
                     var options = ImageEncodeOptions()
                     options.isLossless = isLossless
-                    guard let data = try? coder.encode(image, to: format, options: options) else { continue }
+                    guard let data = try? coder.encode(image, to: format, options: options), data != former else {
+                        continue
+                    }
+                    former = data
                     let suffix = (hasAlpha ? "-alpha" : "") + (isLossless ? "-lossless" : "")
                     measure("\(name)-\(width)x\(height)\(suffix)", data)
                 }
