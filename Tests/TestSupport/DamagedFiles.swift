@@ -3,15 +3,13 @@ public import WebImage
 
 /// Files as they arrive from broken disks and broken connections.
 public enum DamagedFiles {
-    /// The file cut at every sixteenth of its length, at some of them where ``TestEffort`` is a part.
-    public static func truncations(of data: Data) -> [Data] {
-        TestEffort.some(of: 0..<16).map { data.prefix(data.count * $0 / 16) }
-    }
+    /// The file cut at every sixteenth of its length.
+    public static func truncations(of data: Data) -> [Data] { (0..<16).map { data.prefix(data.count * $0 / 16) } }
 
-    /// The file with one to five bytes changed, each time others, so many rounds of ``TestEffort``.
+    /// The file with one to five bytes changed, each time others.
     public static func corruptions(of data: Data, count: Int = 200, seed: UInt64 = 42) -> [Data] {
         var random = SeededGenerator(seed: seed)
-        return (0..<TestEffort.rounds(count)).map { _ in
+        return (0..<count).map { _ in
             var damaged = data
             for _ in 0...Int.random(in: 0..<5, using: &random) {
                 damaged[data.startIndex + Int.random(in: 0..<data.count, using: &random)] = .random(
