@@ -7,9 +7,9 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-/// A C library that Debian packages and Swift calls as it is. Its module map names the library to link.
-func systemLibrary(_ name: String, apt package: String) -> Target {
-    .systemLibrary(name: name, path: "Sources/CLibraries/\(name)", providers: [.apt([package])])
+/// A C library that Swift calls as it is. Its module map names the library to link; its packages are Debian's and Fedora's.
+func systemLibrary(_ name: String, apt: String, yum: String) -> Target {
+    .systemLibrary(name: name, path: "Sources/CLibraries/\(name)", providers: [.apt([apt]), .yum([yum])])
 }
 
 /// C code of ours around a library that Swift cannot call (longjmp, macros).
@@ -21,60 +21,116 @@ func shims(_ name: String, linking libraries: String...) -> Target {
     )
 }
 
-/// A format that not every user wants to link: a coder of its own, with the C modules it needs.
-func format(_ name: String, on modules: Target.Dependency...) -> Target {
-    .target(name: name, dependencies: ["WebImage"] + modules, swiftSettings: swiftSettings)
+/// Whether compilers find a C header, and a word in it that came with the oldest version we need.
+func hasHeader(_ path: String, naming word: String = "") -> Bool {
+    let folders = (Context.environment["CPATH"] ?? "").split(separator: ":").map(String.init)
+    let multiarch = ["x86_64-linux-gnu", "aarch64-linux-gnu"].map { "/usr/include/\($0)" }
+    return (folders + ["/usr/local/include"] + multiarch + ["/usr/include"]).contains { folder in
+        guard let file = fopen("\(folder)/\(path)", "r") else { return false }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 4096)
+        while fgets(&line, Int32(line.count), file) != nil {
+            if word.isEmpty || strstr(line, word) != nil { return true }
+        }
+        return false
+    }
 }
+
+/// A format that not every user wants to link: a separate coder, with the C modules it needs. It is left out where its library's header is
+/// missing or too old.
+struct Format {
+    let name: String
+    let header: String
+    var word = ""
+    let modules: [Target.Dependency]
+    var library: Target?
+
+    var product: String { "WebImage" + name }
+
+    /// Whether it is built: if the environment's WEBIMAGE_FORMATS names it, or, without that, if there is its library.
+    var isBuilt: Bool {
+        guard let wanted = Context.environment["WEBIMAGE_FORMATS"] else { return hasHeader(header, naming: word) }
+        return wanted.split(separator: " ").contains { $0 == name }
+    }
+
+    var targets: [Target] {
+        let coder = Target.target(name: product, dependencies: ["WebImage"] + modules, swiftSettings: swiftSettings)
+        return [coder] + (library.map { [$0] } ?? [])
+    }
+}
+
+let allFormats = [
+    Format(
+        name: "TIFF",
+        header: "tiffio.h",
+        modules: ["CTIFFShims", "CLCMS"],
+        library: shims("CTIFFShims", linking: "tiff")
+    ),
+    Format(
+        name: "SVG",
+        header: "librsvg-2.0/librsvg/rsvg.h",
+        modules: ["CSVGShims"],
+        library: shims("CSVGShims", linking: "rsvg-2", "cairo", "gobject-2.0", "glib-2.0")
+    ),
+    Format(
+        name: "AVIF",
+        header: "avif/avif.h",
+        word: "AVIF_CHROMA_UPSAMPLING_BEST_QUALITY",
+        modules: ["CAVIF", "CPixels"],
+        library: systemLibrary("CAVIF", apt: "libavif-dev", yum: "libavif-devel")
+    ),
+    Format(
+        name: "HEIF",
+        header: "libheif/heif.h",
+        word: "heif_context_set_max_decoding_threads",
+        modules: ["CHEIF", "CPixels"],
+        library: systemLibrary("CHEIF", apt: "libheif-dev", yum: "libheif-devel")
+    ),
+    Format(
+        name: "JPEGXL",
+        header: "jxl/decode.h",
+        modules: ["CJPEGXL", "CPixels"],
+        library: systemLibrary("CJPEGXL", apt: "libjxl-dev", yum: "libjxl-devel")
+    ),
+]
+let formats = allFormats.filter(\.isBuilt)
+let formatProducts = formats.map { Target.Dependency(stringLiteral: $0.product) }
 
 let package = Package(
     name: "WebImage",
     products: [
         .library(name: "WebImage", targets: ["WebImage"]),
-        // Formats that not everybody wants to link, each for itself and all together.
-        .library(name: "WebImageTIFF", targets: ["WebImageTIFF"]),
-        .library(name: "WebImageSVG", targets: ["WebImageSVG"]),
+        // All formats that are separate products.
         .library(name: "WebImageFormats", targets: ["WebImageFormats"]),
-        .library(name: "WebImageAVIF", targets: ["WebImageAVIF"]),
-        .library(name: "WebImageHEIF", targets: ["WebImageHEIF"]),
-        .library(name: "WebImageJPEGXL", targets: ["WebImageJPEGXL"]),
         .executable(name: "webimage", targets: ["webimage"]),
         // In which isolated pictures are decoded.
         .executable(name: "webimage-decoder", targets: ["webimage-decoder"]),
     ],
     targets: [
-        systemLibrary("CCurl", apt: "libcurl4-openssl-dev"),
-        systemLibrary("CIDN2", apt: "libidn2-dev"),
-        systemLibrary("CWebP", apt: "libwebp-dev"),
-        systemLibrary("CLCMS", apt: "liblcms2-dev"),
-        systemLibrary("CYUV", apt: "libyuv-dev"),
-        systemLibrary("CXXHash", apt: "libxxhash-dev"),
-        systemLibrary("CMessageDigest", apt: "libmd-dev"),
+        systemLibrary("CCurl", apt: "libcurl4-openssl-dev", yum: "libcurl-devel"),
+        systemLibrary("CIDN2", apt: "libidn2-dev", yum: "libidn2-devel"),
+        systemLibrary("CWebP", apt: "libwebp-dev", yum: "libwebp-devel"),
+        systemLibrary("CLCMS", apt: "liblcms2-dev", yum: "lcms2-devel"),
+        systemLibrary("CXXHash", apt: "libxxhash-dev", yum: "xxhash-devel"),
         .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
         .target(name: "CIsolation", path: "Sources/CLibraries/CIsolation"),
         .target(name: "CPixels", path: "Sources/CLibraries/CPixels"),
         shims("CJPEGShims", linking: "jpeg"),
         shims("CPNGShims", linking: "png16", "isal"),
-        shims("CTIFFShims", linking: "tiff"),
         shims("CChafaShims", linking: "chafa", "glib-2.0"),
-        shims("CSVGShims", linking: "rsvg-2", "cairo", "gobject-2.0", "glib-2.0"),
         .target(
             name: "WebImage",
             dependencies: [
-                "CCurl", "CIDN2", "CWebP", "CLCMS", "CYUV", "CXXHash", "CMessageDigest", "CLinux", "CIsolation",
-                "CPixels",
-                "CJPEGShims", "CPNGShims",
+                "CCurl", "CIDN2", "CWebP", "CLCMS", "CXXHash", "CLinux", "CIsolation", "CPixels", "CJPEGShims",
+                "CPNGShims",
             ],
             swiftSettings: swiftSettings
         ),
-        format("WebImageTIFF", on: "CTIFFShims", "CLCMS"),
-        format("WebImageSVG", on: "CSVGShims"),
-        systemLibrary("CAVIF", apt: "libavif-dev"),
-        systemLibrary("CHEIF", apt: "libheif-dev"),
-        systemLibrary("CJPEGXL", apt: "libjxl-dev"),
-        format("WebImageAVIF", on: "CAVIF", "CPixels", "CYUV"),
-        format("WebImageHEIF", on: "CHEIF", "CPixels"),
-        format("WebImageJPEGXL", on: "CJPEGXL", "CPixels"),
-        format("WebImageFormats", on: "WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL"),
+        .target(
+            name: "WebImageFormats",
+            dependencies: ["WebImage"] + formatProducts,
+            swiftSettings: swiftSettings + formats.map { .define("WEBIMAGE_\($0.name)") }
+        ),
         .executableTarget(
             name: "webimage",
             dependencies: ["WebImage", "WebImageFormats", "CLinux", "CChafaShims"],
@@ -154,10 +210,7 @@ let package = Package(
         ),
         .testTarget(
             name: "WebImageFormatsTests",
-            dependencies: [
-                "WebImage", "WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL",
-                "WebImageFormats", "TestSupport", "CPixels",
-            ],
+            dependencies: ["WebImage", "WebImageFormats", "TestSupport", "CPixels"] + formatProducts,
             exclude: ["Fixtures"],
             swiftSettings: swiftSettings
         ),
@@ -175,12 +228,17 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// Views: where GTK's headers are, unless the environment says yes or no (WEBIMAGE_GTK=1, 0).
+for format in formats {
+    package.products.append(.library(name: format.product, targets: [format.product]))
+    package.targets += format.targets
+}
+
+// Views: where there are GTK's headers, of 4.8 or newer, unless the environment says yes or no (WEBIMAGE_GTK=1, 0).
 let hasGTK =
     switch Context.environment["WEBIMAGE_GTK"] {
     case "1": true
     case "0": false
-    default: access("/usr/include/gtk-4.0/gtk/gtk.h", R_OK) == 0
+    default: hasHeader("gtk-4.0/gtk/gtkpicture.h", naming: "gtk_picture_set_content_fit")
     }
 if hasGTK {
     package.products += [
@@ -192,7 +250,7 @@ if hasGTK {
             name: "CWebImageGTK4",
             path: "Sources/CLibraries/CWebImageGTK4",
             pkgConfig: "gtk4",
-            providers: [.apt(["libgtk-4-dev"])]
+            providers: [.apt(["libgtk-4-dev"]), .yum(["gtk4-devel"])]
         ),
         .target(
             name: "CWebImageGTKShims",
@@ -233,10 +291,7 @@ if hasGTK {
 
 // What searches for bytes that break something (Fuzz): with WEBIMAGE_FUZZ=1 a program for libFuzzer, which Scripts/fuzz builds, else
 // tests of the same targets. Both are of the same sources, so there is only one of them.
-let fuzzDependencies: [Target.Dependency] = [
-    "WebImage", "WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL", "WebImageFormats",
-    "TestSupport", "CCurl",
-]
+let fuzzDependencies: [Target.Dependency] = ["WebImage", "WebImageFormats", "TestSupport", "CCurl"] + formatProducts
 if Context.environment["WEBIMAGE_FUZZ"] == "1" {
     package.targets.append(
         .executableTarget(
@@ -259,6 +314,12 @@ if Context.environment["WEBIMAGE_FUZZ"] == "1" {
             swiftSettings: swiftSettings
         )
     )
+}
+
+// These use all formats.
+if formats.count < allFormats.count {
+    let tests = ["WebImageFormatsTests", "CommandLineTests", "FuzzTests", "webimage-fuzz"]
+    package.targets.removeAll { tests.contains($0.name) }
 }
 
 // What sanitized builds can do without: it takes time to build, and neither threads meet there nor C is handed memory. Targets by

@@ -1,6 +1,5 @@
 import CAVIF
 import CPixels
-import CYUV
 import FoundationEssentials
 import WebImage
 
@@ -51,8 +50,10 @@ final class AVIFRows: ScanlineSource {
         }
         if layout == .rgba8, nextRow == 0, count == height, !isCropped {
             try convert(file.crop, into: base, bytesPerRow: bytesPerRow)
-            let bytes = base.assumingMemoryBound(to: UInt8.self)
-            ARGBToABGR(bytes, Int32(bytesPerRow), bytes, Int32(bytesPerRow), Int32(width), Int32(height))
+            for row in 0..<height {
+                let bytes = (base + row * bytesPerRow).assumingMemoryBound(to: UInt8.self)
+                cpixels_bgra_to_rgba(bytes, bytes, width)
+            }
             nextRow = height
             return
         }
@@ -74,14 +75,13 @@ final class AVIFRows: ScanlineSource {
         switch layout {
         case .rgb8:
             let bytes = pixels.assumingMemoryBound(to: UInt8.self)
-            // What libyuv calls ARGB is BGRA in memory, and RAW is RGB.
-            ARGBToRAW(bytes, 0, row.assumingMemoryBound(to: UInt8.self), 0, Int32(width), 1)
+            cpixels_bgra_to_rgb(bytes, row.assumingMemoryBound(to: UInt8.self), width)
         case .rgbaFloat:
             let shorts = pixels.assumingMemoryBound(to: UInt16.self)
             cpixels_shorts_to_floats(shorts, row.assumingMemoryBound(to: Float.self), width * 4, 65_535)
         default:
             let bytes = pixels.assumingMemoryBound(to: UInt8.self)
-            ARGBToABGR(bytes, 0, row.assumingMemoryBound(to: UInt8.self), 0, Int32(width), 1)
+            cpixels_bgra_to_rgba(bytes, row.assumingMemoryBound(to: UInt8.self), width)
         }
     }
 

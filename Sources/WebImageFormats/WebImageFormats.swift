@@ -1,17 +1,46 @@
 public import WebImage
-import WebImageAVIF
-import WebImageHEIF
-import WebImageJPEGXL
-import WebImageSVG
-import WebImageTIFF
 
-/// All formats that are products of their own, together.
+#if WEBIMAGE_TIFF
+    import WebImageTIFF
+#endif
+#if WEBIMAGE_SVG
+    import WebImageSVG
+#endif
+#if WEBIMAGE_AVIF
+    import WebImageAVIF
+#endif
+#if WEBIMAGE_HEIF
+    import WebImageHEIF
+#endif
+#if WEBIMAGE_JPEGXL
+    import WebImageJPEGXL
+#endif
+
+/// All formats that are separate products: TIFF, SVG, AVIF, HEIF and JPEG XL, without those whose library was missing when the
+/// package was built.
 public enum WebImageFormats {
     /// A coder of each format, in the order in which they are registered.
-    public static var coders: [any ImageCoder] { [TIFFCoder(), SVGCoder(), AVIFCoder(), HEIFCoder(), JPEGXLCoder()] }
+    public static var coders: [any ImageCoder] {
+        var coders: [any ImageCoder] = []
+        #if WEBIMAGE_TIFF
+            coders.append(TIFFCoder())
+        #endif
+        #if WEBIMAGE_SVG
+            coders.append(SVGCoder())
+        #endif
+        #if WEBIMAGE_AVIF
+            coders.append(AVIFCoder())
+        #endif
+        #if WEBIMAGE_HEIF
+            coders.append(HEIFCoder())
+        #endif
+        #if WEBIMAGE_JPEGXL
+            coders.append(JPEGXLCoder())
+        #endif
+        return coders
+    }
 
-    /// Registers the coders of all formats: TIFF, SVG, AVIF, HEIF, JPEG XL. Those that are registered already stay where they are, so a
-    /// second call changes nothing.
+    /// Registers the coders of all formats. Those that are registered already stay where they are, so a second call changes nothing.
     ///
     /// - Parameter manager: where to register them; the shared manager by default.
     public static func registerAll(in manager: ImageCodersManager = .shared) { manager.addMissing(coders) }

@@ -72,6 +72,37 @@ void cpixels_rgb_to_bgra(const uint8_t *restrict rgb, uint8_t *restrict bgra, si
 }
 
 MULTIVERSION
+void cpixels_bgra_to_rgb(const uint8_t *restrict bgra, uint8_t *restrict rgb, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        rgb[3 * i] = bgra[4 * i + 2];
+        rgb[3 * i + 1] = bgra[4 * i + 1];
+        rgb[3 * i + 2] = bgra[4 * i];
+    }
+}
+
+static inline uint32_t exchange_red_and_blue(uint32_t pixel) {
+    return (pixel & 0xff00ff00u) | (pixel & 255) << 16 | ((pixel >> 16) & 255);
+}
+
+MULTIVERSION
+void cpixels_bgra_to_rgba(const uint8_t *bgra, uint8_t *rgba, size_t count) {
+    size_t i = 0;
+    // As in cpixels_premultiply_rgba_to_bgra.
+    for (; i + 16 <= count; i += 16) {
+        uint32_t pixels[16];
+        memcpy(pixels, bgra + 4 * i, sizeof pixels);
+        for (size_t k = 0; k < 16; k++) pixels[k] = exchange_red_and_blue(pixels[k]);
+        memcpy(rgba + 4 * i, pixels, sizeof pixels);
+    }
+    for (; i < count; i++) {
+        uint32_t pixel;
+        memcpy(&pixel, bgra + 4 * i, 4);
+        pixel = exchange_red_and_blue(pixel);
+        memcpy(rgba + 4 * i, &pixel, 4);
+    }
+}
+
+MULTIVERSION
 void cpixels_cmyk_to_rgb(const uint8_t *restrict cmyk, uint8_t *restrict rgb, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint32_t paper = 255 - cmyk[4 * i + 3];
@@ -135,6 +166,55 @@ static inline __attribute__((always_inline)) void place(
     }
 }
 
+typedef uint32_t four_pixels __attribute__((vector_size(16)));
+
+/// Pixels of 4 bytes whose rows become columns, in tiles of 4 × 4: `step_y` is 4 or -4.
+static void place_columns(
+    const uint8_t *rows, ptrdiff_t bytes_per_row, size_t width, size_t height, uint8_t *origin, ptrdiff_t step_x,
+    ptrdiff_t step_y) {
+    const size_t tiled_width = width & ~(size_t)3, tiled_height = height & ~(size_t)3;
+    for (size_t y = 0; y < tiled_height; y += 4) {
+        const uint8_t *from = rows + (ptrdiff_t)y * bytes_per_row;
+        uint8_t *to = origin + (ptrdiff_t)y * step_y;
+        // From the row whose pixels come first.
+        ptrdiff_t next_row = bytes_per_row;
+        if (step_y < 0) {
+            from += 3 * bytes_per_row;
+            to += 3 * step_y;
+            next_row = -bytes_per_row;
+        }
+        for (size_t x = 0; x < tiled_width; x += 4, from += 16, to += 4 * step_x) {
+            four_pixels a, b, c, d;
+            memcpy(&a, from, sizeof a);
+            memcpy(&b, from + next_row, sizeof b);
+            memcpy(&c, from + 2 * next_row, sizeof c);
+            memcpy(&d, from + 3 * next_row, sizeof d);
+            const four_pixels left_ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+            const four_pixels right_ab = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+            const four_pixels left_cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+            const four_pixels right_cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+            const four_pixels columns[4] = {
+                __builtin_shufflevector(left_ab, left_cd, 0, 1, 4, 5),
+                __builtin_shufflevector(left_ab, left_cd, 2, 3, 6, 7),
+                __builtin_shufflevector(right_ab, right_cd, 0, 1, 4, 5),
+                __builtin_shufflevector(right_ab, right_cd, 2, 3, 6, 7),
+            };
+            for (ptrdiff_t i = 0; i < 4; i++) memcpy(to + i * step_x, &columns[i], sizeof columns[i]);
+        }
+    }
+    const size_t right = width - tiled_width, below = height - tiled_height;
+    if (right > 0 && tiled_height > 0) {
+        place(
+            rows + 4 * tiled_width, bytes_per_row, right, tiled_height, origin + (ptrdiff_t)tiled_width * step_x, step_x,
+            step_y, 4);
+    }
+    if (below > 0) {
+        place(
+            rows + (ptrdiff_t)tiled_height * bytes_per_row, bytes_per_row, width, below,
+            origin + (ptrdiff_t)tiled_height * step_y, step_x, step_y, 4);
+    }
+}
+
 void cpixels_place(
     const uint8_t *rows, ptrdiff_t bytes_per_row, size_t width, size_t height, uint8_t *origin, ptrdiff_t step_x,
     ptrdiff_t step_y, int bytes_per_pixel) {
@@ -146,6 +226,8 @@ void cpixels_place(
         place(rows, bytes_per_row, width, height, origin, step_x, step_y, 3);
     } else if (bytes_per_pixel == 8) {
         place(rows, bytes_per_row, width, height, origin, step_x, step_y, 8);
+    } else if (step_y == 4 || step_y == -4) {
+        place_columns(rows, bytes_per_row, width, height, origin, step_x, step_y);
     } else {
         place(rows, bytes_per_row, width, height, origin, step_x, step_y, 4);
     }

@@ -1,4 +1,4 @@
-import CMessageDigest
+import CLinux
 import CXXHash
 
 /// Hashes from the C libraries, over bytes in memory.
@@ -16,11 +16,8 @@ enum Hashing {
         var copy = string
         var digest: (UInt64, UInt64) = (0, 0)
         copy.withUTF8 { bytes in
-            var context = MD5_CTX()
-            MD5Init(&context)
-            MD5Update(&context, bytes.baseAddress, bytes.count)
             withUnsafeMutableBytes(of: &digest) {
-                MD5Final($0.baseAddress?.assumingMemoryBound(to: UInt8.self), &context)
+                webimage_md5(bytes.baseAddress, bytes.count, $0.baseAddress?.assumingMemoryBound(to: UInt8.self))
             }
         }
         return withUnsafeBytes(of: &digest) { hex($0) }

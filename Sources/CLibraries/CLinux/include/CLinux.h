@@ -74,3 +74,6 @@ char *webimage_transfer_strdup(const char *text);
 
 /// Frees the buffers that are kept.
 void webimage_transfer_trim(void);
+
+/// The MD5 of bytes: for names of files, not for anything that must withstand an attacker.
+void webimage_md5(const void *bytes, size_t count, uint8_t digest[16]);

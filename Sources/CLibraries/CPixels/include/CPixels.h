@@ -17,6 +17,10 @@ void cpixels_unpremultiply_bgra_to_rgba(const uint8_t *bgra, uint8_t *rgba, size
 void cpixels_gray_to_rgb(const uint8_t *gray, uint8_t *rgb, size_t count);
 void cpixels_gray_to_bgra(const uint8_t *gray, uint8_t *bgra, size_t count);
 void cpixels_rgb_to_bgra(const uint8_t *rgb, uint8_t *bgra, size_t count);
+void cpixels_bgra_to_rgb(const uint8_t *bgra, uint8_t *rgb, size_t count);
+
+/// `bgra` and `rgba` may be the same memory.
+void cpixels_bgra_to_rgba(const uint8_t *bgra, uint8_t *rgba, size_t count);
 
 /// The naive conversion R = (255 - C)(255 - K) / 255, for pictures without a profile; 0 is no ink.
 void cpixels_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t count);

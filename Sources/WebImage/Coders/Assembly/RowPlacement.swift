@@ -1,5 +1,4 @@
 import CPixels
-import CYUV
 
 /// Where the pixels of stored rows lie in the upright bitmap.
 struct RowPlacement {
@@ -8,8 +7,6 @@ struct RowPlacement {
     private let stepY: Int
     private let width: Int
     private let bytesPerPixel: Int
-    private let orientation: ImageOrientation
-    private let bytesPerRow: Int
 
     init(plan: DecodePlan, bitmap: Bitmap) {
         let pixel = bitmap.pixelFormat.bytesPerPixel
@@ -30,8 +27,6 @@ struct RowPlacement {
         origin = (bitmap.mutableRow(0) + offset).assumingMemoryBound(to: UInt8.self)
         width = plan.width
         bytesPerPixel = pixel
-        orientation = plan.orientation
-        bytesPerRow = stride
     }
 
     /// Whether a stored row is a row of the bitmap, read in the same direction.
@@ -42,35 +37,6 @@ struct RowPlacement {
 
     /// Copies a block of stored rows in the bitmap's format to their places.
     func place(_ rows: UnsafePointer<UInt8>, bytesPerRow: Int, firstRow: Int, count: Int) {
-        let start = origin + firstRow * stepY
-        // libyuv multiplies in 32 bits.
-        if orientation.swapsSides, bytesPerPixel == 4, bytesPerRow * width <= Int(Int32.max) {
-            rotate(rows, bytesPerRow: bytesPerRow, count: count, to: start)
-        } else {
-            cpixels_place(rows, bytesPerRow, width, count, start, stepX, stepY, Int32(bytesPerPixel))
-        }
-    }
-
-    /// libyuv turns pixels of four bytes faster than a loop does, and a negative height mirrors them as well.
-    private func rotate(
-        _ rows: UnsafePointer<UInt8>,
-        bytesPerRow blockStride: Int,
-        count: Int,
-        to start: UnsafeMutablePointer<UInt8>
-    ) {
-        let isClockwise = orientation == .right || orientation == .leftMirrored
-        let isMirrored = orientation == .leftMirrored || orientation == .rightMirrored
-        // The top left corner of where the block goes, from where its first pixel goes.
-        let left = stepY < 0 ? (count - 1) * stepY : 0
-        let top = stepX < 0 ? (width - 1) * stepX : 0
-        ARGBRotate(
-            rows,
-            Int32(blockStride),
-            start + left + top,
-            Int32(bytesPerRow),
-            Int32(width),
-            Int32(isMirrored ? -count : count),
-            isClockwise ? kRotate90 : kRotate270
-        )
+        cpixels_place(rows, bytesPerRow, width, count, origin + firstRow * stepY, stepX, stepY, Int32(bytesPerPixel))
     }
 }
