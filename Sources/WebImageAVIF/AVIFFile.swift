@@ -208,7 +208,7 @@ final class AVIFFile {
         // First it is turned, anticlockwise, then mirrored.
         let swapped: [ImageOrientation] = [.downMirrored, .leftMirrored, .upMirrored, .rightMirrored]
         let mirrored: [ImageOrientation] = [.upMirrored, .rightMirrored, .downMirrored, .leftMirrored]
-        return image.imir.mode == 0 ? swapped[angle] : mirrored[angle]
+        return webimage_avif_mirror_axis(image.imir) == 0 ? swapped[angle] : mirrored[angle]
     }
 
     private static func profile(_ image: avifImage, _ limits: ImageLimits) -> Data? {

@@ -42,13 +42,11 @@ final class HEIFFile {
         }
         self.context = context
         self.limits = limits
-        // A grid says its size a second time, where only libheif looks: it must not be bigger than the boxes said. The limit is the
-        // first side that is refused.
-        let sides = [
-            properties.width, properties.height, Int(heif_image_handle_get_ispe_width(handle)),
-            Int(heif_image_handle_get_ispe_height(handle)),
-        ]
-        heif_context_set_maximum_image_size_limit(context, Int32(clamping: (sides.max() ?? 1) + 1))
+        // A grid says its size a second time, where only libheif looks: it must not be bigger than the boxes said. Those of the file
+        // and of the upright image may have their sides exchanged.
+        let width = max(properties.width, Int(heif_image_handle_get_ispe_width(handle)))
+        let height = max(properties.height, Int(heif_image_handle_get_ispe_height(handle)))
+        Self.limit(context, width: width, height: height, limits)
     }
 
     deinit {
@@ -86,11 +84,9 @@ final class HEIFFile {
         _ context: OpaquePointer,
         _ limits: ImageLimits
     ) throws(WebImageError) -> OpaquePointer {
-        // Of each picture by its boxes; smaller once it is known which one is decoded.
-        heif_context_set_maximum_image_size_limit(
-            context,
-            Int32(clamping: min(max(limits.maximumSideLength, 0), 65_536) + 1)
-        )
+        // Of each image by its boxes; smaller once it is known which one is decoded.
+        let side = min(max(limits.maximumSideLength, 0), 65_536)
+        limit(context, width: side, height: side, limits)
         // As many pictures are decoded at a time as there are processors.
         heif_context_set_max_decoding_threads(context, 0)
         try HEIFLibrary.check(
@@ -100,6 +96,16 @@ final class HEIFFile {
         try HEIFLibrary.check(heif_context_get_primary_image_handle(context, &handle))
         guard let handle else { throw WebImageError(.badImageData, "HEIF: the file has no picture") }
         return handle
+    }
+
+    private static func limit(_ context: OpaquePointer, width: Int, height: Int, _ limits: ImageLimits) {
+        webimage_heif_limit(
+            context,
+            UInt32(clamping: width),
+            UInt32(clamping: height),
+            UInt64(clamping: limits.maximumPixelCount),
+            UInt32(clamping: limits.maximumColorProfileByteCount)
+        )
     }
 
     private static func color(_ handle: OpaquePointer) -> SourceColor {

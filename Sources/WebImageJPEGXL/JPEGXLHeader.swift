@@ -83,7 +83,7 @@ struct JPEGXLHeader: Sendable {
     private mutating func readColor(_ decoder: OpaquePointer, _ limits: ImageLimits) {
         var encoding = JxlColorEncoding()
         let original = JXL_COLOR_PROFILE_TARGET_ORIGINAL
-        if JxlDecoderGetColorAsEncodedProfile(decoder, nil, original, &encoding) == JXL_DEC_SUCCESS {
+        if webimage_jxl_get_encoded_profile(decoder, original, &encoding) == JXL_DEC_SUCCESS {
             let color = SourceColor(encoding)
             self.color = color
             properties.isHighDynamicRange = color.isHighDynamicRange
@@ -96,14 +96,13 @@ struct JPEGXLHeader: Sendable {
     /// The ICC profile; nil without one, or when it is too long.
     static func profile(_ decoder: OpaquePointer, _ target: JxlColorProfileTarget, _ limits: ImageLimits) -> Data? {
         var count = 0
-        guard JxlDecoderGetICCProfileSize(decoder, nil, target, &count) == JXL_DEC_SUCCESS, count > 0,
+        guard webimage_jxl_get_icc_profile_size(decoder, target, &count) == JXL_DEC_SUCCESS, count > 0,
             count <= limits.maximumColorProfileByteCount
         else { return nil }
         var data = Data(count: count)
         let status = data.withUnsafeMutableBytes { bytes in
-            JxlDecoderGetColorAsICCProfile(
+            webimage_jxl_get_icc_profile(
                 decoder,
-                nil,
                 target,
                 bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
                 bytes.count

@@ -3,8 +3,14 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
+
+/// Whose functions are used; a lower number than the headers' tries what older versions get.
+#ifndef WEBIMAGE_CURL_VERSION
+#define WEBIMAGE_CURL_VERSION LIBCURL_VERSION_NUM
+#endif
 
 static inline CURLcode webimage_curl_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
@@ -41,9 +47,56 @@ static inline CURLcode webimage_curl_set_debug(
     return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, function);
 }
 
-static inline CURLcode webimage_curl_set_before_request(
+/// Has `function` called with the address of the connection, new or kept, before a request is sent over it. Before libcurl 7.80
+/// nothing can be called there: see `webimage_curl_set_unchecked_connections`.
+static inline void webimage_curl_set_before_request(
     CURL *easy, int (*function)(void *, char *, char *, int, int)) {
-    return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
+#if WEBIMAGE_CURL_VERSION >= 0x075000
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
+#else
+    (void)easy, (void)function;
+#endif
+}
+
+/// Sets what that function is called with.
+static inline void webimage_curl_set_before_request_context(CURL *easy, void *context) {
+#if WEBIMAGE_CURL_VERSION >= 0x075000
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
+#else
+    (void)easy, (void)context;
+#endif
+}
+
+/// Makes up for the function where it is not called: with `forbids_reuse` a transfer gets a new connection, whose address the callback
+/// that opens sockets sees, and leaves none; with `is_secure` redirects only lead to https.
+static inline void webimage_curl_set_unchecked_connections(CURL *easy, bool forbids_reuse, bool is_secure) {
+#if WEBIMAGE_CURL_VERSION >= 0x075000
+    (void)easy, (void)forbids_reuse, (void)is_secure;
+#else
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, forbids_reuse ? 1L : 0L);
+    curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, forbids_reuse ? 1L : 0L);
+    curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTPS | (is_secure ? 0 : CURLPROTO_HTTP)));
+#endif
+}
+
+/// Allows HTTP and HTTPS only, also after redirects.
+static inline void webimage_curl_allow_only_http(CURL *easy) {
+#if WEBIMAGE_CURL_VERSION >= 0x075500
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+#else
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+    curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+/// Does not wait for a thread that looks up a host when its transfer ends. Before libcurl 7.87 it does wait.
+static inline void webimage_curl_quit_look_ups(CURL *easy) {
+#if WEBIMAGE_CURL_VERSION >= 0x075700
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#else
+    (void)easy;
+#endif
 }
 
 /// libcurl's own sockets are inherited by programs that this one starts.
@@ -118,5 +171,8 @@ static inline int webimage_curl_next_finished(CURLM *multi, CURL **easy, CURLcod
 }
 
 static const long webimage_curl_auth_basic_and_digest = (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST);
+/// CURL_PREREQFUNC_OK and CURL_PREREQFUNC_ABORT, which older headers lack.
+static const int webimage_curl_send_request = 0;
+static const int webimage_curl_abort_request = 1;
 static const long webimage_curl_http_2_over_tls = CURL_HTTP_VERSION_2TLS;
 static const long webimage_curl_tls_1_2 = CURL_SSLVERSION_TLSv1_2;

@@ -83,14 +83,13 @@ final class CurlHandle {
     private func setConstants() {
         set(CURLOPT_NOSIGNAL, 1)
         // A transfer that ends while its host is looked up would wait for the name service, and with it all others.
-        set(CURLOPT_QUICK_EXIT, 1)
+        webimage_curl_quit_look_ups(easy)
         set(CURLOPT_BUFFERSIZE, 256 << 10)
         set(CURLOPT_HTTP_VERSION, webimage_curl_http_2_over_tls)
         set(CURLOPT_SSLVERSION, webimage_curl_tls_1_2)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_NOPROGRESS, 0)
-        set(CURLOPT_PROTOCOLS_STR, "http,https")
-        set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
+        webimage_curl_allow_only_http(easy)
         // Each of these is off by default; a policy depends on it.
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_NETRC, 0)
@@ -117,11 +116,12 @@ final class CurlHandle {
         set(CURLOPT_URL, address)
         webimage_curl_set_pointer(easy, CURLOPT_HTTPHEADER, headers.list)
         for option in [
-            CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_XFERINFODATA, CURLOPT_PREREQDATA, CURLOPT_PRIVATE,
-            CURLOPT_OPENSOCKETDATA, CURLOPT_DEBUGDATA,
+            CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_XFERINFODATA, CURLOPT_PRIVATE, CURLOPT_OPENSOCKETDATA,
+            CURLOPT_DEBUGDATA,
         ] {
             webimage_curl_set_pointer(easy, option, context)
         }
+        webimage_curl_set_before_request_context(easy, context)
         apply(Profile(request))
         if request.credential != nil || Self.namesUser(address) {
             isRecyclable = false
@@ -185,6 +185,8 @@ final class CurlHandle {
         var isSecure: Bool
         var undoesCoding: Bool
         var countsFraming: Bool
+        var forbidsReuse: Bool
+        var staysSecure: Bool
         var proxy: WebImageDownloaderConfig.Proxy
 
         init(_ request: HTTPTransferRequest) {
@@ -194,6 +196,8 @@ final class CurlHandle {
             followsRedirects = request.followsRedirects && !isChecked
             undoesCoding = !isChecked
             countsFraming = isChecked
+            forbidsReuse = isChecked
+            staysSecure = DownloaderCore.isSecure(request.url) && !request.allowsInsecureRedirects
             maximumRedirectCount = max(0, min(request.maximumRedirectCount, 1000))
             verifiesCertificates = request.verifiesCertificates
             isSecure = DownloaderCore.isSecure(request.url)
@@ -214,6 +218,7 @@ final class CurlHandle {
         set(CURLOPT_PIPEWAIT, profile.isSecure ? 1 : 0)
         // Empty stands for everything this libcurl can undo.
         set(CURLOPT_ACCEPT_ENCODING, profile.undoesCoding ? "" : nil)
+        webimage_curl_set_unchecked_connections(easy, profile.forbidsReuse, profile.staysSecure)
         setProxy(profile.proxy)
         // Nothing else tells what came of a body before its chunks are put together; it costs some texts for each request.
         set(CURLOPT_VERBOSE, profile.countsFraming ? 1 : 0)

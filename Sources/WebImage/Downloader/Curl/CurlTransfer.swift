@@ -274,9 +274,9 @@ func curlWillSendRequest(
     _ port: Int32,
     _: Int32
 ) -> Int32 {
-    guard let transfer = transfer(context) else { return Int32(CURL_PREREQFUNC_ABORT) }
+    guard let transfer = transfer(context) else { return webimage_curl_abort_request }
     // Written out only for those who look at it.
     let text = transfer.request.sourcePolicy == nil ? "" : address.map { String(cString: $0) } ?? ""
     return transfer.willSendRequest(to: text, port: Int(port))
-        ? Int32(CURL_PREREQFUNC_OK) : Int32(CURL_PREREQFUNC_ABORT)
+        ? webimage_curl_send_request : webimage_curl_abort_request
 }

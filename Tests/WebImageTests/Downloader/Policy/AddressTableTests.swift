@@ -108,13 +108,25 @@ import Testing
     }
 
     @Test(arguments: [
-        ("straße.de", "xn--strae-oqa.de"), ("STRAẞE.de", "strasse.de"), ("stra%C3%9Fe.de", "xn--strae-oqa.de"),
+        ("straße.de", "xn--strae-oqa.de"), ("stra%C3%9Fe.de", "xn--strae-oqa.de"),
         ("BÜCHER.de", "xn--bcher-kva.de"), ("bu\u{308}cher.de", "xn--bcher-kva.de"), ("bücher。de.", "xn--bcher-kva.de"),
         ("bü\u{AD}cher.de", "xn--bcher-kva.de"), ("XN--BCHER-KVA.de", "xn--bcher-kva.de"),
         ("σίγμας.gr", "xn--kxaef0b5ab.gr"),
         ("ſecret.com", "secret.com"), ("ℓab.com", "lab.com"), ("ªb.com", "ab.com"), ("ﬁne.com", "fine.com"),
     ])
     func `A name is what is looked up for it, in a URL, in a rule and for libcurl`(host: String, name: String) throws {
+        try expectOneName(host, name)
+    }
+
+    @Test func `The capital sharp s is a small one or two of s, as libidn2's version has it, and the same for all`()
+        throws
+    {
+        let name = try #require(SourceHost("STRAẞE.de").name)
+        #expect(["strasse.de", "xn--strae-oqa.de"].contains(name))
+        try expectOneName("STRAẞE.de", name)
+    }
+
+    private func expectOneName(_ host: String, _ name: String) throws {
         #expect(try SourceHost(host).name == name)
         let rule = try #require(SourceRule(host))
         #expect(rule.description == name && rule.matches(name: name))
