@@ -57,12 +57,15 @@ enum ContentFit: Sendable {
     ///   - size: what it wants to measure.
     ///   - ratio: its width by its height; 0 for something that takes any shape, and so the whole box.
     ///   - box: how big the box is.
-    func rect(of size: ImageSize, ratio: Double, in box: ImageSize) -> ImageRect {
+    ///   - roundsUp: whether `GtkPicture` draws on whole points, as newer versions of GTK do.
+    func rect(of size: ImageSize, ratio: Double, in box: ImageSize, roundsUp: Bool = false) -> ImageRect {
         guard box.width > 0, box.height > 0, self != .fill else { return Self.whole(box) }
         if self == .icon { return iconRect(ratio: ratio, in: box) }
         guard ratio > 0 else { return Self.whole(box) }
         let wanted = ImageSize(width: size.width.rounded(), height: size.height.rounded())
-        return Self.centered(self.size(of: wanted, ratio: ratio, in: box), in: box)
+        let exact = self.size(of: wanted, ratio: ratio, in: box)
+        let size = roundsUp ? ImageSize(width: exact.width.rounded(.up), height: exact.height.rounded(.up)) : exact
+        return Self.centered(size, in: box)
     }
 
     /// The square lies on whole points, what is in it on whole or half ones.

@@ -10,7 +10,8 @@ struct ViewPlace {
     /// The view, from the corner of the paintable that is drawn.
     let view: ImageRect
     private let fit: ContentFit
-    private let host: UnsafeMutableRawPointer?
+    /// Whether sizes are rounded up to whole points.
+    private let roundsUp: Bool
 
     /// - Parameters:
     ///   - host: who draws it.
@@ -23,32 +24,39 @@ struct ViewPlace {
             ImageSize(width: Double(gtk_widget_get_width($0.widget)), height: Double(gtk_widget_get_height($0.widget)))
         }
         guard let host, let box, box.width > 0, box.height > 0 else {
-            (view, fit, self.host) = (own, .contain, nil)
+            (view, fit, roundsUp) = (own, .contain, false)
             return
         }
         let fit = ContentFit.of(host)
-        let place = Self.place(of: content, in: box, host, fit)
-        // Somebody else draws it, who has other rules, or at another size than that of the widget.
-        guard abs(place.width - width) < 0.5, abs(place.height - height) < 0.5 else {
-            (view, self.fit, self.host) = (own, .contain, nil)
+        // Between GTK 4.8 and 4.18 pictures began to round up. Which of both this one does shows unless they are the same.
+        let places = [false, true].map { roundsUp in
+            (roundsUp: roundsUp, rect: Self.place(of: content, in: box, fit, roundsUp: roundsUp))
+        }
+        let fitting = places.filter { abs($0.rect.width - width) < 0.01 && abs($0.rect.height - height) < 0.01 }
+        // Without any, somebody else draws it, who has other rules, or at another size than that of the widget.
+        guard let first = fitting.first, let last = fitting.last else {
+            (view, self.fit, roundsUp) = (own, .contain, false)
             return
         }
-        view = ImageRect(x: -place.x, y: -place.y, width: box.width, height: box.height)
-        (self.fit, self.host) = (fit, host)
+        let place = gtk_get_minor_version() < 10 ? first : last
+        view = ImageRect(x: -place.rect.x, y: -place.rect.y, width: box.width, height: box.height)
+        (self.fit, roundsUp) = (fit, place.roundsUp)
     }
 
     /// Where another content would be drawn, from the corner of the paintable that is.
     func rect(of content: PaintableContent?) -> ImageRect {
-        let place = Self.place(of: content, in: ImageSize(width: view.width, height: view.height), host, fit)
+        let box = ImageSize(width: view.width, height: view.height)
+        let place = Self.place(of: content, in: box, fit, roundsUp: roundsUp)
         return ImageRect(x: view.x + place.x, y: view.y + place.y, width: place.width, height: place.height)
     }
 
     private static func place(
         of content: PaintableContent?,
         in box: ImageSize,
-        _ host: UnsafeMutableRawPointer?,
-        _ fit: ContentFit
+        _ fit: ContentFit,
+        roundsUp: Bool
     ) -> ImageRect {
-        fit.rect(of: content?.size ?? ImageSize(width: 0, height: 0), ratio: content?.ratio ?? 0, in: box)
+        let size = content?.size ?? ImageSize(width: 0, height: 0)
+        return fit.rect(of: size, ratio: content?.ratio ?? 0, in: box, roundsUp: roundsUp)
     }
 }

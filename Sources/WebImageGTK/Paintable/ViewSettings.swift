@@ -13,7 +13,7 @@ enum ViewSettings {
     /// What text would be drawn in.
     static func textColor(of view: UnsafeMutableRawPointer) -> GdkRGBA {
         var color = GdkRGBA()
-        gtk_style_context_get_color(gtk_widget_get_style_context(view.widget), &color)
+        webimage_gtk_get_text_color(view.widget, &color)
         return color
     }
 }

@@ -83,6 +83,10 @@ final class ViewState {
         }
         // While it is still whole: completions may look at it.
         Signal("destroy", of: view) { [weak state] in state?.end() }
+        // Since GTK 4.10 or so this alone has nothing drawn again, and that is when it is seen how many pixels are needed.
+        Signal("notify::scale-factor", of: view) { [weak state] in
+            if let state { gtk_widget_queue_draw(state.view.widget) }
+        }
         return state
     }
 

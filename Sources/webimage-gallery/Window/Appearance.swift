@@ -13,7 +13,7 @@ enum Appearance {
     static func install(isDark: Bool?) {
         guard let display = gdk_display_get_default() else { return }
         let provider = gtk_css_provider_new()
-        gtk_css_provider_load_from_data(provider, style, -1)
+        webimage_gtk_load_css(provider, style)
         gtk_style_context_add_provider_for_display(
             display,
             OpaquePointer(provider),

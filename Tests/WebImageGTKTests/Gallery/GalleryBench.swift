@@ -92,12 +92,12 @@ final class GalleryBench {
     }
 
     private func place(_ x: Double, _ y: Double, of widget: Widget) throws -> ImagePoint {
-        var place = (x: 0.0, y: 0.0)
-        try #require(gtk_widget_translate_coordinates(widget, window.widget, x, y, &place.x, &place.y) != 0)
+        var (point, place) = (graphene_point_t(x: Float(x), y: Float(y)), graphene_point_t())
+        try #require(gtk_widget_compute_point(widget, window.widget, &point, &place) != 0)
         // A window's surface has a frame of shadow.
         var frame = (x: 0.0, y: 0.0)
         gtk_native_get_surface_transform(gtk_widget_get_native(window.widget), &frame.x, &frame.y)
-        return ImagePoint(x: place.x + frame.x, y: place.y + frame.y)
+        return ImagePoint(x: Double(place.x) + frame.x, y: Double(place.y) + frame.y)
     }
 
     private func surfaceNumber() throws -> UInt {

@@ -146,22 +146,25 @@ import Testing
                 ActivityIndicator.draw(canvas, .small)
             }
         }
-        func expectLook(_ content: Image?, _ rect: ImageRect, _ what: Comment) async throws {
+        /// In one of several places, where versions of GTK differ.
+        func expectLook(_ content: Image?, _ rects: ImageRect..., what: Comment) async throws {
             await window.frames()
-            let (pixels, drawing) = (try window.pixels(of: view), try expected(content, rect))
-            #expect(pixels.differences(from: drawing, background: Self.clear) == 0, what)
-            #expect(drawing.bytes.contains { $0 != 0 })
+            let pixels = try window.pixels(of: view)
+            let drawings = try rects.map { try expected(content, $0) }
+            #expect(drawings.map { pixels.differences(from: $0, background: Self.clear) }.min() == 0, what)
+            #expect(drawings.allSatisfy { $0.bytes.contains { $0 != 0 } })
         }
         #expect(gtk_picture_get_paintable(picture) == state.paintable.pointer.opaque)
-        try await expectLook(nil, box, "nothing")
+        try await expectLook(nil, box, what: "nothing")
         let (placeholder, preview) = (try Quarters.old(30, 20), try Quarters.new(20, 30))
         state.paintable.show(PaintableContent(placeholder))
-        try await expectLook(placeholder, box, "placeholder")
+        try await expectLook(placeholder, box, what: "placeholder")
         state.paintable.show(PaintableContent(preview))
-        // 26.67 by 40: 27 points are centred.
-        try await expectLook(preview, ImageRect(x: 16, y: 0, width: 20.0 / 30 * 40, height: 40), "preview")
+        // 26.67 by 40: 27 points are centred, and newer versions fill them.
+        let exact = ImageRect(x: 16, y: 0, width: 20.0 / 30 * 40, height: 40)
+        try await expectLook(preview, exact, ImageRect(x: 16, y: 0, width: 27, height: 40), what: "preview")
         gtk_picture_set_content_fit(picture, GTK_CONTENT_FIT_COVER)
-        try await expectLook(preview, ImageRect(x: 0, y: -25, width: 60, height: 90), "cover")
+        try await expectLook(preview, ImageRect(x: 0, y: -25, width: 60, height: 90), what: "cover")
         try await bench.end(picture, url)
         window.close()
     }
