@@ -4,6 +4,9 @@
 
 #include "Multiversion.h"
 
+// Products and sums are rounded apart, so that all processors come to the same levels.
+#pragma clang fp contract(off)
+
 INLINE float lesser(float a, float b) { return a < b ? a : b; }
 INLINE float greater(float a, float b) { return a > b ? a : b; }
 INLINE uint8_t rounded(float value) { return (uint8_t)(int)(lesser(greater(value, 0), 255) + 0.5f); }
