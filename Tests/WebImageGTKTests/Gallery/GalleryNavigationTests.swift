@@ -37,12 +37,13 @@ import WebImage
         async throws
     {
         let bench = try await shown()
-        try await bench.key("Right", "Right", "Return")
+        // Within a row: at its end newer versions of GTK stay there.
+        try await bench.key("Right", "Return")
         #expect(bench.focus == bench.window.viewer.scroller)
-        #expect(title(bench) == "picture-2.bmp")
-        #expect(bench.texts().contains("3 of 200"))
+        #expect(title(bench) == "picture-1.bmp")
+        #expect(bench.texts().contains("2 of 200"))
         try await bench.key("Right", "Page_Down", "Left")
-        #expect(title(bench) == "picture-3.bmp")
+        #expect(title(bench) == "picture-2.bmp")
         try await bench.key("End")
         #expect(title(bench) == "picture-199.bmp")
         try await bench.key("Right")
