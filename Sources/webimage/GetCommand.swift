@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import WebImage
 
 /// `webimage get`: loads, changes, converts and writes pictures.
@@ -35,10 +36,13 @@ enum GetCommand: Command {
         guard !arguments.positional.isEmpty else { throw UsageError("no source is named") }
         let (sources, files, session) = try await blocking {
             let sources = try arguments.positional.map { try Source($0) }
-            return (sources, try OutputFiles(output.output, sources: sources), Session(common))
+            return (sources, try output.files(for: sources), Session(common))
         }
-        if case .standardOutput = files.target, common.json {
-            throw UsageError("--json and -o - both want standard output")
+        if case .standardOutput = files.target {
+            guard !common.json else { throw UsageError("--json and -o - both want standard output") }
+            guard isatty(STDOUT_FILENO) == 0 else {
+                throw UsageError("standard output is a terminal, which gets no image bytes; 'show' draws there")
+            }
         }
         try checkExtension(files.target, output)
         let explains = arguments.has("--explain")
@@ -134,11 +138,11 @@ enum GetCommand: Command {
             let moves = ImageCodersManager.shared.canEncodeAnimation(to: format) && result.image.animation != nil
             if !moves || output.options.encodeFirstFrameOnly { frames = 1 }
         }
-        let path = await files.path(
+        let path = try await files.write(
+            data,
             stem: source.outputStem,
             fileExtension: OutputArguments.fileExtension(of: format)
         )
-        try await OutputFiles.write(data, to: path)
         return Written(path: path, format: format, bytes: data.count, frames: frames)
     }
 

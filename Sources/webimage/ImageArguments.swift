@@ -76,9 +76,11 @@ struct OutputArguments: Sendable {
     /// Whether bytes must be made anew even if they are of the format wanted.
     var changesBytes = false
     var output: String?
+    private var overwrites = false
 
     static let specs: [OptionSpec] = [
         OptionSpec("--output", short: "-o", value: "FILE|DIR", "where to write; - for standard output"),
+        OptionSpec("--force", "overwrite files in a directory; else a name that is taken gets a number"),
         OptionSpec("--format", short: "-f", value: "NAME", "\(formatNames); else by the output's extension"),
         OptionSpec("--quality", short: "-q", value: "0-100", "of lossy formats; 85 by default"),
         OptionSpec("--lossless", "encode WebP, AVIF, HEIC and JPEG XL without loss"),
@@ -94,6 +96,7 @@ struct OutputArguments: Sendable {
 
     init(_ arguments: ParsedArguments) throws {
         output = arguments.value("--output")
+        overwrites = arguments.has("--force")
         options.compressionQuality = 0.85
         if let quality = try arguments.number("--quality", in: 0...100) {
             options.compressionQuality = quality / 100
@@ -110,6 +113,11 @@ struct OutputArguments: Sendable {
             }
             self.format = format
         }
+    }
+
+    /// Where results of these sources go.
+    func files(for sources: [Source]) throws -> OutputFiles {
+        try OutputFiles(output, sources: sources, overwrites: overwrites)
     }
 
     /// Whether a file may be written as it came, if nothing was done to the picture.

@@ -1,3 +1,4 @@
+import CLinux
 import FoundationEssentials
 import Glibc
 import WebImage
@@ -16,6 +17,8 @@ actor OutputFiles {
     private var numbers: [String: Int] = [:]
     /// Files that are read, and so must not be written unless they are named as the output.
     private let sources: Set<FileIdentity>
+    /// Whether files that exist are replaced although a source chose their name.
+    private let overwrites: Bool
 
     private struct FileIdentity: Hashable {
         var device: UInt
@@ -31,8 +34,9 @@ actor OutputFiles {
 
     /// - Parameter output: what `-o` said; a directory when there are several sources, when it exists as one, or when it
     ///   ends with a slash. Without it, files go to the current directory.
-    init(_ output: String?, sources: [Source]) throws {
+    init(_ output: String?, sources: [Source], overwrites: Bool) throws {
         let sourceCount = sources.count
+        self.overwrites = overwrites
         self.sources = Set(sources.compactMap { $0.isFile ? FileIdentity($0.url.path(percentEncoded: false)) : nil })
         guard let output else {
             target = .directory(".")
@@ -49,16 +53,41 @@ actor OutputFiles {
         }
     }
 
-    /// The path for a result; no two results of one run get the same, and none that of a source.
-    func path(stem: String, fileExtension: String) -> String {
-        guard case .directory(let directory) = target else {
-            if case .file(let path) = target { return path }
+    /// Writes a result and returns its path, "-" for standard output.
+    ///
+    /// In a directory the source chooses the name. A name that is taken gets a number: by another result of this run, by a
+    /// source, or by anything that exists unless it may be overwritten.
+    func write(_ data: Data, stem: String, fileExtension: String) async throws -> String {
+        let overwrites = overwrites
+        switch target {
+        case .standardOutput:
+            try await Self.run("-") { () throws(OutputError) in try Self.writeToStandardOutput(data) }
             return "-"
+        case .file(let path):
+            try await Self.run(path) { () throws(OutputError) in try Self.writeNamed(data, to: path) }
+            return path
+        case .directory(let directory):
+            while true {
+                let path = freePath(in: directory, stem: stem, fileExtension: fileExtension)
+                do {
+                    try await Self.run(path) { () throws(OutputError) in
+                        try Self.replace(path, with: data, mode: Self.mode(of: path), exclusive: !overwrites)
+                    }
+                    return path
+                } catch let error as OutputError where error.number == EEXIST && !overwrites {
+                    // Another program made a file of that name meanwhile.
+                    continue
+                }
+            }
         }
+    }
+
+    /// A path for a result; no two results of one run get the same, and none that of a source.
+    private func freePath(in directory: String, stem: String, fileExtension: String) -> String {
         let prefix = directory == "." ? "" : directory.hasSuffix("/") ? directory : directory + "/"
         let first = "\(prefix)\(stem).\(fileExtension)"
         var candidate = first
-        while isSource(candidate) || !taken.insert(candidate).inserted {
+        while isSource(candidate) || !overwrites && Self.exists(candidate) || !taken.insert(candidate).inserted {
             let number = numbers[first, default: 1] + 1
             numbers[first] = number
             candidate = "\(prefix)\(stem)-\(number).\(fileExtension)"
@@ -70,39 +99,90 @@ actor OutputFiles {
         !sources.isEmpty && FileIdentity(path).map(sources.contains) ?? false
     }
 
-    /// Writes a file as a whole or not at all, away from Swift's own threads. What exists and is no file (a device, a pipe)
-    /// is written into; a symbolic link is followed.
-    static func write(_ data: Data, to path: String) async throws {
-        let failure = try await blocking { writeNow(data, to: path) }
-        if let failure { throw OutputError(message: "\(path): \(failure)") }
+    /// Whether there is anything of that name, a symbolic link that leads nowhere included.
+    private static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
     }
 
-    private static func writeNow(_ data: Data, to path: String) -> String? {
-        if path == "-" {
-            return data.withUnsafeBytes { Terminal.write($0, to: STDOUT_FILENO) } ? nil : lastError()
-        }
+    /// The permissions for a file that replaces another, or is new.
+    private static func mode(of path: String) -> mode_t {
         var status = stat()
-        let exists = stat(path, &status) == 0
-        if exists, status.st_mode & S_IFMT != S_IFREG {
-            return write(data, to: path, flags: O_WRONLY | O_CLOEXEC | O_NOCTTY, mode: 0)
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return 0o666 }
+        return status.st_mode & 0o777
+    }
+
+    /// Does disk work away from Swift's own threads.
+    private static func run(_ path: String, _ work: @escaping @Sendable () throws(OutputError) -> Void) async throws {
+        let failure: OutputError? = try await blocking {
+            do throws(OutputError) {
+                try work()
+                return nil
+            } catch {
+                return error
+            }
         }
-        let target = exists ? resolved(path) : path
-        let temporary = "\(target).\(getpid()).part"
+        if let failure { throw OutputError(message: "\(path): \(failure.message)", number: failure.number) }
+    }
+
+    private static func writeToStandardOutput(_ data: Data) throws(OutputError) {
+        guard data.withUnsafeBytes({ Terminal.write($0, to: STDOUT_FILENO) }) else { throw OutputError(errno) }
+    }
+
+    /// Writes a file that the user named. A symbolic link is followed; what exists and is no file (a device, a pipe) is
+    /// written into.
+    private static func writeNamed(_ data: Data, to path: String) throws(OutputError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            return try replace(path, with: data, mode: 0o666, exclusive: false)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { return try write(data, into: path) }
+        try replace(resolved(path), with: data, mode: status.st_mode & 0o777, exclusive: false)
+    }
+
+    /// Writes into a device or a pipe. Opening does not wait for a reader of the pipe; writing waits for it to read.
+    private static func write(_ data: Data, into path: String) throws(OutputError) {
+        let descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else {
+            throw errno == ENXIO ? OutputError(message: "nobody reads from it", number: ENXIO) : OutputError(errno)
+        }
+        guard isatty(descriptor) == 0 else {
+            close(descriptor)
+            throw OutputError(message: "is a terminal, which gets no image bytes", number: ENOTSUP)
+        }
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
+        try writeAll(data, closing: descriptor)
+    }
+
+    /// Makes a file as a whole or not at all: under a name that nobody can foresee beside it, which is then renamed. Links
+    /// and pipes are never opened; `exclusive` fails with `EEXIST` when there is anything at the path.
+    private static func replace(
+        _ path: String,
+        with data: Data,
+        mode: mode_t,
+        exclusive: Bool
+    ) throws(OutputError) {
+        let directory = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+        let temporary = "\(directory).webimage-\(String(UInt64.random(in: .min ... .max), radix: 36)).part"
         TemporaryFiles.add(temporary)
         defer { TemporaryFiles.remove(temporary) }
-        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC
-        var failure = write(data, to: temporary, flags: flags, mode: exists ? status.st_mode & 0o777 : 0o666)
-        if failure == nil, rename(temporary, target) != 0 { failure = lastError() }
-        if failure != nil { unlink(temporary) }
-        return failure
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw OutputError(errno) }
+        do throws(OutputError) {
+            try writeAll(data, closing: descriptor)
+            let result = webimage_rename(AT_FDCWD, temporary, AT_FDCWD, path, exclusive)
+            if result != 0 { throw OutputError(-result) }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
     }
 
-    private static func write(_ data: Data, to path: String, flags: Int32, mode: mode_t) -> String? {
-        let descriptor = open(path, flags, mode)
-        guard descriptor >= 0 else { return lastError() }
-        let failure = data.withUnsafeBytes { Terminal.write($0, to: descriptor) } ? nil : lastError()
+    private static func writeAll(_ data: Data, closing descriptor: Int32) throws(OutputError) {
+        let failure = data.withUnsafeBytes { Terminal.write($0, to: descriptor) } ? 0 : errno
         // Some file systems tell only now that there was no room.
-        return close(descriptor) == 0 ? failure : failure ?? lastError()
+        let isClosed = close(descriptor) == 0
+        if failure != 0 || !isClosed { throw OutputError(failure != 0 ? failure : errno) }
     }
 
     private static func resolved(_ path: String) -> String {
@@ -127,10 +207,18 @@ actor OutputFiles {
         }
     }
 
-    private static func lastError() -> String { String(cString: strerror(errno)) }
 }
 
 /// A result could not be written.
 struct OutputError: Error {
     var message: String
+    /// The `errno`.
+    var number: Int32
+
+    init(message: String, number: Int32) {
+        self.message = message
+        self.number = number
+    }
+
+    init(_ number: Int32) { self.init(message: String(cString: strerror(number)), number: number) }
 }
