@@ -29,7 +29,9 @@ extension CacheCommand {
         } else {
             let bytes = ByteCount.describe(Int64(stats.bytes))
             let space = ByteCount.describe(Int64(stats.allocated))
-            Terminal.print("\(stats.path)\n\(stats.entries) entries, \(bytes) of pictures, \(space) on disk\n")
+            Terminal.print(
+                "\(Terminal.plain(stats.path))\n\(stats.entries) entries, \(bytes) of pictures, \(space) on disk\n"
+            )
             if let first = stats.oldest, let last = stats.newest {
                 Terminal.print("last used between \(first) and \(last)\n")
             }
@@ -98,7 +100,7 @@ extension CacheCommand {
             } else {
                 Terminal.print(
                     "\(JSONLine.time(entry.accessed.timeIntervalSince1970))  "
-                        + "\(ByteCount.describe(Int64(entry.byteCount)))  \(words(freshness))  \(entry.key)\n"
+                        + "\(ByteCount.describe(Int64(entry.byteCount)))  \(words(freshness))  \(Terminal.plain(entry.key))\n"
                 )
             }
         }
@@ -115,7 +117,7 @@ extension CacheCommand {
     static func path(_ cache: DiskCache, _ words: [String], json: Bool) throws -> Int32 {
         guard !words.isEmpty else {
             Terminal.print(
-                json ? JSONLine.text(["path": cache.path]) : cache.path + "\n"
+                json ? JSONLine.text(["path": cache.path]) : Terminal.name(cache.path) + "\n"
             )
             return ExitStatus.success
         }
@@ -126,7 +128,7 @@ extension CacheCommand {
             let exists = cache.containsData(forKey: key)
             if json { Terminal.print(JSONLine.text(PathLine(source: word, path: path, exists: exists))) }
             if exists {
-                if !json { Terminal.print(path + "\n") }
+                if !json { Terminal.print(Terminal.name(path) + "\n") }
             } else {
                 if !json { Terminal.printError("\(word): not in the cache") }
                 status = ExitStatus.failure
@@ -199,7 +201,8 @@ extension CacheCommand {
             report(
                 Damage(path: entry.path, reason: entry.reason, removed: entry.isRemoved),
                 json: json,
-                text: "\(entry.path): \(entry.reason)\(entry.isRemoved ? " (removed)" : "")"
+                text:
+                    "\(Terminal.plain(entry.path)): \(Terminal.plain(entry.reason))\(entry.isRemoved ? " (removed)" : "")"
             )
         }
         if !json { Terminal.print("\(cache.totalCount) entries checked, \(damaged.count) damaged\n") }

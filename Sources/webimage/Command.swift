@@ -61,7 +61,7 @@ enum Program {
         do {
             return try await command.run(ArgumentParser(specs: command.specs).parse(words))
         } catch let error as UsageError {
-            Terminal.printError("\(command.name): \(error.message)\nTry 'webimage \(command.name) --help'.")
+            Terminal.printError("\(command.name): \(error.message)", hint: "Try 'webimage \(command.name) --help'.")
             return ExitStatus.usage
         } catch {
             Terminal.printError("\(error)")

@@ -200,7 +200,8 @@ enum GetCommand: Command {
             let bytes = ByteCount.describe(Int64(written.bytes))
             let origin = result.cacheType == .none ? (source.isRemote ? "network" : "file") : result.cacheType.word
             let stale = result.isStale ? ", stale" : ""
-            await display.print("\(written.path)  \(size) \(written.format) \(bytes)  (\(origin)\(stale))\n", to: 1)
+            let path = Terminal.plain(written.path)
+            await display.print("\(path)  \(size) \(written.format) \(bytes)  (\(origin)\(stale))\n", to: 1)
         }
     }
 }

@@ -6,7 +6,24 @@ enum JSONLine {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(value) else { return "{}\n" }
-        return String(decoding: data, as: UTF8.self) + "\n"
+        return escaped(String(decoding: data, as: UTF8.self)) + "\n"
+    }
+
+    /// The text with escapes for what the encoder leaves as it is and a terminal would obey. All of that is within strings.
+    private static func escaped(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: \.isControl) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            guard scalar.isControl else {
+                result.unicodeScalars.append(scalar)
+                continue
+            }
+            for unit in UTF16.encode(scalar) ?? .init() {
+                let digits = String(unit, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }
+        }
+        return result
     }
 
     /// A time as ISO 8601 with milliseconds, in UTC.

@@ -130,7 +130,7 @@ final class ProgressDisplay: @unchecked Sendable {
     static func bar(label: String, share: Double?, tail: String, width: Int) -> String {
         let labelWidth = max(min(32, width / 3), 8)
         let barWidth = max(min(40, width - labelWidth - 26), 4)
-        var name = Array(label.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? "?" : Character($0) })
+        var name = Array(label.unicodeScalars.map { $0.isControl ? "?" : Character($0) })
         if name.count > labelWidth { name = ["…"] + name.suffix(labelWidth - 1) }
         let padding = String(repeating: " ", count: labelWidth - name.count)
         let filled = Int((min(max(share ?? 0, 0), 1) * Double(barWidth)).rounded())

@@ -58,7 +58,7 @@ struct Source: Sendable {
         guard !["data", StandardInput.scheme].contains(url.scheme?.lowercased()) else { return "image" }
         var name = url.lastPathComponent
         if let dot = name.lastIndex(of: "."), dot != name.startIndex { name = String(name[..<dot]) }
-        name = String(name.unicodeScalars.map { $0.value < 32 || $0.value == 127 || $0 == "/" ? "_" : Character($0) })
+        name = String(String.UnicodeScalarView(name.unicodeScalars.map { $0.isControl || $0 == "/" ? "_" : $0 }))
         while name.hasPrefix(".") { name.removeFirst() }
         while name.utf8.count > 200 { name.removeLast() }
         return name.isEmpty ? "image" : name

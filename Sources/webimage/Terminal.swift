@@ -44,14 +44,18 @@ enum Terminal {
         return true
     }
 
-    /// The text with "?" for control characters: names and messages may come from anywhere.
+    /// The text with "?" for what would steer a terminal: names and messages may come from anywhere.
     static func plain(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 })
-        )
+        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isControl ? "?" : $0 }))
     }
 
-    static func printError(_ message: String) { write("webimage: \(message)\n", to: STDERR_FILENO) }
+    /// A name for a program that reads standard output, as it is, or for who reads it in a terminal.
+    static func name(_ text: String) -> String { isatty(STDOUT_FILENO) != 0 ? plain(text) : text }
+
+    /// - Parameter hint: a line of this program's own below the message.
+    static func printError(_ message: String, hint: String? = nil) {
+        write("webimage: \(plain(message))\n" + (hint.map { $0 + "\n" } ?? ""), to: STDERR_FILENO)
+    }
 
     static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
@@ -64,5 +68,17 @@ enum Terminal {
     static var errorColumns: Int {
         let columns = Int(webimage_terminal_columns(STDERR_FILENO))
         return columns > 0 ? columns : 80
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether it steers a terminal or how text is laid out: controls of both sets, separators of lines and paragraphs, and
+    /// marks of direction. Joiners are none, since words and emoji are made with them.
+    var isControl: Bool {
+        switch properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        case .format: self != "\u{200C}" && self != "\u{200D}"
+        default: false
+        }
     }
 }

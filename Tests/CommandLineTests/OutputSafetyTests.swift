@@ -84,4 +84,51 @@ import WebImage
         #expect(run.text.contains("is a terminal"))
         #expect(!run.output.contains(0xFF), "a JPEG begins with it")
     }
+
+    // MARK: Names
+
+    /// What a terminal would obey, or what changes how a line reads.
+    private func isPlain(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { scalar in
+            scalar == "\n"
+                || scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value)
+                    && ![0x2028, 0x2029].contains(scalar.value) && !(0x202A...0x202E).contains(scalar.value)
+                    && !(0x2066...0x2069).contains(scalar.value)
+        }
+    }
+
+    @Test func `Names and lines about a source hold nothing that a terminal would obey`() throws {
+        let body = try picture("JPEG/gray.jpg")
+        let server = try LoopbackServer { $0.path.hasSuffix(".gif") ? .response(404) : .response(body: body) }
+        let urls = ["jpg", "gif"].map { server.url("/a\(Self.marks).\($0)").absoluteString }
+        let run = try harness.run(["get", "--no-cache", "--explain", "-o", "out"] + urls)
+        #expect(isPlain(run.output) && isPlain(run.errors))
+        let names = try FileManager.default.contentsOfDirectory(atPath: harness.directory.path("out"))
+        #expect(names == ["a_31m___[31m.jpg"])
+        let typed = "b\u{9B}31m\u{202E}\u{2066}\u{2029}\u{7F}.jpg"
+        for words in [
+            ["get", typed], ["identify", typed], ["show", typed], ["cache", "path", typed], ["cache", typed],
+        ] {
+            let run = try harness.run(words)
+            #expect(run.status != 0 && isPlain(run.errors) && isPlain(run.output), "\(words)")
+        }
+    }
+
+    @Test func `JSON escapes what a terminal would obey, and means the same`() throws {
+        let typed = "b\u{9B}31m\u{202E}\u{2066}\u{2028}\u{7F}\u{1B}\u{E0041}.jpg"
+        let run = try harness.run("get", "--json", typed)
+        #expect(run.status == 1 && isPlain(run.output))
+        #expect(run.output.contains("\\u009b31m\\u202e") && run.output.contains("\\udb40\\udc41"))
+        let object = try #require(try CommandLineHarness.objects(run).first)
+        #expect(object.source.map { Array($0.unicodeScalars) } == Array(typed.unicodeScalars))
+    }
+
+    @Test func `A key in the list of the cache does not steer the terminal`() throws {
+        let cache = DiskCache(path: ImageCache.diskCachePath(namespace: "default", directory: harness.cache))
+        #expect(cache.store(try Fixtures.data("JPEG/gray.jpg"), forKey: "k\u{1B}[31m\u{202E}\u{9B}"))
+        for words in [["list"], ["list", "--json"], ["verify"], ["stats"]] {
+            let run = try harness.run(["cache"] + words + ["--cache-dir", harness.cache])
+            #expect(run.status == 0 && isPlain(run.output) && isPlain(run.errors))
+        }
+    }
 }
