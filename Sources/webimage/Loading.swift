@@ -80,16 +80,33 @@ enum Loading {
         json: Bool,
         _ display: ProgressDisplay
     ) async {
+        let failure = JSONLine.Failure(
+            source: source.text,
+            error: .init(code: error.code.rawValue, message: error.plainMessage),
+            pass: pass,
+            explanation: explanation
+        )
+        await report(failure, name: source.shortText, json: json, display)
+    }
+
+    /// Tells of a line of a list that is no source.
+    static func report(_ line: SourceList.BadLine, pass: Int?, json: Bool, _ display: ProgressDisplay) async {
+        let code = WebImageError.Code.invalidURL.rawValue
+        let failure = JSONLine.Failure(source: line.text, error: .init(code: code, message: line.message), pass: pass)
+        await report(failure, name: nil, json: json, display)
+    }
+
+    private static func report(
+        _ failure: JSONLine.Failure,
+        name: String?,
+        json: Bool,
+        _ display: ProgressDisplay
+    ) async {
         if json {
-            let details = JSONLine.Failure.Details(code: error.code.rawValue, message: error.plainMessage)
-            await display.print(
-                JSONLine.text(
-                    JSONLine.Failure(source: source.text, error: details, pass: pass, explanation: explanation)
-                ),
-                to: 1
-            )
+            await display.print(JSONLine.text(failure), to: 1)
         } else {
-            await display.print("webimage: \(source.shortText): \(Terminal.plain(error.plainMessage))\n", to: 2)
+            let start = name.map { $0 + ": " } ?? ""
+            await display.print("webimage: \(start)\(Terminal.plain(failure.error.message))\n", to: 2)
         }
     }
 }

@@ -45,7 +45,9 @@ enum PrefetchCommand: Command {
         let passes = try arguments.integer("--repeat", in: 1...1000) ?? 1
         let words = arguments.positional.isEmpty ? ["-"] : arguments.positional
         let (sources, session) = try await blocking {
-            let sources = try words.flatMap { Source.isURL($0) ? [try Source($0)] : try SourceList.read($0) }
+            let sources = try words.flatMap {
+                Source.isURL($0) ? [.success(try Source($0))] : try SourceList.read($0)
+            }
             return (sources, Session(common))
         }
         var failures = 0
@@ -61,11 +63,25 @@ enum PrefetchCommand: Command {
         return failures == 0 ? ExitStatus.success : ExitStatus.failure
     }
 
-    private static func run(_ sources: [Source], pass: Int, session: Session, image: ImageArguments) async -> Totals {
+    private static func run(
+        _ sources: [Result<Source, SourceList.BadLine>],
+        pass: Int,
+        session: Session,
+        image: ImageArguments
+    ) async -> Totals {
         let common = session.common
         let display = ProgressDisplay(total: sources.count, isEnabled: !common.isQuiet)
         let counter = TotalsCounter()
-        _ = await Loading.forEach(sources, width: common.maxConcurrent) { id, source in
+        _ = await Loading.forEach(sources, width: common.maxConcurrent) { id, line in
+            let source: Source
+            switch line {
+            case .success(let named): source = named
+            case .failure(let bad):
+                display.finish(id, failed: true)
+                await counter.countFailure()
+                await Loading.report(bad, pass: pass, json: common.json, display)
+                return false
+            }
             var context = session.context(for: source)
             image.apply(to: &context)
             let outcome = await Loading.load(source, id: id, session: session, context: context, display: display)
@@ -73,7 +89,7 @@ enum PrefetchCommand: Command {
             case .success(let result):
                 display.finish(id, failed: false)
                 await counter.count(result)
-                if common.json { await display.print(JSONLine.text(line(outcome, result, pass)), to: 1) }
+                if common.json { await display.print(JSONLine.text(self.line(outcome, result, pass)), to: 1) }
                 return true
             case .failure(let error):
                 display.finish(id, failed: true)

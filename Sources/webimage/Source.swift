@@ -67,7 +67,13 @@ struct Source: Sendable {
 
 /// Reads a list of sources: one a line; blank lines and lines that start with # are left out.
 enum SourceList {
-    static func read(_ path: String) throws -> [Source] {
+    /// A line that is no source.
+    struct BadLine: Error {
+        var text: String
+        var message: String
+    }
+
+    static func read(_ path: String) throws -> [Result<Source, BadLine>] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw UsageError("\(path): \(String(cString: strerror(errno)))") }
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
@@ -81,11 +87,18 @@ enum SourceList {
             bytes += buffer[..<count]
         }
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
-        return try String(decoding: bytes, as: UTF8.self)
+        return String(decoding: bytes, as: UTF8.self)
             .split(whereSeparator: \.isNewline)
             .map { $0.drop(while: \.isWhitespace) }
             .map { String($0.reversed().drop(while: \.isWhitespace).reversed()) }
             .filter { !$0.isEmpty && !$0.hasPrefix("#") }
-            .map { try Source($0, mayBeStandardInput: false) }
+            .map(source)
+    }
+    private static func source(_ line: String) -> Result<Source, BadLine> {
+        do {
+            return .success(try Source(line, mayBeStandardInput: false))
+        } catch {
+            return .failure(BadLine(text: line, message: (error as? UsageError)?.message ?? "\(error)"))
+        }
     }
 }

@@ -131,4 +131,21 @@ import WebImage
             #expect(run.status == 0 && isPlain(run.output) && isPlain(run.errors))
         }
     }
+
+    // MARK: Lists
+
+    @Test func `A line that is no source is told, and the others of the list are loaded`() throws {
+        let body = try picture("JPEG/gray.jpg")
+        let server = try LoopbackServer { _ in .response(body: body) }
+        let bad = "http://[::1/\u{202E}a.jpg"
+        let list = "\(server.url("/a.jpg"))\n\(bad)\n\(server.url("/b.jpg"))\n"
+        let words = ["prefetch", "-", "--cache-dir", harness.cache]
+        let run = try harness.run(words, input: list)
+        #expect(run.status == 1 && run.output.contains("2 pictures in") && run.output.contains("1 failed"))
+        #expect(run.errors.contains("'http://[::1/?a.jpg' is not a URL"), "\(run.errors)")
+        let objects = try CommandLineHarness.objects(harness.run(words + ["--json"], input: list))
+        #expect(objects.count == 3)
+        let failed = try #require(objects.first { $0.error != nil })
+        #expect(failed.source == bad && failed.error?.code == WebImageError.Code.invalidURL.rawValue)
+    }
 }
