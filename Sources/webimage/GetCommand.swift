@@ -130,11 +130,16 @@ enum GetCommand: Command {
         var frames = result.image.metadata.frameCount
         // Bytes that need no change are written as they came, without another loss.
         if image.isEmpty, let bytes = result.data, ImageFormat(detecting: bytes) == format,
-            output.allows(bytes, frames: frames)
+            output.allows(bytes, frames: frames), isSeenUpright(result.image, as: format)
         {
             data = bytes
         } else {
-            data = try await result.image.encoded(as: format, options: output.options)
+            var options = output.options
+            // Turning alone loses nothing where nothing was lost before.
+            if image.isEmpty, !output.changesBytes, format == .webp, let bytes = result.data, isLosslessWebP(bytes) {
+                options.isLossless = true
+            }
+            data = try await result.image.encoded(as: format, options: options)
             let moves = ImageCodersManager.shared.canEncodeAnimation(to: format) && result.image.animation != nil
             if !moves || output.options.encodeFirstFrameOnly { frames = 1 }
         }
@@ -144,6 +149,29 @@ enum GetCommand: Command {
             fileExtension: OutputArguments.fileExtension(of: format)
         )
         return Written(path: path, format: format, bytes: data.count, frames: frames)
+    }
+
+    /// Whether other programs show the file's picture upright. Of PNG and WebP files many ignore the orientation tag, some
+    /// browsers among them.
+    private static func isSeenUpright(_ image: Image, as format: ImageFormat) -> Bool {
+        image.metadata.sourceOrientation == .up || format != .png && format != .webp
+    }
+
+    /// Whether the first picture of a WebP file is lossless.
+    private static func isLosslessWebP(_ data: Data) -> Bool {
+        guard ImageFormat(detecting: data) == .webp else { return false }
+        var offset = data.startIndex + 12
+        while offset + 8 <= data.endIndex {
+            switch String(decoding: data[offset..<offset + 4], as: UTF8.self) {
+            case "VP8L": return true
+            case "VP8 ": return false
+            case "ANMF": offset += 24
+            default:
+                let size = (0..<4).reduce(0) { $0 | Int(data[offset + 4 + $1]) << (8 * $1) }
+                offset += 8 + size + size & 1
+            }
+        }
+        return false
     }
 
     private static func outputFormat(

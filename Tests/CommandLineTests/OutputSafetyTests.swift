@@ -148,4 +148,23 @@ import WebImage
         let failed = try #require(objects.first { $0.error != nil })
         #expect(failed.source == bad && failed.error?.code == WebImageError.Code.invalidURL.rawValue)
     }
+
+    // MARK: Orientation
+
+    @Test(arguments: ["PNG/orientation-6.png", "PNG/orientation-after-pixels.png", "WebP/orientation-5.webp"])
+    func `A picture that many programs would show turned is written upright`(name: String) async throws {
+        #expect(try harness.run("get", Fixtures.path(name), "-o", "copies/").status == 0)
+        let copy = try bytes("copies/\(name.split(separator: "/")[1])")
+        let image = try await Image.decode(copy)
+        #expect(try image.format == ImageFormat(detecting: Fixtures.data(name)))
+        #expect(image.metadata.sourceOrientation == .up)
+        let expected = try Fixtures.pixels(name.prefix { $0 != "." } + ".pam")
+        #expect(PixelDifference(image.bitmap, expected).maximum == 0)
+    }
+
+    @Test(arguments: ["PNG/orientation-1.png", "JPEG/orientation-6.jpg"])
+    func `A picture that every program shows upright is copied`(name: String) throws {
+        #expect(try harness.run("get", Fixtures.path(name), "-o", "copies/").status == 0)
+        #expect(try bytes("copies/\(name.split(separator: "/")[1])") == Fixtures.data(name))
+    }
 }
