@@ -155,6 +155,11 @@ extension FuzzTarget {
         let longer = Data(data + Data(repeating: 0xFF, count: 64))
         let other = longer.withUnsafeBytes { EXIFOrientation.read(tiff: $0) }
         try must(orientation == .up || other == orientation, "an orientation is lost when bytes follow")
+        let stated = data.withUnsafeBytes { XMPOrientation.read(packet: $0) }
+        try must(
+            longer.withUnsafeBytes { XMPOrientation.read(packet: $0) } == stated,
+            "XMP means something else when bytes follow"
+        )
     }
 
     private static func checkThumbHash(_ data: Data) throws(FuzzFinding) {

@@ -2,17 +2,20 @@
 /// nothing: every offset is checked, and no directory but the first is visited.
 package enum EXIFOrientation {
     /// The orientation in `tiff`, bytes that begin with `II*\0` or `MM\0*`; `.up` when there is none.
-    package static func read(tiff: UnsafeRawBufferPointer) -> ImageOrientation {
+    package static func read(tiff: UnsafeRawBufferPointer) -> ImageOrientation { tag(tiff: tiff) ?? .up }
+
+    /// The same; nil when there is no such tag.
+    package static func tag(tiff: UnsafeRawBufferPointer) -> ImageOrientation? {
         guard let order = ByteOrder(tiff), order.uint16(tiff, at: 2) == 42,
             let directory = order.uint32(tiff, at: 4), let count = order.uint16(tiff, at: directory)
-        else { return .up }
+        else { return nil }
         for index in 0..<count {
             let entry = directory + 2 + index * 12
-            guard let tag = order.uint16(tiff, at: entry) else { return .up }
+            guard let tag = order.uint16(tiff, at: entry) else { return nil }
             guard tag == 0x0112 else { continue }
             return value(of: entry, in: tiff, order).map { ImageOrientation(exif: $0) } ?? .up
         }
-        return .up
+        return nil
     }
 
     /// The type should be SHORT; some writers use BYTE or LONG.

@@ -57,6 +57,7 @@ struct JPEGSegmentWalker {
     private var isAtEnd = false
     private(set) var frame: JPEGHeader.Frame?
     private var orientation: ImageOrientation?
+    private var xmpOrientation: ImageOrientation?
     private var profile = ProfileParts()
     private var componentsInFirstScan: Int?
 
@@ -102,7 +103,7 @@ struct JPEGSegmentWalker {
     func beginning(_ bytes: UnsafeRawBufferPointer) -> JPEGHeader? {
         guard let frame else { return nil }
         var header = JPEGHeader(frame: frame)
-        header.orientation = orientation ?? .up
+        header.orientation = orientation ?? xmpOrientation ?? .up
         header.colorProfile = profile.joined(bytes)
         return header
     }
@@ -142,7 +143,9 @@ struct JPEGSegmentWalker {
         case 0xE1:
             if orientation == nil, starts(segment, with: "Exif\0") {
                 let tiff = min(segment.lowerBound + 6, segment.upperBound)
-                orientation = EXIFOrientation.read(tiff: .init(rebasing: bytes[tiff..<segment.upperBound]))
+                orientation = EXIFOrientation.tag(tiff: .init(rebasing: bytes[tiff..<segment.upperBound]))
+            } else if xmpOrientation == nil, starts(segment, with: "http://ns.adobe.com/xap/1.0/\0") {
+                xmpOrientation = XMPOrientation.read(packet: .init(rebasing: bytes[segment]))
             }
         case 0xE2:
             if starts(segment, with: "ICC_PROFILE\0"), segment.count >= 14 {

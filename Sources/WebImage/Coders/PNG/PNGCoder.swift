@@ -69,11 +69,10 @@ public struct PNGCoder: ImageCoder {
         properties.bitsPerComponent = header.bitDepth == 16 ? 16 : 8
         properties.isHighDynamicRange = header.color.coded?.isHighDynamicRange == true
         properties.colorProfile = header.color.coded?.name ?? header.color.profileName
-        if let range = header.exif {
-            properties.orientation = data.withUnsafeBytes {
-                EXIFOrientation.read(block: UnsafeRawBufferPointer(rebasing: $0[range]))
-            }
+        let tag = header.exif.flatMap { range in
+            data.withUnsafeBytes { EXIFOrientation.tag(block: UnsafeRawBufferPointer(rebasing: $0[range])) }
         }
+        properties.orientation = tag ?? header.xmpOrientation ?? .up
         let frames = header.animation.frames
         if let first = frames.first, !first.covers(width: header.width, height: header.height) {
             properties.hasAlpha = true

@@ -13,6 +13,8 @@ struct PNGHeader: Sendable {
     var color = PNGColor()
     /// Where the EXIF block lies in the file.
     var exif: Range<Int>?
+    /// What an XMP packet says of the orientation.
+    var xmpOrientation: ImageOrientation?
     /// The frames of an animated one.
     var animation: PNGAnimation
 
@@ -59,6 +61,14 @@ struct PNGHeader: Sendable {
             switch type {
             case fourCC("IEND"): return animation.finish(isTruncated: false)
             case fourCC("eXIf"): exif = exif ?? (offset + 8..<offset + 8 + Int(length))
+            case fourCC("iTXt") where xmpOrientation == nil:
+                // A packet that is compressed, against the rules of XMP, has no such text.
+                let keyword: StaticString = "XML:com.adobe.xmp\0"
+                if chunk.starts(
+                    with: UnsafeRawBufferPointer(start: keyword.utf8Start, count: keyword.utf8CodeUnitCount)
+                ) {
+                    xmpOrientation = XMPOrientation.read(packet: chunk)
+                }
             case fourCC("fcTL"), fourCC("acTL"):
                 // What other chunks say is verified when it is used.
                 let checked = reader.slice(offset + 4, Int(length) + 4)

@@ -55,15 +55,15 @@ final class ArrivingWebP: ArrivingPicture {
         let limits = options.limits
         let properties = WebPCoder.properties(container, limits)
         self.properties = properties
-        let hasEXIF = finder.canvas?.hasEXIF ?? false
+        let hasMetadata = finder.canvas?.hasMetadata ?? false
         let isLimited = options.scaleDownLimitBytes > 0 && finder.canvas?.isAnimated ?? false
-        let isSettled = !isLimited && !(hasEXIF && options.isThumbnail)
+        let isSettled = !isLimited && !(hasMetadata && options.isThumbnail)
         guard !isLimited, let plan = try DecodePlan.early(for: properties, options: options, isSettled: isSettled)
         else {
             return nil
         }
         let size = decoderSize(for: plan, of: properties)
-        if hasEXIF, try !isSizeSettled(size, properties) { return nil }
+        if hasMetadata, try !isSizeSettled(size, properties) { return nil }
         try limits.check(decodedByteCount: container.decoderByteCount)
         let isScaled = container.firstCoversCanvas
         let width = isScaled ? size.width : container.width

@@ -130,9 +130,14 @@ struct WebPContainer: Sendable {
                 bytes.count <= limits.maximumColorProfileByteCount ? Data(bytes) : nil
             }
         }
+        var tag: ImageOrientation?
         if flags & UInt32(EXIF_FLAG.rawValue) != 0 {
-            orientation = Self.chunk("EXIF", of: demuxer) { EXIFOrientation.read(block: $0) } ?? .up
+            tag = Self.chunk("EXIF", of: demuxer) { EXIFOrientation.tag(block: $0) }
         }
+        if tag == nil, flags & UInt32(XMP_FLAG.rawValue) != 0 {
+            tag = Self.chunk("XMP ", of: demuxer) { XMPOrientation.read(packet: $0) }
+        }
+        orientation = tag ?? .up
     }
 
     private static func chunk<Result>(

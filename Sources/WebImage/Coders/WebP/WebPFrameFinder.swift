@@ -7,7 +7,8 @@ struct WebPFrameFinder {
         var width: Int
         var height: Int
         var hasAlpha: Bool
-        var hasEXIF: Bool
+        /// Whether metadata behind the picture may say how it is turned.
+        var hasMetadata: Bool
         var isAnimated: Bool
     }
 
@@ -68,7 +69,7 @@ struct WebPFrameFinder {
             width: side(4),
             height: side(7),
             hasAlpha: flags & 0x10 != 0,
-            hasEXIF: flags & 0x08 != 0,
+            hasMetadata: flags & 0x0C != 0,
             isAnimated: flags & 0x02 != 0
         )
     }

@@ -1,0 +1,46 @@
+import Glibc
+
+/// Finds the orientation in an XMP packet, for files whose EXIF says nothing of it: previewers of macOS write PNG files like that
+/// when a user turns a picture.
+package enum XMPOrientation {
+    /// No packet is looked at beyond it.
+    private static let maximumByteCount = 1 << 20
+
+    /// The value of the first `tiff:Orientation`, an attribute or an element; nil when there is none from 1 to 8.
+    package static func read(packet: UnsafeRawBufferPointer) -> ImageOrientation? {
+        let name: StaticString = "tiff:Orientation"
+        let length = name.utf8CodeUnitCount
+        var rest = packet.prefix(maximumByteCount)
+        while rest.count > length, let start = packet.baseAddress?.advanced(by: rest.startIndex),
+            let found = memchr(start, Int32(name.utf8Start[0]), rest.count - length)
+        {
+            rest = rest.dropFirst(UnsafeRawPointer(found) - start)
+            if memcmp(found, name.utf8Start, length) == 0, let value = value(after: rest.dropFirst(length)) {
+                return ImageOrientation(exif: value)
+            }
+            rest = rest.dropFirst()
+        }
+        return nil
+    }
+
+    /// `="6"` with space around the sign and either quote, or `>6</`, as what follows the name.
+    private static func value(after name: Slice<UnsafeRawBufferPointer>) -> Int? {
+        var text = name.prefix(64)
+        func skipSpace() { text = text.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) } }
+        skipSpace()
+        guard let sign = text.popFirst() else { return nil }
+        skipSpace()
+        var end = UInt8(ascii: "<")
+        if sign == UInt8(ascii: "=") {
+            guard let quote = text.popFirst(), quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
+                return nil
+            }
+            end = quote
+        } else if sign != UInt8(ascii: ">") {
+            return nil
+        }
+        guard let digit = text.popFirst(), (UInt8(ascii: "1")...UInt8(ascii: "8")).contains(digit) else { return nil }
+        skipSpace()
+        return text.first == end ? Int(digit - UInt8(ascii: "0")) : nil
+    }
+}
