@@ -22,11 +22,19 @@ public protocol AnimatedImageEncoder: ImageCoder {
     ) throws(WebImageError) -> Data
 }
 
+extension AnimatedImageEncoder {
+    /// The format of animations that come from none: WebP, which holds all colours and alpha, or GIF where only that is written.
+    var defaultAnimationFormat: ImageFormat {
+        canEncodeAnimation(to: .webp) || !canEncodeAnimation(to: .gif) ? .webp : .gif
+    }
+}
+
 extension AnimatedImageProvider {
     /// Encodes the animation with the shared coders, on the library's own threads.
     ///
     /// - Parameters:
-    ///   - format: `.undefined` means the format that the animation comes from, if the coder writes animations of it; else WebP.
+    ///   - format: `.undefined` means the format that the animation comes from, if the coder writes animations of it; else
+    ///     WebP, or GIF where the coder writes no animated WebP.
     ///   - options: quality, size and the like.
     ///   - coder: what encodes; the shared coders by default.
     /// - Throws: what ``AnimatedImageEncoder/encode(_:to:options:)`` throws.
@@ -39,7 +47,7 @@ extension AnimatedImageProvider {
             var target = format
             if target == .undefined {
                 let own = self.animatedImageData.map { ImageFormat(detecting: $0) } ?? .undefined
-                target = coder.canEncodeAnimation(to: own) ? own : .webp
+                target = coder.canEncodeAnimation(to: own) ? own : coder.defaultAnimationFormat
             }
             return try coder.encode(self, to: target, options: options)
         }

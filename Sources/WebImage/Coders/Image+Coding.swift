@@ -38,7 +38,11 @@ extension Image {
     func encodingFormat(of coder: any ImageCoder, options: ImageEncodeOptions) -> ImageFormat {
         if animation != nil, !options.encodeFirstFrameOnly {
             if coder.writesAnimations(as: format) { return format }
-            if coder.writesAnimations(as: .webp) { return .webp }
+            if let other = (coder as? any AnimatedImageEncoder)?.defaultAnimationFormat,
+                coder.writesAnimations(as: other)
+            {
+                return other
+            }
         }
         let losesAlpha = hasAlpha && (format == .jpeg || format == .bmp)
         // What was read from a GIF file is often scaled or transformed, and has more colours than that holds.

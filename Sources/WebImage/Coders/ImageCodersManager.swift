@@ -121,7 +121,8 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
     /// Whether any coder writes animations in the format.
     public func canEncodeAnimation(to format: ImageFormat) -> Bool { animationEncoder(of: format) != nil }
 
-    /// Encodes an animation with the first coder that writes such; `.undefined` means WebP.
+    /// Encodes an animation with the first coder that writes such; `.undefined` means WebP, or GIF where no coder
+    /// writes animated WebP.
     ///
     /// - Throws: also ``WebImageError/Code/unsupportedFormat`` for more than one frame in a format without animations.
     public func encode(
@@ -129,7 +130,7 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
         to format: ImageFormat,
         options: ImageEncodeOptions
     ) throws(WebImageError) -> Data {
-        let target = format == .undefined ? .webp : format
+        let target = format == .undefined ? defaultAnimationFormat : format
         if let coder = animationEncoder(of: target) { return try coder.encode(animation, to: target, options: options) }
         guard animation.frameCount == 1 || options.encodeFirstFrameOnly else {
             throw WebImageError(.unsupportedFormat, "no coder writes animations as \(target)")

@@ -241,6 +241,32 @@ import Testing
         #expect(animation.mostAlive <= 3, "\(animation.mostAlive) frames at a time")
     }
 
+    @Test func `An animation of no format is written as WebP, and where nothing writes that as GIF`() async throws {
+        let frames = try Self.colors([0.1, 0.2])
+        let animation = try AnimatedImage(provider: frames)
+        let image = animation.image.with(animation: animation)
+        #expect(image.format == .undefined)
+        let all = ImageCodersManager()
+        let some = ImageCodersManager(coders: [JPEGCoder(), PNGCoder(), GIFCoder()])
+        for (coder, format) in [(all, ImageFormat.webp), (some, .gif)] {
+            for data in try await [
+                image.encoded(coder: coder), frames.encoded(coder: coder),
+                coder.encode(frames, to: .undefined, options: ImageEncodeOptions()),
+            ] {
+                let properties = try all.properties(of: data, limits: ImageLimits())
+                #expect(properties.format == format && properties.frameDurations == [0.1, 0.2])
+            }
+            let directory = TemporaryDirectory()
+            let cache = ImageCache(directory: directory.path)
+            var request = ImageStoreRequest(key: "k", image: image)
+            request.coder = coder
+            await withCheckedContinuation { done in cache.store(request) { done.resume() } }
+            let stored = try #require(cache.diskData(forKey: "k"))
+            #expect(try all.properties(of: stored, limits: ImageLimits()).frameCount == 2)
+            #expect(ImageFormat(detecting: stored) == format)
+        }
+    }
+
     @Test func `An image that moves is encoded with its frames`() async throws {
         let image = try await Image.decode(Fixtures.data("Animation/pillow.gif"))
         for format in Self.formats + [.undefined] {
