@@ -54,8 +54,13 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     /// Full size, all frames.
     public init() {}
 
-    /// The byte limit that `scaleDownLargeImages` stands for: 60 MiB.
-    public static let defaultScaleDownLimitBytes = 60 << 20
+    /// The byte limit that `scaleDownLargeImages` stands for, in bytes of decoded pixels: 60 MiB unless the program sets
+    /// another. Holds for loads that begin afterwards; values below 4, a pixel, are ignored. For any thread.
+    public static var defaultScaleDownLimitBytes: Int {
+        get { scaleDownLimit.withLock { $0 } }
+        set { if newValue >= 4 { scaleDownLimit.withLock { $0 = newValue } } }
+    }
+    private static let scaleDownLimit = Lock(60 << 20)
 
     /// Whether a thumbnail size is asked for.
     public var isThumbnail: Bool { thumbnailPixelSize?.isUsable ?? false }
