@@ -5,13 +5,18 @@ extension PartialDownloads {
     /// Reads which parts there are; those that are too old are removed.
     func readDirectory() {
         let now = clock.wallTime()
-        let age = limits.age
+        let isExpired = expiry(now: now)
         var sizes: [String: Int] = [:]
         forEachPart { item, status in
-            if Self.isExpired(status.st_mtim.seconds, now: now, age: age) {
+            if isExpired(status.st_mtim.seconds) {
                 unlinkat(item.directory, item.cString, 0)
-            } else {
-                sizes[item.string] = status.length
+                return
+            }
+            sizes[item.string] = status.length
+            // Only a clock that was set back can have left that; it must not keep the part for ever.
+            if status.st_mtim.seconds > now + 60 {
+                let time = timespec(seconds: now)
+                utimensat(item.directory, item.cString, [time, time], AT_SYMLINK_NOFOLLOW)
             }
         }
         let time = clock.monotonicNanoseconds()
@@ -48,9 +53,11 @@ extension PartialDownloads {
         return evict(except: name)
     }
 
-    /// Whether a file that was last written at `time` is to go. One from the future is from before the clock was set back.
-    static func isExpired(_ time: Double, now: Double, age: Double) -> Bool {
-        time < now - max(age, 0) || time > now + 86_400
+    /// Tells of the time of a file's last write whether the file is to go. None is while a jump of the clock has just been
+    /// noticed, as for entries of the cache.
+    func expiry(now: Double) -> (_ time: Double) -> Bool {
+        let (age, hasJumped) = state.withLock { ($0.limits.age, $0.jumps.checkJump(clock)) }
+        return { !hasJumped && $0 < now - max(age, 0) }
     }
 
     /// Removes the oldest parts that nobody in here writes. Whether that was enough.

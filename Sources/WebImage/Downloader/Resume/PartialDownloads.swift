@@ -25,6 +25,7 @@ final class PartialDownloads: Sendable {
         /// When the directory was last read, in monotonic nanoseconds.
         var readAt: UInt64 = 0
         var isReading = false
+        var jumps: ClockJumpGuard
     }
 
     /// For how many nanoseconds a reading of the directory holds: other processes leave parts there, too.
@@ -49,7 +50,7 @@ final class PartialDownloads: Sendable {
         self.clock = clock
         self.calls = calls
         self.queue = queue ?? Self.sharedQueue
-        state = Lock(State(limits: limits))
+        state = Lock(State(limits: limits, jumps: ClockJumpGuard(clock)))
     }
 
     /// A smaller bound makes the oldest go at once.
@@ -135,15 +136,13 @@ final class PartialDownloads: Sendable {
         if state.withLock({ $0.sizes == nil }) { readDirectory() }
         guard state.withLock({ $0.sizes?[name] != nil }), let directory = try? CacheDirectory(path: directory).open()
         else { return nil }
-        let age = limits.age
-        let now = clock.wallTime()
         switch PartialFile.open(
             name,
             in: directory,
             key: key,
             limit: limit,
             calls: calls,
-            isExpired: { Self.isExpired($0, now: now, age: age) }
+            isExpired: expiry(now: clock.wallTime())
         ) {
         case .part(let file, let head, let bytes):
             state.withLock { state in

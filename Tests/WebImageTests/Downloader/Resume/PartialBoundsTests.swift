@@ -149,14 +149,29 @@ import Testing
         #expect(harness.sizes.isEmpty)
     }
 
-    @Test func `A part from the future is from before the clock was set back`() {
+    @Test func `A part from the future is from before the clock was set back, and counts as one of now`() {
         harness.keep(bytes, in: harness.store(limits: limits))
-        harness.clock.jump(-86_000)
-        #expect(harness.claim(in: harness.store(limits: limits)) != nil, "clocks differ a little")
+        harness.clock.jump(-315_360_000)
+        #expect(harness.claim(in: harness.store(limits: limits)) != nil)
         harness.run()
-        harness.clock.jump(-1000)
-        #expect(harness.claim(in: harness.store(limits: limits)) == nil)
+        harness.clock.advance(3599)
+        #expect(harness.claim(in: harness.store(limits: limits)) != nil)
+        harness.run()
+        harness.clock.advance(2)
+        #expect(harness.claim(in: harness.store(limits: limits)) == nil, "its age goes on from there")
         #expect(harness.sizes.isEmpty)
+    }
+
+    @Test(arguments: [-315_360_000.0, 315_360_000.0])
+    func `A clock that jumps by ten years costs no parts at once`(jump: Double) {
+        let store = harness.store(limits: limits)
+        for number in 0..<5 { harness.keep(bytes, .plain("/\(number)"), in: store) }
+        harness.clock.jump(jump)
+        #expect(harness.claim(.plain("/0"), in: store) != nil)
+        harness.run()
+        harness.clock.jump(-jump)
+        #expect(harness.sizes.count == 5)
+        for number in 0..<5 { #expect(harness.claim(.plain("/\(number)"), in: store) != nil) }
     }
 
     @Test func `Files that are no parts are left alone`() throws {
