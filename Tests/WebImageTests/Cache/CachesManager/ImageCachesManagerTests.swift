@@ -240,6 +240,28 @@ import Testing
         #expect(again.count == 1, "a memory hit is delivered in the call")
     }
 
+    @Test func `With the disk alone, memories are neither looked into nor filled`() async throws {
+        let harness = ManagerHarness.answering("downloaded")
+        let (low, high) = (FakeCache(), FakeCache())
+        let key = harness.url.absoluteString
+        let other = try image()
+        for cache in [low, high] { cache.edit { $0.memory[key] = other } }
+        low.edit { $0.disk[key] = CachedImageData(data: Data("low".utf8)) }
+        let context = harness.context {
+            $0.imageCache = ImageCachesManager(caches: [low, high])
+            ($0.queryCacheType, $0.storeCacheType) = (.disk, .disk)
+        }
+        let found = try await harness.start(options: .waitStoreCache, context: context).outcome.value().get()
+        #expect(found.cacheType == .disk && found.data == Data("low".utf8) && found.image !== other)
+        #expect(low.edit { $0.memory[key] } === other && high.edit { $0.memory[key] } === other)
+        let missing = try #require(URL(string: "http://host/missing"))
+        _ = try await harness.start(missing, options: .waitStoreCache, context: context).outcome.image()
+        #expect(high.diskKeys == [missing.absoluteString])
+        #expect(low.memoryKeys == [key] && high.memoryKeys == [key])
+        let again = try await harness.start(missing, context: context).outcome.value().get()
+        #expect(again.cacheType == .disk && harness.loader.loads.count == 1)
+    }
+
     @Test func `An empty caches manager serves a load, too`() async throws {
         let harness = ManagerHarness.answering()
         let context = harness.context { $0.imageCache = ImageCachesManager(caches: []) }

@@ -54,6 +54,27 @@ import Testing
         #expect(await cache.containsImage(forKey: key) == .none)
     }
 
+    @Test func `Removing from one level leaves the other as it is`() async {
+        let cache = make()
+        for (type, memory, disk) in [(ImageCacheType.memory, false, true), (.disk, true, false)] {
+            await cache.store(FakeCoder.image(), data: data, forKey: key)
+            await cache.removeImage(forKey: key, from: type)
+            #expect((cache.memoryImage(forKey: key) != nil) == memory)
+            #expect(cache.diskDataExists(forKey: key) == disk)
+        }
+        await cache.store(FakeCoder.image(), data: data, forKey: key)
+        cache.removeImageFromMemory(forKey: key)
+        #expect(cache.memoryImage(forKey: key) == nil && cache.diskCache.data(forKey: key) == data)
+    }
+
+    @Test func `An empty key has no path in a cache, and that of empty text in its directory`() {
+        let cache = make()
+        #expect(cache.cachePath(forKey: "") == nil)
+        #expect(cache.cachePath(forKey: "a") == directory.path("cache/0cc175b9c0f1b6a831c399e269772661"))
+        // What `md5sum </dev/null` prints.
+        #expect(cache.diskCache.cachePath(forKey: "") == directory.path("cache/d41d8cd98f00b204e9800998ecf8427e"))
+    }
+
     @Test func `Without an image or data, or without a key, nothing is stored and it completes at once`() {
         let cache = make()
         let count = Lock(0)

@@ -101,6 +101,31 @@ import Testing
         #expect(harness.loader.loads.count == 3)
     }
 
+    @Test func `Cancelling all downloads skips those that run, and the list goes on`() async throws {
+        let transport = FakeTransport()
+        let downloader = WebImageDownloader(config: WebImageDownloaderConfig(), transport: transport)
+        let prefetcher = WebImagePrefetcher(manager: WebImageManager(cache: harness.cache, loader: downloader))
+        prefetcher.callbackQueue = .inline
+        prefetcher.context = harness.context()
+        let ends = Lock<[PrefetchProgress]>([])
+        let list = urls(5)
+        prefetcher.prefetch(list) { end in ends.withLock { $0.append(end) } }
+        await wait(while: transport.transfers.count < 3)
+        let running = Set(transport.transfers.map(\.request.url))
+        downloader.cancelAllDownloads()
+        await wait(while: transport.transfers.count < 5)
+        #expect(transport.transfers.map(\.isCancelled) == [true, true, true, false, false])
+        for transfer in transport.transfers(from: 3) { transfer.complete(Array("picture".utf8)) }
+        await wait(while: ends.withLock { $0.isEmpty })
+        #expect(ends.withLock { $0 } == [PrefetchProgress(finishedCount: 5, skippedCount: 3, totalCount: 5)])
+        #expect(prefetcher.runningCount == 0 && downloader.currentDownloadCount == 0)
+        #expect(harness.cache.diskKeys == Set(list.filter { !running.contains($0) }.map(\.absoluteString)))
+        // A cancel says nothing of a URL.
+        prefetcher.prefetch(Array(running))
+        await wait(while: transport.transfers.count < 8)
+        downloader.cancelAllDownloads()
+    }
+
     @Test func `Lists are independent of each other`() async {
         let prefetcher = prefetcher()
         let end = EventCounter()
