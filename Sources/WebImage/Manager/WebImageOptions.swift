@@ -24,7 +24,7 @@ public struct WebImageOptions: OptionSet, Sendable, Hashable {
     public static let allowInvalidSSLCertificates = WebImageOptions(rawValue: 1 << 6)
     /// Download before everything else; wins over ``lowPriority``.
     public static let highPriority = WebImageOptions(rawValue: 1 << 7)
-    /// For views: show the placeholder only if the load fails. The manager ignores it.
+    /// For views: show the placeholder only if the load fails or is cancelled. The manager ignores it.
     public static let delayPlaceholder = WebImageOptions(rawValue: 1 << 8)
     /// Apply transformers to animations, too: to each frame when it is shown.
     public static let transformAnimatedImage = WebImageOptions(rawValue: 1 << 9)

@@ -208,7 +208,9 @@ final class ViewLoad {
         // A picture that could not be refreshed is a picture.
         if case .failure(let error) = result, !hasPicture, let state {
             state.note(.failed(error), of: self)
-            if error.code != .cancelled {
+            if error.code == .cancelled {
+                state.showCancellation(of: self)
+            } else {
                 untoldCount += 1
                 return state.showFailure(of: self) { [self] in
                     untoldCount -= 1

@@ -198,6 +198,16 @@ extension ViewState {
         run(transition, in: target, to: content, nil, of: load, then: then)
     }
 
+    /// Shows the placeholder of a load that is given up, if it was put off: at once and without a transition, because another
+    /// load may begin next. Without one, what is seen stays. A load that takes the place of this one shows its own placeholder, or
+    /// with ``WebImageOptions/delayPlaceholder`` keeps what is seen.
+    func showCancellation(of load: ViewLoad) {
+        guard load.request.options.contains(.delayPlaceholder), load.request.placeholder != nil,
+            !load.request.isUpgrade, isLatest(load), !isEnded, !isClearing, !vacating.contains(load.key)
+        else { return }
+        showPlaceholder(of: load)
+    }
+
     private func run(
         _ transition: WebImageTransition,
         in paintable: ImagePaintable,

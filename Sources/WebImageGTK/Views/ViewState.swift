@@ -48,6 +48,8 @@ final class ViewState {
     var parts: [String: any ViewPart] = [:]
     /// Whether the view is being destroyed.
     private(set) var isEnded = false
+    /// Whether what is given up is to leave nothing in the view.
+    private(set) var isClearing = false
 
     private(set) lazy var clock = FrameClock(widget: view)
     /// The paintable, if there is one yet.
@@ -145,7 +147,9 @@ final class ViewState {
 
     /// Gives up a slot of the paintable, and what it has loaded: the view waits for another purpose.
     func clear(_ key: String) {
+        isClearing = true
         cancel(key)
+        isClearing = false
         loadStates[key] = nil
         clearContent()
     }

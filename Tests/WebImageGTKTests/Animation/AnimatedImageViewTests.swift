@@ -48,6 +48,17 @@ import WebImage
         stage.window.close()
     }
 
+    @Test func `A view that begins with an animation plays it`() async throws {
+        let stage = try await AnimationStage()
+        let image = try ColorFrames().image()
+        stage.picture.setImage(with: nil, placeholder: .image(image))
+        stage.takeClock()
+        #expect(stage.view.isAnimating && stage.view.player?.totalFrameCount == image.animation?.frameCount)
+        #expect(await stage.reaches(0))
+        #expect(await stage.plays(to: 1))
+        stage.window.close()
+    }
+
     @Test func `Every property reaches the player, before the picture and after it`() async throws {
         let stage = try await AnimationStage()
         let view = stage.view

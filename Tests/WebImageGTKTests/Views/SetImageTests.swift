@@ -198,6 +198,81 @@ import WebImage
         window.close()
     }
 
+    /// A view that shows red, and waits for a picture with `delayPlaceholder` and a green placeholder.
+    private func waiting(_ view: OpaquePointer, placeholder: Image) async throws -> WebImageLoadOperation? {
+        _ = set(view, a)
+        try await finish(a, .success(ViewBench.red))
+        let load = set(view, b, placeholder: .image(placeholder), .delayPlaceholder)
+        try #require(await bench.loader.request(of: b))
+        return load
+    }
+
+    @Test(arguments: ["view", "operation"])
+    func `A load with delayPlaceholder that is cancelled shows its placeholder once`(by: String) async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
+        let load = try await waiting(picture, placeholder: green)
+        let paintable = ViewState.of(UnsafeMutableRawPointer(picture)).paintable
+        var changes = 0
+        paintable.contentHandler = { changes += 1 }
+        if by == "view" { picture.cancelCurrentImageLoad() } else { load?.cancel() }
+        #expect(await MainLoopTurns.wait { told.codes == [nil, .cancelled] })
+        picture.cancelCurrentImageLoad()
+        load?.cancel()
+        await window.frames()
+        #expect(changes == 1 && paintable.content?.image === green)
+        #expect(try await color(window, picture) == [0, 255, 0, 255])
+        window.close()
+        #expect(changes == 1 && told.codes == [nil, .cancelled])
+    }
+
+    @Test(arguments: [WebImageOptions.delayPlaceholder, []])
+    func `Another load in its place shows its own placeholder or keeps what is seen`(options: WebImageOptions)
+        async throws
+    {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
+        let blue = try ImageCodersManager.shared.decode(ViewBench.blue, options: ImageDecodeOptions())
+        _ = try await waiting(picture, placeholder: green)
+        let paintable = ViewState.of(UnsafeMutableRawPointer(picture)).paintable
+        var seen: [Image?] = []
+        paintable.contentHandler = { seen.append(paintable.content?.image) }
+        _ = set(picture, ViewBench.url("c.bmp"), placeholder: .image(blue), options)
+        #expect(told.codes == [nil, .cancelled] && !seen.contains { $0 === green })
+        #expect(seen.count == (options.isEmpty ? 1 : 0))
+        let expected: [UInt8] = options.isEmpty ? [0, 0, 255, 255] : [255, 0, 0, 255]
+        #expect(try await color(window, picture) == expected)
+        window.close()
+    }
+
+    @Test func `What lies on disk is set before the call returns, if that is asked for`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        bench.cache.storeDataToDisk(ViewBench.red, forKey: a.absoluteString)
+        #expect(bench.cache.memoryImage(forKey: a.absoluteString) == nil)
+        _ = set(picture, a, .queryDiskDataSync)
+        #expect(told.codes == [nil] && picture.latestLoadState?.result?.cacheType == .disk)
+        #expect(ViewState.of(UnsafeMutableRawPointer(picture)).paintable.content?.image?.pixelWidth == 40)
+        #expect(bench.loader.requests.isEmpty)
+        #expect(try await color(window, picture) == [255, 0, 0, 255])
+        window.close()
+    }
+
+    @Test func `A view that begins with a picture shows it until there is another`() async throws {
+        let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
+        let texture = try #require(Texture.of(green))
+        let picture = OpaquePointer(try #require(gtk_picture_new_for_paintable(texture.pointer)))
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        #expect(try await color(window, picture) == [0, 255, 0, 255])
+        _ = set(picture, a, .delayPlaceholder)
+        #expect(try await color(window, picture) == [0, 255, 0, 255])
+        try await finish(a, .success(ViewBench.red))
+        #expect(try await color(window, picture) == [255, 0, 0, 255])
+        window.close()
+    }
+
     @Test func `avoidAutoSetImage leaves it to the caller`() async throws {
         let picture = ViewBench.makePicture()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
