@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The program with a cache whose disk fails: `Tests/FaultShim` is preloaded into it.
+/// The program with a disk that fails, of its cache, its results or its sources: `Tests/FaultShim` is preloaded into it.
 @Suite struct FaultyCacheTests {
     let harness = CommandLineHarness()
 
@@ -42,5 +42,49 @@ import Testing
             #expect(run.status == 0 && output == picture, "call \(number): \(run.errors)")
             #expect(try harness.run("cache", "verify", "--cache-dir", harness.cache).status == 0)
         }
+    }
+
+    @Test(arguments: [EIO, ENOSPC, EROFS], [FaultPlan.Call.open, .write, .close, .rename])
+    func `A result that the disk does not take is an error, and nothing is left or lost`(
+        number: Int32,
+        call: FaultPlan.Call
+    ) throws {
+        let folder = harness.directory.path("out")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try Data("mine".utf8).write(to: URL(filePath: folder + "/gray.jpg"))
+        let plan = FaultPlan(.fail, Int(number), calls: [call], numbers: 1 ... .max)
+        let variables = try plan.environment(directory: folder)
+        for (words, name) in [
+            (["-o", folder + "/gray.jpg"], "gray.jpg"), (["-o", folder], "gray-2.jpg"),
+            (["-o", folder, "--force"], "gray.jpg"),
+        ] {
+            let run = try harness.run(["get", Fixtures.path("JPEG/gray.jpg")] + words, environment: variables)
+            #expect(
+                run.status == 1 && run.errors.contains("out/\(name): \(String(cString: strerror(number)))"),
+                "\(run.errors)"
+            )
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["gray.jpg"])
+            #expect(try Data(contentsOf: URL(filePath: folder + "/gray.jpg")) == Data("mine".utf8))
+        }
+    }
+
+    @Test func `A disk that takes a few bytes at a time gets all of a result`() throws {
+        let folder = harness.directory.path("out")
+        let variables = try FaultPlan(.short, 100, calls: [.write], numbers: 1 ... .max).environment(directory: folder)
+        let run = try harness.run("get", Fixtures.path("JPEG/gray.jpg"), "-o", folder + "/", environment: variables)
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(try Data(contentsOf: URL(filePath: folder + "/gray.jpg")) == Fixtures.data("JPEG/gray.jpg"))
+    }
+
+    @Test func `A source that the disk cannot read is an error with its cause`() throws {
+        let folder = harness.directory.path("in")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try Fixtures.data("JPEG/gray.jpg").write(to: URL(filePath: folder + "/a.jpg"))
+        let plan = FaultPlan(.fail, Int(EIO), calls: [.read], numbers: 1 ... .max)
+        for words in [["get", "in/a.jpg", "-o", "b.jpg"], ["identify", "in/a.jpg"]] {
+            let run = try harness.run(words, environment: plan.environment(directory: folder))
+            #expect(run.status == 1 && run.errors.contains("Input/output error"), "\(run.errors)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: harness.directory.path("b.jpg")))
     }
 }

@@ -132,6 +132,39 @@ import Testing
         #expect(cache.data(forKey: key) == bytes)
     }
 
+    @Test func `In a directory of two versions each finds its own entries, and none removes the other's`() throws {
+        let clock = ManualClock()
+        let cache = DiskCache.make(directory, clock: clock)
+        let body = { (number: Int) in Data("picture \(number)".utf8) }
+        var later: [Int: [UInt8]] = [:]
+        for number in 0..<40 {
+            #expect(cache.store(body(number), forKey: "\(number)"))
+            guard number % 2 == 1 else { continue }
+            // As a later version writes it: another number, and its checksum.
+            let path = cache.cachePath(forKey: "\(number)")
+            var file = readBytes(path)
+            let start = file.count - 56
+            file[start + 32] = 3
+            let hash = file[body(number).count..<(start + 40)].withUnsafeBytes { Hashing.xxh3($0) }
+            withUnsafeBytes(of: hash.littleEndian) { file.replaceSubrange((start + 40)..<(start + 48), with: $0) }
+            writeBytes(file, path)
+            later[number] = file
+        }
+        // A process of this version, from its beginning on.
+        let process = DiskCache.make(directory, clock: clock)
+        for number in 0..<40 {
+            #expect(process.data(forKey: "\(number)") == (number % 2 == 0 ? body(number) : nil))
+            process.setExtendedData(Data([1]), forKey: "\(number)")
+        }
+        #expect(process.verify(removingDamaged: true) == [])
+        #expect(process.removeExpiredData().expiredCount == 0)
+        #expect(process.entries().count == 20)
+        for (number, file) in later { #expect(readBytes(process.cachePath(forKey: "\(number)")) == file) }
+        // What it stores itself replaces that, of this key alone.
+        #expect(process.store(body(1), forKey: "1") && process.data(forKey: "1") == body(1))
+        #expect(later.allSatisfy { $0 == 1 || readBytes(process.cachePath(forKey: "\($0)")) == $1 })
+    }
+
     @Test func `A later version's entry is left alone however big it is`() throws {
         let cache = DiskCache.make(directory)
         let body = Data(count: 65 << 20)
