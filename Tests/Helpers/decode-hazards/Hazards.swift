@@ -9,7 +9,7 @@ enum Hazards {
         case "trap": overflow([Int.max, 1])
         case "stack": _ = recurse(1)
         case "spin": while true { touch(&counter) }
-        case "sleep": while true { usleep(100_000) }
+        case "sleep", "greedy": while true { usleep(100_000) }
         case "allocate": allocate(10 << 30)
         case "passwd": openPasswords()
         case "passwd in a thread":
@@ -27,6 +27,8 @@ enum Hazards {
         case "sync": sync()
         case "exit": exit(3)
         case "thread": runThread { _ in nil }
+        // MADV_GUARD_INSTALL, which newer C libraries ask for with each thread, and advice that no kernel knows yet.
+        case "advice": for advice: Int32 in [102, 103, 1000, .max] { askForGuardPages(advice) }
         default: Attacks.run(name)
         }
     }
@@ -58,6 +60,12 @@ enum Hazards {
 
     /// Who may read only fonts is told that there is no such right, and goes on.
     private static func openPasswords() { if open("/etc/passwd", O_RDONLY) >= 0 { exit(41) } }
+
+    private static func askForGuardPages(_ advice: Int32) {
+        let page = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        if madvise(page, 4096, advice) != -1 || errno != EINVAL { exit(53) }
+        munmap(page, 4096)
+    }
 
     /// Libraries have threads of their own, and may.
     private static func runThread(

@@ -105,6 +105,20 @@ struct IsolationHazardTests {
         #expect(IsolationHarness.isRight(image))
     }
 
+    @Test(arguments: [WorkerKind.sealed, .fonts])
+    func `Advice that the filter does not know is answered as by an old kernel`(kind: WorkerKind) async throws {
+        let pool = WorkerPool(IsolationHarness.isolation(), kind)
+        let answer = await valueOnThread {
+            Result { () throws(WebImageError) in
+                try pool.perform(.decode(ImageDecodeOptions()), IsolationHarness.picture("advice"), seconds: 20).0
+            }
+        }
+        guard case .image = try answer.get() else {
+            Issue.record("it was not decoded")
+            return
+        }
+    }
+
     @Test(arguments: ["processor time", "hoard"])
     func `Time and memory have bounds that no decoder lifts`(name: String) async throws {
         let image = try await IsolationHarness.decode(name, IsolationHarness.coder()).get()
