@@ -11,9 +11,10 @@ public import WebImage
 ///
 /// Nothing outside the document is read: no files, no addresses but `data:`. No script runs. Embedded pictures are held against the
 /// limits, each and all together, before they are decoded; those that are damaged or of a format the core does not
-/// read are left out, and so are drawings that are embedded by other elements than `image` and `feImage`. Elements may lie 256 deep in one another, references 512 deep, and not in a circle. What would take too long to draw at
+/// read are left out, and so are drawings that are embedded by other elements than `image` and `feImage`. Elements may lie 256 deep in one another, references 512 deep; an element that refers to itself in a circle is left out there. Fonts may have 1 048 576 pixels. What would take too long to draw at
 /// the size that is asked for (a minute, by an estimate that takes filters for bigger than they are; ten seconds, where references
-/// repeat what is drawn, for dashes, and for finding out which rules are for which elements) is refused with ``WebImage/WebImageError/Code/limitExceeded``. Compressed documents (`.svgz`) are not read. The result is an image
+/// repeat what is drawn, for dashes, and for finding out which rules are for which elements; four times ``WebImage/ImageLimits/maximumDecodeDuration`` if that is less)
+/// is refused with ``WebImage/WebImageError/Code/limitExceeded``. Compressed documents (`.svgz`) are not read. The result is an image
 /// with alpha; ``WebImage/ImageMetadata/isVector`` says that it was drawn. SVG is not encoded.
 public struct SVGCoder: ImageCoder {
     /// The longest side that cairo draws.
@@ -43,7 +44,7 @@ public struct SVGCoder: ImageCoder {
         let document = try SVGDocument(screened)
         let properties = try Self.properties(document)
         let plan = try Self.plan(document, properties, options)
-        try document.check(work, width: plan.width, height: plan.height)
+        try document.check(work, width: plan.width, height: plan.height, options.limits)
         let bitmap = try Bitmap.allocate(
             width: plan.width,
             height: plan.height,

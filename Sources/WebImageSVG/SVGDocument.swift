@@ -62,8 +62,9 @@ final class SVGDocument {
     /// Checks that it does not take too long to draw the document on so many pixels.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/badImageData``.
-    func check(_ work: SVGWork, width: Int, height: Int) throws(WebImageError) {
-        try work.check(width: width, height: height, scale: max(Double(width) / box.width, Double(height) / box.height))
+    func check(_ work: SVGWork, width: Int, height: Int, _ limits: ImageLimits = ImageLimits()) throws(WebImageError) {
+        let scale = max(Double(width) / box.width, Double(height) / box.height)
+        try work.check(width: width, height: height, scale: scale, seconds: limits.maximumDecodeDuration ?? .infinity)
     }
 
     /// Draws all of the document over a bitmap of premultiplied BGRA. At the document's own size a part of a pixel at the right

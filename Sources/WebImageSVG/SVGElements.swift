@@ -39,6 +39,8 @@ struct SVGElements {
     private(set) var magnification = 1.0
     /// No canvas has a longer side, in units of the document.
     private(set) var extent = 300.0
+    /// No viewport has a shorter side, in units of the document, but for what style sheets say.
+    private(set) var side = 100.0
     private var open: [Int] = []
 
     private static let hidden: Set<String> = [
@@ -52,7 +54,8 @@ struct SVGElements {
     static let attributes = SVGStyle.properties.union([
         "id", "class", "style", "transform", "gradientTransform", "patternTransform", "viewBox", "d", "points",
         "radius",
-        "numOctaves", "order", "primitiveUnits", "x1", "y1", "x2", "y2",
+        "numOctaves", "order", "primitiveUnits", "x1", "y1", "x2", "y2", "markerWidth", "markerHeight",
+        "patternContentUnits", "maskContentUnits", "clipPathUnits",
     ])
     private static let shapes: Set<String> = [
         "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "textPath", "tref",
@@ -132,6 +135,11 @@ struct SVGElements {
             if last > 0 { magnification *= 1000 }
             let numbers = String(decoding: value, as: UTF8.self).split { $0 == "," || $0.isWhitespace }
             extent = numbers.reduce(extent) { max($0, abs(Double($1) ?? .infinity)) }
+            side = numbers.dropFirst(2).reduce(side) { shortest($0, Double($1)) }
+        // A viewport of the shape's own: 1 by 1.
+        case "patternContentUnits", "maskContentUnits", "clipPathUnits":
+            if String(decoding: value, as: UTF8.self).contains("objectBoundingBox") { side = min(side, 1) }
+        case "markerWidth", "markerHeight": side = shortest(side, SVGOutline.side(value))
         case "d", "points":
             elements[last].byteCount += value.count
             elements[last].outline += attribute == "d" ? SVGOutline.path(value) : SVGOutline.points(value)
@@ -145,11 +153,30 @@ struct SVGElements {
         default:
             guard SVGStyle.properties.contains(attribute) else { return }
             try elements[last].style.set(attribute, SVGStyleSheet.clean(value))
+            if attribute == "width" || attribute == "height", Self.viewports.contains(elements[last].name) {
+                shrink(value)
+            }
             guard attribute == "width" || attribute == "height", elements[last].name.elementsEqual("svg".utf8) else {
                 return
             }
             extent = max(extent, elements[last].style.outline)
         }
+    }
+
+    /// What has a width and a height that percentages in it are of.
+    private static let viewports = Set(["svg", "use", "symbol", "pattern"].map { Array($0.utf8) })
+
+    private func shortest(_ side: Double, _ other: Double?) -> Double {
+        guard let other, other > 0 else { return side }
+        return min(side, other)
+    }
+
+    /// A viewport has such a width or height.
+    private mutating func shrink(_ value: [UInt8]) {
+        let (number, unit) = SVGOutline.number(String(decoding: value, as: UTF8.self))
+        guard number > 0 else { return }
+        // Each may be a part of one that it lies in.
+        if unit == "%" { side *= min(number / 100, 1) } else { side = min(side, number) }
     }
 
     private mutating func takeFilter(_ attribute: String, _ value: [UInt8], _ index: Int) {

@@ -1,5 +1,25 @@
 import WebImage
 
+/// How long a piece of a dashed line is on average: the sum of its parts.
+struct SVGDash: Equatable {
+    /// In units of the document.
+    var length = 0.0
+    /// In sizes of a font.
+    var fonts = 0.0
+    /// In sides of a viewport.
+    var share = 0.0
+
+    /// One that is not longer than either.
+    func shorter(_ other: SVGDash) -> SVGDash {
+        SVGDash(length: min(length, other.length), fonts: min(fonts, other.fonts), share: min(share, other.share))
+    }
+
+    /// In units of the document, where fonts and viewports are no smaller than these.
+    func length(font: Double, side: Double) -> Double {
+        length + (fonts > 0 ? fonts * font : 0) + (share > 0 ? share * side : 0)
+    }
+}
+
 /// How long the outlines of shapes are, from above, in units of the document: dashes are cut out of all of it, seen or not.
 enum SVGOutline {
     /// The number of a length, whatever its unit is; 0 for words.
@@ -10,6 +30,14 @@ enum SVGOutline {
         let unit = String(text.reversed().prefix { $0.isLetter || $0 == "%" }.reversed())
         let digits = text.dropLast(unit.count)
         return (digits.isEmpty ? 0 : Double(digits) ?? .infinity, unit)
+    }
+
+    /// A width or height as one that a viewport may have, or less than that; nil for what is none.
+    static func side(_ value: [UInt8]) -> Double? {
+        let (number, _) = number(String(decoding: value, as: UTF8.self))
+        guard number > 0, number.isFinite else { return nil }
+        // Of a viewport that is no smaller than 100.
+        return number
     }
 
     /// A length in units of the document, or more than that.
@@ -23,16 +51,29 @@ enum SVGOutline {
         }
     }
 
-    /// How long a piece of a dashed line is on average; nil for one that is not dashed, and 0 for what is not understood.
-    static func dash(_ value: [UInt8]) -> Double? {
+    /// What a dashed line is made of; nil for one that is not dashed.
+    static func dash(_ value: [UInt8]) -> SVGDash? {
         let text = String(decoding: value, as: UTF8.self).prefix { $0 != "!" }
         let entries = text.split { $0 == "," || $0.isWhitespace }.map { number($0) }
         guard !entries.contains(where: { $0.number < 0 }), entries.contains(where: { $0.number > 0 }) else {
             return nil
         }
-        let units: Set<String> = ["", "px", "in", "cm", "mm", "pt", "pc"]
-        guard entries.allSatisfy({ units.contains($0.unit) && $0.number.isFinite }) else { return 0 }
-        return entries.reduce(0) { $0 + $1.number } / Double(entries.count)
+        var dash = SVGDash()
+        for entry in entries where entry.number.isFinite {
+            switch entry.unit {
+            // None of these units is smaller than a pixel.
+            case "", "px", "in", "cm", "mm", "pt", "pc", "q":
+                dash.length += entry.number * (entry.unit == "q" ? 0.9 : 1)
+            case "em", "rem": dash.fonts += entry.number
+            case "ex", "rex", "ch", "rch": dash.fonts += entry.number / 2
+            case "%", "vw", "vh", "vmin", "vmax": dash.share += entry.number / 100
+            // What is not understood counts as nothing, which takes for ever.
+            default: break
+            }
+        }
+        let count = Double(entries.count)
+        (dash.length, dash.fonts, dash.share) = (dash.length / count, dash.fonts / count, dash.share / count)
+        return dash
     }
 
     /// Of a path.

@@ -139,7 +139,7 @@ struct SVGScreening {
             let work = try SVGWork(inner.elements)
             let document = try SVGDocument(screened)
             size = try document.pixelSize()
-            try document.check(work, width: size.width, height: size.height)
+            try document.check(work, width: size.width, height: size.height, limits)
         } else {
             let properties = try Self.coders.properties(of: picture, limits: limits)
             size = (properties.width, properties.height)

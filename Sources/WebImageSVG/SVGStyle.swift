@@ -20,20 +20,27 @@ struct SVGStyle {
     /// Nanoseconds for each pixel of the canvas.
     private(set) var time = 0.0
 
-    /// How long a piece of a dashed line is on average, in units of the document; nil without one.
-    private(set) var dash: Double?
+    /// The dashed lines.
+    private(set) var dashes: [SVGDash] = []
+    /// The sizes of fonts.
+    private(set) var font = SVGFontSize()
+    /// The shortest width or height that a style says, which a viewport may have; nil without one.
+    private(set) var side: Double?
     /// How long the outline is that the sides and radii make.
     private(set) var outline = 0.0
     /// The same of those that are parts of the canvas, in sides of it.
     private(set) var share = 0.0
 
-    var isEmpty: Bool { references.isEmpty && time == 0 && dash == nil && outline == 0 && share == 0 }
+    var isEmpty: Bool {
+        references.isEmpty && time == 0 && dashes.isEmpty && font.isEmpty && side == nil && outline == 0 && share == 0
+    }
 
     /// The properties that are looked at.
     static let properties: Set<String> = [
         "filter", "mask", "clip-path", "fill", "stroke", "marker", "marker-start", "marker-mid", "marker-end",
         "opacity",
         "mix-blend-mode", "isolation", "stroke-dasharray", "width", "height", "r", "rx", "ry",
+        "font-size", "font",
     ]
 
     // Measured with librsvg 2.54.
@@ -41,13 +48,23 @@ struct SVGStyle {
     private static let timeOfMask = 8.0
     private static let timeOfFilter = 20.0
     private static let timeOfFilterFunction = 800.0
+    /// A style that says more of them has shorter ones instead.
+    private static let mostDashes = 8
 
     mutating func merge(_ other: SVGStyle) {
         references.formUnion(other.references)
         time += other.time
         outline += other.outline
         share += other.share
-        dash = [dash, other.dash].compactMap(\.self).min()
+        for dash in other.dashes { add(dash) }
+        font.merge(other.font)
+        side = [side, other.side].compactMap(\.self).min()
+    }
+
+    private mutating func add(_ dash: SVGDash?) {
+        guard let dash, !dashes.contains(dash) else { return }
+        if dashes.count < Self.mostDashes { return dashes.append(dash) }
+        dashes[0] = dashes[0].shorter(dash)
     }
 
     mutating func refer(to name: some Collection<UInt8>, _ times: Times) {
@@ -72,7 +89,10 @@ struct SVGStyle {
             time += Self.timeOfGroup
             return
         case "stroke-dasharray":
-            dash = [dash, SVGOutline.dash(value)].compactMap(\.self).min()
+            add(SVGOutline.dash(value))
+            return
+        case "font-size", "font":
+            font.take(String(decoding: value, as: UTF8.self), isShorthand: property == "font")
             return
         case "width", "height", "r", "rx", "ry":
             // Of a circle that is 2π, of a rectangle 2.
@@ -105,7 +125,11 @@ struct SVGStyle {
         for declaration in declarations.split(whereSeparator: { "{};".utf8.contains($0) }) {
             guard let colon = declaration.firstIndex(of: UInt8(ascii: ":")) else { continue }
             let name = String(decoding: declaration[..<colon].filter { $0 > 0x20 }, as: UTF8.self).lowercased()
-            try set(name, Array(declaration[declaration.index(after: colon)...]))
+            let value = Array(declaration[declaration.index(after: colon)...])
+            if name == "width" || name == "height" {
+                side = [side, SVGOutline.side(value)].compactMap(\.self).min()
+            }
+            try set(name, value)
         }
     }
 
@@ -123,5 +147,73 @@ struct SVGStyle {
             rest = rest[min(end + 1, rest.endIndex)...]
         }
         return addresses
+    }
+}
+
+/// The sizes of fonts that an element or a rule asks for, from the smallest to the greatest.
+struct SVGFontSize {
+    /// Those that say how big they are, in pixels.
+    private(set) var sizes: ClosedRange<Double>?
+    /// Those that are given in sizes of the font around them.
+    private(set) var factors: ClosedRange<Double>?
+
+    /// In pixels, where nothing else is said.
+    static let usual = 12.0
+    /// librsvg gives up on fonts twice as great (2^31 units of Pango), and says so on standard error.
+    static let greatest = 1_048_576.0
+
+    var isEmpty: Bool { sizes == nil && factors == nil }
+
+    mutating func merge(_ other: SVGFontSize) {
+        sizes = Self.union(sizes, other.sizes)
+        factors = Self.union(factors, other.factors)
+    }
+
+    /// The sizes in a font of such sizes.
+    func resolved(in outer: ClosedRange<Double>) -> ClosedRange<Double> {
+        guard !isEmpty else { return outer }
+        let relative = factors.map {
+            Self.bounded($0.lowerBound * outer.lowerBound)...Self.bounded($0.upperBound * outer.upperBound)
+        }
+        return Self.union(sizes, relative) ?? outer
+    }
+
+    /// Products of such numbers are numbers.
+    private static func bounded(_ number: Double) -> Double { min(max(number, 0), 1e100) }
+
+    private static func union(_ a: ClosedRange<Double>?, _ b: ClosedRange<Double>?) -> ClosedRange<Double>? {
+        guard let a, let b else { return a ?? b }
+        return min(a.lowerBound, b.lowerBound)...max(a.upperBound, b.upperBound)
+    }
+
+    /// Takes a value of `font-size`, or of `font`, which says other things, too.
+    mutating func take(_ text: String, isShorthand: Bool) {
+        let words = text.prefix { $0 != "!" }.lowercased().split { $0.isWhitespace || $0 == "/" || $0 == "," }
+        for word in words {
+            let (number, unit) = SVGOutline.number(word)
+            guard number >= 0, number.isFinite, !(isShorthand && unit.isEmpty) else { continue }
+            let one = SVGFontSize(number, unit, word)
+            merge(one)
+            if isShorthand, !one.isEmpty { return }
+        }
+    }
+
+    init() {}
+
+    private init(_ number: Double, _ unit: String, _ word: Substring) {
+        let number = Self.bounded(number)
+        switch unit {
+        case "", "px": sizes = number...number
+        case "in", "cm", "mm", "pt", "pc": sizes = number...number * 96
+        case "em", "rem", "%", "ex", "rex", "ch", "rch":
+            let factor = number / (unit == "%" ? 100 : unit.hasSuffix("em") ? 1 : 2)
+            factors = factor...factor
+        default:
+            if word.hasPrefix("xx-") || word.hasPrefix("x-") || ["small", "medium", "large"].contains(word) {
+                sizes = 5...40
+            } else if word == "smaller" || word == "larger" {
+                factors = 0.8...1.3
+            }
+        }
     }
 }

@@ -46,4 +46,18 @@ import Testing
         let line = try #require(try CommandLineHarness.objects(run).first)
         #expect(run.status == 0 && line.format == "JPEG", "\(run.output) \(run.errors)")
     }
+
+    @Test(arguments: [[], ["--isolated"]])
+    func `What libraries say of a document that they give up on is printed nowhere`(option: [String]) throws {
+        let file = harness.directory.path("great-font.svg")
+        let text =
+            "<svg xmlns='http://www.w3.org/2000/svg' width='50' height='50'><text y='40' font-size='1e9'>a</text></svg>"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        let run = try harness.run(
+            ["get", "--no-cache", "--json", "-o", "font.png", file] + option,
+            environment: ["RUST_BACKTRACE": "1"]
+        )
+        #expect(run.status == 1 && run.errors.isEmpty, "\(run.errors)")
+        #expect(try CommandLineHarness.objects(run).first?.error?.code == 1001)
+    }
 }

@@ -131,28 +131,64 @@ import WebImage
             ("200", ""), ("200 300", ""), ("1", "viewBox='0 0 2 2'"), (".5", "data-units"),
         ] {
             let units = more == "data-units" ? "primitiveUnits='objectBoundingBox'" : ""
-            let filter = "<filter id='f' \(units)><feMorphology radius='\(radius)'/></filter>"
-            let shown = document(
-                filter + "<g filter='url(#f)'>\(Self.rect)</g>",
-                more: more.hasPrefix("view") ? more : ""
-            )
-            #expect(isTooMuch(shown), "\(radius) \(more)")
+            // librsvg 2.54 takes 4.2 µs for each pixel at any radius from 10 on, so that 60 s are enough for 57 steps.
+            for (steps, isRefused) in [(30, false), (60, true)] {
+                let filter = String(repeating: "<feMorphology radius='\(radius)'/>", count: steps)
+                let shown = document(
+                    "<filter id='f' \(units)>\(filter)</filter><g filter='url(#f)'>\(Self.rect)</g>",
+                    more: more.hasPrefix("view") ? more : ""
+                )
+                #expect(isTooMuch(shown) == isRefused, "\(radius) \(more)")
+            }
         }
-        let scaled = "<filter id='f'><feMorphology radius='2'/></filter><g transform='scale(99)' filter='url(#f)'/>"
+        let scaled =
+            "<filter id='f'>\(String(repeating: "<feMorphology radius='2'/>", count: 60))</filter><g transform='scale(99)' filter='url(#f)'/>"
         #expect(isTooMuch(document(scaled)))
         let usual = "<filter id='f'><feMorphology radius='2'/></filter><g transform='translate(99)' filter='url(#f)'/>"
         #expect(refusal(document(usual)) == nil)
     }
 
-    @Test func `References in a circle, and those that are too deep, are refused`() {
-        let circle = "<g id='a'><use href='#b'/></g><g id='b'><use href='#a'/></g>"
-        #expect(refusal(document(circle))?.code == .badImageData)
+    @Test func `References that are too deep are refused`() {
         let chain = (1...2000).map { "<g id='c\($0)'><use href='#c\($0 - 1)'/></g>" }.joined()
         #expect(refusal(document("<g id='c0'/>" + chain))?.code == .badImageData)
         let backwards = (1...2000).map { "<g id='c\($0)'><use href='#c\($0 + 1)'/></g>" }.joined()
         #expect(refusal(document(backwards))?.code == .badImageData)
         // A link is no drawing.
         #expect(refusal(document("<g id='a'><a href='#a'>\(Self.rect)</a></g>")) == nil)
+    }
+
+    /// What librsvg 2.54.7 draws of each, by a program of its own: lime at (10, 10), and red at (50, 10) or nothing.
+    @Test(arguments: [
+        "<g id='a'><use href='#b'/><path d='M40 0h20v20h-20z' fill='red'/></g><g id='b'><use href='#a'/>LIME</g>",
+        "<g id='a'><use href='#a'/>LIME</g>",
+        "LIME<g id='a'><use href='#b'/></g><g id='b'><use href='#c'/></g>"
+            + "<g id='c'><use href='#a'/></g>",
+        "<pattern id='p' width='9' height='9'><path d='M0 0h9v9' fill='url(#p)'/></pattern>LIME<circle r='5' fill='url(#p)'/>",
+        "<mask id='m' mask='url(#m)'><path d='M0 0h9v9'/></mask>LIME<circle r='5' mask='url(#m)'/>",
+        "<clipPath id='m'><path d='M0 0h9v9' clip-path='url(#m)'/></clipPath>LIME<circle r='5' clip-path='url(#m)'/>",
+        "<marker id='m'><path d='M0 0L5 5 0 5' marker-mid='url(#m)'/></marker>LIME<path d='M0 50h50v30' marker-mid='url(#m)'/>",
+        "<linearGradient id='g' href='#h'/><linearGradient id='h' href='#g'/>LIME<circle r='5' fill='url(#g)'/>",
+        "<filter id='f'><feImage href='#x'/></filter>LIME<circle id='x' cy='50' r='5' filter='url(#f)'/>",
+    ])
+    func `An element that refers to itself by a circle is left out, and the rest is drawn`(body: String) throws {
+        let data = document(body.replacing("LIME", with: "<path d='M0 0h20v20h-20z' fill='lime'/>"), size: 100)
+        let bitmap = try SVGCoder().decode(data, options: .init()).bitmap
+        #expect(bitmap.premultipliedRGBA(x: 10, y: 10) == [0, 255, 0, 255])
+        let isRed = bitmap.premultipliedRGBA(x: 50, y: 10) == [255, 0, 0, 255]
+        #expect(isRed == body.contains("red"))
+    }
+
+    @Test func `Circles that multiply what is drawn are refused`() {
+        func clique(_ count: Int) -> String {
+            (0..<count).map { own in
+                let others = (0..<count).filter { $0 != own }.map { "<use href='#k\($0)'/>" }.joined()
+                return "<g id='k\(own)'>\(others)<path d='M0 0h1v1'/></g>"
+            }.joined()
+        }
+        // Each draws each other one in all orders that there are.
+        #expect(refusal(document(clique(4)), size: 50) == nil)
+        #expect(refusal(document(clique(9)))?.code == .limitExceeded)
+        #expect(refusal(document(clique(60)))?.code == .limitExceeded)
     }
 
     @Test func `References that librsvg can follow are drawn`() throws {
@@ -232,7 +268,12 @@ import WebImage
             "<ellipse rx='9' style='ry:8000000px;stroke-dasharray:0.2'/>",
             "<g style='stroke-dasharray:.2 .1'><path d='M0 0h8e6'/></g>",
             "<style>path{stroke-dasharray:.2px,1px}</style><path d='M0 0h8e6'/>",
-            "<line x2='99999' stroke-dasharray='.1em'/>",
+            "<line x2='99999' stroke-dasharray='.0001em'/>", "<line x2='99999' stroke-dasharray='.001%'/>",
+            "<g font-size='.0001'><line x2='99999' stroke-dasharray='1em'/></g>",
+            "<g style='font:.001px serif'><line x2='99999' stroke-dasharray='1em'/></g>",
+            "<g id='a' font-size='.01em'><line x2='9999' stroke-dasharray='1em'/></g><g font-size='.01em'><use href='#a'/></g>",
+            "<svg viewBox='0 0 .01 .01'><line x2='9999' stroke-dasharray='1%'/></svg>",
+            "<line x2='99999' stroke-dasharray='1 nonsense'/>".replacing("1 nonsense", with: ".1zz"),
             "<svg viewBox='0 0 8000000 8000000'><rect width='100%' height='1%' \(dashed)/></svg>",
             "<style>rect{width:8000000px;height:9px}</style><rect \(dashed)/>",
             "<path d='M0 0h99999' id='p'/>" + String(repeating: "<use href='#p' stroke-dasharray='.2'/>", count: 50),
@@ -246,9 +287,41 @@ import WebImage
     @Test func `Dashed lines of a usual length are drawn`() {
         let grid = (0..<2000).map { "<line x1='\($0 % 50)0' y1='1000' x2='\($0 % 50)0' y2='2000'/>" }.joined()
         let map = (0..<20_000).map { "L\($0 * 7 % 100 + 1000) \($0 * 3 % 100 + 1000)" }.joined()
-        for dashes in ["4 2", "1", "5px, 3px", "none", "0", "inherit", "0 3", "1mm 1mm"] {
+        for dashes in [
+            "4 2", "1", "5px, 3px", "none", "0", "inherit", "0 3", "1mm 1mm", "5%", "1% 2", ".5em 1ex", "2rem, 50%",
+        ] {
             let body = "<g stroke='red' stroke-dasharray='\(dashes)'>\(grid)<path d='M0 0\(map)z'/></g>"
             #expect(refusal(document(body + "<rect width='100%' height='100%'/>"), size: 500) == nil, "\(dashes)")
         }
+    }
+
+    @Test func `Fonts that librsvg gives up on are refused before it says so`() {
+        let text = "<text y='20'>a</text>"
+        for font in ["font-size='1e9'", "style='font: bold 1e8px/2 serif'", "font-size='20000in'"] {
+            #expect(refusal(document("<g \(font)>\(text)</g>"))?.message.contains("fonts") == true, "\(font)")
+        }
+        let nested = "<g font-size='30em'><g font-size='3000%'><g style='font-size: 200em'>\(text)</g></g></g>"
+        #expect(refusal(document(nested))?.code == .badImageData)
+        #expect(refusal(document("<style>g { font-size: 9e7px }</style><g>\(text)</g>"))?.code == .badImageData)
+        for font in ["font-size='1e5'", "style='font: bold 12px serif'", "font-size='larger'", "font-size='5em'"] {
+            #expect(refusal(document("<g \(font)>\(String(repeating: text, count: 50))</g>")) == nil, "\(font)")
+        }
+        #expect(refusal(document("<g font-size='1e9'>\(Self.rect)</g>")) == nil, "there is no text")
+        let endless = String(repeating: "<g font-size='1e300em'>", count: 5) + "<g font-size='0%'><g font-size='-1em'>"
+        let close = String(repeating: "</g>", count: 7)
+        #expect(refusal(document("\(endless)\(text)\(close)"))?.code == .badImageData)
+    }
+
+    @Test func `What takes much longer than a decode may is refused before it is drawn`() throws {
+        let noise = "<filter id='f'><feTurbulence baseFrequency='.1' numOctaves='9'/></filter>"
+        let data = document(noise + String(repeating: "<g filter='url(#f)'>\(Self.rect)</g>", count: 40), size: 1000)
+        var options = ImageDecodeOptions()
+        options.limits.maximumDecodeDuration = 0.5
+        let start = ContinuousClock.now
+        let error = #expect(throws: WebImageError.self) { try SVGCoder().decode(data, options: options) }
+        #expect(error?.limit?.name == "seconds to draw the SVG document" && error?.limit?.allowed == 2)
+        #expect(ContinuousClock.now - start < .seconds(1))
+        options.thumbnailPixelSize = ImageSize(width: 20, height: 20)
+        #expect(try SVGCoder().decode(data, options: options).pixelWidth == 20)
     }
 }
