@@ -139,6 +139,7 @@ enum GetCommand: Command {
             if image.isEmpty, !output.changesBytes, format == .webp, let bytes = result.data, isLosslessWebP(bytes) {
                 options.isLossless = true
             }
+            options.deadline = output.convertTimeout.map { EncodeDeadline(seconds: $0) }
             data = try await result.image.encoded(as: format, options: options)
             let moves = ImageCodersManager.shared.canEncodeAnimation(to: format) && result.image.animation != nil
             if !moves || output.options.encodeFirstFrameOnly { frames = 1 }

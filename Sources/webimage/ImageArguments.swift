@@ -92,7 +92,15 @@ struct OutputArguments: Sendable {
         OptionSpec("--background", value: "#RRGGBB", "what transparent pixels are put on in JPEG; white by default"),
         OptionSpec("--first-frame", "write the first frame of an animation alone"),
         OptionSpec("--loops", value: "N", "how often an animation that is written plays; 0 is for ever"),
+        OptionSpec(
+            "--convert-timeout",
+            value: "SECONDS",
+            "longest time to convert all frames of an animation; 120 by default, 0 for any"
+        ),
     ]
+
+    /// Seconds that the frames of one animation may take to be converted; nil for any.
+    var convertTimeout: Double? = 120
 
     init(_ arguments: ParsedArguments) throws {
         output = arguments.value("--output")
@@ -104,6 +112,9 @@ struct OutputArguments: Sendable {
         options.isLossless = arguments.has("--lossless")
         options.encodeFirstFrameOnly = arguments.has("--first-frame")
         options.loopCount = try arguments.integer("--loops", in: 0...65_535)
+        if let seconds = try arguments.number("--convert-timeout", in: 0...86_400) {
+            convertTimeout = seconds > 0 ? seconds : nil
+        }
         if let text = arguments.value("--max-file-size") { options.maxFileSize = try Self.byteCount(text) }
         changesBytes = arguments.has("--quality") || options.isLossless || options.loopCount != nil
         if let text = arguments.value("--background") { options.backgroundColor = try Self.color(text) }

@@ -63,4 +63,27 @@ import Testing
                 == [UInt8](Data(contentsOf: URL(fileURLWithPath: harness.directory.path("same.png"))))
         )
     }
+
+    @Test func `Converting all frames has its time, and says so`() throws {
+        let source = Fixtures.path("GIF/animated.gif")
+        let run = try harness.run(
+            "get",
+            source,
+            "-o",
+            "out.webp",
+            "--convert-timeout",
+            "0.000001",
+            "--json",
+            "--no-cache"
+        )
+        let failure = try #require(try CommandLineHarness.objects(run).first?.error)
+        #expect(run.status == 1 && failure.code == 1108 && failure.message.contains("not converted within"))
+        #expect(!FileManager.default.fileExists(atPath: harness.directory.path("out.webp")))
+        for seconds in ["0", "120"] {
+            let run = try harness.run("get", source, "-o", "out\(seconds).webp", "--convert-timeout", seconds)
+            #expect(run.status == 0, "\(run.errors)")
+        }
+        let help = try harness.run("get", "--help")
+        #expect(help.output.contains("--convert-timeout") && help.output.contains("120 by default"))
+    }
 }

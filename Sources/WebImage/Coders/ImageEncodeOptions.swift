@@ -29,9 +29,32 @@ public struct ImageEncodeOptions: Sendable, Hashable {
     /// picture of its own that is marked as the thumbnail. Other formats have no customary place for one and ignore this. False by
     /// default.
     public var encodeEmbedThumbnail: Bool = false
+    /// When all frames of an animation must have been decoded and encoded; nil, the default, for no limit.
+    package var deadline: EncodeDeadline?
     /// Options for coders of one's own.
     public var values = OptionValues()
 
     /// Best quality, full size.
     public init() {}
+}
+
+/// When the frames of an animation must be encoded, however often that is tried to find the best quality of a size.
+package struct EncodeDeadline: Sendable, Hashable {
+    /// The time that there was, in seconds.
+    package let seconds: Double
+    /// The end, on the monotonic clock.
+    private let nanoseconds: UInt64
+
+    /// Counts from now.
+    package init(seconds: Double) {
+        self.seconds = seconds
+        nanoseconds = ClockSource.system.monotonicNanoseconds() + UInt64(min(max(seconds, 0), 1e9) * 1e9)
+    }
+
+    /// - Throws: ``WebImageError/Code/decodeTimedOut`` once the time is over.
+    func check() throws(WebImageError) {
+        guard ClockSource.system.monotonicNanoseconds() < nanoseconds else {
+            throw WebImageError(.decodeTimedOut, "the animation was not converted within \(seconds) s")
+        }
+    }
 }

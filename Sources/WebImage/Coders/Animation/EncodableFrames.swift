@@ -16,8 +16,10 @@ package struct EncodableFrames {
     /// How often the result plays; 0 is for ever.
     package var loopCount: Int { max(options.loopCount ?? animation.loopCount, 0) }
 
-    /// - Throws: what the animation throws; ``WebImageError/Code/encodingFailed`` for a frame of another size than the first.
+    /// - Throws: what the animation throws; ``WebImageError/Code/encodingFailed`` for a frame of another size than the first;
+    ///   ``WebImageError/Code/decodeTimedOut`` once the time of the options is over.
     package mutating func frame(at index: Int) throws(WebImageError) -> Bitmap {
+        try options.deadline?.check()
         let image = try animation.frame(at: index)
         let pixels = try image.bitmap.prepared(for: options, orientation: image.orientation)
             .with8Bits(of: image.metadata).withAlpha()
