@@ -61,7 +61,7 @@ struct CommonOptions: Sendable {
         usesCache = !arguments.has("--no-cache")
         json = arguments.has("--json")
         isQuiet = arguments.has("--quiet")
-        decoding = arguments.has("--isolated") ? .isolated : policy.decoding
+        decoding = (arguments.has("--isolated") ? .isolated : policy.decoding).within(policy)
         maxConcurrent = try arguments.integer("--max-concurrent", in: 1...256) ?? 6
         memoryBudget = try arguments.value("--memory-budget").map(Self.memoryBudget) ?? 0
         timeout = try arguments.number("--timeout", in: 0.001...86_400)

@@ -52,7 +52,8 @@ final class AnimationFramePools: Sendable {
         _ state: inout State
     ) -> Entry {
         let key = ObjectIdentifier(decoder)
-        var lane = state.lanes[key] ?? Lane(lane: AnimationLane(decoder, queue: queue))
+        var lane =
+            state.lanes[key] ?? Lane(lane: AnimationLane(decoder, queue: CodingQueue.queue(of: decoder, else: queue)))
         lane.pools += 1
         state.lanes[key] = lane
         return Entry(pool: AnimationFramePool(provider, lane: lane.lane))

@@ -43,7 +43,7 @@ extension AnimatedImageProvider {
         options: ImageEncodeOptions = ImageEncodeOptions(),
         coder: any AnimatedImageEncoder = ImageCodersManager.shared
     ) async throws(WebImageError) -> Data {
-        try await CodingQueue.shared.run { () throws(WebImageError) in
+        try await CodingQueue.queue(of: self).run { () throws(WebImageError) in
             var target = format
             if target == .undefined {
                 let own = self.animatedImageData.map { ImageFormat(detecting: $0) } ?? .undefined

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 
 /// The threads that decode, transform and encode, as many as the machine has processors, for the whole process; and those that decode
@@ -12,6 +13,17 @@ enum CodingQueue {
     /// For the frames of animations that play, by how soon they must be seen: one that should be seen already is of high priority,
     /// the one after it, or after the one that is shown, of normal, others of low.
     static let frames = WorkQueue(name: "webimage.frames", width: processorCount)
+
+    /// Where a coder is to decode: on the threads that wait for its workers if it has any, so that those of `queue` have no part in that;
+    /// else on `queue`.
+    static func queue(of coder: any ImageCoder, for data: Data, else queue: WorkQueue = shared) -> WorkQueue {
+        (coder as? IsolatedImageCoder)?.queue(for: data) ?? queue
+    }
+
+    /// The same for what takes frames of an animation.
+    static func queue(of animation: (any AnimatedImageProvider)?, else queue: WorkQueue = shared) -> WorkQueue {
+        (animation?.frameDecoder as? IsolatedAnimation)?.queue ?? queue
+    }
 
     /// Processors that are online, at least 1.
     static var processorCount: Int { max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1) }

@@ -28,7 +28,7 @@ extension Image {
         options: ImageEncodeOptions = ImageEncodeOptions(),
         coder: any ImageCoder = ImageCodersManager.shared
     ) async throws(WebImageError) -> Data {
-        try await CodingQueue.shared.run { () throws(WebImageError) in
+        try await CodingQueue.queue(of: animation).run { () throws(WebImageError) in
             let target = format == .undefined ? self.encodingFormat(of: coder, options: options) : format
             return try coder.encodeMoving(self, to: target, options: options)
         }

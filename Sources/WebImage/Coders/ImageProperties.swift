@@ -54,6 +54,8 @@ extension ImageProperties {
         limits: ImageLimits = ImageLimits(),
         coder: any ImageCoder = ImageCodersManager.shared
     ) async throws(WebImageError) -> ImageProperties {
-        try await CodingQueue.shared.run { () throws(WebImageError) in try coder.properties(of: data, limits: limits) }
+        try await CodingQueue.queue(of: coder, for: data).run { () throws(WebImageError) in
+            try coder.properties(of: data, limits: limits)
+        }
     }
 }

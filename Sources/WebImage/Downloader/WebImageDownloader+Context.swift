@@ -21,7 +21,8 @@ extension WebImageDownloader {
         completion: @escaping @Sendable (Result<DownloadedImage, WebImageError>) -> Void
     ) -> WebImageDownloadToken {
         var context = context
-        context.decoding = context.decoding ?? config.sourcePolicy.decoding
+        let policy = config.sourcePolicy
+        context.decoding = (context.decoding ?? policy.decoding).within(policy)
         let key = context.cacheKeyFilter?.cacheKey(for: url) ?? url.absoluteString
         let queue = context.callbackQueue ?? .main
         var decodeOptions = ImageDecodeOptions(context, options: options, key: key)

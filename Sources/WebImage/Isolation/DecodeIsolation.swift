@@ -6,7 +6,8 @@
 /// nobody can change any more, and are not copied.
 ///
 /// Workers are started when they are needed, used for one picture at a time, and end when nobody has needed them for a while. Values that
-/// differ in nothing but ``formats`` and ``maximumDecodeDuration`` share workers.
+/// differ in nothing but ``formats`` and ``maximumDecodeDuration`` share workers, but never across policies: what managers with one
+/// ``SourcePolicy`` load is not decoded by a worker that has seen images of another, and does not wait for those.
 public struct DecodeIsolation: Sendable, Hashable {
     /// The formats that are decoded in workers, by what the first bytes say; nil, the default, for everything.
     public var formats: Set<ImageFormat>?
@@ -30,6 +31,8 @@ public struct DecodeIsolation: Sendable, Hashable {
     }
     /// The worker program; nil, the default, to look for it, as ``DecodeWorker`` tells.
     public var workerPath: String?
+    /// The policy for whose loads it is: other policies have other workers. Empty for programs' own loads.
+    package var domain = ""
 
     /// Everything in workers, with the defaults.
     public init() {}

@@ -12,6 +12,18 @@ public struct DecodingPlace: Sendable, Hashable {
     /// In worker processes, as it says.
     public static func isolated(_ isolation: DecodeIsolation) -> DecodingPlace { DecodingPlace(isolation) }
 
+    /// The same place with workers that only the loads of one policy have.
+    package func within(_ policy: SourcePolicy) -> DecodingPlace {
+        policy.isTrusted ? self : within(domain: policy.cacheNamespace)
+    }
+
+    /// - Parameter domain: the policy's; nil to leave the place as it is.
+    func within(domain: String?) -> DecodingPlace {
+        guard let domain, var isolation, isolation.domain != domain else { return self }
+        isolation.domain = domain
+        return DecodingPlace(isolation)
+    }
+
     /// What decodes there in place of a coder of this process.
     func coder(insteadOf base: any ImageCoder) -> any ImageCoder {
         guard let isolation, !(base is IsolatedImageCoder) else { return base }

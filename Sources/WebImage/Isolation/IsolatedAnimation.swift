@@ -43,5 +43,8 @@ final class IsolatedAnimation: AnimatedImageProvider {
         return try coder.image(.frame(id, index: index, options), data, options)
     }
 
+    /// The queue whose threads wait for workers that make its frames.
+    var queue: WorkQueue { coder.pool(for: data).frames }
+
     func releaseDecoder() { coder.pool(for: data).forget(animation: id) }
 }

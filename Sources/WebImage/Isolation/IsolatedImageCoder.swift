@@ -128,6 +128,9 @@ private final class NoPreviews: ProgressiveImageDecoder {
 extension IsolatedImageCoder {
     private static let otherAnswer = WebImageError(.decoderCrashed, "the decoder answered another question")
 
+    /// The queue whose threads wait for workers that decode such data; nil for what is decoded in this process.
+    func queue(for data: Data) -> WorkQueue? { isolates(data) ? pool(for: data).queue : nil }
+
     func pool(for data: Data) -> WorkerPool { WorkerPools.pool(isolation, WorkerKind(ImageFormat(detecting: data))) }
 
     /// Has a worker do it; what the decoder says is wrong with the picture is thrown.

@@ -12,6 +12,11 @@ final class WorkerPool: Sendable {
         var isWatched = false
     }
 
+    /// Threads that wait for a worker and for its answers: as many as there are workers at most, so that no thread of
+    /// ``CodingQueue`` is held by a decoder that hangs, and the most urgent picture of the pool is next.
+    let queue: WorkQueue
+    /// The same for frames of animations, which do not wait for loads.
+    let frames: WorkQueue
     private let isolation: DecodeIsolation
     private let kind: WorkerKind
     private let clock: ClockSource
@@ -28,8 +33,11 @@ final class WorkerPool: Sendable {
     ) {
         (self.isolation, self.kind, self.clock, self.delay) = (isolation, kind, clock, delay)
         let idle = isolation.idleTime.isFinite ? min(max(isolation.idleTime, 0), 1e9) : 1e9
+        let count = isolation.maximumWorkerCount > 0 ? isolation.maximumWorkerCount : CodingQueue.processorCount
+        queue = WorkQueue(name: "webimage-await", width: count)
+        frames = WorkQueue(name: "webimage-awaitf", width: count)
         let rules = WorkerRoster.Rules(
-            count: isolation.maximumWorkerCount > 0 ? isolation.maximumWorkerCount : CodingQueue.processorCount,
+            count: count,
             uses: isolation.maximumDecodeCount,
             idleTime: UInt64(idle * 1e9)
         )
@@ -114,7 +122,13 @@ final class WorkerPool: Sendable {
             return state.roster.expire(at: now).compactMap { state.processes.removeValue(forKey: $0) }
         }
         for worker in expired { worker.stop() }
+        retireIfUnused()
         watch()
+    }
+
+    /// The threads of a pool that has nothing to do go with it; who comes later makes another one.
+    private func retireIfUnused() {
+        if counts.all == 0, queue.waitingCount + frames.waitingCount == 0 { WorkerPools.remove(self) }
     }
 
     private func start() throws(WebImageError) -> WorkerProcess {
@@ -173,6 +187,7 @@ final class WorkerPool: Sendable {
     private func lose(_ id: Int) {
         state.withLock { $0.roster.lose(id) }
         state.signal()
+        retireIfUnused()
     }
 
     /// Sees to it that idle workers go in time.
@@ -198,6 +213,21 @@ enum WorkerPools {
     }
 
     private static let pools = Lock<[Key: WorkerPool]>([:])
+
+    /// Decodes that wait for a worker, of all pools.
+    static var waitingCount: Int { pools.withLock { $0.values.reduce(0) { $0 + $1.queue.waitingCount } } }
+
+    /// Pools that there are.
+    static var count: Int { pools.withLock { $0.count } }
+
+    /// A pool has no workers any more.
+    static func remove(_ pool: WorkerPool) {
+        // It is released outside the lock.
+        let removed = pools.withLock { pools -> WorkerPool? in
+            pools.first { $0.value === pool }.flatMap { pools.removeValue(forKey: $0.key) }
+        }
+        withExtendedLifetime(removed) {}
+    }
 
     /// The pool of workers that such decodes share.
     static func pool(_ isolation: DecodeIsolation, _ kind: WorkerKind) -> WorkerPool {

@@ -3,7 +3,8 @@ import FoundationEssentials
 extension WebImageManager {
     /// A manager for sources that a policy is to look after, with ``SourcePolicy/untrusted`` for URLs that strangers name.
     ///
-    /// Formats of ``SourcePolicy/isolatedFormats`` are decoded in processes of their own (``decoding``, which can be set to more or less).
+    /// All formats (``SourcePolicy/isolatedFormats``) are decoded in worker processes (``decoding``, which can be set to more or less). Where there
+    /// is no worker program (``DecodeWorker``), loads end with ``WebImageError/Code/decoderUnavailable``.
     ///
     /// It has a downloader of its own, which is its ``imageLoader`` unless the policy allows `data` URLs, too, and whose
     /// ``WebImageDownloaderConfig/sourcePolicy`` is the policy. Files and loaders of one's own have no part in it: a load whose context
@@ -76,6 +77,7 @@ extension SourcePolicy {
     public var decoding: DecodingPlace {
         guard !isTrusted, !isolatedFormats.isEmpty else { return .inProcess }
         var isolation = DecodeIsolation(formats: isolatedFormats)
+        isolation.domain = cacheNamespace
         if maximumDecodeDuration > 0 { isolation.maximumDecodeDuration = maximumDecodeDuration }
         return .isolated(isolation)
     }

@@ -84,7 +84,7 @@ extension WebImageManager {
 
     /// What decodes and encodes.
     private func coder(for context: WebImageContext?) -> any ImageCoder {
-        let place = context?.decoding ?? decoding
+        let place = (context?.decoding ?? decoding).within(domain: workerDomain)
         return place.coder(insteadOf: context?.imageCoder ?? ImageCodersManager.shared)
     }
 

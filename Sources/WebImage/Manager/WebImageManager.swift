@@ -13,6 +13,8 @@ public final class WebImageManager: Sendable {
     public let imageLoader: any ImageLoading
     /// Which sources may be asked, and what their answers may cost. ``SourcePolicy/trusted`` unless the manager was made with another.
     public let policy: SourcePolicy
+    /// Whose workers decode its images; nil for those of the program's own loads.
+    let workerDomain: String?
     let pipeline: Pipeline
     let clock: ClockSource
     let settings: Lock<Settings>
@@ -68,6 +70,7 @@ public final class WebImageManager: Sendable {
         imageCache = cache
         imageLoader = loader
         self.policy = policy
+        workerDomain = policy.isTrusted ? nil : policy.cacheNamespace
         self.pipeline = pipeline
         self.clock = clock
         settings = Lock(Settings())

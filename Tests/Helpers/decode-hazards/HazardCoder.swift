@@ -32,6 +32,7 @@ struct HazardCoder: AnimatedImageCoder {
 
     func memoryNeed(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> DecodeMemoryNeed {
         if name(data) == "needs nothing" { return DecodeMemoryNeed(outputByteCount: 0, workingByteCount: 0) }
+        if name(data) == "greedy" { return DecodeMemoryNeed(outputByteCount: 4 << 20, workingByteCount: 4 << 20) }
         let properties = try properties(of: data, limits: options.limits)
         let output = properties.width * properties.height * 4
         return DecodeMemoryNeed(outputByteCount: output, workingByteCount: output)

@@ -104,6 +104,7 @@ final class AdmittedJob: Sendable {
         let request = budget.request(
             need,
             priority: priority,
+            domain: demand.domain,
             mayShrink: demand.mayShrink,
             isBegun: isBegun,
             patience: patience
@@ -183,7 +184,8 @@ enum AdmittedItem: Sendable {
 }
 
 extension WorkQueue {
-    /// Runs `body` on one of the threads, once the budget has room for it; as any job when the budget is off.
+    /// Runs `body` on one of the threads, once the budget has room for it; as any job when the budget is off. What workers decode runs on
+    /// the threads of their pool instead (``WorkerPool/queue``).
     ///
     /// - Parameters:
     ///   - isBegun: whether it goes on with pixels that it holds, so that it comes before what has not begun.
@@ -196,10 +198,11 @@ extension WorkQueue {
         former: MemoryReservation? = nil,
         _ body: @escaping AdmittedJob.Body
     ) -> AdmittedItem {
+        let queue = demand.queue(else: self)
         if budget.isOn, !demand.isNothing {
             let job = AdmittedJob(
                 demand,
-                queue: self,
+                queue: queue,
                 budget: budget,
                 priority: priority,
                 isBegun: isBegun,
@@ -211,6 +214,6 @@ extension WorkQueue {
         }
         former?.end()
         let options = demand.options
-        return .plain(submit(priority: priority) { body(.success(DecodeAdmission(options: options))) })
+        return .plain(queue.submit(priority: priority) { body(.success(DecodeAdmission(options: options))) })
     }
 }

@@ -24,6 +24,7 @@ extension DecodedMemoryBudget {
     /// Asks for room.
     ///
     /// - Parameters:
+    ///   - domain: the policy for whose load it is; empty for the program's own.
     ///   - isBegun: whether it goes on with pixels that it holds, so that it comes first.
     ///   - waits: false to be answered before this returns.
     ///   - evicts: false to be let in only if there is room already, and nobody waits for it; for what does not wait.
@@ -34,6 +35,7 @@ extension DecodedMemoryBudget {
     func request(
         _ need: Int,
         priority: LoadPriority,
+        domain: String = "",
         mayShrink: Bool,
         isBegun: Bool = false,
         waits: Bool = true,
@@ -47,6 +49,7 @@ extension DecodedMemoryBudget {
             let (id, actions) = state.admission.ask(
                 need,
                 priority: priority,
+                domain: domain,
                 mayShrink: mayShrink,
                 isBegun: isBegun,
                 waits: waits,

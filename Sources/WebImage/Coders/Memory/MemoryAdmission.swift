@@ -1,7 +1,8 @@
 /// Who may decode when: decodes under way and decoded pixels that live must fit into so many bytes together.
 ///
 /// A value without threads. What happens goes in, what is to be done comes out. Whoever comes first by priority, then by order, is the
-/// next to be let in; nobody overtakes, so that a big picture is not put off for ever by small ones. Work that has begun, and holds
+/// next to be let in; nobody overtakes, so that a big picture is not put off for ever by small ones. Policies take turns: however many
+/// big images one of them brings, the loads of others wait for one of these, not for all. Work that has begun, and holds
 /// pixels until it goes on, comes before all that has not. Who cannot wait stands in no row: each is decided by what is freed for it.
 struct MemoryAdmission: Sendable {
     /// What becomes of a request.
@@ -35,13 +36,14 @@ struct MemoryAdmission: Sendable {
     private struct Request {
         let need: Int
         var lane: Int
+        let domain: String
         let mayShrink: Bool
         var eviction = Eviction.notTried
         var timer = Timer.none
     }
 
     /// Ids in the order they came; those that have gone, or are in another lane by now, are passed over.
-    private struct Lane {
+    private struct Row {
         private var ids: [UInt64] = []
         private var head = 0
 
@@ -54,6 +56,32 @@ struct MemoryAdmission: Sendable {
             guard head > 64, head * 2 > ids.count else { return }
             ids.removeFirst(head)
             head = 0
+        }
+    }
+
+    /// A row for each policy, which take turns.
+    private struct Lane {
+        private var rows: [String: Row] = [:]
+        /// The policies of which something waits, in the order of their turns.
+        private var turns: [String] = []
+
+        var first: UInt64? { turns.first.flatMap { rows[$0]?.first } }
+
+        mutating func append(_ id: UInt64, _ domain: String) {
+            if rows[domain] == nil { turns.append(domain) }
+            rows[domain, default: Row()].append(id)
+        }
+
+        /// - Parameter isTurn: whether the policy has had its turn, so that the next one is another's.
+        mutating func removeFirst(isTurn: Bool) {
+            guard let domain = turns.first else { return }
+            rows[domain]?.removeFirst()
+            if rows[domain]?.first == nil {
+                rows[domain] = nil
+                turns.removeFirst()
+            } else if isTurn, turns.count > 1 {
+                turns.append(turns.removeFirst())
+            }
         }
     }
 
@@ -107,6 +135,7 @@ struct MemoryAdmission: Sendable {
     ///
     /// - Parameters:
     ///   - need: bytes at the peak of the decode, what it returns included.
+    ///   - domain: the policy for whose load it is; empty for the program's own.
     ///   - mayShrink: whether it can be decoded smaller.
     ///   - isBegun: whether it goes on with pixels that it holds, so that it comes first.
     ///   - waits: false to decide now, with what can be evicted.
@@ -115,6 +144,7 @@ struct MemoryAdmission: Sendable {
     mutating func ask(
         _ need: Int,
         priority: LoadPriority,
+        domain: String = "",
         mayShrink: Bool,
         isBegun: Bool = false,
         waits: Bool = true,
@@ -122,10 +152,10 @@ struct MemoryAdmission: Sendable {
     ) -> (id: UInt64, actions: [Action]) {
         lastID += 1
         let lane = isBegun ? Self.begunLane : priority.rawValue
-        let request = Request(need: max(need, 0), lane: lane, mayShrink: mayShrink)
+        let request = Request(need: max(need, 0), lane: lane, domain: isBegun ? "" : domain, mayShrink: mayShrink)
         guard waits else { return (lastID, decide(lastID, request, evicts: evicts)) }
         requests[lastID] = request
-        lanes[lane].append(lastID)
+        lanes[lane].append(lastID, request.domain)
         return (lastID, advance())
     }
 
@@ -151,7 +181,7 @@ struct MemoryAdmission: Sendable {
             return
         }
         requests[id]?.lane = priority.rawValue
-        lanes[priority.rawValue].append(id)
+        lanes[priority.rawValue].append(id, request.domain)
     }
 
     /// A decode has made its pixels: in place of what was reserved, `bytes` live, and `kept` stay reserved for what is made of them. It is
@@ -226,7 +256,7 @@ struct MemoryAdmission: Sendable {
             for lane in lanes.indices.reversed() {
                 while let id = lanes[lane].first {
                     if requests[id]?.lane == lane { return id }
-                    lanes[lane].removeFirst()
+                    lanes[lane].removeFirst(isTurn: false)
                 }
             }
             return nil
@@ -238,7 +268,7 @@ struct MemoryAdmission: Sendable {
         while let id = head, let request = requests[id] {
             let isOver: Bool
             if limit <= 0 || request.need <= room - promised {
-                requests[id] = nil
+                take(id, request)
                 actions.append(admit(id, request))
                 continue
             } else if request.need > limit {
@@ -250,10 +280,16 @@ struct MemoryAdmission: Sendable {
                 isOver = false
             }
             guard isOver else { return actions }
-            requests[id] = nil
+            take(id, request)
             actions.append(verdict(on: id, request, room: request.need > limit ? limit : room))
         }
         return actions
+    }
+
+    /// Takes the first one out.
+    private mutating func take(_ id: UInt64, _ request: Request) {
+        requests[id] = nil
+        lanes[request.lane].removeFirst(isTurn: true)
     }
 
     /// What the first one needs before it is refused; nil when it waits for what is under way.

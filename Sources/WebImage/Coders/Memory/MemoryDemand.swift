@@ -15,6 +15,18 @@ enum MemoryDemand: Sendable {
         if case .decode(_, _, let options, _) = self { options } else { ImageDecodeOptions() }
     }
 
+    /// Where it is done: on the threads that wait for workers, if those decode.
+    func queue(else queue: WorkQueue) -> WorkQueue {
+        guard case .decode(let data, let coder, _, _) = self else { return queue }
+        return CodingQueue.queue(of: coder, for: data, else: queue)
+    }
+
+    /// The policy for whose load it is; empty for the program's own, and for what is decoded in this process.
+    var domain: String {
+        guard case .decode(_, let coder, _, _) = self else { return "" }
+        return (coder as? IsolatedImageCoder)?.isolation.domain ?? ""
+    }
+
     /// Whether it can be done with less.
     var mayShrink: Bool { if case .decode = self { true } else { false } }
 

@@ -104,7 +104,7 @@ extension Pipeline {
         result.runningWorks = runningCount
         result.runningDownloads = totals.runningDownloads.value
         result.waitingDownloads = gate.waitingCount
-        result.waitingDecodes = decodeQueue.waitingCount
+        result.waitingDecodes = decodeQueue.waitingCount + WorkerPools.waitingCount
         result.undecodedByteCount = gate.reservedByteCount
     }
 }

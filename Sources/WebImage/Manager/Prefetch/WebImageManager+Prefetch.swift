@@ -176,7 +176,13 @@ final class PrefetchDataLoad: PrefetchLoad {
         let decodes = !manager.policy.isTrusted && !original.isWithoutBytes
         let demand = decodes ? recipe.decode.demand(original) : .nothing
         let budget = manager.pipeline.budget
-        let item = manager.pipeline.decodeQueue.submit(demand, to: budget, priority: priority) { [self] admission in
+        // The header of what workers decode is read by them, too.
+        let queue = CodingQueue.queue(
+            of: recipe.decode.coder,
+            for: original.entry.data,
+            else: manager.pipeline.decodeQueue
+        )
+        let item = queue.submit(demand, to: budget, priority: priority) { [self] admission in
             guard state.withLock({ $0.completion != nil }) else { return }
             var contents = recipe.decode.contents(nil)
             do throws(WebImageError) {

@@ -24,6 +24,7 @@ import Testing
         _ budget: inout MemoryAdmission,
         _ kibibytes: Int,
         _ priority: LoadPriority = .normal,
+        domain: String = "",
         mayShrink: Bool = true,
         isBegun: Bool = false,
         waits: Bool = true,
@@ -33,6 +34,7 @@ import Testing
             budget.ask(
                 kibibytes << 10,
                 priority: priority,
+                domain: domain,
                 mayShrink: mayShrink,
                 isBegun: isBegun,
                 waits: waits,
@@ -61,6 +63,28 @@ import Testing
         let ended = end(&budget, 400, holding: 300)
         #expect(ended == [] && budget.held == 300 << 10 && budget.inFlight == 600 << 10)
         #expect(budget.peak == 1000 << 10)
+    }
+
+    @Test func `Policies take turns, however often one of them wants all that there is`() {
+        var budget = budget(1000)
+        let first = ask(&budget, 1000, domain: "strangers")
+        let second = ask(&budget, 1000, domain: "strangers")
+        #expect(first == ["admit 1"] && second == ["evict 1000K for 2"])
+        let waits = evicted(&budget, 2)
+        #expect(waits == [])
+        for _ in 3...6 { _ = ask(&budget, 1000, domain: "strangers") }
+        let own = ask(&budget, 10)
+        #expect(own == [])
+        // The one that came before it has its turn, and then it has.
+        let next = end(&budget, 1000)
+        #expect(next == ["admit 2", "evict 10K for 7"])
+        let stillWaits = evicted(&budget, 7)
+        #expect(stillWaits == [])
+        let third = end(&budget, 1000)
+        #expect(third == ["admit 7", "evict 10K for 3"])
+        // What has begun comes first in any case, and a priority before turns.
+        let begun = ask(&budget, 900, domain: "strangers", isBegun: true)
+        #expect(begun == ["admit 8"] && budget.peak == 1000 << 10)
     }
 
     @Test func `Without a limit everybody is let in`() {
