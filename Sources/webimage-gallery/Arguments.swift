@@ -13,6 +13,8 @@ struct Arguments {
     var viewer: Int?
     /// Whether the page about the caches is open.
     var showsCache = false
+    /// Whether JPEG, PNG, GIF, WebP, BMP and icons are decoded in this process.
+    var decodesCoreFormats = false
     var width = 1000
     var height = 720
     /// Where pictures are cached on disk; nil for the place of all programs.
@@ -29,6 +31,8 @@ struct Arguments {
           --dark, --light     colours of the window
           --size WxH          size of the window in points (1000x720)
           --cache-dir DIR     where pictures are kept on disk
+          --in-process        decode JPEG, PNG, GIF, WebP, BMP and icons in this process, with previews while they arrive; by default
+                              every picture is decoded in a process without files, network and much memory
 
         Keys: arrows and Enter in the grid; in a picture Left, Right, Home and End, + - 0 1 for its size, Space to play, I for its
         facts, Escape to go back. Ctrl+O opens a folder, Ctrl+L pictures or lists, Ctrl+I the page about the caches; Ctrl+D for
@@ -54,6 +58,7 @@ struct Arguments {
             case "--cache": showsCache = true
             case "--dark": isDark = true
             case "--light": isDark = false
+            case "--in-process": decodesCoreFormats = true
             case "--size":
                 let text = value(argument)
                 let sides = text.split(separator: "x").compactMap { Int($0) }

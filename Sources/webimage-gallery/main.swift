@@ -18,9 +18,11 @@ final class Gallery {
     init?(_ arguments: Arguments) {
         self.arguments = arguments
         list = PictureList(arguments.sources)
-        WebImageFormats.registerAll()
         cache = arguments.cacheDirectory.map { ImageCache(directory: $0) } ?? .shared
         manager = WebImageManager(cache: cache)
+        // Pictures come from anywhere, and a decoder that hangs or crashes is the error of its picture.
+        manager.decoding = arguments.decodesCoreFormats ? .isolated(.risky) : .isolated
+        manager.decoding.isolation?.prepare()
         manager.optionsProcessor = WebImageOptionsProcessor { url, options, context in
             // What lies on this machine already is not copied into the cache on disk.
             guard url?.scheme == "file" || url?.scheme == "data" else { return nil }
@@ -99,6 +101,9 @@ final class Gallery {
     }
 }
 
+WebImageFormats.registerAll()
+// The program starts itself to decode, and is nothing else then.
+DecodeWorker.runIfRequested()
 let arguments = Arguments(Array(CommandLine.arguments.dropFirst()))
 guard gtk_init_check() != 0 else {
     Arguments.complain("there is no display to show a window on")

@@ -38,7 +38,7 @@ struct WorkerProgram: Sendable, Equatable {
         if let path = places.first(where: isProgram) { return WorkerProgram(path: path) }
         throw WebImageError(
             .decoderUnavailable,
-            "there is no program to decode in: \(name) lies neither beside this one nor in ../libexec"
+            "there is no program to decode in: \(name) lies neither beside this one nor in ../libexec, and this one does not call DecodeWorker.runIfRequested()"
         )
     }
 

@@ -92,6 +92,20 @@ import WebImage
         #expect(try look(file).counts[2] >= 40 * 30)
     }
 
+    @Test func `Every format is decoded in workers, core formats in the program if that is wanted`() async throws {
+        let folder = try pictures()
+        // A worker program that decodes nothing.
+        let gallery = #"export WEBIMAGE_DECODER=/bin/true; exec "$@""#
+        let program = [
+            "-c", gallery, "-", ProgramRun.product("webimage-gallery"), "--cache-dir", directory.path("cache"),
+        ]
+        let arguments = ["--screenshot", directory.path("grid.png"), folder]
+        let isolated = try await run("/bin/bash", program + arguments)
+        #expect(isolated.status == 1 && isolated.errors.contains("/bin/true"), "\(isolated.errors)")
+        let inProcess = try await run("/bin/bash", program + ["--in-process"] + arguments)
+        #expect(inProcess.status == 0, "\(inProcess.errors)")
+    }
+
     /// Clicks once on the first picture, and ends the program when that is seen alone. A click that comes before the window is laid out is
     /// lost, so there may be others; two that together would count as a double click are never that near.
     private static let click = #"""

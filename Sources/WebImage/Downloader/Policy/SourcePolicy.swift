@@ -72,9 +72,10 @@ public struct SourcePolicy: Sendable, Hashable {
     /// The formats that a body may have, judged by its first bytes and not by what the server calls it. All that the library knows as
     /// pictures by default.
     public var formats: Set<ImageFormat> = Self.pictureFormats
-    /// Formats whose decoders run in a process of their own: those with the biggest decoders. SVG, HEIC, HEIF, AVIF, JPEG XL and TIFF
-    /// by default.
-    public var isolatedFormats: Set<ImageFormat> = DecodeIsolation.riskyFormats
+    /// Formats that are decoded in worker processes. All formats by default; ``DecodeIsolation/riskyFormats`` leaves out JPEG, PNG, GIF, WebP,
+    /// BMP and icons, which then have previews while they arrive. Without a worker program (``DecodeWorker``) images of these formats end
+    /// with ``WebImageError/Code/decoderUnavailable``: nothing is decoded in this process instead.
+    public var isolatedFormats: Set<ImageFormat> = Self.pictureFormats
     /// Most pixels of a picture, and of each frame. 50 million by default.
     public var maximumPixelCount = 50_000_000
     /// Most frames of an animation. 2000 by default.

@@ -8,6 +8,8 @@ extension SourcePolicy {
     /// The untrusted policy with exceptions.
     static func allowing(_ rules: String...) throws -> SourcePolicy {
         var policy = SourcePolicy.untrusted
+        // Decoded here, without workers.
+        policy.isolatedFormats = DecodeIsolation.riskyFormats
         policy.allowed = try rules.map { try #require(SourceRule($0)) }
         return policy
     }
@@ -15,6 +17,7 @@ extension SourcePolicy {
     /// The untrusted policy, with exceptions for the servers' own addresses and ports.
     static func allowing(_ servers: LoopbackServer...) throws -> SourcePolicy {
         var policy = SourcePolicy.untrusted
+        policy.isolatedFormats = DecodeIsolation.riskyFormats
         policy.allowed = try servers.map { try #require(SourceRule("127.0.0.1:\($0.port)")) }
         return policy
     }

@@ -200,16 +200,31 @@ import Testing
         #expect(first.diskCachePath.hasSuffix("/untrusted"))
     }
 
-    @Test func `Formats with big decoders are isolated under the policy, and only there`() {
+    @Test func `All formats are isolated under the policy, and only there`() {
         let cache = FakeCache()
-        #expect(WebImageManager(policy: .untrusted, cache: cache).decoding == .isolated(.risky))
+        let decoding = WebImageManager(policy: .untrusted, cache: cache).decoding
+        #expect(decoding.isolation?.formats == SourcePolicy.untrusted.formats)
+        #expect(decoding.isolation?.maximumDecodeDuration == 5 && decoding == SourcePolicy.untrusted.decoding)
         #expect(WebImageManager(policy: .trusted, cache: cache).decoding == .inProcess)
         var policy = SourcePolicy.untrusted
         policy.isolatedFormats = [.gif]
-        #expect(WebImageManager(policy: policy, cache: cache).decoding == .isolated(DecodeIsolation(formats: [.gif])))
+        #expect(WebImageManager(policy: policy, cache: cache).decoding.isolation?.formats == [.gif])
         policy.maximumDecodeDuration = 1
         #expect(policy.decoding.isolation?.maximumDecodeDuration == 1)
         policy.isolatedFormats = []
         #expect(WebImageManager(policy: policy, cache: cache).decoding == .inProcess)
+    }
+
+    @Test func `Without a worker program images are errors, and are not decoded here instead`() async throws {
+        let server = try server()
+        var policy = try SourcePolicy.allowing(server)
+        policy.isolatedFormats = SourcePolicy.untrusted.isolatedFormats
+        let manager = manager(policy)
+        var isolation = try #require(manager.decoding.isolation)
+        isolation.workerPath = "/nonexistent/decoder"
+        manager.decoding = .isolated(isolation)
+        let error = try #require(await error(manager, server.url("/a.jpg")))
+        #expect(error.code == .decoderUnavailable && error.message.contains("/nonexistent/decoder"))
+        #expect(cache.edit { $0.memory.isEmpty && $0.disk.isEmpty })
     }
 }
