@@ -187,9 +187,27 @@ def resampling():
     write_anymap(directory / "alpha-area-77x60.pam", (straight + 0.5).clip(0, 255).astype(np.uint8))
 
 
+def damage():
+    """Files that libjpeg only warns about, with what Pillow shows of them: it ignores warnings."""
+    files = {name: (OUT / f"{name}.jpg").read_bytes() for name in ("baseline-420", "restart", "progressive")}
+    codes = bytearray(files["baseline-420"])
+    # No code has only ones.
+    place = len(codes) * 3 // 4
+    codes[place : place + 12] = b"\xff\0" * 6
+    restarts = bytearray(files["restart"])
+    middle = restarts.index(b"\xff\xd1")
+    restarts[middle : middle + 2] = bytes(2)
+    scans = bytearray(files["progressive"])
+    last = scans.rindex(b"\xff\xda")
+    scans[last + 20 : last + 40] = b"\xff\0" * 10
+    for name, data in (("damaged-codes", codes), ("damaged-restarts", restarts), ("damaged-progressive", scans)):
+        (OUT / f"{name}.jpg").write_bytes(data)
+        expect(name, Image.open(io.BytesIO(data)))
+
+
 if __name__ == "__main__":
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
-    for step in (plain, inks, colors, orientations, thumbnails, resampling):
+    for step in (plain, inks, colors, orientations, thumbnails, resampling, damage):
         step()

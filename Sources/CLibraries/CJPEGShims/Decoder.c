@@ -35,6 +35,29 @@ static void source_skip(j_decompress_ptr info, long count) {
     info->src->bytes_in_buffer -= (size_t)count;
 }
 
+/// libjpeg paints over damage and warns. Warnings that mean pixels were made up are told, or errors; the others are about
+/// things that real encoders do and that change no pixel (a few extra bytes, odd version numbers).
+static void on_message(j_common_ptr common, int level) {
+    if (level >= 0) { return; }
+    struct webimage_jpeg_decoder *decoder = owner((j_decompress_ptr)common);
+    common->err->num_warnings++;
+    switch (common->err->msg_code) {
+    case JWRN_JPEG_EOF:
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_ARITH_BAD_CODE:
+    case JWRN_MUST_RESYNC:
+        // What is missing at the end may still be had elsewhere, so it is always an error.
+        if (!decoder->tolerates_damage || decoder->hit_end) { common->err->error_exit(common); }
+        decoder->is_damaged = true;
+    default: break;
+    }
+}
+
+void webimage_jpeg_decoder_tolerate_damage(struct webimage_jpeg_decoder *decoder) { decoder->tolerates_damage = true; }
+
+bool webimage_jpeg_decoder_is_damaged(const struct webimage_jpeg_decoder *decoder) { return decoder->is_damaged; }
+
 /// Called over and over while scans are read and rows are made.
 static void check_bounds(j_common_ptr common) { decoder_check_bounds(owner((j_decompress_ptr)common)); }
 
@@ -88,6 +111,7 @@ struct webimage_jpeg_decoder *webimage_jpeg_decoder_create(const uint8_t *data, 
     }
     jpeg_create_decompress(&decoder->info);
     decoder->info.client_data = decoder;
+    decoder->trap.manager.emit_message = on_message;
     decoder->source.init_source = source_nothing;
     decoder->source.fill_input_buffer = source_fill;
     decoder->source.skip_input_data = source_skip;

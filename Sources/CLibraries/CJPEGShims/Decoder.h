@@ -18,6 +18,9 @@ struct webimage_jpeg_decoder {
     size_t byte_count;
     size_t to_skip;
     bool has_header;
+    /// Whether damage is painted over, as browsers do, and whether some was.
+    bool tolerates_damage;
+    bool is_damaged;
 };
 
 /// Sets what comes out, after the header was read.

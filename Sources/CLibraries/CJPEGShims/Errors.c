@@ -21,20 +21,9 @@ static _Noreturn void raise_current(j_common_ptr info) {
     longjmp(trap->target, 1);
 }
 
-/// libjpeg paints over damage and warns. Warnings that mean pixels were made up are errors here; the others are about
-/// things that real encoders do and that change no pixel (a few extra bytes, odd version numbers).
-static void on_message(j_common_ptr info, int level) {
-    if (level >= 0) { return; }
-    switch (info->err->msg_code) {
-    case JWRN_JPEG_EOF:
-    case JWRN_HIT_MARKER:
-    case JWRN_HUFF_BAD_CODE:
-    case JWRN_ARITH_BAD_CODE:
-    case JWRN_MUST_RESYNC:
-        raise_current(info);
-    default:
-        info->err->num_warnings++;
-    }
+/// What matters of warnings, the decoder finds out itself.
+static void pass_over(j_common_ptr info, int level) {
+    if (level < 0) { info->err->num_warnings++; }
 }
 
 static void print_nothing(j_common_ptr info) { (void)info; }
@@ -42,7 +31,7 @@ static void print_nothing(j_common_ptr info) { (void)info; }
 struct jpeg_error_mgr *error_trap_install(struct error_trap *trap) {
     jpeg_std_error(&trap->manager);
     trap->manager.error_exit = raise_current;
-    trap->manager.emit_message = on_message;
+    trap->manager.emit_message = pass_over;
     trap->manager.output_message = print_nothing;
     trap->status = webimage_jpeg_ok;
     trap->message[0] = 0;

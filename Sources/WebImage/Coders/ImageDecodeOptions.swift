@@ -42,6 +42,10 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     /// frames of animated PNG; and a
     /// ``pixelFormat`` of 8 bits wins. False by default: bits are rounded to 8, and high dynamic range is tone-mapped into sRGB.
     public var decodeToHDR: Bool = false
+    /// Whether damaged data is an error (``WebImageError/Code/badImageData``) also where most of the picture can be seen. False by default:
+    /// what is damaged of a JPEG is painted over, as browsers and Pillow do, and the image tells it (``ImageMetadata/isDamaged``). Data that
+    /// ends too early, and damage in other formats, is always an error.
+    public var refusesDamagedData: Bool = false
     /// Whether what has more than 8 bits stays so.
     package var keepsWidePixels: Bool {
         decodeToHDR && (pixelFormat == nil || pixelFormat == .rgbaHalfPremultiplied)

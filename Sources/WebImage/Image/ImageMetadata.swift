@@ -30,6 +30,9 @@ public struct ImageMetadata: Sendable, Hashable {
     /// Whether the pixels go beyond the range of sRGB: those of a picture coded by PQ or HLG that was decoded with
     /// ``ImageDecodeOptions/decodeToHDR``.
     public var isHighDynamicRange: Bool = false
+    /// Whether pixels were made up, because the encoded data is damaged. Told for JPEG, as far as the decoder sees it; other formats are
+    /// refused then, and so is data that ends too early. See ``ImageDecodeOptions/refusesDamagedData``.
+    public var isDamaged: Bool = false
     /// The XXH3 of the bytes as they were loaded that the picture was made of, also by way of transformers; 0 if unknown.
     var sourceHash: UInt64 = 0
     /// What the server said of those bytes, where no entry on disk tells it.

@@ -149,7 +149,7 @@ extension ImageMetadata {
         }
         writer.write(colorProfile) { $0.write(String(decoding: $1.utf8.prefix(1000), as: UTF8.self)) }
         writer.write(scaleDownLimitBytes)
-        for flag in [isThumbnail, isVector, isFirstFrame, isHighDynamicRange] { writer.write(flag) }
+        for flag in [isThumbnail, isVector, isFirstFrame, isHighDynamicRange, isDamaged] { writer.write(flag) }
     }
 
     fileprivate init(from reader: inout WireReader) throws(WireError) {
@@ -166,6 +166,7 @@ extension ImageMetadata {
         isVector = try reader.bool()
         isFirstFrame = try reader.bool()
         isHighDynamicRange = try reader.bool()
+        isDamaged = try reader.bool()
     }
 }
 

@@ -128,6 +128,7 @@ extension ImageDecodeOptions {
         writer.write(pixelFormat) { $0.write(Int($1.rawValue)) }
         writer.write(formatHint) { $0.write($1.rawValue) }
         writer.write(decodeToHDR)
+        writer.write(refusesDamagedData)
         limits.write(to: &writer)
     }
 
@@ -148,6 +149,7 @@ extension ImageDecodeOptions {
         pixelFormat = try reader.optional { (reader) throws(WireError) in try PixelFormat(from: &reader) }
         formatHint = try reader.optional { (reader) throws(WireError) in ImageFormat(rawValue: try reader.int()) }
         decodeToHDR = try reader.bool()
+        refusesDamagedData = try reader.bool()
         limits = try ImageLimits(from: &reader)
     }
 }

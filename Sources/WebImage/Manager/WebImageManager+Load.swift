@@ -215,6 +215,10 @@ extension WebImageManager {
             image.metadata.scaleDownLimitBytes == 0
             ? 0 : decodeOptions(for: key, options: options, context: context).scaleDownLimitBytes
         guard image.serves(scaleDownLimitBytes: limit) else { return .missed(.otherByteLimit) }
+        let refusesDamage =
+            image.metadata.isDamaged
+            && decodeOptions(for: key, options: options, context: context).refusesDamagedData
+        guard !refusesDamage else { return .missed(.absent) }
         let wantsStill =
             options.contains(.decodeFirstFrameOnly) || context?.decodeOptions?.decodeFirstFrameOnly ?? false
         let mustMove = options.contains(.matchAnimatedImageClass) || context?.decodeOptions?.requiresAnimation ?? false

@@ -113,9 +113,10 @@ extension Image {
 
     /// Whether an image from memory serves a load with this byte limit (0 for none): one that was decoded with a lower
     /// limit is not the picture that the load means, though both have the same key. Nor is the first frame alone of an
-    /// animation, unless that is what the load means.
+    /// animation, unless that is what the load means, nor a damaged picture where damage is refused.
     func serves(_ options: ImageDecodeOptions) -> Bool {
         serves(scaleDownLimitBytes: options.scaleDownLimitBytes)
+            && !(metadata.isDamaged && options.refusesDamagedData)
             && (options.decodeFirstFrameOnly || servesAsAnimation(isRequired: options.requiresAnimation))
     }
 

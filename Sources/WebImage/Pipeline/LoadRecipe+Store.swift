@@ -46,11 +46,11 @@ extension LoadRecipe {
         _ trace: LoadTrace,
         completion: @escaping @Sendable () -> Void
     ) {
-        // On disk nothing tells a result that a byte limit made smaller, or of the first frame alone, from one of the whole
-        // picture. And to encode all frames of a thumbnail, or of what a transformer makes, costs more than to make those that are
+        // On disk nothing tells a result that a byte limit made smaller, of the first frame alone, or of damaged data, from one of the
+        // whole picture. And to encode all frames of a thumbnail, or of what a transformer makes, costs more than to make those that are
         // shown of the original.
         let metadata = image.image.metadata
-        let isPart = metadata.scaleDownLimitBytes > 0 || metadata.isFirstFrame
+        let isPart = metadata.scaleDownLimitBytes > 0 || metadata.isFirstFrame || metadata.isDamaged
         let moves = image.image.animation != nil || metadata.isAnimated && !metadata.isTransformed
         let isLimited = (isPart || moves) && !isOriginal
         let isOnDisk = isOnDisk(image)

@@ -39,6 +39,8 @@ extension ImageTransformer {
         metadata.frameCount = 1
         metadata.loopCount = 0
         metadata.isVector = false
+        // The caches have to know.
+        metadata.isDamaged = source.metadata.isDamaged
         if result.bitmap.pixelFormat != .rgbaHalfPremultiplied { metadata.isHighDynamicRange = false }
         return Image(
             bitmap: result.bitmap,

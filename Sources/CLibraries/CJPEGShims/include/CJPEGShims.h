@@ -41,6 +41,11 @@ const char *webimage_jpeg_decoder_message(const struct webimage_jpeg_decoder *de
 /// rows of blocks, those of every scan.
 void webimage_jpeg_decoder_limit(struct webimage_jpeg_decoder *decoder, uint64_t deadline);
 
+/// Has damage painted over from here on, where libjpeg can, instead of being an error. Missing data is one all the same.
+void webimage_jpeg_decoder_tolerate_damage(struct webimage_jpeg_decoder *decoder);
+/// Whether damage was found so far: pixels were made up.
+bool webimage_jpeg_decoder_is_damaged(const struct webimage_jpeg_decoder *decoder);
+
 /// Reads the header and starts; for a progressive picture this reads all scans. The picture is scaled by `eighths` / 8
 /// (1...8), sides rounded up.
 enum webimage_jpeg_status webimage_jpeg_decoder_start(

@@ -44,7 +44,9 @@ extension ImageCache {
         for query: DiskImageQuery,
         _ admission: DecodeAdmission?
     ) -> ImageCacheResult {
-        if query.cacheType.includesMemory, let image = imageFromMemory(forKey: query.key, options: query.options) {
+        if query.cacheType.includesMemory, let image = imageFromMemory(forKey: query.key, options: query.options),
+            !(image.metadata.isDamaged && query.decodeOptions.refusesDamagedData)
+        {
             return ImageCacheResult(image: image, data: isCurrent(query) ? entry.data : nil, cacheType: .memory)
         }
         guard let admission, let decoded = try? admission.completeImage(of: entry.data, by: query.coder) else {

@@ -4,7 +4,7 @@ import Glibc
 /// A JPEG while it arrives.
 final class ArrivingJPEG: ArrivingPicture {
     private let options: ImageDecodeOptions
-    private var walker = JPEGSegmentWalker()
+    private var walker: JPEGSegmentWalker
     private(set) var properties: ImageProperties?
     private var work: Work?
     private var deadline: DecodeDeadline?
@@ -13,12 +13,18 @@ final class ArrivingJPEG: ArrivingPicture {
     private struct Work {
         let plan: DecodePlan
         let decoder: ArrivingJPEGDecoder
+        /// Nil for a picture of one scan.
+        var scans: JPEGScanCounter?
+        let scanLimit: Int
         /// Nil until rows can be read; of a picture of several scans until the last one is there.
         var picture: RawPicture?
         var isDone = false
     }
 
-    init(options: ImageDecodeOptions) { self.options = options }
+    init(options: ImageDecodeOptions) {
+        self.options = options
+        walker = JPEGSegmentWalker(options.limits)
+    }
 
     func limit(to deadline: DecodeDeadline) {
         self.deadline = deadline
@@ -40,8 +46,9 @@ final class ArrivingJPEG: ArrivingPicture {
                 do throws(WebImageError) {
                     try proceed(&work, bytes, isFinished: isFinished)
                 } catch {
-                    // What the whole is taken for decides.
-                    guard work.decoder.hasFoundBadCode else { throw error }
+                    // What the whole is taken for decides, and damage may be painted over only there.
+                    let isDamage = error.code == .badImageData && !options.refusesDamagedData
+                    guard work.decoder.hasFoundBadCode || isDamage else { throw error }
                     self.work = nil
                     return false
                 }
@@ -84,18 +91,19 @@ final class ArrivingJPEG: ArrivingPicture {
         try options.limits.check(decodedByteCount: header.coefficientByteCount)
         guard !header.frame.isArithmetic else { return nil }
         let (layout, profile) = JPEGCoder.layout(header, plan, options)
+        let scanLimit = JPEGCoder.scanLimit(header.frame, options.limits)
         let decoder = try ArrivingJPEGDecoder(
             size: (header.frame.width, header.frame.height),
             layout: layout,
             colorProfile: profile,
             eighths: JPEGCoder.eighths(for: plan, header.frame, options.scalingQuality),
-            maximumScanCount: JPEGCoder.scanLimit(header.frame, options.limits)
+            maximumScanCount: scanLimit
         )
         decoder.deadline = deadline
         // Kept for previews, which the decoder of a whole picture can do without.
         let kept = RawPicture.byteCount(width: decoder.width, height: decoder.height, layout: layout)
         guard kept <= options.limits.maximumDecodedByteCount else { return nil }
-        return Work(plan: plan, decoder: decoder)
+        return Work(plan: plan, decoder: decoder, scans: JPEGScanCounter(header), scanLimit: scanLimit)
     }
 
     private func proceed(
@@ -104,6 +112,7 @@ final class ArrivingJPEG: ArrivingPicture {
         isFinished: Bool
     ) throws(WebImageError) {
         let decoder = work.decoder
+        try work.scans?.count(bytes, limit: work.scanLimit)
         decoder.feed(bytes, isWhole: isFinished)
         guard try decoder.begin() else { return }
         if decoder.hasScans {

@@ -8,7 +8,7 @@ extension JPEGCoder {
         options: ImageDecodeOptions
     ) throws(WebImageError) -> DecodeMemoryNeed {
         try data.withBytes { (bytes) throws(WebImageError) in
-            let header = try JPEGHeader(bytes)
+            let header = try JPEGHeader(bytes, limits: options.limits)
             let properties = Self.properties(header, options.limits)
             let plan = try DecodePlan.make(for: properties, options: options)
             try options.limits.check(decodedByteCount: header.coefficientByteCount)

@@ -3,8 +3,10 @@ public import FoundationEssentials
 /// Reads and writes JPEG, with libjpeg-turbo.
 ///
 /// Decodes baseline and progressive pictures, Huffman or arithmetic coded, of grey, YCbCr, RGB, CMYK and YCCK, with
-/// embedded profiles and EXIF orientation. Thumbnails are scaled to 1/2, 1/4 or 1/8 while they are decoded. Damaged or
-/// missing picture data is an error, never a grey area; bytes after the end are ignored.
+/// embedded profiles and EXIF orientation. Thumbnails are scaled to 1/2, 1/4 or 1/8 while they are decoded. Damaged
+/// picture data is painted over, as browsers and Pillow do, and the image says so (``ImageMetadata/isDamaged``), as far as libjpeg sees it;
+/// with ``ImageDecodeOptions/refusesDamagedData`` it is an error. Missing data always is, never a grey area; bytes after the end
+/// are ignored.
 ///
 /// ``ImageLimits/maximumScanCount`` holds for pictures of up to 16 megapixels and shrinks in proportion for bigger ones
 /// (to 32 at the least), since each scan may cost the time of a whole picture. The coefficients of a progressive picture
@@ -20,7 +22,7 @@ public struct JPEGCoder: ImageCoder {
 
     /// What the header says. Cost: a few microseconds; the profile, if any, is read.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
-        let header = try JPEGHeader(data)
+        let header = try JPEGHeader(data, limits: limits)
         try limits.check(width: header.frame.width, height: header.frame.height)
         return Self.properties(header, limits)
     }
@@ -29,10 +31,12 @@ public struct JPEGCoder: ImageCoder {
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         let deadline = DecodeDeadline(options.limits)
         return try data.withBytes { (bytes) throws(WebImageError) in
-            let header = try JPEGHeader(bytes)
+            let header = try JPEGHeader(bytes, limits: options.limits)
             let properties = Self.properties(header, options.limits)
             let plan = try DecodePlan.make(for: properties, options: options)
             try options.limits.check(decodedByteCount: header.coefficientByteCount)
+            let scanLimit = Self.scanLimit(header.frame, options.limits)
+            if var counter = JPEGScanCounter(header) { try counter.count(bytes, limit: scanLimit) }
             let (layout, profile) = Self.layout(header, plan, options)
             let source = try JPEGScanlineSource(
                 bytes,
@@ -40,15 +44,20 @@ public struct JPEGCoder: ImageCoder {
                 layout: layout,
                 colorProfile: profile,
                 eighths: Self.eighths(for: plan, header.frame, options.scalingQuality),
-                maximumScanCount: Self.scanLimit(header.frame, options.limits),
+                maximumScanCount: scanLimit,
+                toleratesDamage: !options.refusesDamagedData,
                 deadline: deadline
             )
-            return try ImageAssembler.makeImage(
+            let image = try ImageAssembler.makeImage(
                 from: TimedRows.limiting(source, to: deadline),
                 properties: properties,
                 plan: plan,
                 options: options
             )
+            guard source.isDamaged else { return image }
+            var metadata = image.metadata
+            metadata.isDamaged = true
+            return image.with(metadata: metadata)
         }
     }
 

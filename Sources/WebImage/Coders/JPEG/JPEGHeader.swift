@@ -22,25 +22,32 @@ struct JPEGHeader {
     var colorProfile: Data?
     /// Components in the first scan; fewer than in the frame means one scan per component.
     var componentsInFirstScan = 0
+    /// Where the bytes of the first scan begin.
+    var scanStart = 0
 
     /// - Throws: ``WebImageError/Code/badImageData`` when the segments end before a scan starts,
     ///   ``WebImageError/Code/unsupportedFormat`` for lossless, hierarchical and 12-bit pictures.
-    init(_ data: Data) throws(WebImageError) {
-        self = try data.withBytes { (bytes) throws(WebImageError) in try JPEGHeader(bytes) }
+    init(_ data: Data, limits: ImageLimits = ImageLimits()) throws(WebImageError) {
+        self = try data.withBytes { (bytes) throws(WebImageError) in try JPEGHeader(bytes, limits: limits) }
     }
 
     /// The same for bytes in memory.
-    init(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
-        var walker = JPEGSegmentWalker()
+    ///
+    /// - Parameter limits: a longer colour profile is passed over.
+    init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits = ImageLimits()) throws(WebImageError) {
+        var walker = JPEGSegmentWalker(limits)
         try walker.walk(bytes)
         self = try walker.header(bytes)
     }
 
     fileprivate init(frame: Frame) { self.frame = frame }
 
+    /// Whether there are several scans, each of which goes over the whole picture.
+    var hasScans: Bool { frame.isProgressive || componentsInFirstScan < frame.sampling.count }
+
     /// Bytes of coefficients that a decoder must hold: none when a picture is coded in one scan.
     var coefficientByteCount: Int {
-        guard frame.isProgressive || componentsInFirstScan < frame.sampling.count else { return 0 }
+        guard hasScans else { return 0 }
         let mostHorizontal = frame.sampling.map(\.horizontal).max() ?? 1
         let mostVertical = frame.sampling.map(\.vertical).max() ?? 1
         let columns = (frame.width + 8 * mostHorizontal - 1) / (8 * mostHorizontal)
@@ -59,7 +66,10 @@ struct JPEGSegmentWalker {
     private var orientation: ImageOrientation?
     private var xmpOrientation: ImageOrientation?
     private var profile = ProfileParts()
+    private let profileLimit: Int
     private var componentsInFirstScan: Int?
+
+    init(_ limits: ImageLimits) { profileLimit = limits.maximumColorProfileByteCount }
 
     /// Whether what comes next is the first scan, or nothing that could be one.
     var isDone: Bool { componentsInFirstScan != nil || isAtEnd }
@@ -96,6 +106,7 @@ struct JPEGSegmentWalker {
             throw WebImageError(.badImageData, "the JPEG ends before its picture starts")
         }
         header.componentsInFirstScan = componentsInFirstScan
+        header.scanStart = position
         return header
     }
 
@@ -104,7 +115,7 @@ struct JPEGSegmentWalker {
         guard let frame else { return nil }
         var header = JPEGHeader(frame: frame)
         header.orientation = orientation ?? xmpOrientation ?? .up
-        header.colorProfile = profile.joined(bytes)
+        header.colorProfile = profile.joined(bytes, limit: profileLimit)
         return header
     }
 
@@ -205,9 +216,11 @@ private struct ProfileParts {
         parts[number] = range
     }
 
-    func joined(_ bytes: UnsafeRawBufferPointer) -> Data? {
+    func joined(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Data? {
         guard !isBroken, count > 0, parts.count == count else { return nil }
-        var profile = Data()
+        let byteCount = parts.values.reduce(0) { $0 + $1.count }
+        guard byteCount <= limit else { return nil }
+        var profile = Data(capacity: byteCount)
         for number in 1...count {
             guard let range = parts[number] else { return nil }
             profile.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[range]))

@@ -17,6 +17,7 @@ final class JPEGScanlineSource: ScanlineSource {
     ///   - size: the size in the header.
     ///   - eighths: scales the picture by `eighths` / 8 while it is decoded, 1...8.
     ///   - layout: `cmyk8` if and only if the picture has four components.
+    ///   - toleratesDamage: paint over damage; missing data is an error all the same.
     ///   - deadline: looked at between the scans' rows, too.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
     ///   ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/decodeTimedOut``.
@@ -27,6 +28,7 @@ final class JPEGScanlineSource: ScanlineSource {
         colorProfile: Data?,
         eighths: Int,
         maximumScanCount: Int,
+        toleratesDamage: Bool = false,
         deadline: DecodeDeadline? = nil
     ) throws(WebImageError) {
         let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
@@ -44,6 +46,7 @@ final class JPEGScanlineSource: ScanlineSource {
         var height: UInt32 = 0
         let scans = UInt32(clamping: max(maximumScanCount, 0))
         if let deadline { webimage_jpeg_decoder_limit(decoder, deadline.nanoseconds) }
+        if toleratesDamage { webimage_jpeg_decoder_tolerate_damage(decoder) }
         let status = webimage_jpeg_decoder_start(decoder, pixels, UInt32(eighths), scans, &width, &height)
         if let error = Self.error(status, decoder, maximumScanCount: maximumScanCount, deadline: deadline) {
             webimage_jpeg_decoder_free(decoder)
@@ -65,6 +68,9 @@ final class JPEGScanlineSource: ScanlineSource {
     }
 
     deinit { webimage_jpeg_decoder_free(decoder) }
+
+    /// Whether pixels that were read were made up, because data was damaged.
+    var isDamaged: Bool { webimage_jpeg_decoder_is_damaged(decoder) }
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         let rows = base.assumingMemoryBound(to: UInt8.self)
