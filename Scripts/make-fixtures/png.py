@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageCms, ImageOps
 
 from picture import alpha, picture, write_anymap
-from profiles import gray as gray_profile, wide_rgb
+from profiles import gray as gray_profile, linear_rgb, wide_rgb
 
 OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/PNG"
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -203,6 +203,20 @@ def color_spaces(small):
     gray_with_alpha(gray, target)
 
 
+def linear_16():
+    """Dark tones of 16 bits, whose profile is steep there; held against sRGB's curve in floating point."""
+    ramp = np.linspace(0, 2000, 24 * 16).round().reshape(16, 24)
+    samples = np.dstack([ramp, ramp[::-1], np.roll(ramp, 5, axis=1)]).astype(np.int64)
+    light = samples / 65535
+    shown = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+    shown = (shown * 255 + 0.5).astype(np.uint8)
+    wrapped = b"linear\0\0" + zlib.compress(linear_rgb())
+    save("icc-linear-16bit", write_png(samples, 2, 16, before=[(b"iCCP", wrapped)]), shown)
+    opacity = alpha(24, 16)
+    data = write_png(np.dstack([samples, opacity.astype(np.int64) * 257]), 6, 16, before=[(b"iCCP", wrapped)], interlaced=True)
+    save("icc-linear-16bit-alpha", data, np.dstack([shown, opacity]))
+
+
 def gray_with_alpha(gray, target):
     """Decoders make colours of grey with alpha, but the profile is for grey."""
     source = ImageCms.ImageCmsProfile(io.BytesIO(gray_profile()))
@@ -258,3 +272,4 @@ if __name__ == "__main__":
         old.unlink()
     matrix()
     others()
+    linear_16()

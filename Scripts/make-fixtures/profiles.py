@@ -50,6 +50,17 @@ def wide_rgb(padding=0):
     return profile(b"RGB ", b"mntr", tags)
 
 
+def linear_rgb():
+    """sRGB's primaries with a gamma of 1: of dark tones 8 bits keep nearly nothing."""
+    tags = [
+        (b"desc", description("Test linear RGB")), (b"cprt", b"text\0\0\0\0none\0"), (b"wtpt", xyz(D50)),
+        (b"rXYZ", xyz((0.4360, 0.2225, 0.0139))), (b"gXYZ", xyz((0.3851, 0.7169, 0.0971))),
+        (b"bXYZ", xyz((0.1431, 0.0606, 0.7141))),
+        (b"rTRC", gamma(1.0)), (b"gTRC", gamma(1.0)), (b"bTRC", gamma(1.0)),
+    ]
+    return profile(b"RGB ", b"mntr", tags)
+
+
 def gray():
     tags = [(b"desc", description("Test gray 1.6")), (b"cprt", b"text\0\0\0\0none\0"), (b"wtpt", xyz(D50)),
             (b"kTRC", gamma(1.6))]

@@ -88,6 +88,10 @@ public struct PNGCoder: ImageCoder {
 }
 
 extension PNGHeader {
-    /// Whether light has to be computed from the file's 16 bits, as for high dynamic range.
-    var needsWideRows: Bool { color.coded?.needsWideRows(bitsPerComponent: bitDepth) == true }
+    /// Whether colours have to be computed from the file's 16 bits: for high dynamic range, and where they are converted, since a steep
+    /// curve makes steps of what was rounded before.
+    var needsWideRows: Bool {
+        if let coded = color.coded { return coded.needsWideRows(bitsPerComponent: bitDepth) }
+        return bitDepth == 16 && color.isConverted(isGray: isGray)
+    }
 }

@@ -56,6 +56,9 @@ struct PNGColor: Sendable, Hashable {
         return zip(chromaticities, Self.sRGBChromaticities).contains { abs($0 - $1) > 0.01 }
     }
 
+    /// Whether a profile, of the file or made of what it says, converts the colours.
+    func isConverted(isGray: Bool) -> Bool { profileName != nil || !isGray && hasUnusualPrimaries }
+
     /// The gamma that the PNG decoder is to convert from, when nothing else needs converting.
     func decoderGamma(isGray: Bool) -> Double? { !isGray && hasUnusualPrimaries ? nil : unusualGamma }
 
