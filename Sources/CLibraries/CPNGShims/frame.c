@@ -48,16 +48,15 @@ static void begin(png_frame *frame, const uint8_t *bytes) {
     frame->next = FRAME_COLORS;
 }
 
-/// Hands out the next chunk that says what colours mean; false when the pixels of the default image begin.
-static bool next_color_chunk(png_frame *frame, const uint8_t *bytes, size_t count) {
-    static const char kinds[] = "PLTEtRNSgAMAcHRMsRGBiCCPsBIT";
+/// Hands out the next chunk of the kinds that say what colours mean; false when the pixels of the default image begin.
+static bool next_color_chunk(png_frame *frame, const uint8_t *bytes, size_t count, const char *kinds) {
     size_t length;
     while (frame->offset < frame->start && chunk_length(bytes, count, frame->offset, &length)) {
         const uint8_t *kind = bytes + frame->offset + 4;
         if (memcmp(kind, "IDAT", 4) == 0) return false;
         size_t start = frame->offset;
         frame->offset += length + CHUNK_OVERHEAD;
-        for (size_t i = 0; i + 4 < sizeof kinds; i += 4) {
+        for (size_t i = 0; kinds[i]; i += 4) {
             if (memcmp(kind, kinds + i, 4) != 0) continue;
             frame->body = start;
             frame->body_left = length + CHUNK_OVERHEAD;
@@ -96,7 +95,13 @@ static const char *refill(png_frame *frame, const uint8_t *bytes, size_t count) 
         begin(frame, bytes);
         return NULL;
     case FRAME_COLORS:
-        if (next_color_chunk(frame, bytes, count)) return NULL;
+        if (next_color_chunk(frame, bytes, count, "PLTEgAMAcHRMsRGBiCCPsBIT")) return NULL;
+        frame->offset = SIGNATURE_AND_HEADER;
+        frame->next = FRAME_TRANSPARENCY;
+        return refill(frame, bytes, count);
+    case FRAME_TRANSPARENCY:
+        // Last, because libpng does not take it before a palette.
+        if (next_color_chunk(frame, bytes, count, "tRNS")) return NULL;
         frame->offset = frame->start;
         frame->next = FRAME_PIXELS;
         return next_pixels(frame, bytes, count);

@@ -14,7 +14,7 @@ typedef struct {
     size_t end;
     /// The next chunk of the file to be looked at.
     size_t offset;
-    enum { FRAME_HEADER, FRAME_COLORS, FRAME_PIXELS, FRAME_END } next;
+    enum { FRAME_HEADER, FRAME_COLORS, FRAME_TRANSPARENCY, FRAME_PIXELS, FRAME_END } next;
     /// Bytes that are made here, and how many of them were handed out.
     uint8_t head[33];
     size_t head_count;

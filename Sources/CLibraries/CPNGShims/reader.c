@@ -31,11 +31,18 @@ struct webimage_png_reader {
     /// Reads the pixels in libpng's place; NULL when the picture is one of those that only libpng reads.
     png_stream *stream;
     bool interlaced;
+    /// Where a tRNS chunk lies that is still to be read, and the chunk that follows when it is; 0 for none.
+    size_t alpha;
+    size_t after_alpha;
+    /// Where the next chunk before the pixels begins.
+    size_t next_chunk;
     /// Whether more bytes may come, and whether libpng wanted some that have not.
     bool awaits_more;
     bool starved;
     bool out_of_memory;
     bool failed;
+    /// Whether all that comes before the pixels was read.
+    bool has_head;
     char message[160];
 };
 
@@ -52,8 +59,44 @@ static void ignore_warning(png_structp png, png_const_charp message) {
     (void)message;
 }
 
+/// The bytes of the chunk that begins at the offset, 0 if it is not all there.
+static size_t chunk_size(const webimage_png_reader *reader) {
+    const uint8_t *head = reader->bytes + reader->offset;
+    size_t left = reader->count - reader->offset;
+    if (left < 12) return 0;
+    size_t length = (size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3];
+    return length <= left - 12 ? length + 12 : 0;
+}
+
+static bool is_chunk(const webimage_png_reader *reader, const char *kind) {
+    return reader->count - reader->offset >= 8 && memcmp(reader->bytes + reader->offset + 4, kind, 4) == 0;
+}
+
+/// Has libpng read a tRNS chunk last before the pixels, because it does not take one before a palette. The offset is that of a chunk, and
+/// becomes that of the next one to be read.
+static void reorder(webimage_png_reader *reader) {
+    if (reader->after_alpha > 0) {
+        reader->offset = reader->after_alpha;
+        reader->after_alpha = 0;
+    }
+    size_t size = chunk_size(reader);
+    while (size > 0 && is_chunk(reader, "tRNS")) {
+        if (reader->alpha == 0) reader->alpha = reader->offset;
+        reader->offset += size;
+        size = chunk_size(reader);
+    }
+    if (reader->alpha > 0 && is_chunk(reader, "IDAT")) {
+        reader->after_alpha = reader->offset;
+        reader->offset = reader->alpha;
+        reader->alpha = 0;
+        size = chunk_size(reader);
+    }
+    reader->next_chunk = size > 0 ? reader->offset + size : 0;
+}
+
 static void read_bytes(png_structp png, png_bytep to, size_t count) {
     webimage_png_reader *reader = png_get_io_ptr(png);
+    if (!reader->is_frame && !reader->has_head && reader->offset == reader->next_chunk) reorder(reader);
     if (reader->is_frame) {
         const char *error = png_frame_read(&reader->frame, reader->bytes, reader->count, to, count);
         if (error) png_error(png, error);
@@ -100,6 +143,8 @@ webimage_png_reader *webimage_png_reader_create(uint32_t max_width, uint32_t max
     }
     png_set_user_limits(reader->png, max_width, max_height);
     reader->max_profile = max_profile;
+    // Behind the signature and the header.
+    reader->next_chunk = 33;
     png_set_chunk_cache_max(reader->png, 64);
     // Nothing here reads texts, histograms and the like: their chunks are passed over, never inflated.
     static const png_byte unread[] = "tEXt\0zTXt\0iTXt\0sPLT\0hIST\0pCAL\0sCAL\0tIME\0oFFs\0pHYs\0eXIf";
@@ -170,6 +215,7 @@ bool webimage_png_read_header(
     reader->count = count;
     png_set_read_fn(reader->png, reader, read_bytes);
     png_read_info(reader->png, reader->info);
+    reader->has_head = true;
     memset(out, 0, sizeof *out);
     out->width = png_get_image_width(reader->png, reader->info);
     out->height = reader->height = png_get_image_height(reader->png, reader->info);

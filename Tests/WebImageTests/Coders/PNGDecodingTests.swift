@@ -14,7 +14,8 @@ import Testing
 
     /// Pixels that were computed, or converted by another program, in floating point.
     private static let converted: Set<String> = [
-        "gamma-1.0", "gamma-1.0-gray", "chrm-adobe", "icc-wide", "icc-gray-alpha",
+        "gamma-1.0", "gamma-1.0-gray", "chrm-adobe", "icc-wide", "icc-gray-alpha", "icc-linear-16bit",
+        "icc-linear-16bit-alpha",
     ]
     private static let exact = Fixtures.names(in: "PNG", ending: "pam").filter { !converted.contains($0) }
     private static let matrix = exact.filter { $0.hasPrefix("type") }
@@ -35,6 +36,70 @@ import Testing
     func `Unusual colours are converted to sRGB`(name: String) throws {
         let found = try difference(name)
         #expect(found.maximum <= 2 && found.mean < 0.6, "\(found)")
+    }
+
+    @Test func `Frames of 16 bits are converted before they are rounded`() throws {
+        let data = try Fixtures.data("PNG/icc-linear-16bit.png")
+        // A file without an animation has one frame.
+        let frame = try coder.animation(of: data, options: ImageDecodeOptions()).frame(at: 0)
+        #expect(try PixelDifference(frame.bitmap, Fixtures.pixels("PNG/icc-linear-16bit.pam")).maximum <= 2)
+    }
+
+    @Test(arguments: [
+        "PNG/type3-8bit-trns", "PNG/type3-2bit-trns", "PNG/type3-8bit-trns-interlaced", "Animation/apng-palette",
+        "Animation/apng-palette-interlaced",
+    ])
+    func `Transparency before the palette is transparency`(name: String) throws {
+        let data = try Fixtures.data("\(name).png")
+        let swapped = try Self.withTransparencyFirst(data)
+        #expect(swapped != data)
+        let plain = try coder.decode(data, options: ImageDecodeOptions())
+        let expected = name.replacing("-interlaced", with: "")
+        if name.hasPrefix("PNG") {
+            let image = try coder.decode(swapped, options: ImageDecodeOptions())
+            #expect(try PixelDifference(image.bitmap, Fixtures.pixels("\(expected).pam")).maximum == 0)
+        }
+        let arriving = coder.makeProgressiveDecoder(options: ImageDecodeOptions())
+        for part in 1...9 { try arriving.update(swapped.prefix(swapped.count * part / 9), isFinished: part == 9) }
+        let image = try #require(try arriving.image(maximumPreviewPixelCount: 1000))
+        #expect(image.metadata == plain.metadata && image.hasAlpha == plain.hasAlpha)
+        let animation = try coder.animation(of: swapped, options: ImageDecodeOptions())
+        let same = try coder.animation(of: data, options: ImageDecodeOptions())
+        for index in 0..<animation.frameCount {
+            let (frame, other) = (try animation.frame(at: index), try same.frame(at: index))
+            #expect(Self.pixels(frame) == Self.pixels(other), "frame \(index)")
+        }
+    }
+
+    @Test func `Transparency before a palette that is only a suggestion is transparency`() throws {
+        func chunk(_ name: String, _ data: Data) throws -> Range<Int> {
+            let start = try #require(data.firstRange(of: Array(name.utf8))).lowerBound - 4
+            return start..<start + 12 + data[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
+        }
+        var data = try Fixtures.data("PNG/type2-8bit-trns.png")
+        let other = try Fixtures.data("PNG/type3-8bit.png")
+        data.insert(contentsOf: other[try chunk("PLTE", other)], at: try chunk("tRNS", data).upperBound)
+        let image = try coder.decode(data, options: ImageDecodeOptions())
+        #expect(try PixelDifference(image.bitmap, Fixtures.pixels("PNG/type2-8bit-trns.pam")).maximum == 0)
+    }
+
+    private static func pixels(_ image: Image) -> [[UInt8]] {
+        (0..<image.pixelHeight).map { row in
+            let count = image.pixelWidth * image.bitmap.pixelFormat.bytesPerPixel
+            return Array(UnsafeRawBufferPointer(start: image.bitmap.mutableRow(row), count: count))
+        }
+    }
+
+    /// The same chunks, with those of transparency before those of the palette.
+    private static func withTransparencyFirst(_ data: Data) throws -> Data {
+        func chunk(_ name: String) throws -> Range<Int> {
+            let start = try #require(data.firstRange(of: Array(name.utf8))).lowerBound - 4
+            let length = data[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
+            return start..<start + 12 + length
+        }
+        let (palette, alpha) = (try chunk("PLTE"), try chunk("tRNS"))
+        return data[..<palette.lowerBound] + data[alpha] + data[palette] + data[palette.upperBound..<alpha.lowerBound]
+            + data[alpha.upperBound...]
     }
 
     @Test func `The name of a profile is the profile's own`() throws {
