@@ -31,6 +31,71 @@ import Testing
         #expect(properties.hasAlpha == image.hasAlpha)
     }
 
+    /// An animation of two equal frames, somewhere on a big canvas.
+    private func animation(of name: String, canvas: Int, x: Int, y: Int) throws -> Data {
+        let file = try Fixtures.data("WebP/\(name).webp")
+        let properties = try coder.properties(of: file, limits: ImageLimits())
+        func little(_ value: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(value >> (8 * $0) & 255) } }
+        func chunk(_ kind: String, _ body: [UInt8]) -> [UInt8] {
+            Array(kind.utf8) + little(body.count, 4) + body + (body.count % 2 == 0 ? [] : [0])
+        }
+        let place = little(x / 2, 3) + little(y / 2, 3)
+        let size = little(properties.width - 1, 3) + little(properties.height - 1, 3)
+        let frame = chunk("ANMF", place + size + little(100, 3) + [0] + file.dropFirst(12))
+        let head = chunk("VP8X", [0x12, 0, 0, 0] + little(canvas - 1, 3) + little(canvas - 1, 3))
+        let body = Array("WEBP".utf8) + head + chunk("ANIM", [0, 0, 0, 0, 0, 0]) + frame + frame
+        return Data(Array("RIFF".utf8) + little(body.count, 4) + body)
+    }
+
+    @Test func `A thumbnail of a small frame on a huge canvas takes no canvas`() throws {
+        let data = try animation(of: "lossless", canvas: 3000, x: 1400, y: 1600)
+        var options = ImageDecodeOptions()
+        options.thumbnailPixelSize = ImageSize(width: 300, height: 300)
+        // The canvas would have 36 MB.
+        options.limits.maximumDecodedByteCount = 1 << 20
+        #expect(try coder.memoryNeed(of: data, options: options).totalByteCount < 3 << 20)
+        let file = try coder.properties(of: Fixtures.data("WebP/lossless.webp"), limits: ImageLimits())
+        for isStill in [true, false] {
+            options.decodeFirstFrameOnly = isStill
+            let image = try coder.decode(data, options: options)
+            #expect(image.pixelWidth == 300 && image.hasAlpha)
+            func alpha(_ x: Int, _ y: Int) -> UInt8 {
+                image.bitmap.mutableRow(y).load(fromByteOffset: 4 * x + 3, as: UInt8.self)
+            }
+            #expect(alpha(140 + file.width / 20, 160 + file.height / 20) == 255)
+            for (x, y) in [(0, 0), (299, 299), (130, 161), (141, 150), (160, 170)] { #expect(alpha(x, y) == 0) }
+        }
+    }
+
+    @Test func `The rows of a frame beside its canvas are those of the whole canvas`() throws {
+        let data = try Fixtures.data("WebP/animated-offset.webp")
+        let container = try data.withBytes { (bytes) throws(WebImageError) in
+            try WebPContainer(bytes, limits: ImageLimits())
+        }
+        #expect(!container.firstCoversCanvas)
+        func reader() -> WebPRowReader {
+            WebPRowReader(
+                data,
+                container: container,
+                width: container.width,
+                height: container.height,
+                limits: ImageLimits()
+            )
+        }
+        let stride = container.width * 4
+        var (whole, rows) = ([UInt8](), [UInt8]())
+        let buffer = try ScratchBuffer(byteCount: stride * container.height)
+        func bytes(_ count: Int) -> [UInt8] { Array(UnsafeBufferPointer(start: buffer.bytes, count: count)) }
+        try reader().readRows(container.height, into: buffer.base, bytesPerRow: stride)
+        whole = bytes(stride * container.height)
+        let other = reader()
+        for _ in 0..<container.height {
+            try other.readRows(1, into: buffer.base, bytesPerRow: stride)
+            rows += bytes(stride)
+        }
+        #expect(rows == whole)
+    }
+
     @Test func `All fixtures were found`() { #expect(Fixtures.names(in: "WebP", ending: "pam").count == 22) }
 
     @Test func `Frames, durations and loops are told`() throws {

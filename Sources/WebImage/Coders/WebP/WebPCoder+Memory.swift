@@ -26,7 +26,10 @@ extension WebPCoder {
         )
         var decoder = Self.decoderMemory(container.first) + container.frameCount * Self.bytesOfFrame
         decoder += 2 * (container.colorProfile?.count ?? 0)
-        if !assembly.readsAtOnce { decoder += AssemblyNeed.block(width * height * layout.bytesPerPixel) }
+        if !assembly.readsAtOnce {
+            let frame = container.first.width * container.first.height * 4
+            decoder += AssemblyNeed.block(scales ? width * height * layout.bytesPerPixel : frame)
+        }
         return DecodeMemoryNeed(assembly, decoder: decoder)
     }
 

@@ -4,7 +4,7 @@ import FoundationEssentials
 /// The rows of a WebP picture, or of the first frame of an animation on its canvas.
 ///
 /// WebP is decoded as a whole: straight into the memory of the caller who takes all rows at once, otherwise into a buffer
-/// of its own, which holds the picture as scaled down by the decoder.
+/// of its own, which holds the picture as scaled down by the decoder, or the part of the canvas that is not empty.
 final class WebPRowReader: ScanlineSource {
     let width: Int
     let height: Int
@@ -37,6 +37,8 @@ final class WebPRowReader: ScanlineSource {
         }
         if nextRow == 0, count == height {
             try decode(into: base, bytesPerRow: bytesPerRow)
+        } else if !container.firstCoversCanvas {
+            try placeRows(count, into: base, bytesPerRow: bytesPerRow)
         } else {
             let whole = try wholePicture()
             let rowBytes = width * layout.bytesPerPixel
@@ -46,6 +48,33 @@ final class WebPRowReader: ScanlineSource {
             }
         }
         nextRow += count
+    }
+
+    /// Rows of the canvas, which is never held: it may be a million times the frame.
+    private func placeRows(
+        _ count: Int,
+        into base: UnsafeMutableRawPointer,
+        bytesPerRow: Int
+    ) throws(WebImageError) {
+        let frame = container.first
+        let frameRowBytes = frame.width * 4
+        let part: PixelStorage
+        if let whole {
+            part = whole
+        } else {
+            try limits.check(decodedByteCount: frameRowBytes * frame.height)
+            part = try PixelStorage.allocate(byteCount: frameRowBytes * frame.height)
+            try decode(frame, into: part.base, width: frame.width, height: frame.height, bytesPerRow: frameRowBytes)
+            whole = part
+        }
+        for row in 0..<count {
+            let target = base + row * bytesPerRow
+            target.initializeMemory(as: UInt8.self, repeating: 0, count: width * 4)
+            let line = nextRow + row - frame.y
+            guard line >= 0, line < frame.height else { continue }
+            // The demuxer has checked that the frame lies on the canvas.
+            (target + frame.x * 4).copyMemory(from: part.base + line * frameRowBytes, byteCount: frameRowBytes)
+        }
     }
 
     private func wholePicture() throws(WebImageError) -> PixelStorage {
