@@ -1,5 +1,7 @@
 """AVIF fixtures by avifenc 0.11.1 (aom 3.6.0) and heif-enc 1.15.1; the expected pixels are avifdec's, or those that went in where nothing
 is lost. What avifdec leaves to its caller (crop, turn, mirror, colour profile) is done here by numpy and lcms."""
+import io
+import struct
 import tempfile
 from pathlib import Path
 
@@ -95,6 +97,7 @@ def main():
     save("display-p3", photo, *[p if p != "1/13/0" else "12/13/0" for p in LOSSLESS], expected=cicp_to_srgb(photo, 12, 13))
     save("bt2020-sdr", photo, *[p if p != "1/13/0" else "9/14/0" for p in LOSSLESS], expected=cicp_to_srgb(photo, 9, 13))
     save("gamma-2.2", photo, *[p if p != "1/13/0" else "1/4/0" for p in LOSSLESS], expected=cicp_to_srgb(photo, 1, 4))
+    grid_of_alphas()
     with tempfile.TemporaryDirectory() as directory:
         tall = f"{directory}/in.png"
         Image.fromarray(picture(30, 150)).save(tall)
@@ -107,6 +110,73 @@ def main():
             b"YUV4MPEG2 W1600 H1200 F1:1 Ip C420mpeg2\nFRAME\n" + bytes([120]) * (1600 * 1200) + bytes([128]) * (1600 * 600)
         )
         run("avifenc", "-s", "8", "-j", "1", "-c", "aom", "-a", "film-grain-test=1", f"{directory}/grain.y4m", OUT / "grain.avif")
+
+
+def boxes(data):
+    """Pairs of kind and content."""
+    at = 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], "big")
+        yield data[at + 4 : at + 8], data[at + 8 : at + size]
+        at += size
+
+
+def box(kind, *parts):
+    content = b"".join(parts)
+    return struct.pack(">I", len(content) + 8) + kind + content
+
+
+def coded(file):
+    """The configuration and the bytes of each item of a file by Pillow: colours, then alpha."""
+    meta = dict(boxes(dict(boxes(file))[b"meta"][4:]))
+    configurations = [content for kind, content in boxes(dict(boxes(meta[b"iprp"]))[b"ipco"]) if kind == b"av1C"]
+    places, found = meta[b"iloc"], []
+    for index in range(2):
+        entry = places[8 + 14 * index : 22 + 14 * index]
+        offset, length = struct.unpack(">II", entry[6:])
+        found.append((configurations[index], file[offset : offset + length]))
+    return found
+
+
+def grid_of_alphas():
+    """Two tiles with an alpha each, and no alpha of the whole: libavif 1.0 reads it, and Pillow by that."""
+    pixels = np.dstack([picture(128, 64), alpha(128, 64)])
+    items = []
+    for left in (0, 64):
+        buffer = io.BytesIO()
+        Image.fromarray(pixels[:, left : left + 64]).save(buffer, "AVIF", quality=60, subsampling="4:4:4", speed=6)
+        items += coded(buffer.getvalue())
+    # Item 1 is the grid; 2 and 4 are its tiles, 3 and 5 their alphas.
+    data = b"".join(content for _, content in items)
+    kinds = [b"grid", b"av01", b"av01", b"av01", b"av01"]
+    entries = b"".join(box(b"infe", b"\2\0\0" + bytes([item > 0]), struct.pack(">HH", item + 1, 0), kind, b"\0") for item, kind in enumerate(kinds))
+    references = box(b"dimg", struct.pack(">4H", 1, 2, 2, 4)) + box(b"auxl", struct.pack(">3H", 3, 1, 2)) + box(b"auxl", struct.pack(">3H", 5, 1, 4))
+    properties = [
+        box(b"ispe", bytes(4), struct.pack(">II", 128, 64)), box(b"ispe", bytes(4), struct.pack(">II", 64, 64)),
+        box(b"pixi", bytes(4), b"\3\x08\x08\x08"), box(b"pixi", bytes(4), b"\1\x08"),
+        box(b"auxC", bytes(4), b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0"),
+        box(b"colr", b"nclx", struct.pack(">3HB", 1, 13, 6, 0x80)), box(b"av1C", items[0][0]), box(b"av1C", items[1][0]),
+    ]
+    chosen = {1: [1, 3, 6], 2: [2, 3, 6, 0x87], 3: [2, 4, 5, 0x88], 4: [2, 3, 6, 0x87], 5: [2, 4, 5, 0x88]}
+    links = b"".join(struct.pack(">HB", item, len(numbers)) + bytes(numbers) for item, numbers in chosen.items())
+
+    def meta(start):
+        places = struct.pack(">HHHHII", 1, 1, 0, 1, 0, 8)
+        for number, (_, content) in enumerate(items):
+            places += struct.pack(">HHHHII", number + 2, 0, 0, 1, start, len(content))
+            start += len(content)
+        return box(
+            b"meta", bytes(4), box(b"hdlr", bytes(8), b"pict", bytes(13)), box(b"pitm", bytes(4), b"\0\1"),
+            box(b"iloc", b"\1\0\0\0\x44\0", struct.pack(">H", 5), places), box(b"iinf", bytes(4), struct.pack(">H", 5), entries),
+            box(b"iref", bytes(4), references), box(b"iprp", box(b"ipco", *properties), box(b"ipma", bytes(4), struct.pack(">I", 5), links)),
+            box(b"idat", b"\0\0\0\1", struct.pack(">HH", 128, 64)))
+
+    head = box(b"ftyp", b"avif\0\0\0\0avifmif1miafMA1A")
+    file = head + meta(len(head) + len(meta(0)) + 8) + box(b"mdat", data)
+    (OUT / "grid-of-alphas.avif").write_bytes(file)
+    shown = Image.open(io.BytesIO(file))
+    assert shown.mode == "RGBA"
+    write_anymap(OUT / "grid-of-alphas.pam", np.asarray(shown))
 
 
 def sequences(directory):

@@ -10,6 +10,9 @@ final class AVIFFile {
     private let codedByteCount: Int
     /// Whether the codec lays grain over pictures, in planes of its own.
     private let hasGrain: Bool
+    /// The bytes that are read, where they are not those of the file.
+    private let repaired: ScratchBuffer?
+    private let repairedByteCount: Int
     let properties: ImageProperties
     /// The part of the stored picture that is to be seen.
     let crop: avifCropRect
@@ -24,7 +27,17 @@ final class AVIFFile {
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
     ///   ``WebImageError/Code/outOfMemory``.
-    init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+    init(_ file: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+        var bytes = file
+        if let copy = AVIFRepair(file).file {
+            let buffer = try ScratchBuffer(byteCount: copy.count)
+            let target = UnsafeMutableRawBufferPointer(start: buffer.base, count: copy.count)
+            target.copyBytes(from: copy)
+            bytes = UnsafeRawBufferPointer(target)
+            (repaired, repairedByteCount) = (buffer, copy.count)
+        } else {
+            (repaired, repairedByteCount) = (nil, 0)
+        }
         (codedByteCount, hasGrain) = try Self.coded(bytes, limits)
         guard let decoder = avifDecoderCreate() else {
             throw WebImageError(.outOfMemory, "no memory to decode AVIF")
@@ -93,6 +106,7 @@ final class AVIFFile {
         let pixels = Int(image.pointee.width) * Int(image.pointee.height)
         let grain = hasGrain ? max(planes, coded) : 0
         return max(planes, coded) + (coded < planes ? planes : 0) + grain + pixels * 3 / 4 + (1 << 20)
+            + 2 * repairedByteCount
     }
 
     /// Bytes of the frames that others are made of, which the codec keeps, as many as it may, in whole blocks; and what it knows of them.

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `All fixtures of AVIF were found`() { #expect(Self.stills.count == 36) }
+    @Test func `All fixtures of AVIF were found`() { #expect(Self.stills.count == 37) }
 
     @Test func `Headers of AVIF tell alpha, bits, profile, crop and orientation`() throws {
         #expect(try !files.properties("420").hasAlpha)
@@ -38,6 +38,58 @@ import Testing
         #expect(try files.decode("crop-turned").pixelWidth == 20)
         #expect(try files.properties("turn-1-0").orientation == .leftMirrored)
         #expect(try files.properties("turn-2-1").orientation == .downMirrored)
+    }
+
+    @Test func `The alphas of tiles are the alpha of the picture`() throws {
+        let data = try Fixtures.data("AVIF/grid-of-alphas.avif")
+        #expect(try files.properties("grid-of-alphas").hasAlpha)
+        #expect(try files.difference(files.decode("grid-of-alphas"), "grid-of-alphas").maximum <= 2)
+        // However the file is cut or damaged, there is an answer.
+        for part in DamagedFiles.truncations(of: data) {
+            #expect(DamagedFiles.complaint(of: AVIFCoder(), about: part) == nil)
+        }
+        for damaged in DamagedFiles.corruptions(of: data) {
+            #expect(DamagedFiles.complaint(of: AVIFCoder(), about: damaged) == nil)
+        }
+    }
+
+    @Test func `A track of depths is no alpha`() throws {
+        var data = try Fixtures.data("AVIF/sequence-alpha.avif")
+        // Names of one length.
+        let alpha = Array("systems:auxiliary:alpha".utf8)
+        let places = data.ranges(of: alpha)
+        #expect(!places.isEmpty)
+        for place in places { data.replaceSubrange(place, with: "systems:auxiliary:depth".utf8) }
+        let properties = try AVIFCoder().properties(of: data, limits: ImageLimits())
+        #expect(!properties.hasAlpha && properties.frameCount == 3)
+        let animation = try AVIFCoder().animation(of: data, options: ImageDecodeOptions())
+        for index in 0..<3 {
+            let image = try animation.frame(at: index)
+            #expect(!image.hasAlpha)
+            let expected = try Fixtures.pixels("AVIF/sequence-alpha.\(index).pam")
+            var most = 0
+            for y in 0..<image.pixelHeight {
+                for x in 0..<image.pixelWidth {
+                    let found = image.bitmap.premultipliedRGBA(x: x, y: y)
+                    for channel in 0..<3 {
+                        most = max(most, abs(Int(found[channel]) - Int(expected.rgba(x: x, y: y)[channel])))
+                    }
+                }
+            }
+            #expect(most <= 2, "frame \(index)")
+        }
+    }
+
+    @Test func `A file whose list of pictures has no end decodes`() throws {
+        let data = try Fixtures.data("AVIF/420.avif")
+        let boxes = data.withUnsafeBytes { bytes in ISOBox.boxes(in: ByteReader(bytes), 0..<bytes.count) }
+        let meta = try #require(boxes.first { $0.type == fourCC("meta") })
+        // A copy of the list behind all else, in place of the first, with no length: what it says of places in the file holds on.
+        var open = data
+        open.replaceSubrange(meta.content.lowerBound - 4..<meta.content.lowerBound, with: "free".utf8)
+        open += [0, 0, 0, 0] + Data("meta".utf8) + data[meta.content]
+        let image = try AVIFCoder().decode(open, options: ImageDecodeOptions())
+        #expect(try files.difference(image, "420").maximum <= 2)
     }
 
     @Test func `Headers of AVIF sequences tell frames, durations and loops`() throws {

@@ -1,0 +1,89 @@
+import WebImage
+
+/// Makes of a file that libavif does not take for what it is one that it does. The changes are to boxes; pictures stay where they are.
+///
+/// * Tracks of sound and text, whose lack of a size older versions refuse, and auxiliary tracks that are no alpha, which it takes for that,
+///   are hidden.
+/// * A picture in tiles whose tiles have an alpha each gets an alpha in tiles.
+/// * A box that has no length, because it is the last, gets one.
+struct AVIFRepair {
+    /// The changed file; nil if it is well as it is.
+    private(set) var file: [UInt8]?
+    private let bytes: UnsafeRawBufferPointer
+    private let reader: ByteReader
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+        reader = ByteReader(bytes)
+        let boxes = placed(ISOBox.boxes(in: reader, 0..<bytes.count), from: 0)
+        endLastBox(boxes)
+        for (start, box) in boxes {
+            switch box.type {
+            case fourCC("moov"): hideTracks(of: box)
+            case fourCC("meta"):
+                guard let meta = AVIFGridAlpha(box, reader)?.meta else { continue }
+                endLastBox(boxes, always: true)
+                write("free", at: start + 4)
+                file?.append(contentsOf: meta)
+            default: break
+            }
+        }
+    }
+
+    /// Where boxes begin that lie one after the other.
+    private func placed(_ boxes: [ISOBox], from start: Int) -> [(start: Int, box: ISOBox)] {
+        var next = start
+        return boxes.map { box in
+            defer { next = box.content.upperBound }
+            return (next, box)
+        }
+    }
+
+    private mutating func write(_ type: StaticString, at offset: Int) {
+        if file == nil { file = Array(bytes) }
+        for index in 0..<4 { file?[offset + index] = type.utf8Start[index] }
+    }
+
+    /// - Parameter always: also pictures, which libavif knows to go to the end of the file.
+    private mutating func endLastBox(_ boxes: [(start: Int, box: ISOBox)], always: Bool = false) {
+        guard let (start, box) = boxes.last, reader.bigEndian32(start) == 0, always || box.type != fourCC("mdat"),
+            bytes.count - start <= Int(UInt32.max)
+        else { return }
+        if file == nil { file = Array(bytes) }
+        let size = bytes.count - start
+        for index in 0..<4 { file?[start + index] = UInt8(truncatingIfNeeded: size >> (24 - 8 * index)) }
+    }
+
+    // MARK: Tracks
+
+    private mutating func hideTracks(of movie: ISOBox) {
+        let tracks = placed(movie.children(in: reader), from: movie.content.lowerBound)
+        for (start, track) in tracks where track.type == fourCC("trak") {
+            let media = track.child("mdia", in: reader)
+            let handler = media?.child("hdlr", in: reader).flatMap { reader.bigEndian32($0.content.lowerBound + 8) }
+            if let handler, handler != fourCC("pict"), handler != fourCC("auxv") {
+                write("free", at: start + 4)
+            } else if !isAlpha(media) {
+                hideReferences(of: track)
+            }
+        }
+    }
+
+    private mutating func hideReferences(of track: ISOBox) {
+        guard let references = track.child("tref", in: reader) else { return }
+        let all = placed(references.children(in: reader), from: references.content.lowerBound)
+        for (start, reference) in all where reference.type == fourCC("auxl") { write("free", at: start + 4) }
+    }
+
+    /// Whether the track's samples are an alpha; those that do not say what they are count as such.
+    private func isAlpha(_ media: ISOBox?) -> Bool {
+        let table = media?.child("minf", in: reader)?.child("stbl", in: reader)
+        guard let description = table?.child("stsd", in: reader) else { return true }
+        for entry in description.children(in: reader, skipping: 8) {
+            // What every visual sample entry begins with has 78 bytes.
+            let kinds = entry.children(in: reader, skipping: 78).filter { $0.type == fourCC("auxi") }
+            if let kind = kinds.first { return AVIFGridAlpha.isAlpha(kind, reader) }
+        }
+        return true
+    }
+}
