@@ -117,29 +117,41 @@ struct BMPHeader: Sendable {
         }
     }
 
-    /// A palette may have fewer colours than the pixels could name, or more; pixels may begin before its end.
+    /// A palette may have fewer colours than the pixels could name, or more; pixels may begin before its end. A number of colours that the
+    /// file has no room for is nonsense, and as if it was not there.
     private mutating func readOffsets(_ reader: ByteReader, _ end: Int, isIconEntry: Bool) throws(WebImageError) {
         let start = isIconEntry ? 0 : 14
-        let stated = isIconEntry ? 0 : Int(reader.littleEndian32(10) ?? 0)
-        var colors = 0
+        var stated = isIconEntry ? 0 : Int(reader.littleEndian32(10) ?? 0)
+        let used = size >= 40 ? Int(reader.littleEndian32(start + 32) ?? 0) : 0
+        var colors = used
         if bitsPerPixel <= 8, compression != .jpeg, compression != .png {
             let most = 1 << bitsPerPixel
-            let used = size >= 40 ? Int(reader.littleEndian32(start + 32) ?? 0) : 0
-            colors = used == 0 ? most : used
-            // A file that says nothing of its palette has as many as fit.
-            if stated > end, used == 0 { colors = min(colors, (stated - end) / bytesPerColor) }
-        } else if size >= 40 {
+            // Some programs say that the pixels begin where the palette does.
+            if stated == end, hasRoom(for: used == 0 ? most : used, at: end, in: reader, isStated: false) { stated = 0 }
+            colors = used == 0 || !hasRoom(for: used, at: end, in: reader, isStated: stated != 0) ? most : used
+            // A file that says nothing of its palette, or nonsense, has as many as fit.
+            if stated > end, colors != used { colors = min(colors, (stated - end) / bytesPerColor) }
+            guard colors <= reader.count / bytesPerColor, end + colors * bytesPerColor <= reader.count else {
+                throw Self.error("a palette of \(colors) colours")
+            }
+        } else if !hasRoom(for: used, at: end, in: reader, isStated: stated != 0) {
             // Colours that a display could use; nothing that pixels refer to.
-            colors = Int(reader.littleEndian32(start + 32) ?? 0)
-        }
-        guard colors <= reader.count / bytesPerColor, end + colors * bytesPerColor <= reader.count else {
-            throw Self.error("a palette of \(colors) colours")
+            colors = 0
         }
         palette = end..<end + min(colors, 256) * bytesPerColor
         pixelOffset = stated == 0 ? end + colors * bytesPerColor : stated
         guard pixelOffset >= end, pixelOffset <= reader.count else {
             throw Self.error("its pixels lie outside")
         }
+    }
+
+    /// Whether that many colours fit into the file; and the pixels behind them, where nothing else says where these begin.
+    private func hasRoom(for colors: Int, at offset: Int, in reader: ByteReader, isStated: Bool) -> Bool {
+        guard colors <= 65_536, offset + colors * bytesPerColor <= reader.count else { return false }
+        guard !isStated, compression == .none else { return true }
+        let (pixels, overflow) = bytesPerRow.multipliedReportingOverflow(by: height - 1)
+        let last = (width * bitsPerPixel + 7) / 8
+        return overflow || pixels + last <= reader.count - offset - colors * bytesPerColor
     }
 
     private mutating func readProfile(_ reader: ByteReader, _ start: Int) {
