@@ -21,6 +21,11 @@ import Testing
         #expect(read(tiff([0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, value, 0, 0], big: true)) == orientation)
         #expect(read(tiff([0x12, 0x01, 3, 0, 1, 0, 0, 0, value, 0, 0, 0], big: false)) == orientation)
         #expect(read(tiff([0x12, 0x01, 4, 0, 1, 0, 0, 0, value, 0, 0, 0], big: false)) == orientation)
+        // Signed: some encoders write 9, which is SLONG.
+        #expect(read(tiff([0x12, 0x01, 9, 0, 1, 0, 0, 0, value, 0, 0, 0], big: false)) == orientation)
+        #expect(read(tiff([0x01, 0x12, 0, 9, 0, 0, 0, 1, 0, 0, 0, value], big: true)) == orientation)
+        #expect(read(tiff([0x01, 0x12, 0, 8, 0, 0, 0, 1, 0, value, 0, 0], big: true)) == orientation)
+        #expect(read(tiff([0x12, 0x01, 6, 0, 1, 0, 0, 0, value, 0, 0, 0], big: false)) == orientation)
         #expect(read(tiff([0x01, 0x12, 0, 1, 0, 0, 0, 1, value, 0, 0, 0], big: true)) == orientation)
     }
 
@@ -37,6 +42,7 @@ import Testing
         #expect(read(tiff([0x12, 0x01, 3, 0, 2, 0, 0, 0, 6, 0, 0, 0], big: false)) == .up)
         #expect(read(tiff([0x12, 0x01, 2, 0, 1, 0, 0, 0, 6, 0, 0, 0], big: false)) == .up)
         #expect(read(tiff([0x12, 0x01, 4, 0, 1, 0, 0, 0, 6, 0, 0, 0x80], big: false)) == .up)
+        #expect(read(tiff([0x12, 0x01, 9, 0, 1, 0, 0, 0, 0xFA, 0xFF, 0xFF, 0xFF], big: false)) == .up)
     }
 
     @Test func `Every truncation and every random block is answered`() {

@@ -18,14 +18,14 @@ package enum EXIFOrientation {
         return nil
     }
 
-    /// The type should be SHORT; some writers use BYTE or LONG.
+    /// The type should be SHORT; some writers use BYTE or LONG, or one of the signed types.
     private static func value(of entry: Int, in tiff: UnsafeRawBufferPointer, _ order: ByteOrder) -> Int? {
         guard let type = order.uint16(tiff, at: entry + 2), let count = order.uint32(tiff, at: entry + 4), count == 1
         else { return nil }
         switch type {
-        case 1: return entry + 8 < tiff.count ? Int(tiff[entry + 8]) : nil
-        case 3: return order.uint16(tiff, at: entry + 8)
-        case 4: return order.uint32(tiff, at: entry + 8)
+        case 1, 6: return entry + 8 < tiff.count ? Int(tiff[entry + 8]) : nil
+        case 3, 8: return order.uint16(tiff, at: entry + 8)
+        case 4, 9: return order.uint32(tiff, at: entry + 8)
         default: return nil
         }
     }
