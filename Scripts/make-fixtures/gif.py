@@ -181,7 +181,7 @@ def odd():
     save("only-local-palette", screen(27, 21) + frame(few, palette=local, size=4, interlaced=True) + end, local[few])
     beyond = np.vstack([local, np.zeros((240, 3), np.uint8)])[numbers]
     save("palette-out-of-range", screen(27, 21) + frame(numbers, palette=local) + end, beyond)
-    save("no-palette", screen(27, 21) + frame(numbers) + end)
+    from_pillow("no-palette", screen(27, 21) + frame(numbers) + end)
     save("canvas-zero", screen(0, 0, palette) + frame(numbers) + end, shown)
     save("canvas-zero-offset", screen(0, 0, palette) + frame(numbers, 2, 3) + end, on_canvas(29, 24, 2, 3, shown))
     save("no-frame", screen(27, 21, palette) + loop(0) + end)
@@ -196,9 +196,20 @@ def odd():
          + control(transparent=1) + b"\x21\x01" + sub_blocks(bytes(12) + b"text") + frame(numbers) + end, shown)
 
 
+def long_codes():
+    """Codes that begin longer than any colour needs, as some encoders write them."""
+    random = np.random.default_rng(9)
+    palette, numbers = random.integers(0, 256, (256, 3)).astype(np.uint8), random.integers(0, 256, (21, 27))
+    for size in (9, 10, 11):
+        data = screen(27, 21, palette) + frame(numbers, size=size) + b"\x3b"
+        assert (np.asarray(Image.open(io.BytesIO(data)).convert("RGB")) == palette[numbers]).all()
+        save(f"code-size-{size}", data, palette[numbers])
+
+
 if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
     for old in OUT.iterdir():
         old.unlink()
     ordinary()
     odd()
+    long_codes()

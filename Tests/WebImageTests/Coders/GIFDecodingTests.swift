@@ -27,6 +27,21 @@ import Testing
         #expect((properties.width, properties.height) == (image.pixelWidth, image.pixelHeight))
     }
 
+    @Test func `Of more frames than are allowed the first can be had alone`() throws {
+        let data = try Fixtures.data("GIF/animated.gif")
+        var options = ImageDecodeOptions()
+        options.limits.maximumFrameCount = 2
+        #expect(error(data, options)?.limit?.name == "maximumFrameCount")
+        options.decodeFirstFrameOnly = true
+        let image = try coder.decode(data, options: options)
+        #expect(try PixelDifference(image.bitmap, Fixtures.pixels("GIF/animated.pam")).maximum == 0)
+        #expect(image.metadata.isFirstFrame)
+        let arriving = coder.makeProgressiveDecoder(options: options)
+        try arriving.update(data.prefix(data.count / 2), isFinished: false)
+        try arriving.update(data, isFinished: true)
+        #expect(try arriving.image(maximumPreviewPixelCount: 100)?.metadata.isFirstFrame == true)
+    }
+
     @Test func `All fixtures were found`() { #expect(Fixtures.names(in: "GIF", ending: "pam").count >= 35) }
 
     @Test func `Frames, durations and loops are told`() throws {
@@ -45,8 +60,8 @@ import Testing
         #expect(still.frameCount == 1 && still.loopCount == 0 && still.frameDurations.isEmpty)
     }
 
-    @Test func `A picture without colours, without pixels or without size is an error`() throws {
-        for name in ["no-palette", "no-frame", "empty-frame"] {
+    @Test func `A picture without pixels or without size is an error`() throws {
+        for name in ["no-frame", "empty-frame"] {
             #expect(error(try Fixtures.data("GIF/\(name).gif"))?.code == .badImageData, "\(name)")
         }
     }

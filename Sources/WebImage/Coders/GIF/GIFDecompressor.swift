@@ -20,11 +20,12 @@ struct GIFDecompressor {
     /// Numbers that were written.
     private(set) var written = 0
 
-    /// Codes that begin at `offset` with the byte that says their size.
+    /// Codes that begin at `offset` with the byte that says their size. More than 8 bits, which no colour needs, are what some encoders
+    /// write.
     ///
     /// - Throws: ``WebImageError/Code/badImageData`` for a size that does not exist.
     init(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(WebImageError) {
-        guard offset < bytes.count, (1...8).contains(bytes[offset]) else {
+        guard offset < bytes.count, (1...11).contains(bytes[offset]) else {
             throw WebImageError(.badImageData, "GIF: the code size of the picture is not valid")
         }
         self.bytes = bytes
@@ -89,7 +90,8 @@ struct GIFDecompressor {
     private mutating func prepare(_ table: UnsafeMutableBufferPointer<Entry>) {
         let clear = 1 << minimumCodeSize
         for value in 0..<clear {
-            table[value] = Entry(prefix: 0, length: 1, first: UInt8(value), last: UInt8(value))
+            let color = UInt8(truncatingIfNeeded: value)
+            table[value] = Entry(prefix: 0, length: 1, first: color, last: color)
         }
         // Never used as strings, but a damaged file may name them.
         table[clear] = table[0]

@@ -47,7 +47,11 @@ final class GIFRowReader: ScanlineSource {
         height = structure?.height ?? frame.height
         self.frame = frame
         layout = frame.hasAlpha(onCanvasOf: width, by: height) ? .rgba8 : .rgb8
-        guard let palette = frame.palette else { throw WebImageError(.badImageData, "GIF: the picture has no colours") }
+        if frame.palette == nil {
+            // Without a palette numbers are levels of grey, as Pillow takes them.
+            for level: UInt32 in 0...255 { colors[Int(level)] = UInt32(littleEndian: level * 0x01_0101 | 0xFF00_0000) }
+        }
+        let palette = frame.palette ?? 0..<0
         for (number, offset) in stride(from: palette.lowerBound, to: palette.upperBound, by: 3).enumerated() {
             let red = UInt32(bytes[offset])
             let green = UInt32(bytes[offset + 1])

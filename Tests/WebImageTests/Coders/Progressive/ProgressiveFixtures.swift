@@ -26,10 +26,9 @@ enum ProgressiveFixtures {
         Fixtures.names(in: "WebP", ending: "webp").map { "WebP/\($0).webp" }
         + ["webp-0", "webp-1", "webp-soft-4"].map { "Animation/\($0).webp" }
     static let gif =
-        Fixtures.names(in: "GIF", ending: "gif").filter { !["no-frame", "no-palette", "empty-frame"].contains($0) }.map
-    {
-        "GIF/\($0).gif"
-    }
+        Fixtures.names(in: "GIF", ending: "gif").filter { !["no-frame", "empty-frame"].contains($0) }.map {
+            "GIF/\($0).gif"
+        }
         + ["random-0", "small-first-frame"].map { "Animation/\($0).gif" }
     static let all = jpeg + png + webp + gif
 
