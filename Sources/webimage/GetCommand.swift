@@ -51,6 +51,7 @@ enum GetCommand: Command {
             let start = ContinuousClock.now
             var context = session.context(for: source)
             image.apply(to: &context)
+            if writesOneFrame(files.target, output) { context.decodeOptions?.decodeFirstFrameOnly = true }
             // The result goes to a file; nobody asks memory for it again.
             context.storeCacheType = source.isRemote && common.usesCache ? .disk : ImageCacheType.none
             let explanation = explains ? Explanation(files.target, json: common.json) : nil
@@ -111,6 +112,16 @@ enum GetCommand: Command {
         )
     }
 
+    /// Whether no more of an animation than its first frame is written, however many it has.
+    private static func writesOneFrame(_ target: OutputFiles.Target, _ output: OutputArguments) -> Bool {
+        if output.options.encodeFirstFrameOnly { return true }
+        var format = output.format
+        if format == nil, case .file(let path) = target {
+            format = OutputArguments.format(named: Source.fileExtension(of: path))
+        }
+        return format.map { !ImageCodersManager.shared.canEncodeAnimation(to: $0) } ?? false
+    }
+
     private struct Written {
         var path: String
         var format: ImageFormat
@@ -129,8 +140,9 @@ enum GetCommand: Command {
         let data: Data
         var frames = result.image.metadata.frameCount
         // Bytes that need no change are written as they came, without another loss.
-        if image.isEmpty, let bytes = result.data, ImageFormat(detecting: bytes) == format,
-            output.allows(bytes, frames: frames), isSeenUpright(result.image, as: format)
+        if image.isEmpty, !result.image.metadata.isFirstFrame, let bytes = result.data,
+            ImageFormat(detecting: bytes) == format, output.allows(bytes, frames: frames),
+            isSeenUpright(result.image, as: format)
         {
             data = bytes
         } else {
@@ -190,7 +202,7 @@ enum GetCommand: Command {
         // Bytes of a format that is not written are passed on as they came, or the picture in one that is.
         let isAsItCame = result.data != nil && image.isEmpty && !output.changesBytes
         // A still picture from a GIF file has more colours than that holds once something was done to it.
-        let isHeld = own != .gif || result.image.animation != nil
+        let isHeld = own != .gif || result.image.animation != nil || result.image.metadata.isFirstFrame
         if isAsItCame || ImageCodersManager.shared.canEncode(to: own) && isHeld { return own }
         return result.image.hasAlpha ? .png : .jpeg
     }

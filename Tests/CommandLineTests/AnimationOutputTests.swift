@@ -47,6 +47,27 @@ import Testing
         )
     }
 
+    @Test func `An animation of too many frames gives its first, where no more is written`() throws {
+        let data = try picture("GIF/animated.gif")
+        let structure = try #require(data.firstRange(of: [0x2C, 0, 0, 0, 0, 40, 0, 30, 0])).lowerBound
+        // The blocks of the first frame, ten thousand times more.
+        let end = try #require(
+            data[structure...].indices.dropFirst().first { data[$0] == 0x21 && data[$0 + 1] == 0xF9 }
+        )
+        let frame = data[structure..<end]
+        var many = Array(data[..<structure])
+        for _ in 0...10_000 { many += frame }
+        try Data(many + [0x3B]).write(to: URL(fileURLWithPath: harness.directory.path("many.gif")))
+        let refused = try harness.run("get", "many.gif", "-t", "20", "-o", "moving.webp")
+        #expect(refused.status == 1 && refused.errors.contains("maximumFrameCount"))
+        for words in [["-o", "one.jpg"], ["--first-frame", "-o", "one.gif"], ["--first-frame", "-o", "one.webp"]] {
+            let run = try harness.run(["get", "many.gif", "-t", "20"] + words)
+            #expect(run.status == 0, "\(run.errors)")
+            let line = try facts(words.last ?? "")
+            #expect(line.width == 20 && line.height == 15 && line.frames == 1)
+        }
+    }
+
     @Test func `A file size is kept to, or the source is named`() throws {
         let source = Fixtures.path("PNG/photo-rgb.png")
         for (limit, bytes) in [("2000", 2000), ("2K", 2048), ("0.003M", 3145)] {
