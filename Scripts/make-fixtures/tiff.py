@@ -341,6 +341,19 @@ def others():
     save("photo-jpeg", buffer.getvalue(), None)
 
 
+def palette_with_alpha():
+    random = np.random.default_rng(6)
+    palette = random.integers(0, 65536, (256, 3))
+    numbers = random.integers(0, 256, (HEIGHT, WIDTH, 2))
+    shown = np.dstack([to8(palette, 16)[numbers[..., 0]], numbers[..., 1]]).astype(np.uint8)
+    for name, options in {"palette-alpha": {}, "palette-alpha-planes": {"planar": True}}.items():
+        data = save(name, tiff(numbers, 8, 3, extra=[2], palette=palette, **options), shown)
+        if not options:
+            # Pillow cuts the lower byte of a palette's colours off.
+            pixels = np.asarray(Image.open(io.BytesIO(data)).convert("RGBA")).astype(int)
+            assert abs(pixels - shown).max() <= 1 and (pixels[..., 3] == shown[..., 3]).all()
+
+
 if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
     for old in OUT.iterdir():
@@ -353,3 +366,4 @@ if __name__ == "__main__":
     others()
     logluv()
     lab16()
+    palette_with_alpha()

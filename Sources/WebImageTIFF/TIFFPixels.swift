@@ -72,11 +72,14 @@ struct TIFFPixels: Sendable {
     /// left the tag out.
     private static func alpha(_ info: webimage_tiff_info, colors: Int, _ model: Model) -> (Int?, Bool) {
         let extra = Int(info.samples_per_pixel) - colors
-        guard extra > 0, model == .gray || model == .rgb else { return (nil, false) }
-        if info.extra_count < 0 { return extra == 1 ? (colors, false) : (nil, false) }
+        guard extra > 0, model == .gray || model == .rgb || model == .palette else { return (nil, false) }
+        if info.extra_count < 0 {
+            return model == .palette ? (nil, false) : extra == 1 ? (colors, false) : (nil, false)
+        }
         let types = withUnsafeBytes(of: info.extra_types) { Array($0.bindMemory(to: UInt16.self)) }
         for index in 0..<min(extra, Int(info.extra_count), types.count) where types[index] == 1 || types[index] == 2 {
-            return (colors + index, types[index] == 1)
+            // The colours of a palette are straight, whatever the tag says.
+            return (colors + index, types[index] == 1 && model != .palette)
         }
         return (nil, false)
     }

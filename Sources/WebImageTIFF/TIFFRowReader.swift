@@ -47,7 +47,7 @@ final class TIFFRowReader: ScanlineSource {
         layout = isWide ? .rgbaFloat : pixels.layout(hasProfile: colorProfile != nil)
         planeBytes = block.planeBytes
         raw = try ScratchBuffer(byteCount: block.byteCount)
-        componentCount = pixels.model == .palette ? 3 : pixels.channels.count
+        componentCount = pixels.channels.count + (pixels.model == .palette ? 2 : 0)
         components = try ScratchBuffer(byteCount: isWide ? 1 : width * componentCount)
     }
 
@@ -129,11 +129,13 @@ final class TIFFRowReader: ScanlineSource {
 
     private func convert(offset: Int, x: Int, count: Int) {
         for (index, channel) in pixels.channels.enumerated() {
+            // A palette makes three of one.
+            let row = index > 0 && pixels.model == .palette ? index + 2 : index
             samples.convert(
                 place(index, channel, offset),
                 count: count,
                 channel: channel,
-                to: components.bytes + index * width + x,
+                to: components.bytes + row * width + x,
                 rowLength: width
             )
         }

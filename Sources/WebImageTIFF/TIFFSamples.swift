@@ -57,7 +57,7 @@ struct TIFFSamples {
         to output: UnsafeMutablePointer<UInt8>,
         rowLength: Int
     ) {
-        guard palette.isEmpty else {
+        guard palette.isEmpty || channel == pixels.alpha else {
             forEachNumber(place, count) { index, number in
                 for channel in 0..<3 { output[channel * rowLength + index] = palette[channel][number] }
             }
