@@ -38,6 +38,16 @@ import Testing
         #expect(!image.metadata.isThumbnail)
     }
 
+    @Test(arguments: ["mask-8bit", "mask-1bit", "opaque-24bit", "alpha-32bit"])
+    func `A bitmap is as long as it says, whatever the directory says`(name: String) throws {
+        var data = try Fixtures.data("ICO/\(name).ico")
+        for length: UInt8 in [0, 8, 60] {
+            data.replaceSubrange(14..<18, with: [length, 0, 0, 0])
+            let image = try coder.decode(data, options: ImageDecodeOptions())
+            #expect(try PixelDifference(image.bitmap, Fixtures.pixels("ICO/\(name).pam")).maximum == 0, "\(length)")
+        }
+    }
+
     @Test func `All fixtures were found`() { #expect(Self.files.count >= 16) }
 
     @Test(arguments: ["pillow-png.ico", "pillow-bmp.ico", "icotool.ico"], [16, 24])

@@ -24,7 +24,10 @@ struct ICODirectory: Sendable {
             guard let length = reader.littleEndian32(place + 8), let offset = reader.littleEndian32(place + 12),
                 let picture = reader.slice(Int(offset), Int(length))
             else { throw WebImageError(.badImageData, "the icon is damaged: a picture lies outside the file") }
-            if let entry = Self.entry(picture, at: Int(offset)) { entries.append(entry) }
+            // A bitmap says itself how long it is, and directories tell too little.
+            let isPNG = ImageFormat(detecting: picture) == .png
+            let whole = isPNG ? picture : UnsafeRawBufferPointer(rebasing: bytes[Int(offset)...])
+            if let entry = Self.entry(whole, at: Int(offset)) { entries.append(entry) }
         }
         guard !entries.isEmpty else { throw WebImageError(.badImageData, "the icon has no picture") }
         self.entries = entries
