@@ -85,6 +85,30 @@ import Testing
         }
     }
 
+    @Test func `What follows a picture, and a profile of any length, is not held twice`() throws {
+        let photo = Data(try picture("JPEG/photo.jpg"))
+        let idle = try harness.run(["identify", Fixtures.path("JPEG/photo.jpg")], measuresMemory: true).peakMemory
+        var profile = Data()
+        for number in 1...255 {
+            let body = Data("ICC_PROFILE".utf8) + [0, UInt8(number), 255] + Data(count: 65_519)
+            profile += [0xFF, 0xE2, 0xFF, 0xFF] + body
+        }
+        let files = [
+            "trail.jpg": photo + Data(repeating: 0x5A, count: 50_000_000),
+            "profile.jpg": photo.prefix(2) + profile + photo.dropFirst(2),
+        ]
+        for (name, data) in files {
+            try data.write(to: URL(fileURLWithPath: harness.directory.path(name)))
+            let body = [UInt8](data)
+            let server = try LoopbackServer { _ in .response(body: body) }
+            for source in [name, server.url("/\(name)").absoluteString] {
+                let run = try harness.run(["identify", "--no-cache", source], measuresMemory: true)
+                #expect(run.status == 0 && run.output.contains("JPEG 480x360"))
+                #expect(run.peakMemory < idle + 64 << 20, "\(source): \((run.peakMemory - idle) >> 20) MiB")
+            }
+        }
+    }
+
     @Test func `A header without its picture is refused with little memory`() throws {
         let bomb = PNGBomb.make(width: 30_000, height: 30_000)
         try Data(bomb).write(to: URL(fileURLWithPath: harness.directory.path("bomb.png")))

@@ -107,6 +107,8 @@ struct BodyBuffer: ~Copyable {
     }
 
     private mutating func grow(to byteCount: Int) throws(WebImageError) {
+        // Nobody else looks at big blocks that move without a copy: both would be there at a time.
+        if isKnownUniquelyReferenced(&block), block?.resize(to: byteCount) == true { return }
         guard let memory = pool.take(byteCount: byteCount) else {
             throw WebImageError(.outOfMemory, "no memory for a body of \(byteCount) bytes")
         }
@@ -117,13 +119,20 @@ struct BodyBuffer: ~Copyable {
 
 /// A block of the pool, given back when nobody looks at its bytes any more.
 private final class BodyBlock: @unchecked Sendable {
-    // Sendable because bytes that anybody else knows of are not written again.
-    let base: UnsafeMutableRawPointer
-    let byteCount: Int
+    // Sendable because bytes that anybody else knows of are not written again, and the block is not moved then.
+    private(set) var base: UnsafeMutableRawPointer
+    private(set) var byteCount: Int
     private let pool: BufferPool
 
     init(_ base: UnsafeMutableRawPointer, byteCount: Int, pool: BufferPool) {
         (self.base, self.byteCount, self.pool) = (base, byteCount, pool)
+    }
+
+    /// Makes the block bigger, its bytes kept; false when it has to be copied. Only for who has the one reference to it.
+    func resize(to byteCount: Int) -> Bool {
+        guard let moved = pool.resize(base, from: self.byteCount, to: byteCount) else { return false }
+        (base, self.byteCount) = (moved, byteCount)
+        return true
     }
 
     deinit { pool.give(base, byteCount: byteCount) }

@@ -79,8 +79,9 @@ public final class FileImageLoader: ImageLoading {
     ) throws(WebImageError) -> Data? {
         var buffer = BodyBuffer(limit: limit + 1, sizedExactly: size + 1)
         while !isCancelled() {
-            // One byte more than is left, so that the end shows without another allocation.
-            let most = min(max(size + 1 - buffer.count, 64 << 10), 4 << 20, limit + 1 - buffer.count)
+            // One byte more than is left, so that the end shows without another allocation. What has grown since is read on.
+            let left = size + 1 - buffer.count
+            let most = min(left > 0 ? left : 64 << 10, 4 << 20, limit + 1 - buffer.count)
             guard most > 0 else {
                 throw .limitExceeded("maximumFileByteCount", allowed: limit, required: buffer.count)
             }

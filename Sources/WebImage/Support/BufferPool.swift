@@ -74,6 +74,16 @@ final class BufferPool: Sendable {
         return block
     }
 
+    /// Makes a block bigger that was taken with `oldCount`; its bytes come with it. The system moves pages of big blocks instead of copying
+    /// them, so that there are never two. Nil, and all as it was, for small blocks and without memory.
+    func resize(_ block: UnsafeMutableRawPointer, from oldCount: Int, to byteCount: Int) -> UnsafeMutableRawPointer? {
+        guard oldCount >= 2 * Self.hugePage, byteCount > oldCount, let size = Self.roundedSize(byteCount) else {
+            return nil
+        }
+        if webimage_usable_size(block) >= size { return block }
+        return realloc(block, size)
+    }
+
     /// Takes back a block that was taken with the same `byteCount`.
     func give(_ block: UnsafeMutableRawPointer, byteCount: Int) {
         // The block may be bigger than what its taker asked for.

@@ -59,6 +59,20 @@ import Testing
         #expect(capacity(1000, after: 5000) == 5000)
     }
 
+    @Test func `A big block grows with its bytes, unless somebody looks at them`() {
+        var buffer = BodyBuffer(limit: 1 << 30, pool: BufferPool(capacity: 0))
+        let bytes = pattern(3_000_000)
+        var all: [UInt8] = []
+        var seen: Data?
+        for step in 0..<9 {
+            #expect(append(bytes, to: &buffer) == nil)
+            all += bytes
+            if step == 4 { seen = buffer.snapshot() }
+        }
+        #expect(seen?.elementsEqual(all.prefix(15_000_000)) == true)
+        #expect(buffer.takeData()?.elementsEqual(all) == true)
+    }
+
     @Test func `Nothing is no data`() {
         var buffer = BodyBuffer(limit: 10)
         buffer.expect(5)
