@@ -127,7 +127,7 @@ public final class NginxServer: Sendable {
         """
     }
 
-    private static func makeCertificate(_ openssl: String, _ directory: TemporaryDirectory) throws {
+    static func makeCertificate(_ openssl: String, _ directory: TemporaryDirectory) throws {
         let process = try spawn([
             openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
             "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-keyout",
@@ -163,7 +163,7 @@ public final class NginxServer: Sendable {
         return process
     }
 
-    private static func program(_ name: String) -> String? {
+    static func program(_ name: String) -> String? {
         ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"].map { "\($0)/\(name)" }
             .first { access($0, X_OK) == 0 }
     }

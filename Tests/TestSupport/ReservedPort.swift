@@ -45,6 +45,21 @@ enum LoopbackSocket {
         return (socket, Int(UInt16(bigEndian: address.sin_port)))
     }
 
+    /// A connection to a port; nil when nobody listens there.
+    static func connect(port: Int) -> Int32? {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { return nil }
+        var address = address(0x7f00_0001, port: port)
+        let isConnected = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        if isConnected { return socket }
+        close(socket)
+        return nil
+    }
+
     private static func address(_ number: UInt32, port: Int) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

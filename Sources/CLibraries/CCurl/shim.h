@@ -104,6 +104,10 @@ static inline curl_socket_t webimage_curl_open_socket(const struct curl_sockaddr
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+static inline CURLcode webimage_curl_set_close_socket(CURL *easy, int (*function)(void *, curl_socket_t)) {
+    return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
+}
+
 static inline CURLcode webimage_curl_set_open_socket(
     CURL *easy, curl_socket_t (*function)(void *, curlsocktype, struct curl_sockaddr *)) {
     return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
@@ -175,4 +179,5 @@ static const long webimage_curl_auth_basic_and_digest = (long)(CURLAUTH_BASIC | 
 static const int webimage_curl_send_request = 0;
 static const int webimage_curl_abort_request = 1;
 static const long webimage_curl_http_2_over_tls = CURL_HTTP_VERSION_2TLS;
+static const long webimage_curl_http_1_1 = CURL_HTTP_VERSION_1_1;
 static const long webimage_curl_tls_1_2 = CURL_SSLVERSION_TLSv1_2;

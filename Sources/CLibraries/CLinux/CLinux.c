@@ -3,14 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/tcp.h>
 #include <malloc.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -101,4 +105,36 @@ int webimage_send_signal_to_pipe(int number) {
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
     return sigaction(number, &action, NULL) == 0 ? 0 : -errno;
+}
+
+static int has_lost_threads;
+static pthread_once_t noted_threads = PTHREAD_ONCE_INIT;
+
+static void lose_threads(void) { __atomic_store_n(&has_lost_threads, 1, __ATOMIC_RELAXED); }
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, lose_threads); }
+
+void webimage_note_thread(void) { pthread_once(&noted_threads, watch_forks); }
+
+bool webimage_has_lost_threads(void) { return __atomic_load_n(&has_lost_threads, __ATOMIC_RELAXED) != 0; }
+
+bool webimage_socket_read_count(int socket, uint64_t *count) {
+    struct tcp_info info = {0};
+    socklen_t length = sizeof info;
+    int unread = 0;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+    if (length < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received) return false;
+    if (ioctl(socket, FIONREAD, &unread) != 0 || unread < 0) return false;
+    uint64_t received = info.tcpi_bytes_received;
+    *count = received > (uint64_t)unread ? received - (uint64_t)unread : 0;
+    return true;
+}
+
+int webimage_socket_port(int socket) {
+    struct sockaddr_storage address = {0};
+    socklen_t length = sizeof address;
+    if (getsockname(socket, (struct sockaddr *)&address, &length) != 0) return 0;
+    if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
+    if (address.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+    return 0;
 }

@@ -41,7 +41,8 @@ struct ResponseCheck {
                 response: response
             )
         }
-        if let length = received.contentLength, length > Int64(config.maximumResponseByteCount) {
+        let length = ResponseFraming.isBeyondNumbers(received.headers) ? .max : received.contentLength
+        if let length, length > Int64(config.maximumResponseByteCount) {
             var error = WebImageError.limitExceeded(
                 "maximumResponseByteCount",
                 allowed: config.maximumResponseByteCount,

@@ -2,20 +2,19 @@ import Glibc
 
 /// Names the program to servers.
 enum UserAgent {
-    /// "Executable/Version (Linux 6.1.0; x86_64)", in ASCII.
+    /// "Executable/Version (Linux; x86_64)", in ASCII. Servers are not told which kernel runs, and so what it is open to.
     static let standard: String = {
         var system = utsname()
         let isKnown = uname(&system) == 0
         return make(
             executable: executableName,
             version: LibraryVersion.current,
-            release: isKnown ? text(&system.release) : "",
             machine: isKnown ? text(&system.machine) : ""
         )
     }()
 
-    static func make(executable: String, version: String, release: String, machine: String) -> String {
-        let system = ["Linux \(release)", machine].map(ascii).filter { !$0.isEmpty }.joined(separator: "; ")
+    static func make(executable: String, version: String, machine: String) -> String {
+        let system = ["Linux", machine].map(ascii).filter { !$0.isEmpty }.joined(separator: "; ")
         let name = token(executable)
         return "\(name.isEmpty ? "WebImage" : name)/\(token(version)) (\(system))"
     }

@@ -13,6 +13,13 @@ enum DetachedThread {
         }
     }
 
+    /// What is wrong with a process that was forked from one with threads of the library: they are not in it, and what waits for them
+    /// would wait for ever. Nil in all others.
+    static var forkProblem: WebImageError? {
+        guard webimage_has_lost_threads() else { return nil }
+        return WebImageError(.invalidDownloadOperation, "the process was forked after the library had started threads")
+    }
+
     /// Starts it. What the closure owns goes with it, before the thread does.
     ///
     /// - Parameters:
@@ -30,6 +37,7 @@ enum DetachedThread {
         defer { pthread_attr_destroy(&attributes) }
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         pthread_attr_setstacksize(&attributes, stackByteCount)
+        webimage_note_thread()
         let body = Unmanaged.passRetained(Body(name: name, run: run))
         let code = pthread_create(
             &thread,

@@ -9,6 +9,10 @@
 //
 //   main-queue loop        the main thread runs the main queue, as programs do beside the loop of their toolkit
 //   main-queue dispatch    the main thread is given up for the main queue, with `dispatchMain`
+//
+// With `fork`, says how loads end in a child that is forked after the library has worked, by the numbers of their errors:
+//
+//   FIRST IMAGE DATA       of the parent's load, and of the child's with a manager and with a downloader
 import CTestSupport
 import Dispatch
 import Glibc
@@ -32,6 +36,7 @@ struct Program {
                 finish(facts)
             }
             dispatchMain()
+        case "fork": Forking.run()
         default: exit(64)
         }
     }

@@ -92,7 +92,12 @@ import Testing
         let accept = try #require(request.header("Accept"))
         #expect(accept.contains("image/webp,") && accept.contains("image/jpeg,") && accept.hasSuffix(",*/*;q=0.1"))
         let agent = try #require(request.header("User-Agent"))
-        #expect(agent.contains("/") && agent.contains("(Linux ") && agent.utf8.allSatisfy { $0 >= 32 && $0 < 127 })
+        #expect(agent.contains("/") && agent.contains("(Linux; ") && agent.utf8.allSatisfy { $0 >= 32 && $0 < 127 })
+        let release = try String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)
+        #expect(
+            !agent.contains(release.prefix { $0.isNumber || $0 == "." }),
+            "the kernel's version is nobody's business"
+        )
         #expect(request.header("Accept-Encoding")?.contains("gzip") == true)
         #expect(request.header("Cookie") == nil)
     }

@@ -121,8 +121,8 @@ import Testing
     }
 
     @Test func `The program's name is ASCII without what would end a token`() {
-        let agent = UserAgent.make(executable: "Büro App/x", version: "1 0", release: "6.1 (x)", machine: "")
-        #expect(agent == "Bro-App-x/1-0 (Linux 6.1 x)")
-        #expect(UserAgent.make(executable: "", version: "1", release: "", machine: "") == "WebImage/1 (Linux)")
+        let agent = UserAgent.make(executable: "Büro App/x", version: "1 0", machine: "arm (x)")
+        #expect(agent == "Bro-App-x/1-0 (Linux; arm x)")
+        #expect(UserAgent.make(executable: "", version: "1", machine: "") == "WebImage/1 (Linux)")
     }
 }

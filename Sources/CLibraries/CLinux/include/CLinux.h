@@ -77,3 +77,14 @@ void webimage_transfer_trim(void);
 
 /// The MD5 of bytes: for names of files, not for anything that must withstand an attacker.
 void webimage_md5(const void *bytes, size_t count, uint8_t digest[16]);
+/// Notes that the process has threads of the library, which a child that it forks has not.
+void webimage_note_thread(void);
+
+/// Whether the process was forked from one that had such threads.
+bool webimage_has_lost_threads(void);
+
+/// How many bytes have been read from a TCP socket since it was connected. False where the system does not say.
+bool webimage_socket_read_count(int socket, uint64_t *count);
+
+/// The local port of a socket; 0 when it has none.
+int webimage_socket_port(int socket);

@@ -43,7 +43,8 @@ extension DiskCache {
         return found
     }
 
-    /// Whether there is a file for `key`. Does not open it, so it can turn out to be damaged when it is read.
+    /// Whether there is a file for `key`. Does not open it, so it can turn out to be damaged, or that of another key with the same MD5,
+    /// when it is read.
     public func containsData(forKey key: String) -> Bool {
         guard !key.isEmpty, let directory = usableDirectory() else { return false }
         return entryStatus(CacheFileName(key: key).string, in: directory) != nil

@@ -85,7 +85,6 @@ final class CurlHandle {
         // A transfer that ends while its host is looked up would wait for the name service, and with it all others.
         webimage_curl_quit_look_ups(easy)
         set(CURLOPT_BUFFERSIZE, 256 << 10)
-        set(CURLOPT_HTTP_VERSION, webimage_curl_http_2_over_tls)
         set(CURLOPT_SSLVERSION, webimage_curl_tls_1_2)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_NOPROGRESS, 0)
@@ -100,14 +99,16 @@ final class CurlHandle {
         webimage_curl_set_debug(easy, curlDidLog)
         webimage_curl_set_before_request(easy, curlWillSendRequest)
         webimage_curl_set_open_socket(easy, curlWillOpenSocket)
+        webimage_curl_set_close_socket(easy, curlWillCloseSocket)
     }
 
     /// Sets everything that differs between requests; false when there is no memory for the body. `context` is what the
-    /// callbacks get; it must outlive the use.
+    /// callbacks get; it must outlive the use. `watchdog` must outlive all connections.
     func configure(
         for request: HTTPTransferRequest,
         headers: CurlHeaderList,
         cookies: UnsafeMutableRawPointer?,
+        watchdog: CurlWatchdog,
         context: UnsafeMutableRawPointer
     ) -> Bool {
         errorText.pointee = 0
@@ -122,6 +123,7 @@ final class CurlHandle {
             webimage_curl_set_pointer(easy, option, context)
         }
         webimage_curl_set_before_request_context(easy, context)
+        webimage_curl_set_pointer(easy, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(watchdog).toOpaque())
         apply(Profile(request))
         if request.credential != nil || Self.namesUser(address) {
             isRecyclable = false
@@ -183,20 +185,18 @@ final class CurlHandle {
         var maximumRedirectCount: Int
         var verifiesCertificates: Bool
         var isSecure: Bool
-        var undoesCoding: Bool
+        /// Whether a policy bounds where it goes and what it costs.
+        var isChecked: Bool
         var countsFraming: Bool
-        var forbidsReuse: Bool
         var staysSecure: Bool
         var proxy: WebImageDownloaderConfig.Proxy
 
         init(_ request: HTTPTransferRequest) {
             let milliseconds = Int(TransferTimer.nanoseconds(request.connectTimeout) / 1_000_000)
             connectMilliseconds = max(1, min(milliseconds, 100_000_000))
-            let isChecked = request.sourcePolicy.map { !$0.isTrusted } ?? false
-            followsRedirects = request.followsRedirects && !isChecked
-            undoesCoding = !isChecked
+            isChecked = request.sourcePolicy.map { !$0.isTrusted } ?? false
             countsFraming = isChecked
-            forbidsReuse = isChecked
+            followsRedirects = request.followsRedirects && !isChecked
             staysSecure = DownloaderCore.isSecure(request.url) && !request.allowsInsecureRedirects
             maximumRedirectCount = max(0, min(request.maximumRedirectCount, 1000))
             verifiesCertificates = request.verifiesCertificates
@@ -208,6 +208,8 @@ final class CurlHandle {
     private func apply(_ profile: Profile) {
         guard profile != self.profile else { return }
         self.profile = profile
+        // Frames of HTTP/2 are libcurl's business only: nobody counts those that carry nothing.
+        set(CURLOPT_HTTP_VERSION, profile.isChecked ? webimage_curl_http_1_1 : webimage_curl_http_2_over_tls)
         set(CURLOPT_CONNECTTIMEOUT_MS, profile.connectMilliseconds)
         set(CURLOPT_FOLLOWLOCATION, profile.followsRedirects ? 1 : 0)
         set(CURLOPT_MAXREDIRS, profile.maximumRedirectCount)
@@ -217,11 +219,18 @@ final class CurlHandle {
         // first response, however slow.
         set(CURLOPT_PIPEWAIT, profile.isSecure ? 1 : 0)
         // Empty stands for everything this libcurl can undo.
-        set(CURLOPT_ACCEPT_ENCODING, profile.undoesCoding ? "" : nil)
-        webimage_curl_set_unchecked_connections(easy, profile.forbidsReuse, profile.staysSecure)
+        set(CURLOPT_ACCEPT_ENCODING, profile.isChecked ? nil : "")
+        webimage_curl_set_unchecked_connections(easy, profile.isChecked, profile.staysSecure)
         setProxy(profile.proxy)
         // Nothing else tells what came of a body before its chunks are put together; it costs some texts for each request.
         set(CURLOPT_VERBOSE, profile.countsFraming ? 1 : 0)
+    }
+
+    /// Has the bytes counted that frame the body's chunks, from now until the next request.
+    func countFraming() {
+        guard profile?.countsFraming == false else { return }
+        profile?.countsFraming = true
+        set(CURLOPT_VERBOSE, 1)
     }
 
     /// Whether the address has a user's name before the host. An "@" further on, as in "picture@2x.png", is none.

@@ -27,6 +27,8 @@ final class CurlLoop: @unchecked Sendable {
     private let multi: UnsafeMutableRawPointer?
     private let clock: ClockSource
     private let resolver: HostResolver?
+    /// Outlives the connections, which `deinit` ends.
+    let watchdog: CurlWatchdog
     private var active: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var idleHandles: [CurlHandle] = []
     private var lastHeaders: CurlHeaderList?
@@ -36,8 +38,14 @@ final class CurlLoop: @unchecked Sendable {
     /// The time of the current round; for the loop's thread.
     private(set) var now: UInt64 = 0
 
-    init(clock: ClockSource, maximumIdleConnectionCount: Int, resolver: HostResolver? = nil) {
+    init(
+        clock: ClockSource,
+        maximumIdleConnectionCount: Int,
+        resolver: HostResolver? = nil,
+        delays: DelaySource = .system
+    ) {
         self.clock = clock
+        watchdog = CurlWatchdog(delays: delays)
         self.resolver = resolver
         // Before anything else of libcurl's: it would initialise itself, with another allocator.
         multi = CurlHandle.isLibraryReady ? curl_multi_init() : nil
@@ -112,8 +120,9 @@ final class CurlLoop: @unchecked Sendable {
                 }
             }
             var running: Int32 = 0
+            watchdog.callBegins()
             curl_multi_perform(multi, &running)
-            collectFinished()
+            collectFinished(cutOff: watchdog.callEnds())
             expire()
         }
     }
@@ -170,6 +179,7 @@ final class CurlLoop: @unchecked Sendable {
             for: transfer.request,
             headers: headers,
             cookies: transfer.request.handlesCookies ? cookieStore() : nil,
+            watchdog: watchdog,
             context: Unmanaged.passUnretained(transfer).toOpaque()
         )
         guard isConfigured else {
@@ -212,14 +222,15 @@ final class CurlLoop: @unchecked Sendable {
     /// The sink is told the end after libcurl's callback has returned.
     func finishSoon(_ transfer: CurlTransfer) { finishing.append(transfer) }
 
-    private func collectFinished() {
+    /// - Parameter cutOff: local ports of connections that the watchdog has ended meanwhile.
+    private func collectFinished(cutOff: Set<Int>) {
         while let transfer = finishing.popLast() { transfer.finish(with: nil) }
         guard let multi else { return }
         var easy: UnsafeMutableRawPointer?
         var result = CURLE_OK
         while webimage_curl_next_finished(multi, &easy, &result) != 0 {
             guard let handle = easy, let transfer = active[handle] else { continue }
-            transfer.finish(result)
+            transfer.finish(result, cutOff: cutOff)
             release(transfer)
         }
     }

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// Where a transfer may go, and what may come around its body.
 extension CurlTransfer {
@@ -86,5 +87,13 @@ func curlWillOpenSocket(
 ) -> curl_socket_t {
     guard let context, let address, purpose == CURLSOCKTYPE_IPCXN else { return -1 }
     let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
-    return transfer.mayOpenSocket(to: address) ? webimage_curl_open_socket(address) : -1
+    guard transfer.mayOpenSocket(to: address) else { return -1 }
+    let socket = webimage_curl_open_socket(address)
+    if socket >= 0 { transfer.watchdog.socketOpened(socket) }
+    return socket
+}
+
+func curlWillCloseSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
+    guard let context else { return close(socket) }
+    return Unmanaged<CurlWatchdog>.fromOpaque(context).takeUnretainedValue().close(socket)
 }

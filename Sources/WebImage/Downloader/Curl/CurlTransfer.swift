@@ -19,10 +19,12 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     /// Why the last address that was tried was refused; nil when it was not.
     var refusal: WebImageError?
     private var isRedirecting = false
+    /// Whether a request has been sent.
+    private var hasSent = false
     /// Whether any request of the transfer went over TLS.
     private var wasSecure = false
     private var wireByteCount: Int64 = 0
-    /// Bytes of bodies as they came, with what frames their chunks; under a policy alone.
+    /// Bytes of bodies as they came, with what frames their chunks; of bodies in chunks, and under a policy of all.
     var framedByteCount: Int64 = 0
     /// Set once that was too much.
     var framingProblem: WebImageError?
@@ -40,6 +42,9 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
 
     func cancel() { loop.cancel(self) }
 
+    /// What watches the sockets of the loop's connections.
+    var watchdog: CurlWatchdog { loop.watchdog }
+
     // MARK: From libcurl
 
     /// False ends the transfer before the request is sent.
@@ -49,6 +54,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     ///   - port: its port.
     func willSendRequest(to address: String, port: Int) -> Bool {
         isRedirecting = false
+        hasSent = true
         framedByteCount = 0
         if let problem = connectionProblem(address: address, port: port) {
             failure = problem
@@ -75,6 +81,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         do throws(WebImageError) {
             let isComplete = try head.consume(line)
             noteBytes()
+            loop.watchdog.noteContent(byteCount: line.count)
+            if isComplete, head.headers["Transfer-Encoding"] != nil { handle?.countFraming() }
             guard isComplete, response == nil, !isDetached else { return true }
             if request.followsRedirects, head.isRedirect {
                 isRedirecting = true
@@ -92,6 +100,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     }
 
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        loop.watchdog.noteContent(byteCount: bytes.count)
         if response == nil, !isDetached, !deliverHead() { return false }
         guard let sink, !isDetached else { return true }
         failure = sink.didReceive(bytes)
@@ -172,9 +181,22 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     }
 
     /// Tells the sink the end, once.
-    func finish(_ result: CURLcode) {
+    ///
+    /// - Parameter cutOff: local ports of connections that the watchdog has ended.
+    func finish(_ result: CURLcode, cutOff: Set<Int> = []) {
         guard sink != nil else { return }
+        if failure == nil, result != CURLE_OK, !cutOff.isEmpty, let easy = handle?.easy,
+            cutOff.contains(webimage_curl_get_long(easy, CURLINFO_LOCAL_PORT))
+        {
+            failure = CurlWatchdog.error
+        }
         if failure == nil, result == CURLE_COULDNT_CONNECT { failure = refusal }
+        if failure == nil, hasSent, response == nil, Self.isTooLong(result) {
+            // No limit of a head would be reached by memory that there is not.
+            let longest = 100 << 10
+            let allowed = min(request.maximumHeaderByteCount, longest)
+            failure = .limitExceeded("maximumResponseHeaderByteCount", allowed: allowed, required: longest + 1)
+        }
         if failure == nil, result != CURLE_OK {
             failure = CurlErrorMapping.error(
                 result,
@@ -192,6 +214,11 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         guard let sink else { return }
         self.sink = nil
         sink.didFinish(failure ?? error, metrics: metrics)
+    }
+
+    /// Whether libcurl has found a line of a head too long, which it takes for a lack of memory before version 8.6.
+    private static func isTooLong(_ result: CURLcode) -> Bool {
+        result == CURLE_OUT_OF_MEMORY || result.rawValue == 100
     }
 
     /// Forgets the sink without a word.

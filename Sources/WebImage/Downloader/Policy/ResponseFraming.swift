@@ -18,6 +18,14 @@ enum ResponseFraming {
         return nil
     }
 
+    /// Whether the announced length is a number that 64 bits do not hold. libcurl takes it for none.
+    static func isBeyondNumbers(_ headers: HTTPHeaders) -> Bool {
+        guard headers["Transfer-Encoding"] == nil, let value = headers["Content-Length"] else { return false }
+        let digits = value.utf8.prefix { $0 != UInt8(ascii: ",") }.filter { $0 != 32 && $0 != 9 }
+        return !digits.isEmpty && digits.allSatisfy { (48...57).contains($0) }
+            && Int64(String(decoding: digits, as: UTF8.self)) == nil
+    }
+
     private static func lengthProblem(_ headers: HTTPHeaders) -> WebImageError? {
         guard let value = headers["Content-Length"] else { return nil }
         let lengths = Set(value.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } })

@@ -46,6 +46,25 @@ import Testing
         }
     }
 
+    @Test func `Of two keys with one MD5 neither is served the other's picture`() {
+        // By Marc Stevens, 2024: 72 letters and digits that differ in one.
+        let keys = ["A", "E"].map {
+            "TEXTCOLLBYfGiJUETHQ4h\($0)cKSMd5zYpgqf1YRDhkmxHkhPWptrkoyz28wnI9V0aHeAuaKnak"
+        }
+        #expect(Hashing.md5Hex(keys[0]) == Hashing.md5Hex(keys[1]))
+        let cache = make()
+        cache.store(Data([1]), forKey: keys[0])
+        #expect(cache.data(forKey: keys[1]) == nil && cache.validators(forKey: keys[1]) == nil)
+        cache.store(Data([2]), forKey: keys[1])
+        for cache in [cache, make()] {
+            #expect([nil, Data([1])].contains(cache.data(forKey: keys[0])))
+            #expect([nil, Data([2])].contains(cache.data(forKey: keys[1])))
+            #expect(cache.data(forKey: keys[0]) != nil || cache.data(forKey: keys[1]) != nil, "one of them is there")
+        }
+        cache.removeData(forKey: keys[0])
+        #expect([nil, Data([2])].contains(cache.data(forKey: keys[1])))
+    }
+
     @Test func `A slice of data is stored as what it shows`() {
         let cache = make()
         cache.store(bytes[100..<200], forKey: key)

@@ -1,0 +1,125 @@
+import CLinux
+import Glibc
+
+/// Ends connections whose servers keep libcurl busy with nothing.
+///
+/// While frames come that carry nothing (PRIORITY, empty DATA, unknown types), `curl_multi_perform` reads on and does not return. Until
+/// it does, no transfer of the loop goes on, no deadline is looked at, and no cancel is heeded. So somebody else looks, on another
+/// thread and only while there is something to do: a connection that much was read from within one call, while little of it reached
+/// a transfer, is shut down, which lets libcurl return with an error.
+///
+/// A call reads at most 25 MiB for each transfer over HTTP/1.1, and what it reads over HTTP/2 for many transfers reaches them; so what
+/// is only fast is left alone.
+final class CurlWatchdog: Sendable {
+    /// Bytes that may be read from a connection within one call without reaching anybody.
+    static let idleByteLimit: UInt64 = 32 << 20
+    /// How many nanoseconds pass between two looks. The first one at a call only notes what was read so far.
+    static let interval: UInt64 = 250_000_000
+
+    private struct State {
+        /// The sockets of all connections, and what had been read from each at the first look at the present call.
+        var sockets: [Int32: UInt64?] = [:]
+        /// Counts the calls.
+        var call: UInt64 = 0
+        var isInCall = false
+        /// Bytes that libcurl handed out within the present call.
+        var contentByteCount: UInt64 = 0
+        /// The call that was looked at last, and what had been handed out by then.
+        var seenCall: UInt64 = 0
+        var seenContentByteCount: UInt64 = 0
+        var isLooking = false
+        var cutOff: Set<Int> = []
+    }
+
+    private let delays: DelaySource
+    private let readByteCount: @Sendable (Int32) -> UInt64?
+    private let state = Lock(State())
+
+    /// - Parameter readByteCount: how many bytes have been read from a socket; nil where the system does not say.
+    init(delays: DelaySource, readByteCount: @escaping @Sendable (Int32) -> UInt64? = CurlWatchdog.readByteCount) {
+        self.delays = delays
+        self.readByteCount = readByteCount
+    }
+
+    /// What transfers end with whose connection was shut down.
+    static var error: WebImageError {
+        WebImageError(.networkConnectionLost, "the server kept the connection busy without sending what was asked for")
+    }
+
+    @Sendable private static func readByteCount(_ socket: Int32) -> UInt64? {
+        var count: UInt64 = 0
+        return webimage_socket_read_count(socket, &count) ? count : nil
+    }
+
+    // MARK: From the loop's thread
+
+    func socketOpened(_ socket: Int32) { state.withLock { $0.sockets[socket] = .some(nil) } }
+
+    /// Closes a socket, so that it cannot be shut down when its number has another owner.
+    func close(_ socket: Int32) -> Int32 {
+        state.withLock { state in
+            state.sockets[socket] = nil
+            return Glibc.close(socket)
+        }
+    }
+
+    func callBegins() {
+        let mustLook = state.withLock { state -> Bool in
+            state.call += 1
+            state.isInCall = true
+            state.contentByteCount = 0
+            guard !state.isLooking, !state.sockets.isEmpty else { return false }
+            state.isLooking = true
+            return true
+        }
+        if mustLook { lookLater() }
+    }
+
+    /// Local ports of the connections that were shut down meanwhile.
+    func callEnds() -> Set<Int> {
+        state.withLock { state in
+            state.isInCall = false
+            guard !state.cutOff.isEmpty else { return [] }
+            defer { state.cutOff = [] }
+            return state.cutOff
+        }
+    }
+
+    /// libcurl has handed out so many bytes of heads and bodies.
+    func noteContent(byteCount: Int) { state.withLock { $0.contentByteCount += UInt64(byteCount) } }
+
+    // MARK: From elsewhere
+
+    private func lookLater() { _ = delays.after(Self.interval) { [self] in look() } }
+
+    private func look() {
+        let goesOn = state.withLock { state -> Bool in
+            let isSameCall = state.call == state.seenCall
+            guard state.isInCall || !isSameCall else {
+                state.isLooking = false
+                return false
+            }
+            state.seenCall = state.call
+            guard state.isInCall else { return true }
+            if !isSameCall {
+                state.seenContentByteCount = state.contentByteCount
+                for socket in state.sockets.keys { state.sockets[socket] = .some(readByteCount(socket)) }
+            } else {
+                cutOff(&state)
+            }
+            return true
+        }
+        if goesOn { lookLater() }
+    }
+
+    private func cutOff(_ state: inout State) {
+        let allowed = Self.idleByteLimit + 4 * (state.contentByteCount - state.seenContentByteCount)
+        for (socket, before) in state.sockets {
+            guard let before, let count = readByteCount(socket), count > before, count - before > allowed else {
+                continue
+            }
+            state.cutOff.insert(Int(webimage_socket_port(socket)))
+            shutdown(socket, Int32(SHUT_RDWR))
+        }
+    }
+}
