@@ -25,15 +25,20 @@ public struct HostBackOffPolicy: Sendable, Hashable {
     public var maximumDelay = 60.0
     /// The part of a time that is random, 0...1. 0.5 by default: any time between the half and the whole.
     public var jitter = 0.5
-    /// A host that asks to be left alone (429 and 503 with `Retry-After`) is, by all downloads, for as long as it says and at most
-    /// for this many seconds: what would start meanwhile waits if it is no more than 2 seconds and there is no request modifier, and
-    /// fails at once with ``WebImageError/Code/hostUnavailable`` otherwise. 600 by default; 0 means never.
+    /// The longest time, in seconds, for which an answer 429 or 503 with `Retry-After` is heeded. 600 by default; 0 means never.
+    ///
+    /// It holds for the URL that was answered so, and after three such answers in a row from one host, with no other between them,
+    /// for the host. What would start meanwhile waits if it is no more than 2 seconds and there is no request modifier, and fails at
+    /// once with ``WebImageError/Code/hostUnavailable`` otherwise. Under a policy other than ``SourcePolicy/trusted`` it holds for the
+    /// URL only, and for ``SourcePolicy/maximumDuration`` at most: strangers' URLs must not close a host to everybody else.
     public var maximumRetryAfter = 600.0
+    /// Answers in a row, from one host, that ask for a time before it counts for the whole host.
+    var askThreshold = 3
 
     /// After eight failures for a second, then two, four and so on up to a minute.
     public init() {}
 
-    /// After eight failures for a second, then two, four and so on up to a minute; and as long as a host asks for.
+    /// After eight failures for a second, then two, four and so on up to a minute; and as long as an answer asks for.
     public static let `default` = HostBackOffPolicy()
 
     /// No host is ever left alone.

@@ -30,13 +30,15 @@ struct HostHealth: Sendable, Equatable {
     private(set) var openings = 0
     /// Until when the host asked to be left alone; 0 for never.
     private(set) var askedUntil: UInt64 = 0
+    /// Answers in a row that asked for a time.
+    private(set) var asks = 0
     /// When it last answered or failed.
     private(set) var heardAt: UInt64 = 0
     /// When the one that finds out began to.
     private var probedAt: UInt64 = 0
 
     /// Whether there is nothing to remember.
-    func isWell(at now: UInt64) -> Bool { circuit == .closed(failures: 0) && now >= askedUntil }
+    func isWell(at now: UInt64) -> Bool { circuit == .closed(failures: 0) && asks == 0 && now >= askedUntil }
 
     /// Whether a download may have to be told anything but to proceed.
     var mayBlock: Bool {
@@ -69,8 +71,21 @@ struct HostHealth: Sendable, Equatable {
         }
     }
 
+    /// Counts an answer that asks to be left alone, or one that does not. True when it speaks for the whole host.
+    mutating func countAsk(_ retryAfter: Double?, _ kind: HostReport.Kind, _ policy: HostBackOffPolicy) -> Bool {
+        guard let retryAfter, BackOff.clamp(retryAfter, to: policy.maximumRetryAfter) > 0 else {
+            if kind == .answered { asks = 0 }
+            return false
+        }
+        asks += 1
+        guard asks >= policy.askThreshold else { return false }
+        asks = 0
+        return true
+    }
+
     /// - Parameters:
     ///   - id: the download that tells.
+    ///   - retryAfter: for how long the whole host is to be left alone.
     ///   - random: 0...1, evenly spread.
     mutating func note(
         _ kind: HostReport.Kind,

@@ -22,6 +22,8 @@ struct HostTable {
     private var hosts: [HostKey: HostHealth] = [:]
     /// Of those, how many may have to be left alone. The others are only counted.
     private var blocking = 0
+    /// URLs whose answers asked for a time, by their hashes, and until when.
+    private var askedURLs: [Int: UInt64] = [:]
     private var sweptAt: UInt64 = 0
     /// Downloads that find out about a host.
     private var probes: [UInt64: HostKey] = [:]
@@ -29,15 +31,16 @@ struct HostTable {
     private var held: [HostKey: [UInt64]] = [:]
 
     /// Whether there is nothing to remember: what is well needs not be told then.
-    var isEmpty: Bool { hosts.isEmpty }
-    /// Whether some host may have to be left alone. Otherwise every download may start, and no URL needs to be looked at.
-    var mayBlock: Bool { blocking > 0 }
+    var isEmpty: Bool { hosts.isEmpty && askedURLs.isEmpty }
+    /// Whether some host or URL may have to be left alone. Otherwise every download may start, and no URL needs to be looked at.
+    var mayBlock: Bool { blocking > 0 || !askedURLs.isEmpty }
     var count: Int { hosts.count }
 
     subscript(url: URL) -> HostHealth? { HostKey(url).flatMap { hosts[$0] } }
 
     /// - Parameter mayHold: whether the download can wait.
     mutating func admit(_ url: URL, _ id: UInt64, mayHold: Bool, at now: UInt64) -> Admission {
+        if let wait = askedWait(url, at: now) { return Self.waiting(wait, mayHold: mayHold) }
         guard mayBlock, let key = HostKey(url), var health = hosts[key] else { return .proceed }
         let admission = health.admit(id, at: now)
         put(health.isWell(at: now) ? nil : health, key)
@@ -51,13 +54,38 @@ struct HostTable {
             held[key, default: []].append(id)
             return .hold(seconds: nil)
         case .asked(let nanoseconds):
-            let seconds = Double(nanoseconds) / 1e9
-            return mayHold && seconds <= Self.longestHold
-                ? .hold(seconds: seconds) : .refuse(seconds: seconds, wasAsked: true)
+            return Self.waiting(nanoseconds, mayHold: mayHold)
         case .failing(let nanoseconds):
             return .refuse(seconds: Double(nanoseconds) / 1e9, wasAsked: false)
         }
     }
+
+    private static func waiting(_ nanoseconds: UInt64, mayHold: Bool) -> Admission {
+        let seconds = Double(nanoseconds) / 1e9
+        return mayHold && seconds <= longestHold ? .hold(seconds: seconds) : .refuse(seconds: seconds, wasAsked: true)
+    }
+
+    /// For how many more nanoseconds a URL is to be left alone; nil when it is not.
+    private mutating func askedWait(_ url: URL, at now: UInt64) -> UInt64? {
+        guard !askedURLs.isEmpty, let until = askedURLs[Self.hash(of: url)] else { return nil }
+        if until > now { return until - now }
+        askedURLs[Self.hash(of: url)] = nil
+        return nil
+    }
+
+    private mutating func noteAsk(_ url: URL, _ retryAfter: Double, _ policy: HostBackOffPolicy, at now: UInt64) {
+        let seconds = BackOff.clamp(retryAfter, to: BackOff.clamp(policy.maximumRetryAfter, to: .infinity))
+        guard seconds > 0 else { return }
+        let (until, overflow) = now.addingReportingOverflow(TransferTimer.nanoseconds(seconds))
+        let hash = Self.hash(of: url)
+        if askedURLs[hash] == nil, askedURLs.count >= Self.capacity {
+            if let first = askedURLs.min(by: { $0.value < $1.value }) { askedURLs[first.key] = nil }
+        }
+        askedURLs[hash] = max(askedURLs[hash] ?? 0, overflow ? .max : until)
+    }
+
+    /// Differs from one process to the next, so that nobody can find a URL that is taken for another.
+    private static func hash(of url: URL) -> Int { url.absoluteString.hashValue }
 
     /// Takes in what a download tells. Those that were held for it and may go on.
     mutating func note(
@@ -76,7 +104,10 @@ struct HostTable {
             woken = wake(first)
         }
         guard let key else { return woken }
-        note(key, report.kind, report.retryAfter, of: id, policy, now, random())
+        let isOfHost = note(key, report.kind, report.retryAfter, of: id, policy, now, random())
+        if let retryAfter = report.retryAfter, !isOfHost {
+            for url in [report.url, report.origin] { if let url { noteAsk(url, retryAfter, policy, at: now) } }
+        }
         return woken + wake(key)
     }
 
@@ -96,6 +127,8 @@ struct HostTable {
         return held.values.flatMap { $0 }.sorted()
     }
 
+    /// True when the host as a whole is left alone for the time that it asks for.
+    @discardableResult
     private mutating func note(
         _ key: HostKey,
         _ kind: HostReport.Kind,
@@ -104,16 +137,19 @@ struct HostTable {
         _ policy: HostBackOffPolicy,
         _ now: UInt64,
         _ random: @autoclosure () -> Double
-    ) {
+    ) -> Bool {
         let known = hosts[key]
         var health = known ?? HostHealth()
-        health.note(kind, retryAfter: retryAfter, of: id, policy: policy, at: now, random: random())
+        let isOfHost = health.countAsk(retryAfter, kind, policy)
+        let wish = isOfHost ? retryAfter : nil
+        health.note(kind, retryAfter: wish, of: id, policy: policy, at: now, random: random())
         if health.isWell(at: now) {
             if known != nil { put(nil, key) }
-            return
+            return isOfHost
         }
         if known == nil, hosts.count >= Self.capacity { forgetOldest() }
         put(health, key)
+        return isOfHost
     }
 
     private mutating func put(_ health: HostHealth?, _ key: HostKey) {
@@ -129,8 +165,9 @@ struct HostTable {
 
     /// Forgets what is too old to count, now and then: hosts that are not asked any more would stay for good.
     private mutating func sweep(at now: UInt64) {
-        guard !hosts.isEmpty, now >= sweptAt, now - sweptAt >= Self.sweepInterval else { return }
+        guard !isEmpty, now >= sweptAt, now - sweptAt >= Self.sweepInterval else { return }
         sweptAt = now
+        if !askedURLs.isEmpty { askedURLs = askedURLs.filter { $0.value > now } }
         let stale = hosts.filter { $0.value.isStale(at: now) && held[$0.key] == nil }
         for key in stale.keys { put(nil, key) }
     }

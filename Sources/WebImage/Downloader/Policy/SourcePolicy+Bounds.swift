@@ -54,6 +54,10 @@ extension WebImageDownloaderConfig {
         config.maximumResponseHeaderCount = min(maximumResponseHeaderCount, policy.maximumHeaderCount)
         config.maximumRedirectCount = min(maximumRedirectCount, policy.maximumRedirectCount)
         config.minimumBytesPerSecond = max(minimumBytesPerSecond, policy.minimumBytesPerSecond)
+        // One URL of a stranger must not close its host to the others.
+        config.hostBackOff.askThreshold = .max
+        let longest = policy.maximumDuration > 0 ? policy.maximumDuration : 60
+        config.hostBackOff.maximumRetryAfter = min(hostBackOff.maximumRetryAfter, longest)
         if policy.maximumDuration > 0 {
             config.totalTimeout = totalTimeout > 0 ? min(totalTimeout, policy.maximumDuration) : policy.maximumDuration
         }

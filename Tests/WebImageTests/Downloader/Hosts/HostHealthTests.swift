@@ -11,6 +11,7 @@ extension HostBackOffPolicy {
         policy.failureThreshold = 3
         policy.maximumDelay = 8
         policy.jitter = 0
+        policy.askThreshold = 1
         return policy
     }
 }

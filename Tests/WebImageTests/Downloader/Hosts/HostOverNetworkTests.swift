@@ -55,15 +55,21 @@ import Testing
         #expect(recorders.allSatisfy { $0.data == Data([1]) } && server.requestCount() == 8)
     }
 
-    @Test func `A server that asks for time gets it from all downloads`() async throws {
+    @Test func `A server that asks for time gets it for the URL, and once it has asked three times from all downloads`()
+        async throws
+    {
         let server = try LoopbackServer { _ in .response(429, headers: [("Retry-After", "3600")]) }
         let downloader = downloader()
-        let first = await downloadError(downloader, server.url("/a"))
-        #expect(first?.statusCode == 429 && first?.retryAfter == 3600)
-        let second = await downloadError(downloader, server.url("/b"))
-        let seconds = try #require(second?.retryAfter)
-        #expect(second?.code == .hostUnavailable && seconds > 590 && seconds <= 600)
-        #expect(server.requestCount() == 1)
+        for (number, path) in ["/a", "/b", "/c"].enumerated() {
+            let asked = await downloadError(downloader, server.url(path))
+            #expect(asked?.statusCode == 429 && asked?.retryAfter == 3600)
+            let again = await downloadError(downloader, server.url(path))
+            let seconds = try #require(again?.retryAfter)
+            #expect(again?.code == .hostUnavailable && seconds > 590 && seconds <= 600)
+            #expect(server.requestCount() == number + 1)
+        }
+        #expect(await downloadError(downloader, server.url("/d"))?.code == .hostUnavailable)
+        #expect(server.requestCount() == 3)
     }
 
     @Test func `A manager does not remember a picture as failed whose host is left alone`() async throws {
