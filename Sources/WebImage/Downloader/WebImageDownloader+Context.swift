@@ -9,7 +9,7 @@ extension WebImageDownloader {
     ///   - context: gives the callback queue, the coder, everything that decodes, the header fields, the hooks and the
     ///     retry policy; the key filter for the scale that a key tells. Caches and transformers have no part in a
     ///     download.
-    ///   - progress: called on a background thread, in order; must be quick.
+    ///   - progress: called on a background thread, in order and before `completion`, which waits for it.
     ///   - completion: called once on the context's callback queue, by default the main thread. With
     ///     ``WebImageError/Code/cancelled`` after a cancel.
     @discardableResult
@@ -27,15 +27,16 @@ extension WebImageDownloader {
         let queue = context.callbackQueue ?? .main
         var decodeOptions = ImageDecodeOptions(context, options: options, key: key)
         decodeOptions.limits = config.sourcePolicy.limits(within: decodeOptions.limits)
+        let relay = progress.map { ProgressRelay($0) }
         let stage = DownloadDecodeStage(
             url: url,
             coder: context.coder(),
             options: decodeOptions,
             priority: options.priority
         ) { result in
-            queue.async { completion(result) }
+            relay.end(result) { queue.async { completion(result) } }
         }
-        return start(Self.request(url, options, context), stage: stage, progress: progress) {
+        return start(Self.request(url, options, context), stage: stage, progress: relay?.receiver) {
             stage.downloadDidFinish($0)
         }
     }
@@ -69,7 +70,7 @@ extension WebImageDownloader {
     ///   - url: http or https.
     ///   - options: as for the other forms.
     ///   - context: gives the callback queue, the header fields, the hooks and the retry policy.
-    ///   - progress: called on a background thread, in order; must be quick.
+    ///   - progress: called on a background thread, in order and before `completion`, which waits for it.
     ///   - completion: called once on the context's callback queue, by default the main thread. With
     ///     ``WebImageError/Code/cancelled`` after a cancel.
     @discardableResult
@@ -81,7 +82,7 @@ extension WebImageDownloader {
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> WebImageDownloadToken {
         let queue = context.callbackQueue ?? .main
-        return start(Self.request(url, options, context), progress: progress) { result in
+        return start(Self.request(url, options, context), relayingProgress: progress) { result in
             queue.async { completion(result) }
         }
     }
@@ -97,7 +98,7 @@ extension WebImageDownloader {
         progress: (@Sendable (LoadProgress) -> Void)? = nil
     ) async throws(WebImageError) -> LoadedImageData {
         try await awaitResult { completion in
-            self.start(Self.request(url, options, context), progress: progress, completion: completion)
+            self.start(Self.request(url, options, context), relayingProgress: progress, completion: completion)
         }
     }
 

@@ -9,7 +9,7 @@ extension WebImageDownloader {
     ///     `matchAnimatedImageClass` and `scaleDownLargeImages`.
     ///   - decodeOptions: how this caller's picture is decoded.
     ///   - coder: what decodes.
-    ///   - progress: called on a background thread, in order; must be quick.
+    ///   - progress: called on a background thread, in order and before `completion`, which waits for it.
     ///   - callbackQueue: where `completion` runs.
     ///   - completion: called once. With ``WebImageError/Code/cancelled`` after a cancel.
     @discardableResult
@@ -30,18 +30,19 @@ extension WebImageDownloader {
             decodeOptions.scaleDownLimitBytes = ImageDecodeOptions.defaultScaleDownLimitBytes
         }
         decodeOptions.limits = config.sourcePolicy.limits(within: decodeOptions.limits)
+        let relay = progress.map { ProgressRelay($0) }
         let stage = DownloadDecodeStage(
             url: url,
             coder: config.sourcePolicy.decoding.coder(insteadOf: coder),
             options: decodeOptions,
             priority: options.priority
         ) { result in
-            callbackQueue.async { completion(result) }
+            relay.end(result) { callbackQueue.async { completion(result) } }
         }
         return start(
             ImageLoadRequest(url: url, options: options, priority: options.priority),
             stage: stage,
-            progress: progress
+            progress: relay?.receiver
         ) { stage.downloadDidFinish($0) }
     }
 

@@ -54,7 +54,9 @@ public final class WebImageDownloader: ImageLoading {
     /// removed here. Downloads fail with ``WebImageError/Code/invalidDownloadOperation`` while a field is set that must not be sent:
     /// an invalid name, or a value with a line break or zero byte.
     ///
-    /// Redirects take fields along to other hosts, except `Authorization` and `Cookie`.
+    /// Redirects take fields along to other hosts, except those that say who asks: `Authorization`, `Cookie`, `Proxy-Authorization`, and
+    /// names with a word such as key, token, secret, session or signature, for example `X-Api-Key`. Caches keep what is answered to such
+    /// fields apart (<doc:Caching>).
     public func setValue(_ value: String?, forHTTPHeaderField field: String) { core.setHeader(field, value) }
 
     /// A header field of all requests.
@@ -95,7 +97,7 @@ public final class WebImageDownloader: ImageLoading {
     /// - Parameters:
     ///   - url: http or https.
     ///   - options: `handleCookies`, `allowInvalidSSLCertificates`, `lowPriority` and `highPriority` are looked at.
-    ///   - progress: called on a background thread, in order; must be quick.
+    ///   - progress: called on a background thread, in order and before `completion`, which waits for it.
     ///   - callbackQueue: where `completion` runs.
     ///   - completion: called once. With ``WebImageError/Code/cancelled`` after a cancel.
     @discardableResult
@@ -106,7 +108,8 @@ public final class WebImageDownloader: ImageLoading {
         callbackQueue: CallbackQueue = .main,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> WebImageDownloadToken {
-        start(ImageLoadRequest(url: url, options: options, priority: options.priority), progress: progress) { result in
+        let request = ImageLoadRequest(url: url, options: options, priority: options.priority)
+        return start(request, relayingProgress: progress) { result in
             callbackQueue.async { completion(result) }
         }
     }
@@ -116,7 +119,7 @@ public final class WebImageDownloader: ImageLoading {
     /// - Parameters:
     ///   - url: http or https.
     ///   - options: `handleCookies`, `allowInvalidSSLCertificates`, `lowPriority` and `highPriority` are looked at.
-    ///   - progress: called on a background thread, in order, never after the return; must be quick.
+    ///   - progress: called on a background thread, in order, never after the return, which waits for it.
     /// - Throws: ``WebImageError`` of any code between 1000 and 2199.
     public func downloadData(
         with url: URL,
@@ -125,7 +128,19 @@ public final class WebImageDownloader: ImageLoading {
     ) async throws(WebImageError) -> LoadedImageData {
         let request = ImageLoadRequest(url: url, options: options, priority: options.priority)
         return try await awaitResult { completion in
-            self.start(request, progress: progress, completion: completion)
+            self.start(request, relayingProgress: progress, completion: completion)
+        }
+    }
+
+    /// Starts a download whose progress closure is a caller's own, and so may take its time.
+    func start(
+        _ request: ImageLoadRequest,
+        relayingProgress progress: (@Sendable (LoadProgress) -> Void)?,
+        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    ) -> WebImageDownloadToken {
+        let relay = progress.map { ProgressRelay($0) }
+        return start(request, progress: relay?.receiver) { result in
+            relay.end(result) { completion(result) }
         }
     }
 

@@ -4,7 +4,7 @@
 /// on whichever thread ended the work.
 final class Pipeline: Sendable {
     private struct Subscriber {
-        var progress: (@Sendable (LoadProgress) -> Void)?
+        var progress: ProgressRelay?
         var observation: LoadObservation?
         var preview: (@Sendable (Image) -> Void)?
         var completion: @Sendable (WorkResult) -> Void
@@ -54,7 +54,7 @@ final class Pipeline: Sendable {
         case start(WorkJob)
         case cancel(WorkJob)
         case setPriority(WorkJob, LoadPriority, version: UInt64)
-        case progress(@Sendable (LoadProgress) -> Void, LoadProgress)
+        case progress(ProgressRelay, LoadProgress)
         case deliver(Subscriber, WorkResult)
         case release(Subscriber)
         case observe(LoadObservation)
@@ -77,6 +77,8 @@ final class Pipeline: Sendable {
     let clock: ClockSource
     /// What has been done in all.
     let totals = WorkTotals()
+    /// Where progress closures are called.
+    private let progressQueue: CallbackQueue
     /// Loads under way that somebody observes.
     private let observedCount = Counter()
     private let state = Lock(State())
@@ -85,9 +87,11 @@ final class Pipeline: Sendable {
         decodeQueue: WorkQueue = CodingQueue.shared,
         undecodedByteLimit: Int = 64 << 20,
         budget: DecodedMemoryBudget = .shared,
-        clock: ClockSource = .system
+        clock: ClockSource = .system,
+        progressQueue: CallbackQueue = .global
     ) {
         self.decodeQueue = decodeQueue
+        self.progressQueue = progressQueue
         self.budget = budget
         self.clock = clock
         gate = LoadGate(limit: undecodedByteLimit)
@@ -111,7 +115,7 @@ final class Pipeline: Sendable {
     ///
     /// - Parameters:
     ///   - parent: the job that depends on it; if that has ended, nothing happens.
-    ///   - progress: called zero or more times before `completion`.
+    ///   - progress: called zero or more times before `completion`, on background threads that nothing else waits for.
     ///   - observation: gets the events of the work.
     ///   - preview: called zero or more times before `completion`, if the work makes previews.
     ///   - completion: called exactly once, unless the subscription is given up first.
@@ -129,7 +133,7 @@ final class Pipeline: Sendable {
         let key = work.key
         let note = isObserved ? WorkNote(.joined(key.stage), at: clock.monotonicNanoseconds()) : nil
         let subscriber = Subscriber(
-            progress: progress,
+            progress: progress.map { ProgressRelay(queue: progressQueue, $0) },
             observation: observation,
             preview: preview,
             completion: completion
@@ -235,7 +239,7 @@ final class Pipeline: Sendable {
             if let job = state.jobs[node] { steps.append(.setPriority(job, priority, version: version)) }
         case .progress(let id, let progress):
             guard let subscriber = state.subscribers[id] else { return }
-            if let body = subscriber.progress { steps.append(.progress(body, progress)) }
+            if let relay = subscriber.progress { steps.append(.progress(relay, progress)) }
             if let observation = subscriber.observation {
                 // Under the lock, which is what orders events that come from several threads.
                 observation.post(.progress(progress), at: clock.monotonicNanoseconds())
@@ -259,10 +263,12 @@ final class Pipeline: Sendable {
             case .start(let job): job.start()
             case .cancel(let job): job.cancel()
             case .setPriority(let job, let priority, let version): job.setPriority(priority, version: version)
-            case .progress(let body, let progress): body(progress)
-            case .deliver(let subscriber, let result): subscriber.completion(result)
+            case .progress(let relay, let progress): relay.post(progress)
+            case .deliver(let subscriber, let result):
+                subscriber.progress.end(result) { subscriber.completion(result) }
             case .observe(let observation): observation.deliver()
-            case .release, .discard: break
+            case .release(let subscriber): subscriber.progress?.end(drops: true)
+            case .discard: break
             }
         }
     }

@@ -41,7 +41,12 @@ final class SteppedWorld: @unchecked Sendable {
         server = ModelServer(setup, model, stepper, mutant: mutant)
         coder = ModelCoder(mutates: mutant == .wrongPicture) { [unowned stepper] in stepper.pause() }
         cache = Self.makeCache(setup, memory, disk, stepper, clock)
-        let pipeline = Pipeline(decodeQueue: stepper.coding, undecodedByteLimit: setup.undecodedByteLimit)
+        let pipeline = Pipeline(
+            decodeQueue: stepper.coding,
+            undecodedByteLimit: setup.undecodedByteLimit,
+            // What happens on other threads is no step.
+            progressQueue: .inline
+        )
         manager = WebImageManager(cache: cache, loader: server, pipeline: pipeline, clock: clock)
         manager.failedURLLifetime = setup.failedLifetime
         delegate = setup.hasDelegate ? ModelDelegate(model, server) : nil

@@ -144,7 +144,7 @@ extension ComplaintTests {
             if options == .refreshCached {
                 cache.edit { $0.disk[url.absoluteString] = CachedImageData(data: Data("old".utf8)) }
             }
-            let (outcome, progress) = (Outcome(), Lock(0))
+            let (outcome, progress) = (Outcome(), Monitor(0))
             let operation = manager.loadImage(
                 with: url,
                 options: options,
@@ -156,7 +156,7 @@ extension ComplaintTests {
             if options == .refreshCached { _ = await outcome.value() }
             let load = loader.loads[0]
             load.progress(LoadProgress(receivedByteCount: 1, expectedByteCount: 9))
-            #expect(progress.withLock { $0 } == 1)
+            #expect(await progress.value { $0 > 0 ? $0 : nil } == 1)
             operation.cancel()
             let (count, stores) = (outcome.count, cache.edit { $0.stores.count })
             let (decodes, transforms) = (coder.decodes.count, transformer.count)
