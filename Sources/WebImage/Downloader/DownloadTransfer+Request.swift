@@ -9,9 +9,10 @@ extension DownloadTransfer {
             return end(.failure(refusal))
         }
         var transferRequest = HTTPTransferRequest(request, config: config)
-        // libcurl's own following knows no handlers, and does not change all methods as it should.
+        // libcurl's own following knows no handlers, does not change all methods as it should, and knows few secrets.
         transferRequest.followsRedirects =
             transferRequest.followsRedirects && request.isPlainGet && plan.hooks.redirectHandler == nil
+            && !request.headers.hasUnknownCredentials
         do throws(WebImageError) {
             try chain.bound(&transferRequest)
             if attempt > 1 || chain.count > 0 {
@@ -86,7 +87,8 @@ extension DownloadTransfer {
             requestHeaders: request.headers,
             requestTime: requestTime,
             responseTime: core.clock.wallTime(),
-            redirects: chain.hops + (response.exchange?.redirects ?? [])
+            redirects: chain.hops + (response.exchange?.redirects ?? []),
+            rights: rights
         )
     }
 }

@@ -77,6 +77,8 @@ final class DownloadTransfer: @unchecked Sendable {
     let life = Lock(Life())
     var plan: Plan?
     var request: DownloadRequest?
+    /// With whose rights, a modifier left out.
+    var rights = LoadRights.none
     /// When it was sent, in seconds since 1970.
     var requestTime = 0.0
     var next: DownloadRequest?
@@ -145,6 +147,8 @@ final class DownloadTransfer: @unchecked Sendable {
             verifiesCertificates: !key.options.contains(.allowInvalidSSLCertificates),
             attempt: attempt
         )
+        let digest = LoadRights.digest(of: request.headers, request.credential)
+        rights = LoadRights(digest: digest, isKnown: true)
         switch plan.hooks.requestModifier?.body {
         case nil:
             resume(request, plan)

@@ -34,6 +34,7 @@ final class DownloaderCore: Sendable {
         var initial = DownloaderState(config: ConfigSnapshot(config), headers: headers, coordinator: coordinator)
         initial.acceptGeneration = accept.generation
         initial.partials = partials ?? Self.partials(config, former: nil, clock: clock)
+        initial.updateRights()
         state = Lock(initial)
     }
 
@@ -49,6 +50,7 @@ final class DownloaderCore: Sendable {
                 }
                 let held = former.hostBackOff != newValue.hostBackOff ? state.hosts.reset() : []
                 state.config = ConfigSnapshot(newValue)
+                state.updateRights()
                 state.partials = Self.partials(newValue, former: state.partials, clock: clock)
                 state.coordinator.scheduler.maximumRunning = newValue.maxConcurrentDownloads
                 state.coordinator.scheduler.isLIFO = newValue.executionOrder == .lifo
@@ -90,6 +92,7 @@ final class DownloaderCore: Sendable {
             state.headers[name] = value
             if HTTPHeaders.equal(name, "Accept") { state.acceptGeneration = nil }
             state.headersProblem = state.headers.problem
+            state.updateRights()
             state.generation += 1
         }
     }
@@ -114,7 +117,7 @@ final class DownloaderCore: Sendable {
 
     /// Attaches a caller; nil when it was told at once that the load cannot be.
     func subscribe(_ request: ImageLoadRequest, _ subscriber: DownloadSubscriber) -> UInt64? {
-        if let problem = Self.problem(of: request) {
+        if let problem = DetachedThread.forkProblem ?? Self.problem(of: request) {
             subscriber.finish(.failure(problem.with(url: request.url)))
             return nil
         }

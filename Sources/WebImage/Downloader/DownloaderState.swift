@@ -133,6 +133,8 @@ struct DownloaderState {
     var config: ConfigSnapshot
     var headers: HTTPHeaders
     var headersProblem: WebImageError?
+    /// With whose rights requests are sent that have no fields of their own; see ``LoadRights``.
+    var ownRights: String?
     var hooks = DownloadTransferHooks()
     var generation: UInt64 = 0
     var coordinator: DownloadCoordinator<DownloadTransfer.Key>

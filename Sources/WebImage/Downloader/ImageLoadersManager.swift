@@ -8,7 +8,10 @@ public final class ImageLoadersManager: ImageLoading {
     private let list: Lock<[any ImageLoading]>
 
     /// A manager of the built-in loaders, or of those given, the last having the highest priority.
-    public init(loaders: [any ImageLoading]? = nil) { list = Lock(loaders ?? Self.builtIn) }
+    public init(loaders: [any ImageLoading]? = nil) {
+        list = Lock(loaders ?? Self.builtIn)
+        LoadRights.noteOwners(among: loaders ?? [])
+    }
 
     /// Data URLs, files, and ``WebImageDownloader/shared``.
     public static var builtIn: [any ImageLoading] {
@@ -18,11 +21,17 @@ public final class ImageLoadersManager: ImageLoading {
     /// The loaders, the last having the highest priority.
     public var loaders: [any ImageLoading] {
         get { list.withLock { $0 } }
-        set { list.withLock { $0 = newValue } }
+        set {
+            LoadRights.noteOwners(among: newValue)
+            list.withLock { $0 = newValue }
+        }
     }
 
     /// Adds a loader with the highest priority.
-    public func add(_ loader: any ImageLoading) { list.withLock { $0.append(loader) } }
+    public func add(_ loader: any ImageLoading) {
+        LoadRights.noteOwners(among: [loader])
+        list.withLock { $0.append(loader) }
+    }
 
     /// Removes a loader.
     public func remove(_ loader: any ImageLoading) { list.withLock { $0.removeAll { $0 === loader } } }
@@ -60,7 +69,8 @@ public final class ImageLoadersManager: ImageLoading {
         loader(for: request)?.requestHeaders(for: request) ?? request.additionalHeaders
     }
 
-    private func loader(for request: ImageLoadRequest) -> (any ImageLoading)? {
+    /// The loader that serves the request.
+    func loader(for request: ImageLoadRequest) -> (any ImageLoading)? {
         loaders.last { $0.canLoad(request) }
     }
 }

@@ -2,12 +2,13 @@ public import FoundationEssentials
 
 extension WebImageManager {
     /// The key under which the original of `url` lies in the caches; empty if the key filter gives none. The
-    /// ``optionsProcessor`` is not asked.
+    /// ``optionsProcessor`` is not asked. With fields or credentials of the downloader that say who asks, a digest of them is part of it.
     public func cacheKey(for url: URL) -> String { originalKey(for: url, context: nil) ?? "" }
 
     /// The key under which the result of a load with `context` lies in the caches: that of the original, with a suffix for
     /// a thumbnail size and one for a transformer. Empty if the key filter gives none. The ``optionsProcessor`` is not asked:
-    /// where it changes sizes, transformers or filters, the key is another.
+    /// where it changes sizes, transformers or filters, the key is another. With fields among the context's
+    /// ``WebImageContext/additionalHeaders`` that say who asks, such as `Authorization` and `Cookie`, a digest of them is part of it.
     public func cacheKey(for url: URL, context: WebImageContext?) -> String {
         guard let original = originalKey(for: url, context: context) else { return "" }
         return resultKey(for: original, context: context)
@@ -18,9 +19,19 @@ extension WebImageManager {
     }
 
     func originalKey(for url: URL, context: WebImageContext?, parts: Parts?) -> String? {
-        guard let filter = context?.cacheKeyFilter ?? parts?.values.cacheKeyFilter else { return url.absoluteString }
+        let rights = rights(of: url, context: context)
+        guard let filter = context?.cacheKeyFilter ?? parts?.values.cacheKeyFilter else {
+            return rights.key(url.absoluteString)
+        }
         // All that has an empty key would lie under the same one.
-        return filter.cacheKey(for: url).flatMap { $0.isEmpty ? nil : $0 }
+        return filter.cacheKey(for: url).flatMap { $0.isEmpty ? nil : rights.key($0) }
+    }
+
+    /// With whose rights a URL is loaded: those of the context's fields and of the loader's own.
+    func rights(of url: URL, context: WebImageContext?) -> LoadRights {
+        var request = ImageLoadRequest(url: url)
+        if let context, context.hasRareProperties { request.additionalHeaders = context.additionalHeaders }
+        return (context?.imageLoader ?? imageLoader).rights(for: request)
     }
 
     func resultKey(for originalKey: String, context: WebImageContext?) -> String {

@@ -52,8 +52,10 @@ extension WebImageManager {
         decoding = policy.decoding
     }
 
-    /// Why a load does not begin under the manager's policy; nil where it may. What is decided here holds for the caches, too.
+    /// Why a load does not begin, under the manager's policy or in this process; nil where it may. What is decided here holds for the
+    /// caches, too.
     func refusal(of url: URL, _ context: WebImageContext?) -> WebImageError? {
+        if let problem = DetachedThread.forkProblem { return problem.with(url: url) }
         guard !policy.isTrusted else { return nil }
         if let loader = context?.imageLoader, loader !== imageLoader {
             let words = "the source is refused: a loader of one's own does not check where it goes"

@@ -39,7 +39,8 @@ extension WebImageManager {
             options: options.intersection(.affectingRequest),
             headers: context?.additionalHeaders ?? HTTPHeaders(),
             loadValues: context?.loadValues ?? OptionValues(),
-            context: context
+            context: context,
+            rights: rights(of: url, context: context)
         )
         let data = DataWork(
             cache: originalCache,

@@ -28,10 +28,13 @@ indirect enum WorkKey: Hashable, Sendable {
         var headers: HTTPHeaders
         var loadValues: OptionValues
         var hooks: LoadHooks?
+        /// With whose rights, as a digest: those of the loader's own fields among them.
+        var rights: String?
 
         /// Nil when there are none.
-        init?(headers: HTTPHeaders, loadValues: OptionValues, hooks: LoadHooks?) {
-            if headers.fields.isEmpty, loadValues.isEmpty, hooks == nil { return nil }
+        init?(headers: HTTPHeaders, loadValues: OptionValues, hooks: LoadHooks?, rights: String? = nil) {
+            if headers.fields.isEmpty, loadValues.isEmpty, hooks == nil, rights == nil { return nil }
+            self.rights = rights
             self.headers = headers
             self.loadValues = loadValues
             self.hooks = hooks

@@ -20,6 +20,20 @@ enum CachingSnippets {
         // end
     }
 
+    static func users(user: String) -> WebImageContext {
+        var context = WebImageContext()
+        // snippet: key of a user
+        let modifier = DownloadRequestModifier(asynchronously: { request in
+            var request = request
+            request.headers["Authorization"] = await session.token(for: request.url)
+            return request
+        })
+        context.downloadRequestModifier = modifier
+        context.cacheKeyFilter = CacheKeyFilter { url in "\(user)/\(url.absoluteString)" }
+        // end
+        return context
+    }
+
     static func limits() {
         // snippet: limits
         var config = ImageCache.shared.config

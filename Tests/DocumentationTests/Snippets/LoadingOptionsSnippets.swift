@@ -63,11 +63,10 @@ enum LoadingOptionsSnippets {
         // end
     }
 
-    static func headers(user: String, token: String) -> WebImageContext {
+    static func headers(token: String) -> WebImageContext {
         // snippet: headers
         var context = WebImageContext()
         context.additionalHeaders["Authorization"] = "Bearer \(token)"
-        context.cacheKeyFilter = CacheKeyFilter { url in "\(user)/\(url.absoluteString)" }
         // end
         return context
     }

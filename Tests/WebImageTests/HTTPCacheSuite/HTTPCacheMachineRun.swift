@@ -6,6 +6,12 @@ import TestSupport
 /// Runs a case against the decisions alone, with a store of one record and one picture for each URL in place of caches, and the
 /// origin called in place of a network: what ``HTTPCacheMachine`` decides, and nothing else, makes the difference.
 final class HTTPCacheMachineRun {
+    /// What an entry is kept under: a URL, and with whose rights it was asked for.
+    private struct Place: Hashable {
+        var url: URL
+        var rights: String?
+    }
+
     private struct Entry {
         var record: HTTPCacheRecord
         var picture: Int
@@ -14,7 +20,7 @@ final class HTTPCacheMachineRun {
     private let test: HTTPCacheCase
     private let clock = ManualClock()
     private let origin: HTTPCacheOrigin
-    private var entries: [URL: Entry] = [:]
+    private var entries: [Place: Entry] = [:]
     private var errors: [URL: Double] = [:]
 
     init(_ test: HTTPCacheCase) {
@@ -45,7 +51,7 @@ final class HTTPCacheMachineRun {
             headers.add(name: field.name, value: field.value)
         }
         let request = HTTPCacheRequest(headers: headers)
-        let entry = entries[url]
+        let entry = entries[place(url, request)]
         let decision = HTTPCacheMachine.decide(
             entry?.record,
             isStored: entry != nil,
@@ -66,6 +72,10 @@ final class HTTPCacheMachineRun {
             if let entry { return validate(entry, url, request, ifFailing: .never) }
             return take(ask(url, headers), url, request)
         }
+    }
+
+    private func place(_ url: URL, _ request: HTTPCacheRequest) -> Place {
+        Place(url: url, rights: LoadRights.digest(of: request.headers, nil))
     }
 
     private func deliver(_ entry: Entry, _ url: URL) -> HTTPCacheObservation {
@@ -89,7 +99,7 @@ final class HTTPCacheMachineRun {
                 let record = HTTPCacheMachine.updated(entry.record, by: response, request: request, now: clock.wallTime)
             else { return take(ask(url, request.headers), url, request) }
             let renewed = Entry(record: record, picture: entry.picture)
-            entries[url] = renewed
+            entries[place(url, request)] = renewed
             return deliver(renewed, url)
         }
         if [500, 502, 503, 504].contains(response.statusCode), fallback.whenServerFails { return deliver(entry, url) }
@@ -119,7 +129,7 @@ final class HTTPCacheMachineRun {
         }
         if HTTPCacheMachine.mayStore(response, request: request, policy: .http) {
             let record = HTTPCacheMachine.record(of: response, request: request, now: now)
-            entries[url] = Entry(record: record, picture: step)
+            entries[place(url, request)] = Entry(record: record, picture: step)
         }
         return HTTPCacheObservation(picture: step, headers: response.headers)
     }

@@ -37,7 +37,7 @@ enum RedirectRules {
             keepUser(of: request, in: &next)
         } else {
             next.credential = nil
-            for name in secrets { next.headers[name] = nil }
+            for field in next.headers.credentials { next.headers[field.name] = nil }
         }
         if let problem = problem(of: next, after: request, response, config: config) { return .failure(problem) }
         return .success(next)
@@ -56,7 +56,9 @@ enum RedirectRules {
     ) -> Result<DownloadRequest, WebImageError> {
         var chosen = chosen
         if !haveSameOrigin(chosen.url, next.url), !haveSameOrigin(chosen.url, request.url) {
-            for name in secrets where chosen.headers[name] == next.headers[name] { chosen.headers[name] = nil }
+            for field in chosen.headers.credentials where chosen.headers[field.name] == next.headers[field.name] {
+                chosen.headers[field.name] = nil
+            }
             if chosen.credential == next.credential { chosen.credential = nil }
         }
         if let problem = chosen.problem { return .failure(problem) }
@@ -65,8 +67,6 @@ enum RedirectRules {
     }
 
     // MARK: Rules
-
-    private static let secrets = ["Authorization", "Cookie"]
 
     private static let bodyFields = [
         "Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Content-Length",

@@ -146,7 +146,7 @@ final class DataWork: Work {
     private func outcome(of result: WorkResult, _ known: SourceContent?) -> WorkResult {
         guard case .success(.loaded(let loaded, let reservation)) = result else { return result }
         if let known, let same = unchanged(loaded, known) { return .failure(.unchanged(same, load?.url)) }
-        let isStorable = rule.admits(loaded.response)
+        let isStorable = rule.admits(loaded.response) && load?.isForOthers(loaded.response) != true
         let original = OriginalData(
             entry: CachedImageData(data: loaded.data),
             source: .none,

@@ -10,6 +10,8 @@ final class LoadWork: Work {
     let loadValues: OptionValues
     /// Only what the key tells; see ``WebImageContext/reducedForLoader``. Keeps the hooks alive whose identities are in the key.
     let context: WebImageContext?
+    /// With whose rights it was asked for.
+    let rights: LoadRights
     let loadKey: WorkKey.LoadKey
 
     init(
@@ -18,8 +20,10 @@ final class LoadWork: Work {
         options: WebImageOptions,
         headers: HTTPHeaders = HTTPHeaders(),
         loadValues: OptionValues = OptionValues(),
-        context: WebImageContext? = nil
+        context: WebImageContext? = nil,
+        rights: LoadRights = .none
     ) {
+        self.rights = rights
         self.url = url
         self.loader = loader
         self.options = options
@@ -30,7 +34,12 @@ final class LoadWork: Work {
             url: url.absoluteString,
             loader: ObjectIdentifier(loader),
             options: options,
-            extras: WorkKey.LoadExtras(headers: headers, loadValues: loadValues, hooks: LoadHooks(self.context))
+            extras: WorkKey.LoadExtras(
+                headers: headers,
+                loadValues: loadValues,
+                hooks: LoadHooks(self.context),
+                rights: rights.digest
+            )
         )
     }
 
@@ -49,8 +58,16 @@ final class LoadWork: Work {
             options: options,
             headers: headers.overlaid(with: conditions),
             loadValues: loadValues,
-            context: context
+            context: context,
+            rights: rights
         )
+    }
+
+    /// Whether an answer was sent for with other rights than the load was asked for with: somebody has changed the downloader's fields
+    /// meanwhile, and what came is not to be found under the load's key.
+    func isForOthers(_ response: HTTPResponse?) -> Bool {
+        guard rights.isKnown, let sent = response?.exchange?.rights else { return false }
+        return sent.digest != rights.digest
     }
 
     /// What the loader is asked for.

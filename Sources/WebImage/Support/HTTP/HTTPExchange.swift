@@ -16,4 +16,6 @@ struct HTTPExchange: Sendable {
     var responseTime: Double
     /// The redirects before the response, in their order.
     var redirects: [Hop] = []
+    /// With whose rights the downloader sent it, a request modifier left out; nil where it is not known.
+    var rights: LoadRights?
 }

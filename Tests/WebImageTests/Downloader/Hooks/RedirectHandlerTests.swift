@@ -95,6 +95,21 @@ import Testing
         #expect(other.requests.map { $0.header("Cookie") } == [nil])
     }
 
+    @Test(.timeLimit(.minutes(1))) func `A key of a service stays at home, also without a handler`() async throws {
+        let other = try server()
+        let target = "http://localhost:\(other.port)/c"
+        let server = try LoopbackServer { $0.path == "/away" ? .redirect(to: target) : .redirect(to: "/away") }
+        for name in ["X-Api-Key", "Proxy-Authorization", "Authorization"] {
+            downloader.setValue("s3cret", forHTTPHeaderField: name)
+        }
+        downloader.setValue("kept", forHTTPHeaderField: "X-Other")
+        let loaded = try await downloader.downloadData(with: server.url("/a"))
+        #expect(Array(loaded.data) == Array("/c".utf8) && loaded.metrics?.redirectCount == 2)
+        #expect(server.requests.map { $0.header("X-Api-Key") } == ["s3cret", "s3cret"])
+        let request = try #require(other.requests.first)
+        #expect(request.header("X-Other") == "kept" && !request.headers.contains { $0.value == "s3cret" })
+    }
+
     @Test(.timeLimit(.minutes(1))) func `A cancel between two requests ends the download`() async throws {
         let transport = FakeTransport()
         let downloader = WebImageDownloader(transport: transport)

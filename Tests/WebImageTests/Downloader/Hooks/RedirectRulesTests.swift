@@ -115,6 +115,25 @@ import Testing
         #expect(next.headers["X"] == "1" && next.handlesCookies && next.verifiesCertificates && next.attempt == 2)
     }
 
+    @Test(arguments: [
+        "X-Api-Key", "api_key", "X-Auth-Token", "X-AuthToken", "Proxy-Authorization", "X-CSRF-Token", "X-Session-ID",
+        "Cookie2",
+        "X-Amz-Security-Token", "X-Client-Secret", "Ocp-Apim-Subscription-Key", "X-Signature", "x-goog-api-key",
+        "X-Password",
+    ]) func `Secrets of services' own fields stay, too`(name: String) throws {
+        let request = DownloadRequest(url: url(Self.base), headers: HTTPHeaders(pairs: [(name, "1"), ("X", "2")]))
+        #expect(try next("/c", from: request).get().headers[name] == "1")
+        let other = try next("https://other.test/c", from: request).get()
+        #expect(other.headers.fields == [HTTPHeaders.Field(name: "X", value: "2")])
+        #expect(request.headers.hasUnknownCredentials)
+    }
+
+    @Test(arguments: [
+        "Accept", "Accept-Language", "User-Agent", "Referer", "If-None-Match", "Cache-Control", "X-Author", "Range",
+        "X", "DNT",
+        "Sec-Fetch-Mode", "X-Requested-With", "Origin", "-", "X-Forwarded-For",
+    ]) func `Other fields are no secrets`(name: String) { #expect(!HTTPHeaders.isCredential(name)) }
+
     @Test func `Another scheme is another place`() throws {
         let request = DownloadRequest(url: url("http://host.test/"), headers: ["Authorization": "Bearer 1"])
         #expect(try next("https://host.test/", from: request).get().headers["Authorization"] == nil)
