@@ -7,8 +7,9 @@ public import WebImage
 /// turn and mirror of the file (`clap`, `irot`, `imir`) are applied; an orientation in an EXIF block is not looked at, as the standard
 /// wants. Of a sequence the first frame is decoded, or the frames of ``animation(of:options:)``.
 ///
-/// AV1 is decoded as a whole, into planes that take 1 to 8 bytes per pixel and must fit ``ImageLimits/maximumDecodedByteCount``; they are
-/// made RGB some rows at a time, so a thumbnail needs little more. libavif takes pictures of at most 268 435 456 pixels. Decoding takes one thread: as many pictures
+/// AV1 is decoded as a whole, into planes that take 1 to 8 bytes per pixel and are made RGB some rows at a time, so a thumbnail needs little
+/// more. A grid is there a second time as its tiles, each of which has a codec of half a megabyte. All that must fit
+/// ``ImageLimits/maximumDecodedByteCount``, and a memory budget if there is one, before anything is decoded. libavif takes pictures of at most 268 435 456 pixels. Decoding takes one thread: as many pictures
 /// are decoded at a time as there are processors.
 public struct AVIFCoder: ImageCoder {
     /// A coder.

@@ -8,8 +8,12 @@ final class AVIFFile {
     private let limits: ImageLimits
     /// The most bytes of planes that a picture or a frame takes by its own header.
     private let codedByteCount: Int
+    /// The most pixels of one, by the same.
+    private let codedPixelCount: Int
     /// Whether the codec lays grain over pictures, in planes of its own.
     private let hasGrain: Bool
+    /// How many pictures that are coded there are, each tile of a grid among them. libavif makes a codec for each.
+    private let codedCount: Int
     /// The bytes that are read, where they are not those of the file.
     private let repaired: ScratchBuffer?
     private let repairedByteCount: Int
@@ -38,7 +42,7 @@ final class AVIFFile {
         } else {
             (repaired, repairedByteCount) = (nil, 0)
         }
-        (codedByteCount, hasGrain) = try Self.coded(bytes, limits)
+        (codedByteCount, codedPixelCount, hasGrain, codedCount) = try Self.coded(bytes, limits)
         guard let decoder = avifDecoderCreate() else {
             throw WebImageError(.outOfMemory, "no memory to decode AVIF")
         }
@@ -66,20 +70,21 @@ final class AVIFFile {
     private static func coded(
         _ bytes: UnsafeRawBufferPointer,
         _ limits: ImageLimits
-    ) throws(WebImageError) -> (byteCount: Int, hasGrain: Bool) {
+    ) throws(WebImageError) -> (byteCount: Int, pixelCount: Int, hasGrain: Bool, count: Int) {
         let pictures = try ISOPictures(ByteReader(bytes), types: [fourCC("av01")])
-        var most = 0
+        var (most, pixels) = (0, 0)
         var hasGrain = false
         for sample in pictures.samples {
             try pictures.withBytes(of: sample) { (bytes) throws(WebImageError) in
                 for picture in AV1Sequence.pictures(in: bytes) {
                     try limits.check(width: picture.width, height: picture.height)
                     most = max(most, picture.planeByteCount)
+                    pixels = max(pixels, picture.width * picture.height)
                     if picture.hasGrain { hasGrain = true }
                 }
             }
         }
-        return (most, hasGrain)
+        return (most, pixels, hasGrain, pictures.itemTypes.values.count { $0 == fourCC("av01") })
     }
 
     /// Bytes of the planes that libavif decodes into.
@@ -99,15 +104,24 @@ final class AVIFFile {
         return pixels * (halves + (properties.hasAlpha ? 2 : 0)) / 2 * (picture.depth > 8 ? 2 : 1)
     }
 
-    /// Bytes that libavif and the codec take for a frame: planes, those of all tiles besides where the picture is made of such, those with
-    /// grain, and what the codec knows of blocks.
-    var memoryNeed: Int {
+    /// Bytes that libavif and the codec take for a frame.
+    var memoryNeed: Int { frameByteCount + (1 << 20) + 2 * repairedByteCount }
+
+    /// Those of them that sizes and numbers are the reason for: planes, those of all tiles besides where the picture is made of such, those
+    /// with grain, what the codec knows of blocks, and codecs beyond one for colours and one for alpha.
+    private var frameByteCount: Int {
         let (planes, coded) = (planeByteCount, codedByteCount)
         let pixels = Int(image.pointee.width) * Int(image.pointee.height)
         let grain = hasGrain ? max(planes, coded) : 0
-        return max(planes, coded) + (coded < planes ? planes : 0) + grain + pixels * 3 / 4 + (1 << 20)
-            + 2 * repairedByteCount
+        // Colours and alpha are coded for themselves.
+        let alpha = properties.hasAlpha ? pixels * (image.pointee.depth > 8 ? 2 : 1) : 0
+        let tiles = coded + alpha < planes ? planes : 0
+        return max(planes, coded) + tiles + grain + max(pixels, codedPixelCount) * 3 / 4
+            + max(codedCount - 2, 0) * Self.codecByteCount
     }
+
+    /// What libavif 0.11 and dav1d 1.0 take for each tile, however small it is: 418 000 bytes.
+    private static let codecByteCount = 448 << 10
 
     /// Bytes of the frames that others are made of, which the codec keeps, as many as it may, in whole blocks; and what it knows of them.
     /// Alpha has a codec of its own.
@@ -122,6 +136,7 @@ final class AVIFFile {
     /// - Throws: ``WebImageError/Code/limitExceeded``.
     func checkBeforeDecoding() throws(WebImageError) {
         try limits.check(decodedByteCount: max(planeByteCount, codedByteCount))
+        try limits.check(decodedByteCount: frameByteCount)
     }
 
     /// Decodes a frame; what leads up to it from the last one, or from the nearest key frame, as well.
