@@ -2,8 +2,11 @@ public import FoundationEssentials
 public import WebImage
 
 extension HEIFCoder {
-    /// What a decode takes: libheif decodes the whole picture and makes pixels of all of it, whatever the size that is wanted. Reads the
-    /// boxes and the codecs' own headers.
+    /// What a decode takes: libheif decodes the whole picture and makes planes of RGB of all of it, whatever the size that is wanted. Reads
+    /// the boxes and the codecs' own headers.
+    ///
+    /// - Throws: what ``decode(_:options:)`` throws for the header, ``WebImageError/Code/limitExceeded`` among it for more bytes than
+    ///   ``ImageLimits/maximumDecodedByteCount``.
     public func memoryNeed(
         of data: Data,
         options: ImageDecodeOptions
@@ -25,7 +28,10 @@ extension HEIFCoder {
                 plan: plan,
                 options: options
             )
-            return DecodeMemoryNeed(assembly, decoder: file.memoryNeed)
+            // The codec's memory is free again when rows are read.
+            let reading = DecodeMemoryNeed(assembly, decoder: file.planeByteCount + (1 << 20))
+            let more = max(file.memoryNeed - reading.totalByteCount, 0)
+            return DecodeMemoryNeed(assembly, decoder: file.planeByteCount + (1 << 20) + more)
         }
     }
 }

@@ -11,8 +11,10 @@ public import WebImage
 /// 1.15 does not read: where such a file has a still picture too, as those of cameras do, that is decoded; where it has none, it is
 /// an error. So there are no animations of this format.
 ///
-/// libheif decodes a picture as a whole and at full size, so a thumbnail saves the memory of its result alone. What is known to be
-/// held for that must fit ``ImageLimits/maximumDecodedByteCount``: sizes are those that the codec's own headers tell, wherever these stand.
+/// libheif decodes a picture as a whole and at full size, so a thumbnail saves only the memory of its result. What libheif and the codec
+/// take for that must fit ``ImageLimits/maximumDecodedByteCount``, and a memory budget if there is one: about 5 bytes for each pixel of 8 bits
+/// and 10 of more bits, half as much again with alpha or with chroma at full resolution. More is refused before it is decoded.
+/// Sizes are those that the codec's own headers tell, wherever these stand. A thumbnail that the file carries is not looked at.
 public struct HEIFCoder: ImageCoder {
     /// A coder.
     public init() {}

@@ -67,16 +67,26 @@ final class HEIFFile {
             hasAlpha: properties.hasAlpha,
             limits
         )
+        try limits.check(decodedByteCount: pictureByteCount)
     }
 
-    /// Bytes that libheif and the codec take for the picture: its planes as they are decoded, a copy of them, what the codec knows of
-    /// blocks, and the pixels that are made of all that. What it is made of may be bigger than itself, and so may its alpha.
-    var memoryNeed: Int {
-        let width = max(Int(heif_image_handle_get_ispe_width(handle)), properties.width)
-        let height = max(Int(heif_image_handle_get_ispe_height(handle)), properties.height)
-        let samples = pictures.samplesPerTwoPixels + (properties.hasAlpha ? 7 : 5)
-        return width * height * samples * max(pictures.bytesPerSample, properties.bitsPerComponent > 8 ? 2 : 1)
-            + pictures.memory(besides: width * height) + (1 << 20)
+    /// Bytes that libheif and the codec take at their peak.
+    var memoryNeed: Int { pictureByteCount + (1 << 20) }
+
+    /// Those of them that the picture's size is the reason for. What it is made of may be bigger than itself, and so may its alpha.
+    private var pictureByteCount: Int {
+        // Sides may be exchanged in one of both.
+        let stored = Int(heif_image_handle_get_ispe_width(handle)) * Int(heif_image_handle_get_ispe_height(handle))
+        return pictures.byteCount(
+            pixelCount: max(stored, properties.width * properties.height),
+            hasAlpha: properties.hasAlpha,
+            isDeep: properties.bitsPerComponent > 8
+        )
+    }
+
+    /// Bytes of the planes that libheif makes, and of which rows are read.
+    var planeByteCount: Int {
+        properties.width * properties.height * (properties.hasAlpha ? 4 : 3) * (properties.bitsPerComponent > 8 ? 2 : 1)
     }
 
     private static func open(

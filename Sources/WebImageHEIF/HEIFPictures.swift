@@ -7,6 +7,12 @@ struct HEIFPictures {
     let coded: [CodedPicture]
     /// The sizes that boxes tell.
     private let sizes: [(width: Int, height: Int)]
+    /// Whether there are pictures that are made of others: they are there besides what they are made of.
+    private let isDerived: Bool
+    /// The pixels of those of which others are made.
+    private let nestedPixelCount: Int
+    /// Bytes of the data of the picture that has the most.
+    private let dataByteCount: Int
 
     /// Reads the parameter sets and sequence headers, which may stand in properties and in pictures.
     ///
@@ -39,13 +45,33 @@ struct HEIFPictures {
         (coded, self.sizes) = (Array(found), sizes)
         var work = try HEIFWork(pictures, reader)
         try work.check(limits)
+        isDerived = pictures.samples.contains { HEIFWork.derived.contains($0.type) }
+        nestedPixelCount = Int(min(work.nestedPixelCount, 1e12))
+        dataByteCount = pictures.samples.reduce(0) { most, sample in
+            max(most, sample.ranges.reduce(0) { $0 + $1.count })
+        }
     }
 
-    /// Bytes of a sample of the deepest picture.
-    var bytesPerSample: Int { coded.contains { $0.bitsPerSample > 8 } ? 2 : 1 }
-
-    /// Samples of all planes for two pixels, of the picture that has the most.
-    var samplesPerTwoPixels: Int { coded.map(\.samplesPerTwoPixels).max() ?? 6 }
+    /// Bytes that libheif and the codec take at their peak for a picture of so many pixels, as measured with libheif 1.15 and 1.23.
+    ///
+    /// While it is decoded these are the planes of the codec, a copy of them, what the codec knows of blocks and its data three times; while
+    /// colours are converted, the copy and the planes of RGB. Alpha is decoded when colours have been. What is made of other pictures
+    /// is there as a whole while one of them is decoded.
+    func byteCount(pixelCount: Int, hasAlpha: Bool, isDeep: Bool) -> Int {
+        let samples = coded.map(\.samplesPerTwoPixels).max() ?? 6
+        let bytes = isDeep || coded.contains { $0.bitsPerSample > 8 } ? 2 : 1
+        // In quarters of a byte for each pixel.
+        let decoding = (hasAlpha ? 3 : 2) * 2 * samples * bytes + 7
+        // Grey becomes planes of RGB twice, and the picture may be one of several that is grey.
+        let isGray = coded.contains { $0.samplesPerTwoPixels == 2 }
+        let planes = max(2 * samples + (hasAlpha ? 20 : 12), isGray ? (hasAlpha ? 32 : 24) : 0)
+        let converting = (planes + 1) * bytes
+        let part = coded.reduce(0) { max($0, min($1.width, 1 << 24) * min($1.height, 1 << 24)) }
+        let most = max(decoding, converting)
+        let quarters = isDerived ? pixelCount * converting + part * most : pixelCount * most
+        return quarters / 4 + 3 * dataByteCount + nestedPixelCount * (hasAlpha ? 4 : 3) * bytes
+            + memory(besides: pixelCount)
+    }
 
     /// Bytes that decoding the biggest picture takes besides: all of it if that has more pixels than are known of, its planes with
     /// grain if it has such.

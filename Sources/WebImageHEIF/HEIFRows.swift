@@ -3,8 +3,14 @@ import CPixels
 import FoundationEssentials
 import WebImage
 
-/// The rows of a decoded picture.
+/// The rows of a decoded picture, out of planes of RGB: libheif would interleave the whole picture, and have it two or three times then.
 final class HEIFRows: ScanlineSource {
+    private struct Plane {
+        let base: UnsafePointer<UInt8>
+        let bytesPerRow: Int
+        let bits: Int
+    }
+
     let width: Int
     let height: Int
     let layout: ScanlineLayout
@@ -12,12 +18,14 @@ final class HEIFRows: ScanlineSource {
     let color: SourceColor?
 
     private let image: OpaquePointer
-    private let plane: UnsafePointer<UInt8>
-    private let bytesPerRow: Int
+    /// Red, green, blue, and alpha if there is any.
+    private let planes: [Plane]
     /// The biggest number there is.
     private let most: UInt32
     private let hasAlpha: Bool
     private let isPremultiplied: Bool
+    /// A row of samples as they are decoded, where they are converted.
+    private let interleaved: ScratchBuffer?
     private var nextRow = 0
 
     /// Decodes.
@@ -30,7 +38,6 @@ final class HEIFRows: ScanlineSource {
         height = properties.height
         hasAlpha = properties.hasAlpha
         isPremultiplied = file.isPremultiplied
-        let isDeep = properties.bitsPerComponent > 8
         let needsWide =
             file.color.needsWideRows(bitsPerComponent: properties.bitsPerComponent) && file.colorProfile == nil
         if needsWide || options.keepsWidePixels && properties.isWide {
@@ -40,42 +47,55 @@ final class HEIFRows: ScanlineSource {
         }
         color = file.color
         colorProfile = file.colorProfile ?? (layout == .rgbaFloat ? nil : file.color.makeProfile())
-        let channels = hasAlpha ? 4 : 3
-        let bytesPerPixel = channels * (isDeep ? 2 : 1)
-        try options.limits.check(decodedByteCount: width * height * bytesPerPixel)
+        try options.limits.check(decodedByteCount: file.planeByteCount)
         try file.checkBeforeDecoding()
-        let image = try Self.decode(file.handle, isDeep: isDeep, hasAlpha: hasAlpha)
-        var stride: Int32 = 0
-        let plane = heif_image_get_plane_readonly(image, heif_channel_interleaved, &stride)
-        // What was planned for is what the boxes said.
-        guard let plane, Int(heif_image_get_width(image, heif_channel_interleaved)) == width,
-            Int(heif_image_get_height(image, heif_channel_interleaved)) == height, Int(stride) >= width * bytesPerPixel
-        else {
+        let image = try Self.decode(file.handle)
+        do throws(WebImageError) {
+            planes = try Self.planes(of: image, hasAlpha: hasAlpha, width: width, height: height)
+            let bits = planes[0].bits
+            most = bits > 8 ? UInt32(1) << UInt32(min(bits, 16)) - 1 : 255
+            let isConverted = bits > 8 || layout == .rgbaFloat
+            let sampleCount = width * planes.count
+            interleaved = try isConverted ? ScratchBuffer(byteCount: sampleCount * (bits > 8 ? 2 : 1)) : nil
+        } catch {
             heif_image_release(image)
-            throw WebImageError(.badImageData, "HEIF: the picture has not the size that the file says")
+            throw error
         }
         self.image = image
-        self.plane = plane
-        bytesPerRow = Int(stride)
-        let bits = heif_image_get_bits_per_pixel_range(image, heif_channel_interleaved)
-        most = isDeep ? UInt32(1) << UInt32(min(max(bits, 9), 16)) - 1 : 255
     }
 
     deinit { heif_image_release(image) }
 
-    private static func decode(
-        _ handle: OpaquePointer,
-        isDeep: Bool,
-        hasAlpha: Bool
-    ) throws(WebImageError) -> OpaquePointer {
-        let chroma =
-            isDeep
-            ? (hasAlpha ? heif_chroma_interleaved_RRGGBBAA_LE : heif_chroma_interleaved_RRGGBB_LE)
-            : (hasAlpha ? heif_chroma_interleaved_RGBA : heif_chroma_interleaved_RGB)
+    private static func decode(_ handle: OpaquePointer) throws(WebImageError) -> OpaquePointer {
         var image: OpaquePointer?
-        try HEIFLibrary.check(heif_decode_image(handle, &image, heif_colorspace_RGB, chroma, nil))
+        try HEIFLibrary.check(heif_decode_image(handle, &image, heif_colorspace_RGB, heif_chroma_444, nil))
         guard let image else { throw WebImageError(.badImageData, "HEIF: the file has no picture") }
         return image
+    }
+
+    /// - Throws: ``WebImageError/Code/badImageData`` where planes are not what was planned for, which is what the boxes said.
+    private static func planes(
+        of image: OpaquePointer,
+        hasAlpha: Bool,
+        width: Int,
+        height: Int
+    ) throws(WebImageError) -> [Plane] {
+        let channels = [heif_channel_R, heif_channel_G, heif_channel_B] + (hasAlpha ? [heif_channel_Alpha] : [])
+        var planes: [Plane] = []
+        for channel in channels {
+            var stride: Int32 = 0
+            let bits = Int(heif_image_get_bits_per_pixel_range(image, channel))
+            guard let base = heif_image_get_plane_readonly(image, channel, &stride),
+                Int(heif_image_get_width(image, channel)) == width,
+                Int(heif_image_get_height(image, channel)) == height,
+                Int(stride) >= width * (bits > 8 ? 2 : 1)
+            else { throw WebImageError(.badImageData, "HEIF: the picture has not the size that the file says") }
+            guard bits <= 16, bits == planes.first?.bits ?? bits else {
+                throw WebImageError(.badImageData, "HEIF: the picture's alpha has not as many bits as its colours")
+            }
+            planes.append(Plane(base: base, bytesPerRow: Int(stride), bits: bits))
+        }
+        return planes
     }
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
@@ -83,22 +103,51 @@ final class HEIFRows: ScanlineSource {
             throw WebImageError(.badImageData, "more rows were asked for than the picture has")
         }
         for row in 0..<count {
-            let source = UnsafeRawPointer(plane + (nextRow + row) * self.bytesPerRow)
+            let target = base + row * bytesPerRow
+            let samples = interleaved?.base ?? target
+            interleave(nextRow + row, into: samples)
             if layout == .rgbaFloat {
-                handFloats(source, (base + row * bytesPerRow).assumingMemoryBound(to: Float.self))
+                handFloats(samples, target.assumingMemoryBound(to: Float.self))
             } else {
-                handBytes(source, (base + row * bytesPerRow).assumingMemoryBound(to: UInt8.self))
+                handBytes(samples, target.assumingMemoryBound(to: UInt8.self))
             }
         }
         nextRow += count
     }
 
-    private func handBytes(_ source: UnsafeRawPointer, _ row: UnsafeMutablePointer<UInt8>) {
-        let samples = width * (hasAlpha ? 4 : 3)
+    private func interleave(_ row: Int, into samples: UnsafeMutableRawPointer) {
         if most > 255 {
-            cpixels_shorts_to_levels(source.assumingMemoryBound(to: UInt16.self), row, samples, most)
+            func plane(_ index: Int) -> UnsafePointer<UInt16> {
+                start(of: row, index).assumingMemoryBound(to: UInt16.self)
+            }
+            let target = samples.assumingMemoryBound(to: UInt16.self)
+            if hasAlpha {
+                cpixels_short_planes_to_rgba(plane(0), plane(1), plane(2), plane(3), target, width)
+            } else {
+                cpixels_short_planes_to_rgb(plane(0), plane(1), plane(2), target, width)
+            }
         } else {
-            row.update(from: source.assumingMemoryBound(to: UInt8.self), count: samples)
+            func plane(_ index: Int) -> UnsafePointer<UInt8> {
+                start(of: row, index).assumingMemoryBound(to: UInt8.self)
+            }
+            let target = samples.assumingMemoryBound(to: UInt8.self)
+            if hasAlpha {
+                cpixels_planes_to_rgba(plane(0), plane(1), plane(2), plane(3), target, width)
+            } else {
+                cpixels_planes_to_rgb(plane(0), plane(1), plane(2), target, width)
+            }
+        }
+    }
+
+    private func start(of row: Int, _ plane: Int) -> UnsafeRawPointer {
+        UnsafeRawPointer(planes[plane].base + row * planes[plane].bytesPerRow)
+    }
+
+    /// Those of 8 bits are there already.
+    private func handBytes(_ samples: UnsafeRawPointer, _ row: UnsafeMutablePointer<UInt8>) {
+        if most > 255 {
+            let shorts = samples.assumingMemoryBound(to: UInt16.self)
+            cpixels_shorts_to_levels(shorts, row, width * planes.count, most)
         }
         // The order of the colours does not matter to it.
         if hasAlpha, isPremultiplied { cpixels_unpremultiply_bgra_to_bgra(row, row, width) }

@@ -69,6 +69,12 @@ struct HEIFWork {
         }
     }
 
+    /// The pixels of grids and overlays that other pictures are made of, or are the alpha of: libheif holds them besides those.
+    var nestedPixelCount: Double {
+        let nested = Set(parts.values.joined()).filter { types[$0].map(Self.derived.contains) ?? true }
+        return nested.reduce(0) { $0 + (own[$1] ?? 0) }
+    }
+
     private mutating func cost(of item: Int, depth: Int) throws(WebImageError) -> Cost {
         var cost = Cost(pixels: own[item] ?? 0)
         switch states[item] {

@@ -65,6 +65,11 @@ static void conversions(void) {
     CONVERT(cpixels_bgra_to_rgba, 4);
     CONVERT(cpixels_cmyk_to_rgb, 3);
     begin();
+    cpixels_planes_to_rgb(source, source + count, source + 2 * count, target, count);
+    report("cpixels_planes_to_rgb", 0, target, 3 * count);
+    cpixels_planes_to_rgba(source, source + count, source + 2 * count, source + 3 * count, target, count);
+    report("cpixels_planes_to_rgba", 0, target, 4 * count);
+    begin();
     fill_premultiplied(source, count);
     cpixels_unpremultiply_bgra_to_bgra(source, target, count);
     report("cpixels_unpremultiply_bgra_to_bgra", 0, target, 4 * count);
@@ -223,6 +228,12 @@ static void light(void) {
     report("cpixels_rgb_shorts_to_rgba_floats", 0, floats, 4 * count * sizeof(float));
     cpixels_shorts_to_levels(shorts, target, count, 1023);
     report("cpixels_shorts_to_levels", 0, target, count);
+    const size_t part = count / 4;
+    static uint16_t interleaved[count];
+    cpixels_short_planes_to_rgb(shorts, shorts + part, shorts + 2 * part, interleaved, part);
+    report("cpixels_short_planes_to_rgb", 0, interleaved, 3 * part * sizeof(uint16_t));
+    cpixels_short_planes_to_rgba(shorts, shorts + part, shorts + 2 * part, shorts + 3 * part, interleaved, part);
+    report("cpixels_short_planes_to_rgba", 0, interleaved, 4 * part * sizeof(uint16_t));
 }
 
 static void palettes(void) {

@@ -80,6 +80,52 @@ void cpixels_bgra_to_rgb(const uint8_t *restrict bgra, uint8_t *restrict rgb, si
     }
 }
 
+MULTIVERSION
+void cpixels_planes_to_rgb(
+    const uint8_t *restrict red, const uint8_t *restrict green, const uint8_t *restrict blue, uint8_t *restrict rgb,
+    size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        rgb[3 * i] = red[i];
+        rgb[3 * i + 1] = green[i];
+        rgb[3 * i + 2] = blue[i];
+    }
+}
+
+MULTIVERSION
+void cpixels_planes_to_rgba(
+    const uint8_t *restrict red, const uint8_t *restrict green, const uint8_t *restrict blue,
+    const uint8_t *restrict alpha, uint8_t *restrict rgba, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        rgba[4 * i] = red[i];
+        rgba[4 * i + 1] = green[i];
+        rgba[4 * i + 2] = blue[i];
+        rgba[4 * i + 3] = alpha[i];
+    }
+}
+
+MULTIVERSION
+void cpixels_short_planes_to_rgb(
+    const uint16_t *restrict red, const uint16_t *restrict green, const uint16_t *restrict blue,
+    uint16_t *restrict rgb, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        rgb[3 * i] = red[i];
+        rgb[3 * i + 1] = green[i];
+        rgb[3 * i + 2] = blue[i];
+    }
+}
+
+MULTIVERSION
+void cpixels_short_planes_to_rgba(
+    const uint16_t *restrict red, const uint16_t *restrict green, const uint16_t *restrict blue,
+    const uint16_t *restrict alpha, uint16_t *restrict rgba, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        rgba[4 * i] = red[i];
+        rgba[4 * i + 1] = green[i];
+        rgba[4 * i + 2] = blue[i];
+        rgba[4 * i + 3] = alpha[i];
+    }
+}
+
 static inline uint32_t exchange_red_and_blue(uint32_t pixel) {
     return (pixel & 0xff00ff00u) | (pixel & 255) << 16 | ((pixel >> 16) & 255);
 }

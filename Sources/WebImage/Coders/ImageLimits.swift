@@ -10,7 +10,10 @@ public struct ImageLimits: Sendable, Hashable {
     public var maximumSideLength: Int = 65_535
     /// Most bytes of encoded data. 256 MiB by default.
     public var maximumEncodedByteCount: Int = 256 << 20
-    /// Most bytes of decoded pixels that one decode may produce, after scaling. 1 GiB by default.
+    /// Most bytes of decoded pixels that one decode may produce, after scaling, or that a decoder must hold for that. 1 GiB by default.
+    ///
+    /// HEIC, AVIF, JPEG XL and lossless WebP are decoded at full size for a thumbnail, too, so this limits how big an image can be of
+    /// which a thumbnail is made: by default a HEIC of 8 bits has at most some 200 million pixels, one of 10 bits some 110 million.
     public var maximumDecodedByteCount: Int = 1 << 30
     /// Most frames of an animation; a file with more is refused. 10 000 by default.
     public var maximumFrameCount: Int = 10_000

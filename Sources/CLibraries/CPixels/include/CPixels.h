@@ -19,6 +19,17 @@ void cpixels_gray_to_bgra(const uint8_t *gray, uint8_t *bgra, size_t count);
 void cpixels_rgb_to_bgra(const uint8_t *rgb, uint8_t *bgra, size_t count);
 void cpixels_bgra_to_rgb(const uint8_t *bgra, uint8_t *rgb, size_t count);
 
+/// Interleaves `count` samples of each plane, of 8 and of 16 bits.
+void cpixels_planes_to_rgb(
+    const uint8_t *red, const uint8_t *green, const uint8_t *blue, uint8_t *rgb, size_t count);
+void cpixels_planes_to_rgba(
+    const uint8_t *red, const uint8_t *green, const uint8_t *blue, const uint8_t *alpha, uint8_t *rgba, size_t count);
+void cpixels_short_planes_to_rgb(
+    const uint16_t *red, const uint16_t *green, const uint16_t *blue, uint16_t *rgb, size_t count);
+void cpixels_short_planes_to_rgba(
+    const uint16_t *red, const uint16_t *green, const uint16_t *blue, const uint16_t *alpha, uint16_t *rgba,
+    size_t count);
+
 /// `bgra` and `rgba` may be the same memory.
 void cpixels_bgra_to_rgba(const uint8_t *bgra, uint8_t *rgba, size_t count);
 
