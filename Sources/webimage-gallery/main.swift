@@ -32,7 +32,7 @@ final class Gallery {
             return WebImageOptionsResult(options: options, context: context)
         }
         // Its own process each time: a screenshot must not end up in a window that is open.
-        guard let application = gtk_application_new("org.webimage.Gallery", G_APPLICATION_NON_UNIQUE) else {
+        guard let application = gtk_application_new("org.webimage.Gallery", webimage_gtk_application_non_unique) else {
             return nil
         }
         self.application = application

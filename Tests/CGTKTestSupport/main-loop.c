@@ -21,3 +21,5 @@ bool cgtktest_has_main_loop(void) { return getenv("WEBIMAGE_TEST_VIEWS") != NULL
 __attribute__((constructor)) static void install(void) {
     if (cgtktest_has_main_loop()) swift_task_asyncMainDrainQueue_hook = run_main_loop;
 }
+
+int cgtktest_complaint_levels(void) { return G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING; }

@@ -1,7 +1,11 @@
-// GTK. What became deprecated between its versions is done here the way each version wants it, so that Swift code is the same for all.
+// GTK. What differs between its versions or GLib's is done here the way each version wants it, so that Swift code is the same for all.
 #pragma once
 #include <gtk/gtk.h>
 #include <glib-unix.h>
+
+// GLib 2.90 marks enumerations of flags as such. Swift imports those as option sets, whose members have other names.
+static const GConnectFlags webimage_gtk_connect_swapped = G_CONNECT_SWAPPED;
+static const GApplicationFlags webimage_gtk_application_non_unique = G_APPLICATION_NON_UNIQUE;
 
 /// The colour of a widget's text.
 static inline void webimage_gtk_get_text_color(GtkWidget *widget, GdkRGBA *color) {

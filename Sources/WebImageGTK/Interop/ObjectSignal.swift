@@ -34,7 +34,7 @@ struct ObjectSignal {
             unsafeBitCast(call, to: GCallback.self),
             Unmanaged.passRetained(ObjectSignalBody(body)).toOpaque(),
             release,
-            G_CONNECT_SWAPPED
+            webimage_gtk_connect_swapped
         )
     }
 

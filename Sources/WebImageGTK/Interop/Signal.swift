@@ -28,7 +28,7 @@ package struct Signal {
             Unmanaged.passRetained(SignalBody(body)).toOpaque(),
             release,
             // Swapped: the closure's box is the first argument, whatever the signal has.
-            G_CONNECT_SWAPPED
+            webimage_gtk_connect_swapped
         )
     }
 

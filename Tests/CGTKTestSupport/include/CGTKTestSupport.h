@@ -19,3 +19,6 @@ bool cgtktest_is_named(void *widget, const char *name);
 
 /// Whether a text is what a widget is described by for those who do not see it.
 bool cgtktest_is_described(void *widget, const char *text);
+
+/// The levels of GLib's log at which it complains: warnings and criticals.
+int cgtktest_complaint_levels(void);

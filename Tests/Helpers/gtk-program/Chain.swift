@@ -70,7 +70,9 @@ enum Loop: String {
     }
 
     private static func runApplication(_ chain: Chain) {
-        guard let application = gtk_application_new("test.webimage.Program", G_APPLICATION_NON_UNIQUE) else { exit(70) }
+        guard let application = gtk_application_new("test.webimage.Program", webimage_gtk_application_non_unique) else {
+            exit(70)
+        }
         let base = UnsafeMutableRawPointer(application).assumingMemoryBound(to: GApplication.self)
         // It has no window that would keep it.
         g_application_hold(base)
@@ -96,7 +98,7 @@ enum Entry: String {
             guard let window = gtk_window_new() else { exit(70) }
             WebImageLifecycle.observeWindow(window)
         case .application:
-            guard let application = g_application_new(nil, G_APPLICATION_NON_UNIQUE) else { exit(70) }
+            guard let application = g_application_new(nil, webimage_gtk_application_non_unique) else { exit(70) }
             WebImageLifecycle.connect(to: application)
         case .install:
             MainLoopIntegration.install()

@@ -70,7 +70,9 @@ enum Endings {
         exitSeconds: Double,
         activated: @escaping @MainActor (UnsafeMutablePointer<GApplication>) -> Void
     ) -> Int32 {
-        guard let application = gtk_application_new("test.webimage.Ending", G_APPLICATION_NON_UNIQUE) else { exit(70) }
+        guard let application = gtk_application_new("test.webimage.Ending", webimage_gtk_application_non_unique) else {
+            exit(70)
+        }
         WebImageLifecycle.connect(to: application, quitSignals: quitSignals, exitSeconds: exitSeconds)
         WebImageLifecycle.connect(to: application)
         let base = UnsafeMutableRawPointer(application).assumingMemoryBound(to: GApplication.self)

@@ -18,7 +18,9 @@ final class GalleryBench {
     /// - Parameter width: of the window, in points.
     init(width: Int = 800, height: Int = 600, manager: WebImageManager? = nil) async throws {
         bench = try ViewBench()
-        application = try #require(gtk_application_new("org.webimage.GalleryTests", G_APPLICATION_NON_UNIQUE))
+        application = try #require(
+            gtk_application_new("org.webimage.GalleryTests", webimage_gtk_application_non_unique)
+        )
         let base = UnsafeMutableRawPointer(application).assumingMemoryBound(to: GApplication.self)
         try #require(g_application_register(base, nil, nil) != 0)
         window = GalleryWindow(

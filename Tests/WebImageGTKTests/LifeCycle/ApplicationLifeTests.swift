@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `A warning of the system's memory monitor empties caches`() throws {
-        let application = try #require(g_application_new("test.webimage.Memory", G_APPLICATION_NON_UNIQUE))
+        let application = try #require(g_application_new("test.webimage.Memory", webimage_gtk_application_non_unique))
         WebImageLifecycle.connect(to: application)
         defer { g_object_unref(application) }
         let cache = cache()

@@ -61,7 +61,7 @@ private final class TwoWindows {
     init(_ bench: ViewBench, _ remnants: Remnants) throws {
         (self.bench, self.remnants) = (bench, remnants)
         (first, second) = (LoadingWindow("first.bmp", isViewKept: true), LoadingWindow("second.bmp"))
-        application = try #require(gtk_application_new("test.webimage.Order", G_APPLICATION_NON_UNIQUE))
+        application = try #require(gtk_application_new("test.webimage.Order", webimage_gtk_application_non_unique))
         base = UnsafeMutableRawPointer(application).assumingMemoryBound(to: GApplication.self)
         remnants.watch("application", UnsafeMutableRawPointer(application))
         WebImageLifecycle.connect(to: application)

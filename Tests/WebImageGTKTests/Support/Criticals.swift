@@ -1,3 +1,4 @@
+import CGTKTestSupport
 import CWebImageGTK4
 
 /// Counts what GLib, GObject and GTK have to complain of.
@@ -9,7 +10,7 @@ enum Criticals {
     /// How many complaints something causes.
     static func count(_ body: () async throws -> Void) async rethrows -> Int {
         count = 0
-        let levels = GLogLevelFlags(rawValue: G_LOG_LEVEL_CRITICAL.rawValue | G_LOG_LEVEL_WARNING.rawValue)
+        let levels = GLogLevelFlags(rawValue: cgtktest_complaint_levels())
         let handlers = domains.map { domain in
             (domain, g_log_set_handler(domain, levels, { _, _, _, _ in Criticals.count += 1 }, nil))
         }
