@@ -40,7 +40,8 @@ func hasHeader(_ path: String, naming word: String = "") -> Bool {
 /// missing or too old.
 struct Format {
     let name: String
-    let header: String
+    /// One of them has the word; which, differs between versions.
+    let headers: [String]
     var word = ""
     let modules: [Target.Dependency]
     var library: Target?
@@ -49,7 +50,9 @@ struct Format {
 
     /// Whether it is built: if the environment's WEBIMAGE_FORMATS names it, or, without that, if there is its library.
     var isBuilt: Bool {
-        guard let wanted = Context.environment["WEBIMAGE_FORMATS"] else { return hasHeader(header, naming: word) }
+        guard let wanted = Context.environment["WEBIMAGE_FORMATS"] else {
+            return headers.contains { hasHeader($0, naming: word) }
+        }
         return wanted.split(separator: " ").contains { $0 == name }
     }
 
@@ -62,33 +65,34 @@ struct Format {
 let allFormats = [
     Format(
         name: "TIFF",
-        header: "tiffio.h",
+        headers: ["tiffio.h"],
+        word: "TIFFOpenOptions",
         modules: ["CTIFFShims", "CLCMS"],
         library: shims("CTIFFShims", linking: "tiff")
     ),
     Format(
         name: "SVG",
-        header: "librsvg-2.0/librsvg/rsvg.h",
+        headers: ["librsvg-2.0/librsvg/rsvg.h"],
         modules: ["CSVGShims"],
         library: shims("CSVGShims", linking: "rsvg-2", "cairo", "gobject-2.0", "glib-2.0")
     ),
     Format(
         name: "AVIF",
-        header: "avif/avif.h",
-        word: "AVIF_CHROMA_UPSAMPLING_BEST_QUALITY",
+        headers: ["avif/avif.h"],
+        word: "avoidLibYUV",
         modules: ["CAVIF", "CPixels"],
         library: systemLibrary("CAVIF", apt: "libavif-dev", yum: "libavif-devel")
     ),
     Format(
         name: "HEIF",
-        header: "libheif/heif.h",
+        headers: ["libheif/heif.h", "libheif/heif_decoding.h"],
         word: "heif_context_set_max_decoding_threads",
         modules: ["CHEIF", "CPixels"],
         library: systemLibrary("CHEIF", apt: "libheif-dev", yum: "libheif-devel")
     ),
     Format(
         name: "JPEGXL",
-        header: "jxl/decode.h",
+        headers: ["jxl/decode.h"],
         modules: ["CJPEGXL", "CPixels"],
         library: systemLibrary("CJPEGXL", apt: "libjxl-dev", yum: "libjxl-devel")
     ),
