@@ -7,7 +7,7 @@ enum ContentFit: Sendable {
     case contain
     case cover
     case scaleDown
-    /// Whole, in the biggest square there is.
+    /// Whole, in a square.
     case icon
 
     /// What a picture says; others than it and `GtkImage` show things whole.
@@ -60,7 +60,10 @@ enum ContentFit: Sendable {
     ///   - roundsUp: whether `GtkPicture` draws on whole points, as newer versions of GTK do.
     func rect(of size: ImageSize, ratio: Double, in box: ImageSize, roundsUp: Bool = false) -> ImageRect {
         guard box.width > 0, box.height > 0, self != .fill else { return Self.whole(box) }
-        if self == .icon { return iconRect(ratio: ratio, in: box) }
+        if self == .icon {
+            let square = Self.square(min(box.width, box.height), in: box, onWholePoints: true)
+            return Self.rect(ratio: ratio, inSquare: square)
+        }
         guard ratio > 0 else { return Self.whole(box) }
         let wanted = ImageSize(width: size.width.rounded(), height: size.height.rounded())
         let exact = self.size(of: wanted, ratio: ratio, in: box)
@@ -68,18 +71,27 @@ enum ContentFit: Sendable {
         return Self.centered(size, in: box)
     }
 
-    /// The square lies on whole points, what is in it on whole or half ones.
-    private func iconRect(ratio: Double, in box: ImageSize) -> ImageRect {
-        let side = min(box.width, box.height)
-        let square = Self.centered(ImageSize(width: side, height: side), in: box)
+    /// Where something lies in a square, as `GtkImage` draws it.
+    ///
+    /// - Parameters:
+    ///   - ratio: its width by its height; 0 for something that takes any shape.
+    ///   - square: on whole or half points.
+    static func rect(ratio: Double, inSquare square: ImageRect) -> ImageRect {
         guard ratio > 0 else { return square }
-        let size = size(of: ImageSize(width: side, height: side), ratio: ratio, in: box)
+        let box = ImageSize(width: square.width, height: square.height)
+        let size = ContentFit.contain.size(of: box, ratio: ratio, in: box)
         return ImageRect(
-            x: square.x + (side - size.width.rounded(.up)) / 2,
-            y: square.y + (side - size.height.rounded(.up)) / 2,
+            x: square.x + (box.width - size.width.rounded(.up)) / 2,
+            y: square.y + (box.height - size.height.rounded(.up)) / 2,
             width: size.width,
             height: size.height
         )
+    }
+
+    /// A square in the middle of a box.
+    static func square(_ side: Double, in box: ImageSize, onWholePoints: Bool) -> ImageRect {
+        if onWholePoints { return centered(ImageSize(width: side, height: side), in: box) }
+        return ImageRect(x: (box.width - side) / 2, y: (box.height - side) / 2, width: side, height: side)
     }
 
     private static func whole(_ box: ImageSize) -> ImageRect {
