@@ -66,7 +66,10 @@ import WebImage
         let file = directory.path("grid.png")
         let run = try await run(["--screenshot", file, "--size", "640x400", try pictures()])
         #expect(run.status == 0 && run.output.isEmpty)
-        #expect(!run.errors.contains("webimage-gallery:") && !run.errors.contains("CRITICAL"), "\(run.errors)")
+        // GDK 4.24 warns of frames that it counts itself.
+        let errors = run.errors.split(separator: "\n").filter { !$0.contains("gdk_frame_timings_submitted()") }
+        let complaints = errors.filter { $0.contains("webimage-gallery:") || $0.contains("CRITICAL") }
+        #expect(complaints.isEmpty)
         let look = try look(file)
         #expect(look.width == 640 && look.height == 400)
         #expect(look.counts.allSatisfy { $0 >= 40 * 30 }, "\(look.counts)")

@@ -63,7 +63,8 @@ import WebImage
         try await bench.key("plus")
         #expect(zoomText(bench) == "125 %")
         #expect(size(bench) == ImageSize(width: 2000, height: 1500))
-        try await bench.key("KP_Subtract", "minus", "ctrl+minus")
+        // 82 is KP_Subtract: by its name newer keyboard maps have xdotool press Alt as well.
+        try await bench.key("82", "minus", "ctrl+minus")
         #expect(zoomText(bench) == "64 %")
         #expect(size(bench) == ImageSize(width: 1024, height: 768))
         try await bench.key("0")
