@@ -63,6 +63,7 @@ void chafa_canvas_config_set_canvas_mode(ChafaCanvasConfig *config, int mode);
 void chafa_canvas_config_set_pixel_mode(ChafaCanvasConfig *config, int mode);
 void chafa_canvas_config_set_symbol_map(ChafaCanvasConfig *config, const ChafaSymbolMap *map);
 void chafa_canvas_config_set_dither_mode(ChafaCanvasConfig *config, int mode);
+void chafa_canvas_config_set_dither_intensity(ChafaCanvasConfig *config, float intensity);
 void chafa_canvas_config_set_optimizations(ChafaCanvasConfig *config, int optimizations);
 ChafaCanvas *chafa_canvas_new(const ChafaCanvasConfig *config);
 void chafa_canvas_unref(ChafaCanvas *canvas);
@@ -132,7 +133,11 @@ char *webimage_chafa_draw(
     chafa_canvas_config_set_optimizations(config, OPTIMIZATION_REUSE_ATTRIBUTES | OPTIMIZATION_REPEAT_CELLS);
     // Without colours, shades are made of dots; bounds would be all there is.
     bool has_colors = chafa->canvas_mode != CANVAS_FGBG && chafa->canvas_mode != CANVAS_FGBG_BGFG;
-    if (!has_colors) chafa_canvas_config_set_dither_mode(config, DITHER_ORDERED);
+    if (!has_colors) {
+        chafa_canvas_config_set_dither_mode(config, DITHER_ORDERED);
+        // With 0.75 and more, libchafa 1.14 has dots in what is black.
+        chafa_canvas_config_set_dither_intensity(config, 0.5f);
+    }
     ChafaCanvas *canvas = chafa_canvas_new(config);
     chafa_canvas_config_unref(config);
     chafa_canvas_draw_all_pixels(
