@@ -12,6 +12,11 @@
 #define WEBIMAGE_CURL_VERSION LIBCURL_VERSION_NUM
 #endif
 
+#if LIBCURL_VERSION_NUM < 0x074D00
+/// The server wants a certificate of the client's. Older libraries never say so.
+static const CURLcode CURLE_SSL_CLIENTCERT = (CURLcode)98;
+#endif
+
 static inline CURLcode webimage_curl_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
 }
