@@ -52,6 +52,9 @@ static inline CURLcode webimage_curl_set_debug(
     return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, function);
 }
 
+/// Whether a function can be called before a request is sent. If not, the log says when it was.
+static inline bool webimage_curl_calls_before_request(void) { return WEBIMAGE_CURL_VERSION >= 0x075000; }
+
 /// Has `function` called with the address of the connection, new or kept, before a request is sent over it. Before libcurl 7.80
 /// nothing can be called there: see `webimage_curl_set_unchecked_connections`.
 static inline void webimage_curl_set_before_request(

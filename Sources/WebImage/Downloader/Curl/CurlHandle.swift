@@ -223,7 +223,7 @@ final class CurlHandle {
         webimage_curl_set_unchecked_connections(easy, profile.isChecked, profile.staysSecure)
         setProxy(profile.proxy)
         // Nothing else tells what came of a body before its chunks are put together; it costs some texts for each request.
-        set(CURLOPT_VERBOSE, profile.countsFraming ? 1 : 0)
+        set(CURLOPT_VERBOSE, profile.countsFraming || !webimage_curl_calls_before_request() ? 1 : 0)
     }
 
     /// Has the bytes counted that frame the body's chunks, from now until the next request.

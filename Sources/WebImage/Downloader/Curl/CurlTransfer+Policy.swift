@@ -75,8 +75,14 @@ func curlDidLog(
     _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
     // Texts come at any time, when there may be no transfer any more.
-    guard type == CURLINFO_DATA_IN, let context else { return 0 }
-    Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().willTakeApart(byteCount: size)
+    guard let context else { return 0 }
+    switch type {
+    case CURLINFO_DATA_IN:
+        Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().willTakeApart(byteCount: size)
+    case CURLINFO_HEADER_OUT where !webimage_curl_calls_before_request():
+        Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().didSendRequest()
+    default: break
+    }
     return 0
 }
 

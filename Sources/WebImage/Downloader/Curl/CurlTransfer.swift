@@ -54,20 +54,26 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     ///   - port: its port.
     func willSendRequest(to address: String, port: Int) -> Bool {
         isRedirecting = false
-        hasSent = true
-        framedByteCount = 0
         if let problem = connectionProblem(address: address, port: port) {
             failure = problem
             return false
         }
-        timer.connected(at: loop.now)
-        loop.noteDeadline(timer.nextDeadline)
+        didSendRequest()
         // What counts is where libcurl really goes: heads can be written so that others read another place out of them.
         let isSecure = currentAddress.map { DownloaderCore.isSecure($0) } ?? DownloaderCore.isSecure(request.url)
         defer { wasSecure = wasSecure || isSecure }
         guard wasSecure, !isSecure, !request.allowsInsecureRedirects else { return true }
         failure = WebImageError(.badRedirect, "the server redirected from https to http")
         return false
+    }
+
+    /// A response is waited for. Before libcurl 7.80 this alone is called: a policy has each connection checked when it is opened then.
+    func didSendRequest() {
+        isRedirecting = false
+        hasSent = true
+        framedByteCount = 0
+        timer.connected(at: loop.now)
+        loop.noteDeadline(timer.nextDeadline)
     }
 
     /// Where a redirect led; nil before the first.
