@@ -113,8 +113,7 @@ final class HEIFFile {
             context,
             UInt32(clamping: width),
             UInt32(clamping: height),
-            UInt64(clamping: limits.maximumPixelCount),
-            UInt32(clamping: limits.maximumColorProfileByteCount)
+            UInt64(clamping: limits.maximumPixelCount)
         )
     }
 
