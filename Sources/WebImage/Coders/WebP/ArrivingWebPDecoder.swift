@@ -6,6 +6,7 @@ final class ArrivingWebPDecoder {
     private let decoder: OpaquePointer
     // The decoder keeps pointers into it.
     private let config: UnsafeMutablePointer<WebPDecoderConfig>
+    private let pixelCount: Int
     private(set) var isDone = false
 
     /// - Parameters:
@@ -19,6 +20,7 @@ final class ArrivingWebPDecoder {
         hasAlpha: Bool,
         isScaled: Bool
     ) throws(WebImageError) {
+        pixelCount = size.width * size.height
         config = .allocate(capacity: 1)
         config.initialize(to: WebPDecoderConfig())
         guard WebPInitDecoderConfig(config) != 0 else {
@@ -58,7 +60,7 @@ final class ArrivingWebPDecoder {
         switch status {
         case VP8_STATUS_OK: isDone = true
         case VP8_STATUS_SUSPENDED, VP8_STATUS_NOT_ENOUGH_DATA: break
-        default: throw WebPRowReader.error(status)
+        default: throw WebPRowReader.error(status, pixelCount: pixelCount)
         }
     }
 

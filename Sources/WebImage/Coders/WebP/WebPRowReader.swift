@@ -127,12 +127,14 @@ final class WebPRowReader: ScanlineSource {
             return WebPDecode(fragment.baseAddress?.assumingMemoryBound(to: UInt8.self), fragment.count, &config)
         }
         WebPFreeDecBuffer(&config.output)
-        guard status == VP8_STATUS_OK else { throw Self.error(status) }
+        guard status == VP8_STATUS_OK else { throw Self.error(status, pixelCount: width * height) }
     }
 
-    static func error(_ status: VP8StatusCode) -> WebImageError {
+    /// What a status of libwebp means. Since 1.4 it also says that memory ran out where alpha is damaged: it did if there is still none.
+    static func error(_ status: VP8StatusCode, pixelCount: Int) -> WebImageError {
         switch status {
-        case VP8_STATUS_OUT_OF_MEMORY: WebImageError(.outOfMemory, "no memory to decode WebP")
+        case VP8_STATUS_OUT_OF_MEMORY where (try? PixelStorage.allocate(byteCount: 4 * pixelCount)) == nil:
+            WebImageError(.outOfMemory, "no memory to decode WebP")
         case VP8_STATUS_NOT_ENOUGH_DATA: WebImageError(.badImageData, "WebP: the data ends too early")
         default: WebImageError(.badImageData, "WebP: the picture is damaged (status \(status.rawValue))")
         }
