@@ -1,5 +1,7 @@
 """Writes HEIC by libheif itself: heif-enc 1.15.1 leaves out code points (colr) and turns (irot, imir)."""
 import ctypes
+import struct
+from pathlib import Path
 from ctypes import POINTER, Structure, byref, c_char_p, c_float, c_int, c_size_t, c_uint8, c_void_p
 
 import numpy as np
@@ -64,3 +66,31 @@ def write(path, pixels, bits=8, quality=None, chroma="444", code_points=(1, 13, 
     options.contents.orientation = orientation
     call("heif_context_encode_image", context, image, encoder, options, c_void_p())
     call("heif_context_write_to_file", context, str(path).encode())
+    conform(Path(path))
+
+
+def conform(path):
+    """Mends what 1.15.1 writes and 1.23 refuses. Where it crops, `ispe` has the size after that instead of the size as coded, and stands behind
+    what changes the image."""
+    file = bytearray(path.read_bytes())
+    crop = file.find(b"clap") + 4
+    if crop < 4:
+        return
+    width, _, height, _, x, x_by, y, y_by = struct.unpack_from(">8i", file, crop)
+    place = -1
+    while (place := file.find(b"ispe", place + 1)) >= 0:
+        struct.pack_into(">2I", file, place + 8, width - 2 * x // x_by, height - 2 * y // y_by)
+    properties, place = [b""], file.find(b"ipco")
+    end = place - 4 + struct.unpack_from(">I", file, place - 4)[0]
+    place += 4
+    while place < end:
+        length, kind = struct.unpack_from(">I4s", file, place)
+        properties.append(kind)
+        place += length
+    place = file.find(b"ipma") + 12
+    for _item in range(struct.unpack_from(">I", file, place - 4)[0]):
+        count = file[place + 2]
+        numbers = file[place + 3 : place + 3 + count]
+        file[place + 3 : place + 3 + count] = sorted(numbers, key=lambda number: properties[number & 127] in (b"clap", b"irot", b"imir"))
+        place += 3 + count
+    path.write_bytes(file)
