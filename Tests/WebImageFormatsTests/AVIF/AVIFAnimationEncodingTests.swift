@@ -56,9 +56,12 @@ import Testing
 
     @Test func `A sequence that plays three times says so in all its tracks, and is else the same`() throws {
         let (endless, thrice) = (try sequence(loops: 0), try sequence(loops: 3))
-        #expect(try times(endless) == Times(movie: 750, tracks: [750, 750]))
+        let endlessTimes = try times(endless)
+        // As libavif has it since 1.0, and before.
+        let always = Times(movie: .max, tracks: [.max, .max], listCount: 2)
+        #expect([always, Times(movie: 750, tracks: [750, 750])].contains(endlessTimes))
         #expect(try times(thrice) == Times(movie: 2250, tracks: [2250, 2250], listCount: 2))
-        #expect(thrice.count == endless.count + 2 * 44)
+        #expect(thrice.count == endless.count + (2 - endlessTimes.listCount) * 44)
         let coder = AVIFCoder()
         let (one, other) = (
             try coder.animation(of: endless, options: .init()), try coder.animation(of: thrice, options: .init())

@@ -66,7 +66,9 @@ import WebImage
     func `Pictures that are made of what is no picture are refused`(type: String) throws {
         let data = ["grid": HEIFFileBuilder.grid(1, 1, 320, 240), "iovl": HEIFFileBuilder.overlay(320, 240, of: 1)]
         func derived() throws -> HEIFFileBuilder {
-            try file([(type, 1, data[type] ?? [0])], properties: type == "grid" ? [2, 5] : [2])
+            var file = try file([(type, 1, data[type] ?? [0])], properties: type == "grid" ? [2, 5] : [2])
+            file.associations[1].properties = [1, 2]
+            return file
         }
         #expect(try derived().items[1].type == "hvc1" && error(derived()) == nil)
         var text = try derived()

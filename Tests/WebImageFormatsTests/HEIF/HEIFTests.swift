@@ -12,7 +12,7 @@ import Testing
     @Test(arguments: stills)
     func `Pixels of HEIC are those of the reference`(name: String) throws {
         let found = try files.difference(files.decode(name), name)
-        #expect(found.maximum <= 2 && found.mean <= 0.5, "\(found)")
+        #expect(found.maximum <= 3 && found.mean <= 0.5, "\(found)")
     }
 
     @Test func `All fixtures of HEIC were found`() { #expect(Self.stills.count == 22) }
@@ -86,7 +86,10 @@ import Testing
                 let size: [UInt8] = [
                     0, 0, UInt8(width >> 8), UInt8(width & 255), 0, 0, UInt8(height >> 8), UInt8(height & 255),
                 ]
+                // Newer versions of libheif have the size as coded there, and that of the picture where they crop.
+                let crop: [UInt8] = size[..<4] + [0, 0, 0, 1] + size[4...] + [0, 0, 0, 1]
                 return !data.ranges(of: Data("ispe".utf8) + [0, 0, 0, 0] + size).isEmpty
+                    || !data.ranges(of: Data("clap".utf8) + crop).isEmpty
             }
             #expect(has(width, width / 2, data) && has(160, 80, data) == (width == 200) && !has(160, 80, plain))
             #expect(data.ranges(of: Data("thmb".utf8)).isEmpty == (width < 200))

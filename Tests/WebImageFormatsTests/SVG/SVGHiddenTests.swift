@@ -107,7 +107,9 @@ import WebImage
     @Test func `Entities that XML has are not declared otherwise`() {
         let before = "<!DOCTYPE svg [<!ENTITY lt '</g><defs>'>]>"
         let body = Self.blur + "<g>&lt;\(often("<g filter='url(#f)'>\(Self.rect)</g>"))</g>"
-        #expect(isTooMuch(document(body, before: before)))
+        let data = document(body, before: before)
+        // As newer versions of libxml2 say.
+        #expect(isTooMuch(data) || refusal(data)?.code == .badImageData)
     }
 
     @Test func `The encoding is looked for in all of the declaration`() {
