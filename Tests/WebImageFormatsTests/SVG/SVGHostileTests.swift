@@ -138,7 +138,10 @@ import WebImageSVG
         func nested(_ depth: Int) -> Data {
             document(String(repeating: "<g>", count: depth) + Self.red + String(repeating: "</g>", count: depth))
         }
-        #expect(try middle(nested(200)) == 255)
+        #expect(try middle(nested(45)) == 255)
+        // librsvg 2.60 draws no more than 50.
+        let deep = error(nested(200))
+        #expect(deep == nil || deep?.code == .badImageData)
         for depth in [256, 1000, 200_000] { #expect(error(nested(depth))?.code == .badImageData) }
     }
 
