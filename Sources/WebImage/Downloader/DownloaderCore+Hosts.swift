@@ -10,9 +10,9 @@ extension DownloaderCore {
         _ state: inout DownloaderState
     ) -> HostTable.Admission {
         guard state.hosts.mayBlock, state.hooks.requestModifier == nil else { return .proceed }
-        let transfer = state.records.values[index].transfer
-        guard transfer.hooks.requestModifier == nil else { return .proceed }
-        return state.hosts.admit(transfer.key.url, id, mayHold: true, at: clock.monotonicNanoseconds())
+        let record = state.records.values[index]
+        guard record.hooks.requestModifier == nil else { return .proceed }
+        return state.hosts.admit(record.key.url, id, mayHold: true, at: clock.monotonicNanoseconds())
     }
 
     /// Why a request that a modifier has made must not be sent, or nil. One that nobody waits for any more is not asked about: it

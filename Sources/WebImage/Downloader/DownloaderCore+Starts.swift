@@ -39,20 +39,20 @@ extension DownloaderCore {
                 if !state.config.value.sourcePolicy.isTrusted, state.records.values[index].startedAt == nil {
                     state.records.values[index].startedAt = clock.monotonicNanoseconds()
                 }
-                turns.append(.start(state.send(index)))
+                turns.append(.start(state.send(index, core: self)))
             case .hold(let seconds):
                 putAside += 1
-                let transfer = state.records.values[index].transfer
+                let attempt = state.records.values[index].attempt
                 state.records.values[index].pause = DownloadRecord.Pause(
                     since: clock.monotonicNanoseconds(),
                     isForHost: true
                 )
                 state.coordinator.park(id)
-                if let seconds { turns.append(.wait(Wait(id: id, attempt: transfer.attempt, seconds: seconds))) }
+                if let seconds { turns.append(.wait(Wait(id: id, attempt: attempt, seconds: seconds))) }
             case .refuse(let seconds, let wasAsked):
                 putAside += 1
                 state.noteStart(of: index)
-                let url = state.records.values[index].transfer.key.url
+                let url = state.records.values[index].key.url
                 let error = Self.hostUnavailable(seconds, wasAsked: wasAsked).with(url: url)
                 turns.append(turn(of: conclude(index, .failure(error), metrics: DownloadMetrics(), &state), error))
             }
@@ -107,7 +107,7 @@ extension DownloaderCore {
         let cancel = delays.after(TransferTimer.nanoseconds(wait.seconds)) { [self] in wake(id, attempt: attempt) }
         let isWanted = state.withLock { state -> Bool in
             guard let index = state.records.index(forKey: id), state.records.values[index].pause != nil,
-                state.records.values[index].transfer.attempt == attempt
+                state.records.values[index].attempt == attempt
             else { return false }
             state.records.values[index].pause?.cancel = cancel
             return true
@@ -118,7 +118,7 @@ extension DownloaderCore {
 
     private func wake(_ id: UInt64, attempt: Int) {
         let (turns, pause) = locked { state -> ([Turn], DownloadRecord.Pause?) in
-            guard let index = state.records.index(forKey: id), state.records.values[index].transfer.attempt == attempt
+            guard let index = state.records.index(forKey: id), state.records.values[index].attempt == attempt
             else { return ([], nil) }
             let pause = state.endPause(of: index, at: clock.monotonicNanoseconds())
             return (takeStarts(&state), pause)
@@ -148,16 +148,15 @@ extension DownloaderState {
     }
 
     /// What the download's present attempt starts with; it counts as sent.
-    mutating func send(_ index: Dictionary<UInt64, DownloadRecord>.Index) -> Start {
-        records.values[index].isSent = true
-        return Start(
-            transfer: records.values[index].transfer,
+    mutating func send(_ index: Dictionary<UInt64, DownloadRecord>.Index, core: DownloaderCore) -> Start {
+        Start(
+            transfer: records.values[index].send(core: core),
             config: config,
             headers: headers,
             hooks: hooks,
             partials: partials,
             deadline: records.values[index].deadline(config.value.sourcePolicy),
-            listeners: records.values[index].tell { .requestSent(attempt: $0.transfer.attempt) }
+            listeners: records.values[index].tell { .requestSent(attempt: $0.attempt) }
         )
     }
 }

@@ -88,7 +88,7 @@ extension DownloaderCore {
         let (ending, turns, pauses) = locked { state -> (Ending?, [Turn], [DownloadRecord.Pause]) in
             // Perhaps nobody waits for this attempt any more.
             guard let index = state.records.index(forKey: id), state.records.values[index].pause == nil,
-                state.records.values[index].transfer.attempt == attempt
+                state.records.values[index].attempt == attempt
             else { return (nil, [], []) }
             state.noteReceived(metrics.receivedByteCount)
             let ending = conclude(index, result, metrics: metrics, &state)
@@ -116,19 +116,18 @@ extension DownloaderCore {
         metrics: DownloadMetrics,
         _ state: inout DownloaderState
     ) -> Ending {
-        let transfer = state.records.values[index].transfer
+        let (id, attempt) = (state.records.values[index].id, state.records.values[index].attempt)
         if case .failure(let error) = result, let seconds = retryDelay(after: error, of: index, &state) {
             if state.isObserved {
                 state.emit(.willRetry(state.records.values[index].info, error, after: seconds))
             }
             state.counts.retries += 1
             let listeners = state.records.values[index].tellRetry(error, after: seconds)
-            state.records.values[index].replaceTransfer(core: self, now: clock.monotonicNanoseconds())
-            state.coordinator.park(transfer.id)
-            let attempt = transfer.attempt + 1
-            return .again(Wait(id: transfer.id, attempt: attempt, seconds: seconds, listeners: listeners))
+            state.records.values[index].beginNextAttempt(now: clock.monotonicNanoseconds())
+            state.coordinator.park(id)
+            return .again(Wait(id: id, attempt: attempt + 1, seconds: seconds, listeners: listeners))
         }
-        let tokens = state.coordinator.close(transfer.id)
+        let tokens = state.coordinator.close(id)
         let record = state.records.remove(at: index).value
         var error: WebImageError?
         if case .failure(let failure) = result { error = failure }
@@ -145,7 +144,7 @@ extension DownloaderCore {
         _ state: inout DownloaderState
     ) -> Double? {
         let record = state.records.values[index]
-        let policy = record.transfer.key.hooks?.retryPolicy ?? state.config.value.retryPolicy
+        let policy = record.key.hooks?.retryPolicy ?? state.config.value.retryPolicy
         guard policy.maximumRetryCount > 0 else { return nil }
         let decision = state.records.values[index].retries.decide(
             error,
@@ -169,7 +168,7 @@ extension DownloadRecord {
     /// The last attempt's metrics, with what the record knows of those before.
     func completed(_ metrics: DownloadMetrics) -> DownloadMetrics {
         var metrics = metrics
-        metrics.attemptCount = transfer.attempt
+        metrics.attemptCount = attempt
         metrics.waitedForRetry = Double(paused) / 1e9
         return metrics
     }

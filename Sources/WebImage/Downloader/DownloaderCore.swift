@@ -139,8 +139,7 @@ final class DownloaderCore: Sendable {
             key.generation = state.generation
             let (token, id, isNew) = state.coordinator.subscribe(key: key, priority: request.priority)
             if isNew {
-                let transfer = DownloadTransfer(id: id, key: key, hooks: hooks, core: self)
-                state.records[id] = DownloadRecord(transfer: transfer)
+                state.records[id] = DownloadRecord(id: id, key: key, hooks: hooks)
             }
             state.records[id]?.add(subscriber, token: token)
             let wasSent = state.records[id]?.isSent ?? false
@@ -201,8 +200,8 @@ final class DownloaderCore: Sendable {
             let records = state.coordinator.closeAll().transfers.compactMap { state.records[$0] }
             state.records = [:]
             for record in records {
-                state.noteEnd(of: record, error: .cancelled(record.transfer.key.url), metrics: nil)
-                _ = state.hosts.release(record.transfer.id)
+                state.noteEnd(of: record, error: .cancelled(record.key.url), metrics: nil)
+                _ = state.hosts.release(record.id)
             }
             _ = takeStarts(&state)
             return records

@@ -15,8 +15,16 @@ final class DownloadRecord: @unchecked Sendable {
         var cancel: (@Sendable () -> Void)?
     }
 
-    /// The present attempt; during a pause the one that follows.
-    var transfer: DownloadTransfer
+    let id: UInt64
+    let key: DownloadTransfer.Key
+    /// The hooks of the callers' contexts. Keeps those alive whose identities are in the key.
+    let hooks: DownloadTransferHooks
+    /// Which attempt is present, 1 for the first; during a pause the one that follows.
+    var attempt = 1
+    /// The present attempt, once it is sent: what waits stays small.
+    private(set) var transfer: DownloadTransfer?
+    /// What the attempt before has left.
+    private var former: PartialDownload?
     var members: [UInt64: DownloadSubscriber] = [:]
     var progress: LoadProgress?
     var request: DownloadRequest?
@@ -37,7 +45,20 @@ final class DownloadRecord: @unchecked Sendable {
     /// Bytes of the present attempt's body that were there before it.
     var resumedByteCount: Int64 = 0
 
-    init(transfer: DownloadTransfer) { self.transfer = transfer }
+    init(id: UInt64, key: DownloadTransfer.Key, hooks: DownloadTransferHooks) {
+        self.id = id
+        self.key = key
+        self.hooks = hooks
+    }
+
+    /// The present attempt, to be begun; it counts as sent.
+    func send(core: DownloaderCore) -> DownloadTransfer {
+        let transfer = DownloadTransfer(id: id, key: key, hooks: hooks, attempt: attempt, former: former, core: core)
+        self.transfer = transfer
+        former = nil
+        isSent = true
+        return transfer
+    }
 
     func add(_ subscriber: DownloadSubscriber, token: UInt64) {
         members[token] = subscriber
@@ -68,7 +89,7 @@ final class DownloadRecord: @unchecked Sendable {
         guard subscriber.wantsEvents else { return }
         guard isSent else { return subscriber.leave(.queued(.download)) }
         guard wasSent else { return }
-        subscriber.leave(.requestSent(attempt: transfer.attempt))
+        subscriber.leave(.requestSent(attempt: attempt))
         if let response { subscriber.leave(.firstByte(response)) }
     }
 
@@ -80,16 +101,11 @@ final class DownloadRecord: @unchecked Sendable {
     }
 
     /// Puts the next attempt in place of the present one, which has ended.
-    func replaceTransfer(core: DownloaderCore, now: UInt64) {
-        transfer = DownloadTransfer(
-            id: transfer.id,
-            key: transfer.key,
-            hooks: transfer.hooks,
-            attempt: transfer.attempt + 1,
-            // An attempt that was not begun, because its host is left alone, has not looked at what there was.
-            former: isSent ? transfer.leftover : transfer.former,
-            core: core
-        )
+    func beginNextAttempt(now: UInt64) {
+        attempt += 1
+        // An attempt that was not begun, because its host is left alone, has not looked at what there was.
+        if isSent { former = transfer?.leftover }
+        transfer = nil
         // What the attempt before sent and received says nothing to those who join from now on.
         (progress, request, response) = (nil, nil, nil)
         meter = BandwidthMeter()
@@ -101,16 +117,16 @@ final class DownloadRecord: @unchecked Sendable {
     /// Ends what is under way for it. Call without a lock.
     func abandon() {
         pause?.cancel?()
-        transfer.cancel()
+        transfer?.cancel()
     }
 
     /// The download at the time of an event.
     var info: DownloadInfo {
         DownloadInfo(
-            id: transfer.id,
-            url: transfer.key.url,
+            id: id,
+            url: key.url,
             callerCount: members.count,
-            attempt: pause?.isForHost ?? true ? transfer.attempt : transfer.attempt - 1
+            attempt: pause?.isForHost ?? true ? attempt : attempt - 1
         )
     }
 }

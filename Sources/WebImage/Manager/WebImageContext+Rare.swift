@@ -179,8 +179,12 @@ extension WebImageContext {
         values.hooks = rare.values.hooks
         values.retryPolicy = rare.values.retryPolicy
         guard !values.isPlain else { return nil }
-        var reduced = WebImageContext()
-        reduced.rare = Rare(values)
-        return reduced
+        return WebImageContext(Rare(values))
+    }
+
+    /// A context with these properties alone.
+    init(_ rare: Rare) {
+        self.init()
+        self.rare = rare
     }
 }

@@ -68,14 +68,14 @@ extension WebImageManager {
     }
 
     /// How the original is got.
-    func recipe(
+    func plan(
         of url: URL,
         _ load: ResolvedLoad,
         _ options: WebImageOptions,
         purpose: LoadPurpose = .picture
-    ) -> LoadRecipe {
+    ) -> LoadPlan {
         let key = originalKey(for: url, context: load.context, parts: load.parts)
-        return recipe(
+        return plan(
             url: url,
             originalKey: key,
             resultKey: key,
@@ -92,9 +92,9 @@ extension WebImageManager {
         _ observation: LoadObservation?,
         purpose: LoadPurpose = .picture
     ) async -> WorkResult {
-        let recipe = recipe(of: url, load, options, purpose: purpose)
-        let work = recipe.decode.data
-        observation?.noteStart(cacheKey: recipe.originalKey ?? "")
+        let plan = plan(of: url, load, options, purpose: purpose)
+        let work = plan.decode.original
+        observation?.noteStart(cacheKey: plan.originalKey ?? "")
         let pipeline = pipeline
         let request = DataRequest()
         return await withTaskCancellationHandler {

@@ -16,40 +16,40 @@ extension WebImageManager {
     /// Looks through the caches, asks the delegate if there is nothing, and then goes on as every load does.
     func startAsking(
         _ operation: WebImageLoadOperation,
-        recipe: LoadRecipe,
+        plan: LoadPlan,
         url: URL,
         options: WebImageOptions,
         context: WebImageContext?,
         progress: (@Sendable (LoadProgress) -> Void)?
     ) {
-        let cacheKey = recipe.cacheKey ?? ""
+        let cacheKey = plan.cacheKey ?? ""
         let load: @Sendable () -> Void = { [self] in
             guard operation.isRunning else { return }
             guard mayDownload(url) else { return operation.end(.failure(.downloadRefused(url))) }
             operation.subscribe(
-                to: ResultWork(recipe: recipe),
+                to: ResultWork(plan: plan),
                 priority: options.loadPriority,
                 progress: progress,
-                preview: previews(of: recipe, to: operation, url: url, key: cacheKey)
+                preview: previews(of: plan, to: operation, url: url, key: cacheKey)
             ) { [self] result in
-                finish(operation, result, recipe, url, cacheKey, options)
+                finish(operation, result, plan, url, cacheKey, options)
             }
         }
         guard !options.contains(.fromLoaderOnly) else { return load() }
-        let cached = self.recipe(
+        let cached = self.plan(
             url: url,
-            originalKey: recipe.originalKey,
-            resultKey: recipe.cacheKey,
+            originalKey: plan.originalKey,
+            resultKey: plan.cacheKey,
             options: options.union(.fromCacheOnly),
             context: context
         )
         operation.subscribe(
-            to: ResultWork(recipe: cached),
+            to: ResultWork(plan: cached),
             priority: options.loadPriority,
             progress: nil
         ) { [self] result in
             if case .failure(let error) = result, error.isCacheMiss { return load() }
-            finish(operation, result, recipe, url, cacheKey, options)
+            finish(operation, result, plan, url, cacheKey, options)
         }
     }
 }

@@ -140,7 +140,7 @@ extension WebImageManager {
             )
             return MemoryDataQuery(image).start(with: hit)
         }
-        let recipe = recipe(
+        let plan = plan(
             url: url,
             originalKey: originalKey,
             resultKey: resultKey,
@@ -148,14 +148,14 @@ extension WebImageManager {
             context: context
         )
         if options.contains(.queryDiskDataSync),
-            let image = recipe.imageFromDiskSync(for: operation, trace(of: operation))
+            let image = plan.imageFromDiskSync(for: operation, trace(of: operation))
         {
-            return finish(operation, .success(.image(image)), recipe, url, cacheKey, options)
+            return finish(operation, .success(.image(image)), plan, url, cacheKey, options)
         }
         if delegate != nil, !options.contains(.fromCacheOnly) {
             return startAsking(
                 operation,
-                recipe: recipe,
+                plan: plan,
                 url: url,
                 options: options,
                 context: context,
@@ -163,23 +163,23 @@ extension WebImageManager {
             )
         }
         operation.subscribe(
-            to: ResultWork(recipe: recipe),
+            to: ResultWork(plan: plan),
             priority: options.loadPriority,
             progress: progress,
-            preview: previews(of: recipe, to: operation, url: url, key: cacheKey)
+            preview: previews(of: plan, to: operation, url: url, key: cacheKey)
         ) { [self] result in
-            finish(operation, result, recipe, url, cacheKey, options)
+            finish(operation, result, plan, url, cacheKey, options)
         }
     }
 
     /// Delivers the previews that a load makes; nil for one that makes none.
     func previews(
-        of recipe: LoadRecipe,
+        of plan: LoadPlan,
         to operation: WebImageLoadOperation,
         url: URL,
         key: String
     ) -> (@Sendable (Image) -> Void)? {
-        guard recipe.decode.isProgressive else { return nil }
+        guard plan.decode.isProgressive else { return nil }
         return { operation.deliver(preview: WebImageResult(preview: $0, url: url, key: key)) }
     }
 
@@ -234,18 +234,18 @@ extension WebImageManager {
     func finish(
         _ operation: WebImageLoadOperation,
         _ result: WorkResult,
-        _ recipe: LoadRecipe,
+        _ plan: LoadPlan,
         _ url: URL,
         _ cacheKey: String,
         _ options: WebImageOptions
     ) {
-        if !recipe.replaces { totals.noteDisk(result, wasAsked: recipe.asksDisk) }
+        if !plan.replaces { totals.noteDisk(result, wasAsked: plan.asksDisk) }
         switch result {
         case .success(.image(let image)):
             // What the caches have says nothing of the server.
             if image.loaded != nil {
-                noteEnd(of: url, options: options, loader: recipe.loader ?? imageLoader, error: nil)
-                recipe.decode.data.load.map { noteFound(MissingPictures.Request($0)) }
+                noteEnd(of: url, options: options, loader: plan.loader ?? imageLoader, error: nil)
+                plan.decode.original.fetch.map { noteFound(MissingPictures.Request($0)) }
             }
             let end: @Sendable () -> Void = {
                 operation.end(.success(WebImageResult(image, url: url, key: cacheKey)))
@@ -254,8 +254,8 @@ extension WebImageManager {
         case .success:
             operation.end(.failure(WebImageError(.badImageData, "the load brought no image", url: url)))
         case .failure(let error):
-            noteEnd(of: url, options: options, loader: recipe.loader ?? imageLoader, error: error)
-            noteMissing(error.with(url: url), recipe)
+            noteEnd(of: url, options: options, loader: plan.loader ?? imageLoader, error: error)
+            noteMissing(error.with(url: url), plan)
             operation.end(.failure(error.with(url: url)))
         }
     }

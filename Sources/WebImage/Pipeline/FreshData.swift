@@ -5,10 +5,10 @@
 final class FreshData: Sendable {
     /// Keeps bytes findable as long as it lives and nobody ends it; who has the bytes has it, too.
     final class Lease: Sendable {
-        private let key: WorkKey.DataKey
+        private let key: Boxed<LoadPlan.Original>
         private let owner: FreshData
 
-        fileprivate init(_ key: WorkKey.DataKey, _ owner: FreshData) {
+        fileprivate init(_ key: Boxed<LoadPlan.Original>, _ owner: FreshData) {
             self.key = key
             self.owner = owner
         }
@@ -43,7 +43,7 @@ final class FreshData: Sendable {
     }
 
     private struct State {
-        var entries: [WorkKey.DataKey: Entry] = [:]
+        var entries: [Boxed<LoadPlan.Original>: Entry] = [:]
         var hitCount = 0
     }
 
@@ -51,11 +51,13 @@ final class FreshData: Sendable {
 
     /// Pictures that are here.
     var count: Int { state.withLock { $0.entries.count } }
+    /// Whether there is nothing.
+    var isEmpty: Bool { count == 0 }
     /// How often something was found.
     var hitCount: Int { state.withLock { $0.hitCount } }
 
     /// Makes bytes findable as long as the result or a copy of it lives. Of two with one key the later ones are found.
-    func share(_ original: OriginalData, as key: WorkKey.DataKey) -> OriginalData {
+    func share(_ original: OriginalData, as key: Boxed<LoadPlan.Original>) -> OriginalData {
         let lease = Lease(key, self)
         let former = state.withLock {
             $0.entries.updateValue(
@@ -70,10 +72,9 @@ final class FreshData: Sendable {
     }
 
     /// The bytes of that key, if somebody still decodes them.
-    func find(_ key: WorkKey.DataKey) -> OriginalData? {
+    func find(_ key: Boxed<LoadPlan.Original>) -> OriginalData? {
         state.withLock { state in
-            // Mostly there is nothing, and keys are long.
-            guard !state.entries.isEmpty, let entry = state.entries[key], let lease = entry.lease else { return nil }
+            guard let entry = state.entries[key], let lease = entry.lease else { return nil }
             state.hitCount += 1
             var result = entry.original
             result.lease = lease
@@ -82,7 +83,7 @@ final class FreshData: Sendable {
     }
 
     /// Let go of outside the lock: the end of a reservation lets loads in.
-    private func forget(_ key: WorkKey.DataKey, of lease: ObjectIdentifier) {
+    private func forget(_ key: Boxed<LoadPlan.Original>, of lease: ObjectIdentifier) {
         let entry = state.withLock { state -> Entry? in
             state.entries[key]?.leaseID == lease ? state.entries.removeValue(forKey: key) : nil
         }

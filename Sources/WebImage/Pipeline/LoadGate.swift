@@ -6,8 +6,10 @@
 final class LoadGate: Sendable {
     private struct State {
         var reserved = 0
-        var waiting = JobHeap()
+        var waiting = JobHeap<Body>()
     }
+
+    typealias Body = @Sendable (ByteReservation) -> Void
 
     private let state = Lock(State())
     private let limit: Int
@@ -27,17 +29,15 @@ final class LoadGate: Sendable {
 
     /// Calls `body` as soon as there is room: at once, or on the thread that makes room. Returns a ticket if it waits.
     /// The load counts as running until `body` drops the reservation it is given.
-    func pass(priority: LoadPriority, _ body: @escaping @Sendable (ByteReservation) -> Void) -> Ticket? {
-        let estimate = estimate
-        let enter: @Sendable () -> Void = { [self] in body(ByteReservation(byteCount: estimate, gate: self)) }
+    func pass(priority: LoadPriority, _ body: @escaping Body) -> Ticket? {
         let ticket = state.withLock { state -> Ticket? in
             guard state.reserved >= limit else {
                 state.reserved += estimate
                 return nil
             }
-            return Ticket(id: state.waiting.insert(enter, priority: priority), gate: self)
+            return Ticket(id: state.waiting.insert(body, priority: priority), gate: self)
         }
-        if ticket == nil { enter() }
+        if ticket == nil { body(ByteReservation(byteCount: estimate, gate: self)) }
         return ticket
     }
 
@@ -48,20 +48,20 @@ final class LoadGate: Sendable {
     }
 
     fileprivate func release(_ byteCount: Int) {
-        let ready = state.withLock { state -> [JobHeap.Body] in
+        let ready = state.withLock { state -> [Body] in
             state.reserved -= byteCount
-            var ready: [JobHeap.Body] = []
+            var ready: [Body] = []
             while state.reserved < limit, let body = state.waiting.popFirst() {
                 state.reserved += estimate
                 ready.append(body)
             }
             return ready
         }
-        for body in ready { body() }
+        for body in ready { body(ByteReservation(byteCount: estimate, gate: self)) }
     }
 
     /// A place in the line.
-    struct Ticket: Sendable {
+    struct Ticket: RunningWork {
         fileprivate let id: UInt64
         fileprivate let gate: LoadGate
 

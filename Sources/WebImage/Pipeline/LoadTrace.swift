@@ -99,7 +99,7 @@ extension LoadTrace {
     }
 
     /// Tells that the original bytes of a picture are given to the disk, if they are and that was not done before.
-    func noteStore(of original: OriginalData, by work: DataWork) {
+    func noteStore(of original: OriginalData, by work: OriginalWork) {
         guard work.storesDisk, let key = work.cacheKey, original.store?.isPending ?? false else { return }
         pipeline.totals.noteStore(byteCount: original.entry.data.count)
         note(.stored(key: key, .disk))
@@ -111,8 +111,8 @@ extension WorkKey {
     var stage: WebImageLoadEvent.Stage {
         switch self {
         case .diskRead: .disk
-        case .load: .download
-        case .data: .data
+        case .fetch: .download
+        case .original: .data
         case .decode: .decode
         case .transform: .transform
         case .result: .picture

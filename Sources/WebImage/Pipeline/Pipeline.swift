@@ -4,10 +4,30 @@
 /// on whichever thread ended the work.
 final class Pipeline: Sendable {
     private struct Subscriber {
-        var progress: ProgressRelay?
-        var observation: LoadObservation?
-        var preview: (@Sendable (Image) -> Void)?
-        var completion: @Sendable (WorkResult) -> Void
+        /// What few subscribers want.
+        final class Extras: Sendable {
+            let progress: ProgressRelay?
+            let observation: LoadObservation?
+            let preview: (@Sendable (Image) -> Void)?
+
+            init(
+                progress: ProgressRelay?,
+                observation: LoadObservation?,
+                preview: (@Sendable (Image) -> Void)?
+            ) { (self.progress, self.observation, self.preview) = (progress, observation, preview) }
+        }
+
+        let extras: Extras?
+        /// The job that depends on the work. If it is cancelled it gets nothing, also while the result is being handed out to several.
+        let parent: WorkJob?
+        let completion: @Sendable (WorkResult) -> Void
+
+        var progress: ProgressRelay? { extras?.progress }
+        var observation: LoadObservation? { extras?.observation }
+        var preview: (@Sendable (Image) -> Void)? { extras?.preview }
+        func complete(_ result: WorkResult) {
+            if parent?.isCancelled != true { completion(result) }
+        }
 
         var wantsProgress: Bool { progress != nil || observation != nil }
     }
@@ -124,7 +144,7 @@ final class Pipeline: Sendable {
     func subscribe(
         to work: any Work,
         priority: LoadPriority = .normal,
-        parent: UInt64? = nil,
+        parent: WorkJob? = nil,
         progress: (@Sendable (LoadProgress) -> Void)? = nil,
         observation: LoadObservation? = nil,
         preview: (@Sendable (Image) -> Void)? = nil,
@@ -132,21 +152,21 @@ final class Pipeline: Sendable {
     ) -> UInt64? {
         let key = work.key
         let note = isObserved ? WorkNote(.joined(key.stage), at: clock.monotonicNanoseconds()) : nil
-        let subscriber = Subscriber(
-            progress: progress.map { ProgressRelay(queue: progressQueue, $0) },
-            observation: observation,
-            preview: preview,
-            completion: completion
-        )
+        var extras: Subscriber.Extras?
+        if progress != nil || observation != nil || preview != nil {
+            let relay = progress.map { ProgressRelay(queue: progressQueue, $0) }
+            extras = Subscriber.Extras(progress: relay, observation: observation, preview: preview)
+        }
+        let subscriber = Subscriber(extras: extras, parent: parent, completion: completion)
         let (id, steps) = state.withLock { state -> (UInt64?, [Step]) in
             if subscriber.wantsProgress { state.tellGraphOfUnheard() }
-            let joined = state.graph.subscribe(to: key, priority: priority, parent: parent, joining: note)
+            let joined = state.graph.subscribe(to: key, priority: priority, parent: parent?.id, joining: note)
             guard let joined else { return (nil, []) }
             state.add(subscriber, joined.subscription)
             if state.jobs[joined.node] != nil { state.joinCount += 1 }
             if state.jobs[joined.node] == nil {
                 let priority = state.graph.priority(of: joined.node) ?? priority
-                state.jobs[joined.node] = WorkJob(work: work, id: joined.node, priority: priority, pipeline: self)
+                state.jobs[joined.node] = WorkJob(key, id: joined.node, priority: priority, pipeline: self)
             }
             return (joined.subscription, resolve(joined.actions, &state))
         }
@@ -265,7 +285,7 @@ final class Pipeline: Sendable {
             case .setPriority(let job, let priority, let version): job.setPriority(priority, version: version)
             case .progress(let relay, let progress): relay.post(progress)
             case .deliver(let subscriber, let result):
-                subscriber.progress.end(result) { subscriber.completion(result) }
+                subscriber.progress.end(result) { subscriber.complete(result) }
             case .observe(let observation): observation.deliver()
             case .release(let subscriber): subscriber.progress?.end(drops: true)
             case .discard: break

@@ -1,8 +1,28 @@
-/// A piece of shared work: names itself by a key and knows how to run.
+/// A piece of shared work: a part of a plan, which names it, and how that is performed.
 protocol Work: Sendable {
     var key: WorkKey { get }
     /// Begins; must not block. The work ends by calling `job.finish`, on any thread.
     func start(_ job: WorkJob)
+}
+
+extension WorkKey {
+    /// The work that the key names.
+    fileprivate var work: any Work {
+        switch self {
+        case .diskRead(let plan): DiskReadWork(plan: plan)
+        case .fetch(let plan): FetchWork(plan: plan)
+        case .original(let plan): OriginalWork(plan: plan)
+        case .decode(let plan): DecodeWork(plan: plan)
+        case .transform(let plan): TransformWork(plan: plan)
+        case .result(let plan): ResultWork(plan: LoadPlan(result: plan))
+        }
+    }
+}
+
+/// Something that a job has under way, to be cancelled and made more or less urgent.
+protocol RunningWork: Sendable {
+    func cancel()
+    func setPriority(_ priority: LoadPriority)
 }
 
 /// A piece of work that runs.
@@ -10,26 +30,35 @@ protocol Work: Sendable {
 /// It is made under the pipeline's lock and started outside; a cancel or a change of priority can therefore come before
 /// the start, and is kept for it.
 final class WorkJob: Sendable {
-    /// Something the job has under way that can be given up and made more or less urgent.
-    struct Handle: Sendable {
-        var cancel: @Sendable () -> Void
-        var setPriority: @Sendable (LoadPriority) -> Void
+    /// Something under way that takes more than one call to cancel.
+    struct Handle: RunningWork {
+        let body: @Sendable () -> Void
+        let item: any RunningWork
+
+        /// - Parameter body: called in the place of the item's own `cancel()`.
+        init(_ item: any RunningWork, cancel body: @escaping @Sendable () -> Void) {
+            self.item = item
+            self.body = body
+        }
+
+        func cancel() { body() }
+        func setPriority(_ priority: LoadPriority) { item.setPriority(priority) }
     }
 
     private struct State {
         var isCancelled = false
         var priority: LoadPriority
         var version: UInt64 = 0
-        var handle: Handle?
+        var handle: (any RunningWork)?
     }
 
-    let work: any Work
+    private let key: WorkKey
     let pipeline: Pipeline
     let id: UInt64
     private let state: Lock<State>
 
-    init(work: any Work, id: UInt64, priority: LoadPriority, pipeline: Pipeline) {
-        self.work = work
+    init(_ key: WorkKey, id: UInt64, priority: LoadPriority, pipeline: Pipeline) {
+        self.key = key
         self.id = id
         self.pipeline = pipeline
         state = Lock(State(priority: priority))
@@ -39,11 +68,11 @@ final class WorkJob: Sendable {
     var priority: LoadPriority { state.withLock { $0.priority } }
 
     func start() {
-        if !isCancelled { work.start(self) }
+        if !isCancelled { key.work.start(self) }
     }
 
     func cancel() {
-        let handle = state.withLock { state -> Handle? in
+        let handle = state.withLock { state -> (any RunningWork)? in
             state.isCancelled = true
             defer { state.handle = nil }
             return state.handle
@@ -63,8 +92,8 @@ final class WorkJob: Sendable {
     }
 
     /// Keeps what is under way now, for cancel and priority; gives it up at once if the job was cancelled meanwhile.
-    func hold(_ handle: Handle) {
-        let (isCancelled, former) = state.withLock { state -> (Bool, Handle?) in
+    func hold(_ handle: any RunningWork) {
+        let (isCancelled, former) = state.withLock { state -> (Bool, (any RunningWork)?) in
             guard !state.isCancelled else { return (true, nil) }
             defer { state.handle = handle }
             return (false, state.handle)
@@ -75,7 +104,7 @@ final class WorkJob: Sendable {
     }
 
     /// Like ``hold(_:)``, but gives way to what is already held: something later has overtaken it.
-    func holdUnlessHolding(_ handle: Handle) {
+    func holdUnlessHolding(_ handle: any RunningWork) {
         let isCancelled = state.withLock { state -> Bool in
             if !state.isCancelled, state.handle == nil { state.handle = handle }
             return state.isCancelled
@@ -102,9 +131,7 @@ final class WorkJob: Sendable {
         preview: (@Sendable (Image) -> Void)? = nil,
         then body: @escaping @Sendable (WorkResult) -> Void
     ) {
-        pipeline.subscribe(to: work, parent: id, preview: preview) { [self] result in
-            if !isCancelled { body(result) }
-        }
+        pipeline.subscribe(to: work, parent: self, preview: preview, completion: body)
     }
 
     /// Gives a preview to those who wait for this work.
@@ -114,7 +141,7 @@ final class WorkJob: Sendable {
 
     func finish(_ result: WorkResult) {
         // What was held is over; letting go of it here breaks the cycle between a job and its operation.
-        let former = state.withLock { state -> Handle? in
+        let former = state.withLock { state -> (any RunningWork)? in
             defer { state.handle = nil }
             return state.handle
         }
@@ -171,6 +198,6 @@ final class WorkJob: Sendable {
             let demand = MemoryDemand.bytes(need)
             item = queue.submit(demand, to: budget, priority: priority, isBegun: true, former: room?.handOver(), run)
         }
-        hold(Handle(cancel: { item.cancel() }, setPriority: { item.setPriority($0) }))
+        hold(item)
     }
 }

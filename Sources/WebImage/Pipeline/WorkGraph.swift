@@ -42,11 +42,8 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable, Note: Sendable>: Se
     private struct Node {
         var key: Key
         var priority: LoadPriority
-        var subscribers: [SubscriptionID] = []
-        var dependencies: [SubscriptionID] = []
-        var progress: LoadProgress?
-        /// The latest, for those who join late.
-        var notes: [Note] = []
+        var subscribers = FewIDs()
+        var dependencies = FewIDs()
     }
 
     /// How many notes a node keeps.
@@ -55,6 +52,9 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable, Note: Sendable>: Se
     private var nodes: [NodeID: Node] = [:]
     private var running: [Key: NodeID] = [:]
     private var subscriptions: [SubscriptionID: Subscription] = [:]
+    /// What nodes have reported last, for those who join late. Most report nothing.
+    private var progress: [NodeID: LoadProgress] = [:]
+    private var notes: [NodeID: [Note]] = [:]
     private var lastID: UInt64 = 0
 
     /// Nodes that run.
@@ -66,7 +66,7 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable, Note: Sendable>: Se
     func priority(of node: NodeID) -> LoadPriority? { nodes[node]?.priority }
 
     /// Who waits for a running node, in the order they came.
-    func subscribers(of node: NodeID) -> [SubscriptionID] { nodes[node]?.subscribers ?? [] }
+    func subscribers(of node: NodeID) -> [SubscriptionID] { nodes[node].map { Array($0.subscribers) } ?? [] }
 
     /// Joins the node of `key`, making it if there is none.
     ///
@@ -101,8 +101,8 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable, Note: Sendable>: Se
         if let parent { nodes[parent]?.dependencies.append(id) }
         updatePriority(of: nodeID, &actions)
         if actions.first?.isStart != true, let note { forward(note, to: id, &actions) }
-        for note in nodes[nodeID]?.notes ?? [] { forward(note, to: id, &actions) }
-        if let progress = nodes[nodeID]?.progress { forward(progress, to: id, &actions) }
+        for note in notes[nodeID] ?? [] { forward(note, to: id, &actions) }
+        if let progress = progress[nodeID] { forward(progress, to: id, &actions) }
         return (id, nodeID, actions)
     }
 
@@ -145,11 +145,11 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable, Note: Sendable>: Se
         for dependency in ended.dependencies { leave(dependency, &actions) }
         for id in ended.subscribers {
             if let parent = subscriptions.removeValue(forKey: id)?.parent {
-                nodes[parent]?.dependencies.removeAll { $0 == id }
+                nodes[parent]?.dependencies.remove(id)
             }
             actions.append(.deliver(id, output))
         }
-        discard(ended.notes, &actions)
+        forgetReports(of: node, &actions)
         return actions
     }
 
@@ -161,16 +161,16 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable, Note: Sendable>: Se
     private mutating func leave(_ id: SubscriptionID, _ actions: inout [Action]) {
         guard let subscription = subscriptions.removeValue(forKey: id) else { return }
         actions.append(.forget(id))
-        if let parent = subscription.parent { nodes[parent]?.dependencies.removeAll { $0 == id } }
+        if let parent = subscription.parent { nodes[parent]?.dependencies.remove(id) }
         let nodeID = subscription.node
-        nodes[nodeID]?.subscribers.removeAll { $0 == id }
+        nodes[nodeID]?.subscribers.remove(id)
         guard let node = nodes[nodeID] else { return }
         guard node.subscribers.isEmpty else { return updatePriority(of: nodeID, &actions) }
         nodes[nodeID] = nil
         running[node.key] = nil
         actions.append(.cancel(nodeID))
         for dependency in node.dependencies { leave(dependency, &actions) }
-        discard(node.notes, &actions)
+        forgetReports(of: nodeID, &actions)
     }
 
     private mutating func updatePriority(of nodeID: NodeID, _ actions: inout [Action]) {
@@ -186,8 +186,9 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable, Note: Sendable>: Se
     }
 
     private mutating func report(_ progress: LoadProgress, of nodeID: NodeID, _ actions: inout [Action]) {
-        nodes[nodeID]?.progress = progress
-        for id in nodes[nodeID]?.subscribers ?? [] { forward(progress, to: id, &actions) }
+        guard let node = nodes[nodeID] else { return }
+        self.progress[nodeID] = progress
+        for id in node.subscribers { forward(progress, to: id, &actions) }
     }
 
     private mutating func forward(_ progress: LoadProgress, to id: SubscriptionID, _ actions: inout [Action]) {
@@ -199,14 +200,12 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable, Note: Sendable>: Se
     }
 
     private mutating func note(_ note: Note, of nodeID: NodeID, _ actions: inout [Action]) {
-        guard nodes[nodeID] != nil else { return }
-        nodes[nodeID]?.notes.append(note)
-        if let count = nodes[nodeID]?.notes.count, count > Self.noteLimit,
-            let oldest = nodes[nodeID]?.notes.removeFirst()
-        {
-            discard([oldest], &actions)
+        guard let node = nodes[nodeID] else { return }
+        notes[nodeID, default: []].append(note)
+        if let count = notes[nodeID]?.count, count > Self.noteLimit, let oldest = notes[nodeID]?.removeFirst() {
+            actions.append(.discard([oldest]))
         }
-        for id in nodes[nodeID]?.subscribers ?? [] { forward(note, to: id, &actions) }
+        for id in node.subscribers { forward(note, to: id, &actions) }
     }
 
     private mutating func forward(_ note: Note, to id: SubscriptionID, _ actions: inout [Action]) {
@@ -217,8 +216,44 @@ struct WorkGraph<Key: Hashable & Sendable, Output: Sendable, Note: Sendable>: Se
         }
     }
 
-    private func discard(_ notes: [Note], _ actions: inout [Action]) {
-        if !notes.isEmpty { actions.append(.discard(notes)) }
+    private mutating func forgetReports(of node: NodeID, _ actions: inout [Action]) {
+        if !progress.isEmpty { progress[node] = nil }
+        if !notes.isEmpty, let notes = notes.removeValue(forKey: node) { actions.append(.discard(notes)) }
+    }
+}
+
+/// Numbers other than 0 in the order they were added, the first in place: most nodes have one of each kind.
+private struct FewIDs: Sequence, Sendable {
+    private var first: UInt64 = 0
+    private var others: [UInt64] = []
+
+    var isEmpty: Bool { first == 0 }
+
+    mutating func append(_ id: UInt64) {
+        if first == 0 { first = id } else { others.append(id) }
+    }
+
+    mutating func remove(_ id: UInt64) {
+        if first == id {
+            first = others.isEmpty ? 0 : others.removeFirst()
+        } else {
+            others.removeAll { $0 == id }
+        }
+    }
+
+    func makeIterator() -> Iterator { Iterator(ids: self) }
+
+    struct Iterator: IteratorProtocol {
+        fileprivate let ids: FewIDs
+        private var index = -1
+
+        fileprivate init(ids: FewIDs) { self.ids = ids }
+
+        mutating func next() -> UInt64? {
+            defer { index += 1 }
+            if index < 0 { return ids.first == 0 ? nil : ids.first }
+            return index < ids.others.count ? ids.others[index] : nil
+        }
     }
 }
 

@@ -1,9 +1,7 @@
-/// Jobs that wait for a thread: by priority, then in the order they came (or the reverse).
+/// Jobs that wait for their turn: by priority, then in the order they came (or the reverse).
 ///
 /// Inserting, taking the first, removing and moving one all take amortised O(1).
-struct JobHeap {
-    typealias Body = @Sendable () -> Void
-
+struct JobHeap<Body> {
     private struct Job {
         var body: Body
         var priority: LoadPriority
@@ -46,7 +44,7 @@ struct JobHeap {
 
     var count: Int { jobs.count }
 
-    mutating func insert(_ body: @escaping Body, priority: LoadPriority) -> UInt64 {
+    mutating func insert(_ body: Body, priority: LoadPriority) -> UInt64 {
         nextID += 1
         jobs[nextID] = Job(body: body, priority: priority, ticket: nextID)
         lanes[priority.rawValue].entries.append(Entry(id: nextID, ticket: nextID))

@@ -72,7 +72,7 @@ struct WorkItem: Sendable {
 /// The state that threads share; it outlives the queue until the last thread has left.
 final class WorkQueueCore: Sendable {
     struct State {
-        var jobs = JobHeap()
+        var jobs = JobHeap<@Sendable () -> Void>()
         var width: Int
         var threads = 0
         var idle = 0

@@ -203,8 +203,8 @@ import Testing
             callbackQueue: .inline,
             pipeline: harness.manager.pipeline
         ) { outcome.record($0) }
-        func work(_ path: String) -> LoadWork {
-            LoadWork(url: URL(string: "http://host/\(path)")!, loader: harness.loader, options: [])
+        func work(_ path: String) -> FetchWork {
+            FetchWork(url: URL(string: "http://host/\(path)")!, loader: harness.loader, options: [])
         }
         operation.subscribe(to: work("first"), priority: .normal, progress: nil) { _ in }
         let first = await harness.loader.waitForLoads(1)[0]
@@ -230,8 +230,8 @@ import Testing
             callbackQueue: .inline,
             pipeline: harness.manager.pipeline
         ) { _ in }
-        let first = LoadWork(url: URL(string: "http://host/first")!, loader: harness.loader, options: [])
-        let second = LoadWork(url: URL(string: "http://host/second")!, loader: waiting, options: [])
+        let first = FetchWork(url: URL(string: "http://host/first")!, loader: harness.loader, options: [])
+        let second = FetchWork(url: URL(string: "http://host/second")!, loader: waiting, options: [])
         operation.subscribe(to: first, priority: .normal, progress: nil) { _ in
             operation.subscribe(to: second, priority: .normal, progress: nil) { _ in }
         }
@@ -249,8 +249,8 @@ import Testing
             callbackQueue: .inline,
             pipeline: harness.manager.pipeline
         ) { _ in }
-        let second = LoadWork(url: URL(string: "http://host/second")!, loader: harness.loader, options: [])
-        let first = LoadWork(
+        let second = FetchWork(url: URL(string: "http://host/second")!, loader: harness.loader, options: [])
+        let first = FetchWork(
             url: harness.url,
             loader: LoaderThatHearsOfTheCancel {
                 operation.subscribe(to: second, priority: .normal, progress: nil) { _ in }

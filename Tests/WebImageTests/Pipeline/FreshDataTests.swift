@@ -161,13 +161,8 @@ import Testing
 
     @Test func `Of two with one key the later are found, and the end of the earlier takes nothing away`() {
         let fresh = FreshData()
-        let key = WorkKey.DataKey(
-            cacheKey: "a",
-            cache: ObjectIdentifier(cache),
-            queriesDisk: false,
-            storesDisk: true,
-            refreshes: false,
-            isSelective: false
+        let key = Boxed(
+            LoadPlan.Original(fetch: nil, cache: cache, cacheKey: "a", queriesDisk: false, storesDisk: true)
         )
         func data(_ text: String) -> OriginalData {
             OriginalData(entry: CachedImageData(data: Data(text.utf8)), source: .none)

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `Cancelled and moved jobs leave nothing behind`() {
-        var heap = JobHeap()
+        var heap = JobHeap<@Sendable () -> Void>()
         let kept = heap.insert({}, priority: .low)
         for _ in 0..<100_000 {
             let id = heap.insert({}, priority: .low)

@@ -164,7 +164,7 @@ final class AdmittedJob: Sendable {
 }
 
 /// Work that was given to a queue, by way of a budget if one is on.
-enum AdmittedItem: Sendable {
+enum AdmittedItem: RunningWork {
     case plain(WorkItem)
     case admitted(AdmittedJob)
 

@@ -32,16 +32,16 @@ struct CachedImage: Sendable {
             manager.note(lookup, forKey: resultKey, operation)
             return then(.fromMemory(hit.image, url: url, key: resultKey))
         }
-        let recipe = recipe(for: .picture)
+        let plan = plan(for: .picture)
         if options.contains(.queryDiskDataSync),
-            let image = recipe.imageFromDiskSync(for: operation, manager.trace(of: operation)),
+            let image = plan.imageFromDiskSync(for: operation, manager.trace(of: operation)),
             image.image.mayBeMade(of: hash)
         {
             manager.note(lookup, forKey: resultKey, operation)
             manager.totals.disk.hits.add()
             return then(WebImageResult(image, url: url, key: resultKey))
         }
-        operation.subscribe(to: ResultWork(recipe: recipe), priority: options.loadPriority, progress: nil) { result in
+        operation.subscribe(to: ResultWork(plan: plan), priority: options.loadPriority, progress: nil) { result in
             guard case .success(.image(let image)) = result else { return then(nil) }
             guard image.image.mayBeMade(of: hash) else { return renew(madeOf: hash, then) }
             manager.note(lookup, forKey: resultKey, operation)
@@ -52,7 +52,7 @@ struct CachedImage: Sendable {
 
     /// Makes it anew of the original on disk, because what was made of it before is out of date.
     private func renew(madeOf hash: UInt64?, _ then: @escaping @Sendable (WebImageResult?) -> Void) {
-        let work = ResultWork(recipe: recipe(for: .renewal))
+        let work = ResultWork(plan: plan(for: .renewal))
         operation.subscribe(to: work, priority: options.loadPriority, progress: nil) { result in
             // What lies on disk may be older than what is known of it, if something newer could not be written.
             guard case .success(.image(let image)) = result, image.image.mayBeMade(of: hash) else { return then(nil) }
@@ -64,15 +64,15 @@ struct CachedImage: Sendable {
     }
 
     /// How it is got from the caches alone.
-    private func recipe(for purpose: LoadPurpose) -> LoadRecipe { recipe(for: purpose, options.union(.fromCacheOnly)) }
+    private func plan(for purpose: LoadPurpose) -> LoadPlan { plan(for: purpose, options.union(.fromCacheOnly)) }
 
     /// - Parameter derived: what is known of an original that is not kept.
-    func recipe(
+    func plan(
         for purpose: LoadPurpose,
         _ options: WebImageOptions,
         derived: SourceContent? = nil
-    ) -> LoadRecipe {
-        manager.recipe(
+    ) -> LoadPlan {
+        manager.plan(
             url: url,
             originalKey: originalKey,
             resultKey: resultKey,

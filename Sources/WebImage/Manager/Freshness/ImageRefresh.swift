@@ -52,55 +52,55 @@ struct ImageRefresh: Sendable {
 
     /// Delivers what is cached, and asks for what is newer if that may be asked.
     func start(after cached: WebImageResult) {
-        let recipe = image.recipe(for: .news, options, derived: derived?.content)
-        guard manager.mayDownload(image.url), recipe.decode.data.load?.canStart ?? false else {
+        let plan = image.plan(for: .news, options, derived: derived?.content)
+        guard manager.mayDownload(image.url), plan.decode.original.fetch?.canStart ?? false else {
             return operation.deliver(.success(cached), isLast: true)
         }
         if isSilent, operation.takesOneResult {
             // Nobody waits for what is newer; the next load has it.
-            return endAndRefresh(recipe, cached)
+            return endAndRefresh(plan, cached)
         }
         operation.deliver(.success(cached.asInterim), isLast: false)
-        begin(recipe, after: cached)
+        begin(plan, after: cached)
     }
 
     /// Ends the load, and asks for what is newer for those who come later.
-    private func endAndRefresh(_ recipe: LoadRecipe, _ cached: WebImageResult) {
+    private func endAndRefresh(_ plan: LoadPlan, _ cached: WebImageResult) {
         // Whoever has the picture may wait for this at once.
         manager.refreshes.enter()
         operation.end(.success(cached))
-        manager.pipeline.keep(ResultWork(recipe: recipe), priority: .low) { [self] result in
+        manager.pipeline.keep(ResultWork(plan: plan), priority: .low) { [self] result in
             if case .failure(let error) = result { noteRenewal(error) }
             guard case .success(.image(let image)) = result else { return manager.refreshes.leave() }
             image.stores.whenDone { manager.refreshes.leave() }
         }
     }
 
-    private func begin(_ recipe: LoadRecipe, after cached: WebImageResult) {
+    private func begin(_ plan: LoadPlan, after cached: WebImageResult) {
         // The completion may have cancelled the load.
         guard operation.isRunning else { return }
         operation.subscribe(
-            to: ResultWork(recipe: recipe),
+            to: ResultWork(plan: plan),
             priority: options.loadPriority,
             progress: progress
         ) { result in
-            end(result, recipe, after: cached)
+            end(result, plan, after: cached)
         }
     }
 
-    private func end(_ result: WorkResult, _ recipe: LoadRecipe, after cached: WebImageResult) {
+    private func end(_ result: WorkResult, _ plan: LoadPlan, after cached: WebImageResult) {
         let delivered = cached.image.metadata.sourceHash
         switch result {
         case .success(.image(let image)) where delivered != 0 && image.image.metadata.sourceHash == delivered:
             operation.observation?.note(.notModified)
             // The same picture, which was loaded because it was gone from disk, or by somebody else in the meantime.
-            endQuietly(recipe, image.stores)
+            endQuietly(plan, image.stores)
         case .failure(let error) where error.code == .cacheNotModified:
             operation.observation?.note(.notModified)
             let content = noteRenewal(error)
-            guard let content, delivered != 0, content.hash != delivered else { return endQuietly(recipe, nil) }
+            guard let content, delivered != 0, content.hash != delivered else { return endQuietly(plan, nil) }
             // The original on disk is what the server has, but what was delivered was made of an older one.
-            begin(image.recipe(for: .renewal, options), after: cached)
+            begin(image.plan(for: .renewal, options), after: cached)
         case .failure(let error):
             if isSilent { return operation.endQuietly() }
             // Not remembered as failed: that would keep the picture that is cached from being loaded, too.
@@ -108,7 +108,7 @@ struct ImageRefresh: Sendable {
         default:
             // What is newer has no age yet.
             operation.standing = nil
-            manager.finish(operation, result, recipe, image.url, image.resultKey, options)
+            manager.finish(operation, result, plan, image.url, image.resultKey, options)
         }
     }
 
@@ -121,8 +121,8 @@ struct ImageRefresh: Sendable {
     }
 
     /// Ends the load after its first result, which was the last.
-    private func endQuietly(_ recipe: LoadRecipe, _ stores: StoreGroup?) {
-        manager.noteEnd(of: image.url, options: options, loader: recipe.loader ?? manager.imageLoader, error: nil)
+    private func endQuietly(_ plan: LoadPlan, _ stores: StoreGroup?) {
+        manager.noteEnd(of: image.url, options: options, loader: plan.loader ?? manager.imageLoader, error: nil)
         if let stores, options.contains(.waitStoreCache) {
             stores.whenDone { operation.endQuietly() }
         } else {

@@ -132,34 +132,34 @@ struct JudgedLoad: Sendable {
 
     /// Asks the server, and serves what is cached if that is what it has, or if it cannot be asked and the fallback allows it.
     private func ask(_ found: Found, _ fallback: HTTPStaleFallback) {
-        let recipe = image.recipe(for: .news, options, derived: found.derived?.content)
+        let plan = image.plan(for: .news, options, derived: found.derived?.content)
         guard manager.mayDownload(image.url) else {
             let error = WebImageError.downloadRefused(image.url)
             return fallback.whenUnreachable
                 ? serve(found, isStale: true, because: error) : operation.end(.failure(error))
         }
         operation.subscribe(
-            to: ResultWork(recipe: recipe),
+            to: ResultWork(plan: plan),
             priority: options.loadPriority,
             progress: progress
         ) { result in
             guard case .failure(let error) = result else {
-                return manager.finish(operation, result, recipe, image.url, image.resultKey, options)
+                return manager.finish(operation, result, plan, image.url, image.resultKey, options)
             }
             if let unchanged = error.underlyingError as? UnchangedContent {
                 return serveRenewed(unchanged.content, found)
             }
             let failure = error.with(url: image.url)
             if fallback.allows(failure) { return serve(found, isStale: true, because: failure) }
-            guard found.known == nil, found.lookup.hit == nil else { return fail(failure, recipe) }
-            manager.finish(operation, result, recipe, image.url, image.resultKey, options)
+            guard found.known == nil, found.lookup.hit == nil else { return fail(failure, plan) }
+            manager.finish(operation, result, plan, image.url, image.resultKey, options)
         }
     }
 
     /// Ends with an error while something is cached. The URL is not remembered as failed: that would keep what is cached from being
     /// served, too.
-    private func fail(_ error: WebImageError, _ recipe: LoadRecipe) {
-        manager.noteMissing(error, recipe)
+    private func fail(_ error: WebImageError, _ plan: LoadPlan) {
+        manager.noteMissing(error, plan)
         operation.end(.failure(error))
     }
 

@@ -62,7 +62,7 @@ extension WebImageManager {
         let isUnchanged = error.code == .cacheNotModified
         if isUnchanged { observation?.note(.notModified) }
         guard isUnchanged || fallback.allows(error) else {
-            noteMissing(error.with(url: url), recipe(of: url, load, load.options, purpose: .news))
+            noteMissing(error.with(url: url), plan(of: url, load, load.options, purpose: .news))
             return result
         }
         let cached = await dataResult(url, load, load.options.union(.fromCacheOnly), observation)

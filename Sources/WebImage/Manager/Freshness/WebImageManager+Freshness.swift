@@ -37,9 +37,9 @@ extension WebImageManager {
     }
 
     /// Remembers that there is nothing at a URL, if that is what a load came to and its policy is to heed it.
-    func noteMissing(_ error: WebImageError, _ recipe: LoadRecipe) {
-        let rule = recipe.decode.data.rule
-        guard rule.policy == .http, let load = recipe.decode.data.load, let response = error.response else { return }
+    func noteMissing(_ error: WebImageError, _ plan: LoadPlan) {
+        let rule = plan.decode.original.rule
+        guard rule.policy == .http, let load = plan.decode.original.fetch, let response = error.response else { return }
         let seconds = HTTPCacheMachine.negativeLifetime(
             of: response,
             request: rule.request,
@@ -89,7 +89,7 @@ extension HTTPCacheRequest {
 
 extension MissingPictures.Request {
     /// What a load asks for.
-    init(_ load: LoadWork) { self.init(url: load.url, headers: load.headers) }
+    init(_ load: FetchWork) { self.init(url: load.url, headers: load.headers) }
 
     /// What a load of a URL asks for.
     init(at url: URL, _ context: WebImageContext?) {

@@ -78,9 +78,9 @@ final class LoadAccount: Sendable {
     }
 }
 
-extension LoadRecipe {
+extension LoadPlan {
     /// Whether the disk is looked at for the result or for the original.
-    var asksDisk: Bool { queriesDerivedDisk || decode.data.queriesDisk }
+    var asksDisk: Bool { queriesDerivedDisk || decode.original.queriesDisk }
 }
 
 extension WebImageManager {

@@ -98,7 +98,7 @@ final class PrefetchDataLoad: PrefetchLoad {
         if let refusal = manager.refusal(of: url, context) { return skip(refusal) }
         if !options.contains(.retryFailed), manager.isFailed(url) { return skip(.blacklisted(url)) }
         let key = manager.originalKey(for: url, context: context, parts: load.parts)
-        let recipe = manager.recipe(
+        let plan = manager.plan(
             url: url,
             originalKey: key,
             resultKey: key,
@@ -107,16 +107,16 @@ final class PrefetchDataLoad: PrefetchLoad {
         )
         account.observation?.noteStart(cacheKey: key ?? "")
         // Without a key, or where originals may not be stored, there is nothing to be done.
-        guard let key, recipe.decode.data.storesDisk else { return skip(.notStorable(url)) }
-        let cache = recipe.decode.data.cache
-        guard !options.contains(.fromLoaderOnly) else { return download(recipe) }
+        guard let key, plan.decode.original.storesDisk else { return skip(.notStorable(url)) }
+        let cache = plan.decode.original.cache
+        guard !options.contains(.fromLoaderOnly) else { return download(plan) }
         cache.containsImage(forKey: key, in: .disk) { [self] type in
             guard !type.includesDisk else {
                 account.end(.delivered(.disk))
                 return end(isSkipped: false)
             }
             account.observation?.note(.diskMissed(key: key, .absent))
-            download(recipe)
+            download(plan)
         }
     }
 
@@ -140,19 +140,19 @@ final class PrefetchDataLoad: PrefetchLoad {
     /// How urgent it is now; nil when it has ended.
     private var priority: LoadPriority? { state.withLock { $0.completion == nil ? nil : $0.priority } }
 
-    private func download(_ recipe: LoadRecipe) {
+    private func download(_ plan: LoadPlan) {
         guard let priority else { return }
         guard !options.contains(.fromCacheOnly) else { return skip(.notCached(url)) }
         guard manager.mayDownload(url) else { return skip(.downloadRefused(url)) }
         let subscription = manager.pipeline.subscribe(
-            to: recipe.decode.data.fromLoader,
+            to: plan.decode.original.fromLoader,
             priority: priority,
             observation: account.observation
         ) { [self] result in
             switch result {
-            case .success(.data(let original)): check(original, recipe)
+            case .success(.data(let original)): check(original, plan)
             case .success: skip(WebImageError(.badImageData, "the load brought no data", url: url))
-            case .failure(let error): fail(error, recipe)
+            case .failure(let error): fail(error, plan)
             }
         }
         guard let subscription else { return }
@@ -169,40 +169,40 @@ final class PrefetchDataLoad: PrefetchLoad {
     }
 
     /// Stores the bytes if they are a picture, or the picture that a loader made.
-    private func check(_ shared: OriginalData, _ recipe: LoadRecipe) {
+    private func check(_ shared: OriginalData, _ plan: LoadPlan) {
         guard let priority else { return }
         let (original, lease) = shared.withoutLease
         // What strangers send is on disk only once it was decoded; of others the header tells enough.
         let decodes = !manager.policy.isTrusted && !original.isWithoutBytes
-        let demand = decodes ? recipe.decode.demand(original) : .nothing
+        let demand = decodes ? plan.decode.demand(original) : .nothing
         let budget = manager.pipeline.budget
         // The header of what workers decode is read by them, too.
         let queue = CodingQueue.queue(
-            of: recipe.decode.coder,
+            of: plan.decode.coder,
             for: original.entry.data,
             else: manager.pipeline.decodeQueue
         )
         let item = queue.submit(demand, to: budget, priority: priority) { [self] admission in
             guard state.withLock({ $0.completion != nil }) else { return }
-            var contents = recipe.decode.contents(nil)
+            var contents = plan.decode.contents(nil)
             do throws(WebImageError) {
                 let admission = try admission.get()
                 if decodes {
-                    let made = try recipe.decode.decoded(original, options: demand.mayShrink ? admission.options : nil)
-                    if demand.mayShrink { try admission.reservation?.check(made.image, madeBy: recipe.decode.coder) }
+                    let made = try plan.decode.decoded(original, options: demand.mayShrink ? admission.options : nil)
+                    if demand.mayShrink { try admission.reservation?.check(made.image, madeBy: plan.decode.coder) }
                     admission.end(with: made.image, in: budget)
                     contents.seen = made.image
                 } else if !original.isWithoutBytes {
-                    let limits = recipe.decode.options.limits
-                    _ = try recipe.decode.coder.properties(of: original.entry.data, limits: limits)
+                    let limits = plan.decode.options.limits
+                    _ = try plan.decode.coder.properties(of: original.entry.data, limits: limits)
                 }
             } catch {
                 lease.end()
-                return fail(error, recipe)
+                return fail(error, plan)
             }
             guard let store = original.store else { return skip(.notStorable(url)) }
-            LoadTrace(account.observation, of: manager.pipeline).noteStore(of: original, by: recipe.decode.data)
-            manager.noteEnd(of: url, options: options, loader: recipe.loader ?? manager.imageLoader, error: nil)
+            LoadTrace(account.observation, of: manager.pipeline).noteStore(of: original, by: plan.decode.original)
+            manager.noteEnd(of: url, options: options, loader: plan.loader ?? manager.imageLoader, error: nil)
             store.start(contents)
             // From here on the cache has them: who comes when this has ended finds them there.
             lease.end()
@@ -219,8 +219,8 @@ final class PrefetchDataLoad: PrefetchLoad {
         if let latest { item.setPriority(latest) } else { item.cancel() }
     }
 
-    private func fail(_ error: WebImageError, _ recipe: LoadRecipe) {
-        manager.noteEnd(of: url, options: options, loader: recipe.loader ?? manager.imageLoader, error: error)
+    private func fail(_ error: WebImageError, _ plan: LoadPlan) {
+        manager.noteEnd(of: url, options: options, loader: plan.loader ?? manager.imageLoader, error: error)
         skip(error.with(url: url))
     }
 

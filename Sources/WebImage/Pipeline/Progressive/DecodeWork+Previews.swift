@@ -9,7 +9,9 @@ extension DecodeWork {
 
         /// Nil when there can be none.
         init?(_ work: DecodeWork, _ job: WorkJob) {
-            guard let coder = work.coder as? any ProgressiveImageCoder, let load = work.data.load else { return nil }
+            guard let coder = work.coder as? any ProgressiveImageCoder, let fetch = work.original.fetch else {
+                return nil
+            }
             let session = ProgressiveSession(
                 coder: coder,
                 options: work.options,
@@ -27,7 +29,7 @@ extension DecodeWork {
                 preview: { job.preview($0) }
             )
             let attempt = Lock(0)
-            membership = job.pipeline.partialBodies.join(load.loadKey) { snapshot in
+            membership = job.pipeline.partialBodies.join(fetch.plan) { snapshot in
                 attempt.withLock { $0 = snapshot.attempt }
                 session.take(snapshot)
             }
@@ -37,12 +39,7 @@ extension DecodeWork {
         deinit { session.cancel() }
 
         /// For the job to hold while the end is decoded.
-        var handle: WorkJob.Handle {
-            WorkJob.Handle(
-                cancel: { [session] in session.cancel() },
-                setPriority: { [session] in session.setPriority($0) }
-            )
-        }
+        var handle: any RunningWork { session }
 
         /// Decodes what is left.
         ///

@@ -7,10 +7,10 @@ final class PartialBodies: Sendable {
     /// A decode's place; it gets nothing more when this is gone.
     final class Membership: Sendable {
         private let bodies: PartialBodies
-        private let key: WorkKey.LoadKey
+        private let key: Boxed<LoadPlan.Fetch>
         private let id: UInt64
 
-        fileprivate init(_ bodies: PartialBodies, _ key: WorkKey.LoadKey, _ id: UInt64) {
+        fileprivate init(_ bodies: PartialBodies, _ key: Boxed<LoadPlan.Fetch>, _ id: UInt64) {
             (self.bodies, self.key, self.id) = (bodies, key, id)
         }
 
@@ -18,7 +18,7 @@ final class PartialBodies: Sendable {
     }
 
     private struct State {
-        var receivers: [WorkKey.LoadKey: [UInt64: Receiver]] = [:]
+        var receivers: [Boxed<LoadPlan.Fetch>: [UInt64: Receiver]] = [:]
         var nextID: UInt64 = 0
     }
 
@@ -30,7 +30,7 @@ final class PartialBodies: Sendable {
     var count: Int { memberCount.value }
 
     /// Begins to bring snapshots of what a loader is asked for, on the loader's threads.
-    func join(_ key: WorkKey.LoadKey, _ receiver: @escaping Receiver) -> Membership {
+    func join(_ key: Boxed<LoadPlan.Fetch>, _ receiver: @escaping Receiver) -> Membership {
         memberCount.add()
         let id = state.withLock { state -> UInt64 in
             state.nextID += 1
@@ -41,7 +41,7 @@ final class PartialBodies: Sendable {
     }
 
     /// Where a loader leaves what it has.
-    func source(for key: WorkKey.LoadKey) -> PartialImageData {
+    func source(for key: Boxed<LoadPlan.Fetch>) -> PartialImageData {
         PartialImageData { [self] in
             memberCount.value > 0 && state.withLock { $0.receivers[key] != nil }
         } receive: { [self] snapshot in
@@ -49,7 +49,7 @@ final class PartialBodies: Sendable {
         }
     }
 
-    private func leave(_ key: WorkKey.LoadKey, _ id: UInt64) {
+    private func leave(_ key: Boxed<LoadPlan.Fetch>, _ id: UInt64) {
         // It may own anything, and goes outside the lock.
         let former = state.withLock { state -> Receiver? in
             let former = state.receivers[key]?.removeValue(forKey: id)

@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// Decodes one picture while it arrives: at most one step at a time, on the threads for decoding, and each with all that has come
 /// meanwhile.
-final class ProgressiveSession: Sendable {
+final class ProgressiveSession: RunningWork {
     /// Gets the picture, and what is still reserved for it, to be ended when it has been stored.
     typealias Completion = @Sendable (Image?, MemoryReservation?) -> Void
     /// Told what is known of the picture before it is there; gets it by calling its argument, if it is of use. Whether it was.

@@ -1,51 +1,24 @@
 /// Makes an image of the original bytes, and stores the bytes once they have proved to be a picture.
-final class DecodeWork: Work {
-    let data: DataWork
-    let coder: any ImageCoder
-    let options: ImageDecodeOptions
-    /// How a picture that came without bytes is written to disk. Not part of the key: one entry is written for all who share the
-    /// load, as the one who began it says.
-    let encodeOptions: ImageEncodeOptions
-    /// Whether previews are made while the bytes arrive.
-    let isProgressive: Bool
-    /// What the picture is given to first. Not part of the key: it only tells what room is asked for.
-    let transformer: (any ImageTransformer)?
-    let decodeKey: WorkKey.DecodeKey
+struct DecodeWork: Work {
+    let plan: Boxed<LoadPlan.Decode>
 
-    init(
-        data: DataWork,
-        coder: any ImageCoder,
-        options: ImageDecodeOptions,
-        encodeOptions: ImageEncodeOptions = ImageEncodeOptions(),
-        isProgressive: Bool = false,
-        transformer: (any ImageTransformer)? = nil
-    ) {
-        self.data = data
-        self.coder = coder
-        self.options = options
-        self.encodeOptions = encodeOptions
-        self.transformer = transformer
-        self.isProgressive = isProgressive && data.load != nil && coder is any ProgressiveImageCoder
-        decodeKey = WorkKey.DecodeKey(
-            data: data.dataKey,
-            coder: CoderIdentity(coder),
-            options: options,
-            isProgressive: self.isProgressive
-        )
-    }
+    var original: OriginalWork { OriginalWork(plan: plan.value.original) }
+    var coder: any ImageCoder { plan.value.coder.value }
+    var options: ImageDecodeOptions { plan.value.options }
+    var isProgressive: Bool { plan.value.isProgressive }
 
-    var key: WorkKey { .decode(decodeKey) }
+    var key: WorkKey { .decode(plan) }
 
-    func start(_ job: WorkJob) { getData(data, job) }
+    func start(_ job: WorkJob) { getData(original, job) }
 
-    private func getData(_ work: DataWork, _ job: WorkJob) {
+    private func getData(_ work: OriginalWork, _ job: WorkJob) {
         let previews = isProgressive ? Previews(self, job) : nil
-        job.require(work) { [self] result in
+        job.require(work) { result in
             switch result {
             case .success(.data(let original)):
                 guard let previews, original.source == .none else { return decode(original, job) }
                 job.hold(previews.handle)
-                previews.finish(original.entry.data) { self.decode(original, job, decoded: $0, room: $1) }
+                previews.finish(original.entry.data) { decode(original, job, decoded: $0, room: $1) }
             case .success: job.finish(.failure(WebImageError(.badImageData, "the loader delivered no data")))
             case .failure(let error): job.finish(.failure(error))
             }
@@ -61,7 +34,7 @@ final class DecodeWork: Work {
         decoded image: Image? = nil,
         room: MemoryReservation? = nil
     ) {
-        let url = data.load?.url
+        let url = self.original.fetch?.url
         let (original, lease) = shared.withoutLease
         job.note(.queued(.decode))
         let budget = job.pipeline.budget
@@ -69,7 +42,7 @@ final class DecodeWork: Work {
         // If nothing more is decoded, what was reserved for the picture while it arrived lasts until it is stored.
         let left = demand.isNothing ? room : nil
         let arrived = Lock(image)
-        let body: AdmittedJob.Body = { [self] admission in
+        let body: AdmittedJob.Body = { admission in
             job.ending {
                 guard !job.isCancelled else { return nil }
                 do throws(WebImageError) {
@@ -87,9 +60,9 @@ final class DecodeWork: Work {
                 } catch {
                     lease.end()
                     // Bytes on disk that are no picture must not stand in the way of a good download.
-                    if original.source == .disk, data.load != nil, !error.isOfMemoryBudget {
-                        job.note(.diskMissed(key: data.cacheKey ?? "", .damaged))
-                        getData(data.fromLoader, job)
+                    if original.source == .disk, self.original.fetch != nil, !error.isOfMemoryBudget {
+                        job.note(.diskMissed(key: self.original.cacheKey ?? "", .damaged))
+                        getData(self.original.fromLoader, job)
                     } else {
                         job.finish(.failure(error.with(url: url)))
                     }
@@ -109,7 +82,7 @@ final class DecodeWork: Work {
             item.cancel()
             lease.giveUp()
         }
-        job.hold(WorkJob.Handle(cancel: cancel, setPriority: { item.setPriority($0) }))
+        job.hold(WorkJob.Handle(item, cancel: cancel))
     }
 
     /// What stays reserved for an image that was made.
@@ -121,7 +94,7 @@ final class DecodeWork: Work {
         _ left: MemoryReservation?,
         in budget: DecodedMemoryBudget
     ) -> MemoryReservation? {
-        let next = MemoryDemand.ofTransforming(image, by: transformer)
+        let next = MemoryDemand.ofTransforming(image, by: plan.value.transformer.value)
         guard let left else { return admission.made(image, in: budget, keeping: next) }
         left.hold(image, keeping: next)
         return left
@@ -135,7 +108,7 @@ final class DecodeWork: Work {
     ) {
         // What nobody waits for any more is not stored either.
         guard !job.isCancelled else { return }
-        job.trace.noteStore(of: original, by: data)
+        job.trace.noteStore(of: original, by: self.original)
         if !job.isCancelled { job.finish(.success(.image(stored(image, original, lease)))) }
     }
 
@@ -149,7 +122,7 @@ final class DecodeWork: Work {
         let isComplete = !options.preloadsAllFrames || options.decodeFirstFrameOnly
         if image != nil, isComplete { return .nothing }
         guard !original.entry.data.isEmpty else { return .nothing }
-        return .decode(original.entry.data, coder, options, transformer: transformer)
+        return .decode(original.entry.data, coder, options, transformer: plan.value.transformer.value)
     }
 
     /// - Parameters:
@@ -178,10 +151,10 @@ final class DecodeWork: Work {
 
     /// What the images keep in mind of an answer whose bytes are not kept.
     private func held(_ original: OriginalData, _ hash: UInt64) -> HeldValidators? {
-        guard data.rule.policy != .immutable, !data.storesDisk, original.isStorable, hash != 0,
+        guard self.original.rule.policy != .immutable, !self.original.storesDisk, original.isStorable, hash != 0,
             let response = original.loaded?.response
         else { return nil }
-        return HeldValidators(data.rule.validators(of: response, receivedHash: hash))
+        return HeldValidators(self.original.rule.validators(of: response, receivedHash: hash))
     }
 
     private func picture(
@@ -210,7 +183,11 @@ final class DecodeWork: Work {
     }
 
     func contents(_ image: Image?) -> StoreContents {
-        StoreContents(image: image, coder: coder, encodeOptions: encodeOptions)
+        StoreContents(
+            image: image,
+            coder: coder,
+            encodeOptions: plan.value.encodeOptions.value?.value ?? ImageEncodeOptions()
+        )
     }
 
     /// The image if it is all that the bytes are: no thumbnail, not made smaller, and not a part of an animation.

@@ -1,9 +1,11 @@
 /// Reads an entry of a disk cache, once for all who ask at the same time.
 struct DiskReadWork: Work {
-    let cache: any ImageCaching
-    let cacheKey: String
+    let plan: Boxed<LoadPlan.DiskEntry>
 
-    var key: WorkKey { .diskRead(cache: ObjectIdentifier(cache), key: cacheKey) }
+    var cache: any ImageCaching { plan.value.cache.value }
+    var cacheKey: String { plan.value.cacheKey }
+
+    var key: WorkKey { .diskRead(plan) }
 
     func start(_ job: WorkJob) {
         job.note(.queued(.disk))
@@ -13,11 +15,20 @@ struct DiskReadWork: Work {
             )
             job.finish(.success(.diskEntry(entry)))
         }
-        job.hold(
-            WorkJob.Handle(
-                cancel: { operation.cancel() },
-                setPriority: { (operation as? any ImageLoaderOperation)?.setPriority($0) }
-            )
-        )
+        job.hold(DiskQuery(operation: operation))
+    }
+
+    private struct DiskQuery: RunningWork {
+        let operation: any WebImageOperation
+
+        func cancel() { operation.cancel() }
+        func setPriority(_ priority: LoadPriority) { (operation as? any ImageLoaderOperation)?.setPriority(priority) }
+    }
+}
+
+extension DiskReadWork {
+    /// Reading the entry of a key.
+    init(cache: any ImageCaching, cacheKey: String) {
+        self.init(plan: Boxed(LoadPlan.DiskEntry(cache: cache, cacheKey: cacheKey)))
     }
 }

@@ -1,20 +1,18 @@
 /// Applies the first transformers of a chain; a longer chain builds on the result of a shorter one.
 struct TransformWork: Work {
-    let decode: DecodeWork
-    /// At least one.
-    let chain: [any ImageTransformer]
-    /// What the chain is applied to; the rest passes through as it is.
-    let gate: TransformGate
-    /// Where results of shorter chains may lie in memory, and the key they are based on; nil to not look.
-    let memory: (cache: any ImageCaching, baseKey: String)?
-    /// What the result is given to in a longer chain. Not part of the key: it only tells what room it keeps.
-    var next: (any ImageTransformer)?
+    let plan: Boxed<LoadPlan.Transform>
 
-    var key: WorkKey { .transform(decode.decodeKey, chain: chain.map(\.transformerKey), gate: gate) }
+    private var decode: DecodeWork { DecodeWork(plan: plan.value.decode) }
+    private var chain: LoadPlan.Chain { plan.value.chain }
+    private var gate: TransformGate { chain.gate }
+    private var memory: (cache: any ImageCaching, baseKey: String)? { plan.value.memory.value }
+    private var next: (any ImageTransformer)? { plan.value.next.value }
+
+    var key: WorkKey { .transform(plan) }
 
     func start(_ job: WorkJob) {
         guard let transformer = chain.last else { return requireInput(job, decode) { $0 } }
-        let shorter = Array(chain.dropLast())
+        let shorter = chain.droppingLast
         if !shorter.isEmpty, let image = memoryImage(of: shorter) {
             let input = PipelineImage(image: image, source: .memory, stores: StoreGroup())
             job.note(.memoryHit(key: key(of: shorter)))
@@ -25,7 +23,8 @@ struct TransformWork: Work {
         }
         let input: any Work =
             shorter.isEmpty
-            ? decode : TransformWork(decode: decode, chain: shorter, gate: gate, memory: memory, next: transformer)
+            ? decode
+            : TransformWork(decode: plan.value.decode, chain: shorter, memory: memory, next: transformer)
         requireInput(job, input) { (image) throws(WebImageError) in
             try gate.admits(image.image) ? job.trace.transforming(image, by: transformer) : image
         }
@@ -36,7 +35,7 @@ struct TransformWork: Work {
         _ input: any Work,
         _ body: @escaping @Sendable (PipelineImage) throws(WebImageError) -> PipelineImage
     ) {
-        let url = decode.data.load?.url
+        let url = decode.original.fetch?.url
         let previews = decode.isProgressive ? previews(job, body) : nil
         job.require(input, preview: previews) { result in
             switch result {
@@ -81,16 +80,26 @@ struct TransformWork: Work {
         gate.admits(image) && (gate.transformsVectors || image.format != .svg)
     }
 
-    private func key(of chain: [any ImageTransformer]) -> String {
-        CacheKeys.transformed(memory?.baseKey ?? "", by: PipelineTransformer(chain).transformerKey)
+    private func key(of chain: LoadPlan.Chain) -> String {
+        CacheKeys.transformed(memory?.baseKey ?? "", by: chain.key)
     }
 
-    private func memoryImage(of chain: [any ImageTransformer]) -> Image? {
+    private func memoryImage(of chain: LoadPlan.Chain) -> Image? {
         guard let memory, let image = memory.cache.memoryImage(forKey: key(of: chain)), image.serves(decode.options),
             admits(transformed: image)
         else { return nil }
         return decode.options.decodeFirstFrameOnly ? image.still : image
     }
+}
+
+extension TransformWork {
+    /// - Parameters: see ``LoadPlan/Transform``.
+    init(
+        decode: Boxed<LoadPlan.Decode>,
+        chain: LoadPlan.Chain,
+        memory: (cache: any ImageCaching, baseKey: String)?,
+        next: (any ImageTransformer)? = nil
+    ) { self.init(plan: Boxed(LoadPlan.Transform(decode: decode, chain: chain, memory: memory, next: next))) }
 }
 
 extension PipelineImage {

@@ -73,7 +73,7 @@ import Testing
         }
         let first = try #require(onlyTransfer()?.id)
         harness.downloader.start(testURL("/second"), Recorder(), context: context)
-        let second = core.state.withLock { $0.records.values.first { $0.transfer.id != first }?.transfer }
+        let second = core.state.withLock { $0.records.values.first { $0.id != first }?.transfer }
         try #require(second != nil)
         other.withLock { $0 = second }
         harness.downloader.cancelAllDownloads()

@@ -211,7 +211,7 @@ import Testing
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
         // As a load that looked before the answer to another one came.
-        let recipe = harness.manager.recipe(
+        let plan = harness.manager.plan(
             url: harness.refresh.url,
             originalKey: harness.refresh.key,
             resultKey: harness.refresh.key,
@@ -220,7 +220,7 @@ import Testing
             purpose: .news
         )
         let result = await withCheckedContinuation { continuation in
-            harness.manager.pipeline.subscribe(to: recipe.decode.data) { continuation.resume(returning: $0) }
+            harness.manager.pipeline.subscribe(to: plan.decode.original) { continuation.resume(returning: $0) }
         }
         guard case .failure(let error) = result else {
             Issue.record("there is something newer")

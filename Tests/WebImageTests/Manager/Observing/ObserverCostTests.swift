@@ -61,7 +61,7 @@ import Testing
             return .downloadStarted
         }
         let job = WorkJob(
-            work: DiskReadWork(cache: FakeCache(), cacheKey: "a"),
+            DiskReadWork(cache: FakeCache(), cacheKey: "a").key,
             id: 1,
             priority: .normal,
             pipeline: pipeline

@@ -144,10 +144,10 @@ import Testing
     @Test func `Managers of other policies and one cache do not share their look at an entry`() throws {
         let (server, policy) = try jpegs()
         let url = server.url("/a")
-        func key(_ policy: SourcePolicy) -> WorkKey.DataKey {
+        func key(_ policy: SourcePolicy) -> Boxed<LoadPlan.Original> {
             let manager = manager(policy)
             let load = manager.resolve(url, .fromCacheOnly, nil)
-            return manager.recipe(of: url, load, load.options).decode.data.dataKey
+            return manager.plan(of: url, load, load.options).decode.original.plan
         }
         #expect(key(policy) == key(policy))
         let wide = try SourcePolicy.allowing(server)

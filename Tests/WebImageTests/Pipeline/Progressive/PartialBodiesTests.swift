@@ -4,8 +4,10 @@ import Testing
 @testable import WebImage
 
 @Suite struct PartialBodiesTests {
-    private func key(_ url: String) -> WorkKey.LoadKey {
-        WorkKey.LoadKey(url: url, loader: ObjectIdentifier(FakeLoader.self), options: [], extras: nil)
+    private let loader = FakeLoader()
+
+    private func key(_ path: String) -> Boxed<LoadPlan.Fetch> {
+        Boxed(LoadPlan.Fetch(url: URL(fileURLWithPath: "/\(path)"), loader: loader, options: []))
     }
 
     @Test func `What a loader leaves reaches those who wait for it, and nobody else`() {

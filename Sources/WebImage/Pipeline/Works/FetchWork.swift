@@ -1,84 +1,41 @@
 import FoundationEssentials
 
 /// Gets the bytes of a URL from a loader, when the gate has room.
-final class LoadWork: Work {
-    let url: URL
-    let loader: any ImageLoading
-    /// Only those that change what is sent; see ``WebImageOptions/affectingRequest``.
-    let options: WebImageOptions
-    let headers: HTTPHeaders
-    let loadValues: OptionValues
-    /// Only what the key tells; see ``WebImageContext/reducedForLoader``. Keeps the hooks alive whose identities are in the key.
-    let context: WebImageContext?
-    /// With whose rights it was asked for.
-    let rights: LoadRights
-    let loadKey: WorkKey.LoadKey
+struct FetchWork: Work {
+    let plan: Boxed<LoadPlan.Fetch>
 
-    init(
-        url: URL,
-        loader: any ImageLoading,
-        options: WebImageOptions,
-        headers: HTTPHeaders = HTTPHeaders(),
-        loadValues: OptionValues = OptionValues(),
-        context: WebImageContext? = nil,
-        rights: LoadRights = .none
-    ) {
-        self.rights = rights
-        self.url = url
-        self.loader = loader
-        self.options = options
-        self.headers = headers
-        self.loadValues = loadValues
-        self.context = context?.reducedForLoader
-        loadKey = WorkKey.LoadKey(
-            url: url.absoluteString,
-            loader: ObjectIdentifier(loader),
-            options: options,
-            extras: WorkKey.LoadExtras(
-                headers: headers,
-                loadValues: loadValues,
-                hooks: LoadHooks(self.context),
-                rights: rights.digest
-            )
-        )
-    }
+    var url: URL { plan.value.url.value }
+    var loader: any ImageLoading { plan.value.loader.value }
+    var headers: HTTPHeaders { plan.value.headers }
 
-    var key: WorkKey { .load(loadKey) }
+    var key: WorkKey { .fetch(plan) }
 
     /// The same, with the conditions that the bytes differ from those with these validators; conditions of the context's
     /// header fields win.
-    func conditional(on validators: CacheValidators?) -> LoadWork {
+    func conditional(on validators: CacheValidators?) -> FetchWork {
         let own = ["If-None-Match", "If-Modified-Since"]
         guard let conditions = validators?.conditions, !conditions.fields.isEmpty,
             own.allSatisfy({ headers[$0] == nil })
         else { return self }
-        return LoadWork(
-            url: url,
-            loader: loader,
-            options: options,
-            headers: headers.overlaid(with: conditions),
-            loadValues: loadValues,
-            context: context,
-            rights: rights
-        )
+        return FetchWork(plan: plan.with { $0.headers = headers.overlaid(with: conditions) })
     }
 
     /// Whether an answer was sent for with other rights than the load was asked for with: somebody has changed the downloader's fields
     /// meanwhile, and what came is not to be found under the load's key.
     func isForOthers(_ response: HTTPResponse?) -> Bool {
-        guard rights.isKnown, let sent = response?.exchange?.rights else { return false }
-        return sent.digest != rights.digest
+        guard plan.value.rights.isKnown, let sent = response?.exchange?.rights else { return false }
+        return sent.digest != plan.value.rights.digest
     }
 
     /// What the loader is asked for.
     private func request(_ priority: LoadPriority) -> ImageLoadRequest {
         ImageLoadRequest(
             url: url,
-            options: options,
+            options: plan.value.options,
             priority: priority,
             additionalHeaders: headers,
-            loadValues: loadValues,
-            context: context
+            loadValues: plan.value.loadValues,
+            context: plan.value.rare.value.map { WebImageContext($0) }
         )
     }
 
@@ -97,7 +54,7 @@ final class LoadWork: Work {
             let admission = Lock<ByteReservation?>(admission)
             var request = request(job.priority)
             request.trace = job.trace
-            request.partialData = job.pipeline.partialBodies.source(for: loadKey)
+            request.partialData = job.pipeline.partialBodies.source(for: plan)
             job.note(.downloadStarted)
             totals.noteDownload()
             let operation = loader.load(request) { progress in
@@ -113,18 +70,20 @@ final class LoadWork: Work {
                 withExtendedLifetime(admission.withLock { $0.take() }) {}
                 job.finish(outcome)
             }
-            job.hold(
-                WorkJob.Handle(
-                    cancel: { operation.cancel() },
-                    setPriority: { operation.setPriority($0) }
-                )
-            )
+            job.hold(LoaderOperation(operation))
         }
-        guard let ticket else { return }
-        job.holdUnlessHolding(
-            WorkJob.Handle(cancel: { ticket.cancel() }, setPriority: { ticket.setPriority($0) })
-        )
+        if let ticket { job.holdUnlessHolding(ticket) }
     }
+}
+
+/// An operation of a loader, any of whose kinds a job can hold.
+private struct LoaderOperation: RunningWork {
+    let operation: any ImageLoaderOperation
+
+    init(_ operation: any ImageLoaderOperation) { self.operation = operation }
+
+    func cancel() { operation.cancel() }
+    func setPriority(_ priority: LoadPriority) { operation.setPriority(priority) }
 }
 
 extension WebImageOptions {

@@ -1,9 +1,6 @@
 import FoundationEssentials
 
-extension LoadRecipe {
-    /// The loader, if one may be asked.
-    var loader: (any ImageLoading)? { decode.data.load?.loader }
-
+extension LoadPlan {
     /// Reads, decodes and transforms what lies on disk on the caller's thread; nil if there is nothing usable.
     ///
     /// Tells only of what is found: after that the disk is looked at in the background.
@@ -18,17 +15,17 @@ extension LoadRecipe {
         if let image = derivedImageSync(trace) {
             return operation.isRunning ? storedInMemory(image, trace).settled : image.settled
         }
-        let data = decode.data
-        guard data.queriesDisk, let originalKey, let entry = data.cache.diskEntry(forKey: originalKey) else {
+        let original = decode.original
+        guard original.queriesDisk, let originalKey, let entry = original.cache.diskEntry(forKey: originalKey) else {
             return nil
         }
         trace.note(.diskHit(key: originalKey, byteCount: entry.data.count))
-        guard data.problem(of: entry) == nil else { return nil }
+        guard original.problem(of: entry) == nil else { return nil }
         let image = try? trace.decoding(entry.data.count) { () throws(WebImageError) in
             try decodedNow(
                 entry.data,
                 decode.options,
-                transformer: chain.isEmpty ? nil : PipelineTransformer(chain),
+                transformer: chain.whole,
                 trace
             ) {
                 (admission) throws(WebImageError) in

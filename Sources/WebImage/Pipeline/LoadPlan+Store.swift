@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-extension LoadRecipe {
+extension LoadPlan {
     /// Puts an image that was read under the result's own key into memory.
     func storedInMemory(_ image: PipelineImage, _ trace: LoadTrace) -> PipelineImage {
         if let cacheKey, store.includesMemory { storeInMemory(image.image, forKey: cacheKey, of: cache, trace) }
@@ -30,7 +30,7 @@ extension LoadRecipe {
 
     private func storeOriginalInMemory(_ image: PipelineImage, _ trace: LoadTrace) {
         guard storesOriginalInMemory, !isOriginalEntry, let original = image.original, let originalKey else { return }
-        storeInMemory(original, forKey: originalKey, of: decode.data.cache, trace)
+        storeInMemory(original, forKey: originalKey, of: decode.original.cache, trace)
     }
 
     private func storeInMemory(_ image: Image, forKey key: String, of cache: any ImageCaching, _ trace: LoadTrace) {
@@ -81,8 +81,8 @@ extension LoadRecipe {
         let isSource = isOriginal && (made == nil || made == image.data)
         let hash = image.image.metadata.sourceHash
         // Where the original is not kept, the result is asked for with its validators.
-        let isAlone = isOriginal || !decode.data.storesDisk
-        request.validators = decode.data.rule.validators(
+        let isAlone = isOriginal || !decode.original.storesDisk
+        request.validators = decode.original.rule.validators(
             of: isAlone ? image.loaded?.response : nil,
             receivedHash: isSource || hash == 0 ? nil : hash
         )
@@ -92,7 +92,7 @@ extension LoadRecipe {
     /// Whether the bytes of the result lie on disk already, or are being written there as the original.
     private func isOnDisk(_ image: PipelineImage) -> Bool {
         guard isOriginalEntry else { return false }
-        return image.source == .disk || decode.data.storesDisk
+        return image.source == .disk || decode.original.storesDisk
     }
 
     // MARK: What must not be transformed

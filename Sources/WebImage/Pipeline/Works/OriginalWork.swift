@@ -1,140 +1,93 @@
 import FoundationEssentials
 
 /// Gets the original bytes of a picture: from disk if they are there, else from a loader.
-final class DataWork: Work {
-    let cache: any ImageCaching
-    /// The original key; nil when the caches take no part.
-    let cacheKey: String?
-    let queriesDisk: Bool
-    let storesDisk: Bool
-    /// Whether the loader is asked in any case, with the validators of the entry on disk; what is there already ends the work
-    /// with ``WebImageError/Code/cacheNotModified``.
-    let refreshes: Bool
-    /// What is known of the original by what was made of it; used where it is not on disk itself.
-    let derived: SourceContent?
-    let rule: StorageRule
-    /// What is asked of an entry on disk; nil for nothing.
-    let entryRule: EntryRule?
-    /// Makes the bytes that are written to disk; what was loaded is written as it came without one.
-    let serializer: CacheSerializer?
-    /// Nil when only the caches may be asked.
-    let load: LoadWork?
-    let dataKey: WorkKey.DataKey
-    /// Whether it stands for work that has looked at the disk.
-    private let isSecondTry: Bool
+struct OriginalWork: Work {
+    let plan: Boxed<LoadPlan.Original>
+    var cache: any ImageCaching { plan.value.cache.value }
+    /// The original key; nil if the caches take no part.
+    var cacheKey: String? { plan.value.cacheKey }
+    var queriesDisk: Bool { plan.value.queriesDisk }
+    var storesDisk: Bool { plan.value.storesDisk }
+    var refreshes: Bool { plan.value.refreshes }
+    var rule: StorageRule { plan.value.rule.value }
+    var serializer: CacheSerializer? { plan.value.serializer?.value }
+    /// Nil if only the caches may be asked.
+    var fetch: FetchWork? { plan.value.fetch.map { FetchWork(plan: $0) } }
 
-    init(
-        cache: any ImageCaching,
-        cacheKey: String?,
-        queriesDisk: Bool,
-        storesDisk: Bool,
-        refreshes: Bool = false,
-        derived: SourceContent? = nil,
-        rule: StorageRule = StorageRule(),
-        entryRule: EntryRule? = nil,
-        serializer: CacheSerializer? = nil,
-        load: LoadWork?,
-        isSecondTry: Bool = false
-    ) {
-        self.isSecondTry = isSecondTry
-        self.cache = cache
-        self.cacheKey = cacheKey
-        self.queriesDisk = queriesDisk
-        self.storesDisk = storesDisk
-        self.refreshes = refreshes
-        self.derived = refreshes ? derived : nil
-        self.rule = rule
-        self.entryRule = entryRule
-        self.serializer = storesDisk ? serializer : nil
-        self.load = load
-        dataKey = WorkKey.DataKey(
-            cacheKey: cacheKey,
-            cache: ObjectIdentifier(cache),
-            queriesDisk: queriesDisk,
-            storesDisk: storesDisk,
-            refreshes: refreshes,
-            isSelective: rule.isSelective,
-            asksAlways: refreshes && (rule.asksAlways || rule.policy == .revalidate),
-            entryRule: queriesDisk ? entryRule : nil,
-            derived: self.derived,
-            serializer: self.serializer.map { ObjectIdentifier($0) },
-            load: load?.loadKey
-        )
-    }
-
-    var key: WorkKey { .data(dataKey) }
+    var key: WorkKey { .original(plan) }
 
     /// The same without a look at the disk, for when what is there cannot be decoded.
-    var fromLoader: DataWork {
-        DataWork(
-            cache: cache,
-            cacheKey: cacheKey,
-            queriesDisk: false,
-            storesDisk: storesDisk,
-            rule: rule,
-            entryRule: entryRule,
-            serializer: serializer,
-            load: load,
-            isSecondTry: true
-        )
+    var fromLoader: OriginalWork {
+        let plan = plan.with {
+            $0.queriesDisk = false
+            $0.entryRule = nil
+            $0.refreshes = false
+            $0.asksAlways = false
+            $0.derived = nil
+            $0.isSecondTry.value = true
+        }
+        return OriginalWork(plan: plan)
     }
 
     /// What it shares with work that has downloaded these bytes; nil when they have to be newer.
-    private var freshKey: WorkKey.DataKey? {
-        guard load != nil, !refreshes else { return nil }
-        var key = dataKey
-        key.queriesDisk = false
-        key.entryRule = nil
-        return key
+    private var freshKey: Boxed<LoadPlan.Original>? {
+        guard plan.value.fetch != nil, !refreshes else { return nil }
+        guard queriesDisk else { return plan }
+        return plan.with {
+            $0.queriesDisk = false
+            $0.entryRule = nil
+        }
     }
 
     func start(_ job: WorkJob) {
-        if let freshKey, let fresh = job.pipeline.fresh.find(freshKey) {
+        if !job.pipeline.fresh.isEmpty, let freshKey, let fresh = job.pipeline.fresh.find(freshKey) {
             job.note(.joined(.data))
             job.note(.downloaded(byteCount: fresh.entry.data.count, fresh.loaded?.metrics))
             return job.finish(.success(.data(fresh)))
         }
         if let reason = reasonNotToLook { job.note(.diskMissed(key: cacheKey ?? "", reason)) }
-        guard queriesDisk, let cacheKey else { return startLoad(job, insteadOf: derived) }
-        job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { [self] result in
-            guard case .success(.diskEntry(let entry?)) = result else { return startLoad(job, insteadOf: derived) }
+        guard queriesDisk, let cacheKey else { return startLoad(job, insteadOf: plan.value.derived) }
+        job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { result in
+            guard case .success(.diskEntry(let entry?)) = result else {
+                return startLoad(job, insteadOf: plan.value.derived)
+            }
             if let problem = problem(of: entry) {
                 job.note(.diskMissed(key: cacheKey, .refused))
-                guard load != nil else { return job.finish(.failure(problem)) }
+                guard fetch != nil else { return job.finish(.failure(problem)) }
                 // Nor is the server asked whether it is still the same.
                 return startLoad(job, insteadOf: nil)
             }
             guard refreshes else {
                 return job.finish(.success(.data(OriginalData(entry: entry, source: .disk))))
             }
-            if rule.serves(entry.validators) { return job.finish(.failure(.unchanged(entry.source, load?.url))) }
-            startLoad(job, insteadOf: entry.source)
+            if rule.serves(entry.validators) { return job.finish(.failure(.unchanged(entry.source, fetch?.url))) }
+            startLoad(job, insteadOf: Boxed(entry.source))
         }
     }
 
     /// Why an entry on disk does not serve; nil where it does.
     func problem(of entry: CachedImageData) -> WebImageError? {
-        entryRule?.problem(of: entry.data, isRemade: serializer != nil)
+        plan.value.entryRule?.problem(of: entry.data, isRemade: serializer != nil)
     }
 
     /// Why the disk is not looked at; nil when it is, or was.
     private var reasonNotToLook: WebImageLoadEvent.MissReason? {
-        guard !isSecondTry else { return nil }
+        guard !plan.value.isSecondTry.value else { return nil }
         return cacheKey == nil ? .noKey : queriesDisk ? nil : .notAsked
     }
 
     /// Asks the loader, for bytes other than those that are known if there are any.
-    private func startLoad(_ job: WorkJob, insteadOf known: SourceContent?) {
-        guard let load else { return job.finish(.failure(.notCached())) }
-        job.require(load.conditional(on: rule.conditions(from: known?.validators))) { [self] result in
+    private func startLoad(_ job: WorkJob, insteadOf known: Boxed<SourceContent>?) {
+        guard let fetch else { return job.finish(.failure(.notCached())) }
+        job.require(fetch.conditional(on: rule.conditions(from: known?.value.validators))) { result in
             if let known, let answer = notModified(result) {
-                if let known = renewed(known, by: answer) {
-                    return job.finish(.failure(.unchanged(known, load.url)))
+                if let known = renewed(known.value, by: answer) {
+                    return job.finish(.failure(.unchanged(known, fetch.url)))
                 }
                 // It is about other bytes than those that are known: the whole has to come.
-                return job.require(load) { [self] in job.finish(shared(outcome(of: $0, nil), job.pipeline.fresh)) }
+                return job.require(fetch) { job.finish(shared(outcome(of: $0, nil), job.pipeline.fresh)) }
             }
-            job.finish(shared(outcome(of: result, known), job.pipeline.fresh))
+            job.finish(shared(outcome(of: result, known?.value), job.pipeline.fresh))
         }
     }
 
@@ -145,8 +98,8 @@ final class DataWork: Work {
 
     private func outcome(of result: WorkResult, _ known: SourceContent?) -> WorkResult {
         guard case .success(.loaded(let loaded, let reservation)) = result else { return result }
-        if let known, let same = unchanged(loaded, known) { return .failure(.unchanged(same, load?.url)) }
-        let isStorable = rule.admits(loaded.response) && load?.isForOthers(loaded.response) != true
+        if let known, let same = unchanged(loaded, known) { return .failure(.unchanged(same, fetch?.url)) }
+        let isStorable = rule.admits(loaded.response) && fetch?.isForOthers(loaded.response) != true
         let original = OriginalData(
             entry: CachedImageData(data: loaded.data),
             source: .none,
@@ -207,7 +160,7 @@ final class DataWork: Work {
     private func makeStore(of loaded: LoadedImageData) -> StoreOnce? {
         guard let cacheKey, storesDisk || refreshes else { return nil }
         guard storesDisk else { return makeRemoval() }
-        let url = load?.url
+        let url = fetch?.url
         return StoreOnce { [cache, serializer, rule, refreshes] contents, group in
             // Without bytes the picture is stored as the loader made it, and encoded.
             let bytes = loaded.data.isEmpty && loaded.image != nil ? nil : loaded.data

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebImage
 
-@Suite(.timeLimit(.minutes(1))) struct LoadWorkTests {
+@Suite(.timeLimit(.minutes(1))) struct FetchWorkTests {
     private let url = URL(string: "http://host/picture.png")!
 
     @Test func `A loader that does not serve the URL is not asked to`() async {
@@ -17,43 +17,44 @@ import Testing
     }
 
     @Test func `A conditional load is told apart from a plain one, and keeps what is asked for besides`() {
-        let plain = LoadWork(url: url, loader: FakeLoader(), options: .handleCookies, headers: ["X-A": "b"])
+        let plain = FetchWork(url: url, loader: FakeLoader(), options: .handleCookies, headers: ["X-A": "b"])
         let both = CacheValidators(etag: "\"1\"", lastModified: "then")
         let conditional = plain.conditional(on: both)
-        #expect(conditional.key != plain.key && conditional.options == .handleCookies)
+        #expect(conditional.key != plain.key && conditional.plan.value.options == .handleCookies)
         let fields: HTTPHeaders = ["X-A": "b", "If-None-Match": "\"1\"", "If-Modified-Since": "then"]
         #expect(conditional.headers == fields)
         #expect(conditional.key == plain.conditional(on: both).key, "two refreshes are one")
     }
 
     @Test func `Without validators a refresh is a plain load`() {
-        let plain = LoadWork(url: url, loader: FakeLoader(), options: [])
-        #expect(plain.conditional(on: nil) === plain)
-        #expect(plain.conditional(on: CacheValidators(etag: nil, lastModified: nil, receivedHash: 7)) === plain)
+        let plain = FetchWork(url: url, loader: FakeLoader(), options: [])
+        #expect(plain.conditional(on: nil).key == plain.key)
+        #expect(plain.conditional(on: CacheValidators(etag: nil, lastModified: nil, receivedHash: 7)).key == plain.key)
     }
 
     @Test(arguments: ["if-none-match", "IF-MODIFIED-SINCE"])
     func `Conditions that are there already stay as they are`(name: String) {
-        let own = LoadWork(url: url, loader: FakeLoader(), options: [], headers: [:])
+        let own = FetchWork(url: url, loader: FakeLoader(), options: [], headers: [:])
         #expect(own.headers.fields.isEmpty)
         var headers = HTTPHeaders()
         headers[name] = "mine"
-        let work = LoadWork(url: url, loader: FakeLoader(), options: [], headers: headers)
-        #expect(work.conditional(on: CacheValidators(etag: "\"1\"", lastModified: nil)) === work)
+        let work = FetchWork(url: url, loader: FakeLoader(), options: [], headers: headers)
+        #expect(work.conditional(on: CacheValidators(etag: "\"1\"", lastModified: nil)).key == work.key)
     }
 
     @Test func `A plain load and a refresh do not share the data, and the serializer counts where bytes are stored`() {
-        let (cache, load) = (FakeCache(), LoadWork(url: url, loader: FakeLoader(), options: []))
+        let (cache, fetch) = (FakeCache(), FetchWork(url: url, loader: FakeLoader(), options: []))
         func work(_ stores: Bool, refreshes: Bool = false, _ serializer: CacheSerializer? = nil) -> WorkKey {
-            DataWork(
+            let plan = LoadPlan.Original(
+                fetch: fetch.plan,
                 cache: cache,
                 cacheKey: "k",
                 queriesDisk: true,
                 storesDisk: stores,
                 refreshes: refreshes,
-                serializer: serializer,
-                load: load
-            ).key
+                serializer: serializer
+            )
+            return OriginalWork(plan: Boxed(plan)).key
         }
         let serializer = CacheSerializer { _, _, _ in nil }
         #expect(work(true) == work(true) && work(true) != work(true, refreshes: true))

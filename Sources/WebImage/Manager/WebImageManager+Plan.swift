@@ -14,7 +14,7 @@ extension WebImageManager {
     /// Resolves everything that decides how the image is got.
     ///
     /// - Parameter derived: what is known of the original by what was made of it, when news are asked for.
-    func recipe(
+    func plan(
         url: URL,
         originalKey: String?,
         resultKey: String?,
@@ -22,7 +22,7 @@ extension WebImageManager {
         context: WebImageContext?,
         purpose: LoadPurpose = .picture,
         derived: SourceContent? = nil
-    ) -> LoadRecipe {
+    ) -> LoadPlan {
         let cache = context?.imageCache ?? imageCache
         let originalCache = context?.originalImageCache ?? cache
         let asksCaches = !options.contains(.fromLoaderOnly)
@@ -33,7 +33,7 @@ extension WebImageManager {
         if isOriginal { originalQuery = ImageCacheType(memory: false, disk: query.includesDisk) }
         let originalStore = context?.originalStoreCacheType ?? .disk
         let serializer = context?.cacheSerializer ?? cacheSerializer
-        let load = LoadWork(
+        let fetch = LoadPlan.Fetch(
             url: url,
             loader: context?.imageLoader ?? imageLoader,
             options: options.intersection(.affectingRequest),
@@ -42,7 +42,8 @@ extension WebImageManager {
             context: context,
             rights: rights(of: url, context: context)
         )
-        let data = DataWork(
+        let original = LoadPlan.Original(
+            fetch: options.contains(.fromCacheOnly) ? nil : Boxed(fetch),
             cache: originalCache,
             cacheKey: originalKey,
             queriesDisk: originalQuery.includesDisk,
@@ -51,35 +52,41 @@ extension WebImageManager {
             derived: derived,
             rule: storageRule(url, options, context),
             entryRule: EntryRule(policy),
-            serializer: serializer,
-            load: options.contains(.fromCacheOnly) ? nil : load
+            serializer: serializer
         )
         let decodeOptions = decodeOptions(for: originalKey ?? url.absoluteString, options: options, context: context)
+        let transformers = transformer(for: context).map { PipelineTransformer([$0]).flattened } ?? []
+        let encodeOptions = context?.encodeOptions.flatMap { $0 == ImageEncodeOptions() ? nil : Boxed($0) }
         let asksForResult = purpose == .picture
-        let chain = transformer(for: context).map { PipelineTransformer([$0]).flattened } ?? []
-        return LoadRecipe(
-            url: url,
-            decode: DecodeWork(
-                data: data,
-                coder: coder(for: context),
-                options: decodeOptions,
-                encodeOptions: context?.encodeOptions ?? ImageEncodeOptions(),
-                // Previews of what may turn out to be nothing new would hide what is shown.
-                isProgressive: options.contains(.progressiveLoad) && purpose == .picture,
-                transformer: chain.first
-            ),
-            chain: chain,
-            gate: TransformGate(options, decodesFirstFrameOnly: decodeOptions.decodeFirstFrameOnly),
-            cacheKey: resultKey,
-            cache: cache,
-            queriesMemory: asksForResult && query.includesMemory,
-            queriesDisk: asksForResult && query.includesDisk,
-            queriesOriginalMemory: asksForResult && originalQuery.includesMemory,
-            store: context?.storeCacheType ?? .all,
-            storesOriginalInMemory: originalStore.includesMemory,
-            encodeOptions: context?.encodeOptions ?? ImageEncodeOptions(),
-            serializer: serializer,
-            replaces: !asksForResult
+        let decode = LoadPlan.Decode(
+            original: Boxed(original),
+            coder: coder(for: context),
+            options: decodeOptions,
+            encodeOptions: encodeOptions,
+            // Previews of what may turn out to be nothing new would hide what is shown.
+            isProgressive: options.contains(.progressiveLoad) && asksForResult,
+            transformer: transformers.first
+        )
+        let gate = TransformGate(options, decodesFirstFrameOnly: decodeOptions.decodeFirstFrameOnly)
+        let store = context?.storeCacheType ?? .all
+        return LoadPlan(
+            result: Boxed(
+                LoadPlan.Result(
+                    url: Uncompared(value: url),
+                    decode: Boxed(decode),
+                    chain: LoadPlan.Chain(transformers, gate: gate),
+                    cache: Identified(cache, by: ObjectIdentifier(cache)),
+                    cacheKey: resultKey,
+                    queriesMemory: asksForResult && query.includesMemory,
+                    queriesDisk: asksForResult && query.includesDisk,
+                    queriesOriginalMemory: asksForResult && originalQuery.includesMemory,
+                    store: store,
+                    storesOriginalInMemory: originalStore.includesMemory,
+                    encodeOptions: encodeOptions,
+                    serializer: store.includesDisk ? serializer.map { Identified($0) } : nil,
+                    replaces: !asksForResult
+                )
+            )
         )
     }
 

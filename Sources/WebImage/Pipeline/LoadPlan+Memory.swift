@@ -1,0 +1,63 @@
+import FoundationEssentials
+
+extension LoadPlan {
+    /// The result, if it lies in memory.
+    func memoryHit() -> PipelineImage? {
+        guard queriesMemory, let cacheKey else { return nil }
+        guard let image = memoryImage(forKey: cacheKey, of: cache) else { return untransformedMemoryHit() }
+        return PipelineImage(image: image, source: .memory, stores: StoreGroup())
+    }
+
+    /// The result, if it lies in memory under another key because it must not be transformed.
+    func untransformedMemoryHit() -> PipelineImage? {
+        guard queriesMemory, gate != .open, let key = untransformedKey,
+            let image = memoryImage(forKey: key, of: cache), !gate.admits(image)
+        else { return nil }
+        return PipelineImage(image: image, source: .memory, cacheKey: key, stores: StoreGroup())
+    }
+
+    /// The original at full size, if it lies in memory, may be used and is of use.
+    func originalMemoryHit() -> PipelineImage? {
+        guard queriesOriginalMemory, !chain.isEmpty, !decode.options.isThumbnail, let originalKey,
+            let image = memoryImage(forKey: originalKey, of: decode.original.cache)
+        else { return nil }
+        return PipelineImage(image: image, source: .memory, stores: StoreGroup())
+    }
+
+    private func memoryImage(forKey key: String, of cache: any ImageCaching) -> Image? {
+        let options = decode.options
+        guard let image = cache.memoryImage(forKey: key), image.serves(options) else { return nil }
+        return (options.decodeFirstFrameOnly ? image.still : image).scaled(to: options.scaleFactor)
+    }
+
+    /// The image of an entry that was stored under the result's own key; nil if it is no picture.
+    ///
+    /// - Parameter admission: what was asked for with ``derivedOptions``.
+    func decodeDerived(
+        _ entry: CachedImageData,
+        _ admission: DecodeAdmission,
+        _ trace: LoadTrace
+    ) -> PipelineImage? {
+        try? trace.decoding(entry.data.count) { () throws(WebImageError) in
+            let image = try admission.completeImage(of: entry.data, by: decode.coder)
+            var metadata = image.metadata
+            metadata.isThumbnail = decode.options.isThumbnail
+            metadata.isTransformed = !chain.isEmpty
+            metadata.sourceHash = isOriginal ? entry.source.hash : entry.validators?.receivedHash ?? 0
+            return PipelineImage(
+                image: image.with(metadata: metadata, extendedData: entry.extendedData),
+                data: entry.data,
+                source: .disk,
+                stores: StoreGroup()
+            )
+        }
+    }
+
+    /// Applies the whole chain, or nothing of it.
+    func transformed(_ input: PipelineImage, _ trace: LoadTrace) throws(WebImageError) -> PipelineImage {
+        guard gate.admits(input.image) else { return input }
+        var image = input
+        for transformer in chain.transformers { image = try trace.transforming(image, by: transformer.value) }
+        return image
+    }
+}

@@ -1,0 +1,268 @@
+import FoundationEssentials
+
+/// How one image is loaded, resolved once from a URL, options, context and the manager's defaults.
+///
+/// Stages contain the ones before them, and each is the key of the work that performs it: loads share the work of a stage if their plans
+/// are equal up to there. So what a stage depends on is a property of its value, and there is no second key to copy it to.
+struct LoadPlan: Sendable {
+    /// Getting bytes from a loader.
+    struct Fetch: Hashable, Sendable {
+        /// The absolute URL, by which URLs are compared.
+        let address: String
+        let url: Uncompared<URL>
+        let loader: Identified<any ImageLoading, ObjectIdentifier>
+        /// Only those that change what is sent; see ``WebImageOptions/affectingRequest``.
+        let options: WebImageOptions
+        var headers: HTTPHeaders
+        let loadValues: OptionValues
+        /// The hooks and the retry policy of the context; nil for most loads.
+        let hooks: Boxed<LoadHooks>?
+        /// Owns the hooks.
+        let rare: Uncompared<WebImageContext.Rare?>
+        let rights: LoadRights
+
+        init(
+            url: URL,
+            loader: any ImageLoading,
+            options: WebImageOptions,
+            headers: HTTPHeaders = HTTPHeaders(),
+            loadValues: OptionValues = OptionValues(),
+            context: WebImageContext? = nil,
+            rights: LoadRights = .none
+        ) {
+            let reduced = context?.reducedForLoader
+            address = url.absoluteString
+            self.url = Uncompared(value: url)
+            self.loader = Identified(loader, by: ObjectIdentifier(loader))
+            self.options = options
+            self.headers = headers
+            self.loadValues = loadValues
+            hooks = LoadHooks(reduced).map { Boxed($0) }
+            rare = Uncompared(value: reduced?.rare)
+            self.rights = rights
+        }
+    }
+
+    /// Getting the original bytes, from disk or from a loader.
+    struct Original: Hashable, Sendable {
+        /// Nil if only the caches may be asked.
+        let fetch: Boxed<Fetch>?
+        let cache: Identified<any ImageCaching, ObjectIdentifier>
+        /// Nil if the caches must not be asked, or the key filter returned none.
+        let cacheKey: String?
+        var queriesDisk: Bool
+        let storesDisk: Bool
+        /// Whether the loader is asked even if an entry is on disk, with the validators of that; what is there already ends the work with
+        /// ``WebImageError/Code/cacheNotModified``.
+        var refreshes: Bool
+        /// What is known of an original that is not on disk, from what was made of it.
+        var derived: Boxed<SourceContent>?
+        let rule: Uncompared<StorageRule>
+        /// Whether loads under ``rule`` store something else than others.
+        let isSelective: Bool
+        /// Whether a refresh asks whatever is known.
+        var asksAlways: Bool
+        /// What is required of an entry on disk; nil for nothing.
+        var entryRule: EntryRule?
+        /// Makes the bytes that are written to disk; nil to write them as they came.
+        let serializer: Identified<CacheSerializer, ObjectIdentifier>?
+        /// Whether it replaces work that has looked at the disk.
+        var isSecondTry = Uncompared(value: false)
+
+        init(
+            fetch: Boxed<Fetch>?,
+            cache: any ImageCaching,
+            cacheKey: String?,
+            queriesDisk: Bool,
+            storesDisk: Bool,
+            refreshes: Bool = false,
+            derived: SourceContent? = nil,
+            rule: StorageRule = StorageRule(),
+            entryRule: EntryRule? = nil,
+            serializer: CacheSerializer? = nil
+        ) {
+            self.fetch = fetch
+            self.cache = Identified(cache, by: ObjectIdentifier(cache))
+            self.cacheKey = cacheKey
+            self.queriesDisk = queriesDisk
+            self.storesDisk = storesDisk
+            self.refreshes = refreshes
+            self.derived = refreshes ? derived.map { Boxed($0) } : nil
+            self.rule = Uncompared(value: rule)
+            isSelective = rule.isSelective
+            asksAlways = refreshes && (rule.asksAlways || rule.policy == .revalidate)
+            self.entryRule = queriesDisk ? entryRule : nil
+            self.serializer = storesDisk ? serializer.map { Identified($0) } : nil
+        }
+    }
+
+    /// Making an image of the original bytes.
+    struct Decode: Hashable, Sendable {
+        let original: Boxed<Original>
+        let coder: Identified<any ImageCoder, CoderIdentity>
+        let options: ImageDecodeOptions
+        /// Whether previews are made while the bytes arrive.
+        let isProgressive: Bool
+        /// How an image that came without bytes is encoded for the disk; nil for the defaults. Not compared: one entry is written for all
+        /// loads that share the bytes, with the options of the one that started.
+        let encodeOptions: Uncompared<Boxed<ImageEncodeOptions>?>
+        /// The first transformer that the image is passed to. Not compared: only the memory it needs is asked for.
+        let transformer: Uncompared<(any ImageTransformer)?>
+
+        init(
+            original: Boxed<Original>,
+            coder: any ImageCoder,
+            options: ImageDecodeOptions,
+            encodeOptions: Boxed<ImageEncodeOptions>? = nil,
+            isProgressive: Bool = false,
+            transformer: (any ImageTransformer)? = nil
+        ) {
+            self.original = original
+            self.coder = Identified(coder, by: CoderIdentity(coder))
+            self.options = options
+            self.isProgressive = isProgressive && original.value.fetch != nil && coder is any ProgressiveImageCoder
+            self.encodeOptions = Uncompared(value: encodeOptions)
+            self.transformer = Uncompared(value: transformer)
+        }
+    }
+
+    /// The transformers of a load.
+    struct Chain: Hashable, Sendable {
+        private(set) var transformers: [Identified<any ImageTransformer, String>]
+        /// What the transformers are applied to; open without any.
+        let gate: TransformGate
+
+        init(_ transformers: [any ImageTransformer], gate: TransformGate = .open) {
+            self.transformers = transformers.map { Identified($0, by: $0.transformerKey) }
+            self.gate = transformers.isEmpty ? .open : gate
+        }
+
+        var isEmpty: Bool { transformers.isEmpty }
+        var first: (any ImageTransformer)? { transformers.first?.value }
+        var last: (any ImageTransformer)? { transformers.last?.value }
+        /// All as one; nil for none.
+        var whole: PipelineTransformer? { isEmpty ? nil : PipelineTransformer(transformers.map(\.value)) }
+        /// The key of ``whole``.
+        var key: String { transformers.map(\.id).joined(separator: "-") }
+        /// All but the last.
+        var droppingLast: Chain {
+            var copy = self
+            copy.transformers.removeLast()
+            return copy
+        }
+    }
+
+    /// Applying a chain, or the beginning of one, to the decoded image.
+    struct Transform: Hashable, Sendable {
+        let decode: Boxed<Decode>
+        /// At least one transformer.
+        let chain: Chain
+        /// Where the results of shorter chains may be in memory, and the key they are based on; nil to not look.
+        let memory: Uncompared<(cache: any ImageCaching, baseKey: String)?>
+        /// What the result is passed to in a longer chain: only the memory it needs is asked for.
+        let next: Uncompared<(any ImageTransformer)?>
+
+        init(
+            decode: Boxed<Decode>,
+            chain: Chain,
+            memory: (cache: any ImageCaching, baseKey: String)?,
+            next: (any ImageTransformer)? = nil
+        ) {
+            self.decode = decode
+            self.chain = chain
+            self.memory = Uncompared(value: memory)
+            self.next = Uncompared(value: next)
+        }
+    }
+
+    /// Reading an entry of a disk cache.
+    struct DiskEntry: Hashable, Sendable {
+        let cache: Identified<any ImageCaching, ObjectIdentifier>
+        let cacheKey: String
+
+        init(cache: any ImageCaching, cacheKey: String) {
+            self.cache = Identified(cache, by: ObjectIdentifier(cache))
+            self.cacheKey = cacheKey
+        }
+    }
+
+    /// Getting the image that callers asked for, stored where they want it.
+    struct Result: Hashable, Sendable {
+        let url: Uncompared<URL>
+        let decode: Boxed<Decode>
+        let chain: Chain
+        let cache: Identified<any ImageCaching, ObjectIdentifier>
+        /// The key of the result; nil if the caches take no part.
+        let cacheKey: String?
+        let queriesMemory: Bool
+        let queriesDisk: Bool
+        let queriesOriginalMemory: Bool
+        let store: ImageCacheType
+        let storesOriginalInMemory: Bool
+        /// Nil for the defaults.
+        let encodeOptions: Boxed<ImageEncodeOptions>?
+        /// Makes the bytes that are written to disk; nil if nothing is written.
+        let serializer: Identified<CacheSerializer, ObjectIdentifier>?
+        /// Whether what is stored replaces what is there, whatever the caches do by themselves.
+        let replaces: Bool
+    }
+
+    let result: Boxed<Result>
+}
+
+// MARK: Reading it
+
+extension LoadPlan {
+    var url: URL { result.value.url.value }
+    var decode: DecodeWork { DecodeWork(plan: result.value.decode) }
+    var chain: Chain { result.value.chain }
+    var gate: TransformGate { chain.gate }
+    var cacheKey: String? { result.value.cacheKey }
+    var cache: any ImageCaching { result.value.cache.value }
+    var queriesMemory: Bool { result.value.queriesMemory }
+    var queriesOriginalMemory: Bool { result.value.queriesOriginalMemory }
+    var store: ImageCacheType { result.value.store }
+    var storesOriginalInMemory: Bool { result.value.storesOriginalInMemory }
+    var encodeOptions: ImageEncodeOptions { result.value.encodeOptions?.value ?? ImageEncodeOptions() }
+    var serializer: CacheSerializer? { result.value.serializer?.value }
+    var replaces: Bool { result.value.replaces }
+
+    var originalKey: String? { decode.original.cacheKey }
+    /// Whether the result is the original itself, and not a thumbnail or transformed.
+    var isOriginal: Bool { cacheKey == originalKey }
+    /// Whether result and original are one entry of one cache.
+    var isOriginalEntry: Bool { isOriginal && cache === decode.original.cache }
+    /// Whether to look on disk for the result as it was stored. The original is looked for by ``OriginalWork``.
+    var queriesDerivedDisk: Bool { result.value.queriesDisk && !(isOriginalEntry && decode.original.queriesDisk) }
+    /// The loader, if one may be asked.
+    var loader: (any ImageLoading)? { decode.original.fetch?.loader }
+
+    /// The key of what the chain is applied to.
+    var untransformedKey: String? {
+        guard let originalKey else { return nil }
+        let options = decode.options
+        guard options.isThumbnail, let size = options.thumbnailPixelSize else { return originalKey }
+        return CacheKeys.thumbnail(
+            originalKey,
+            size: size,
+            preserveAspectRatio: options.preserveAspectRatio,
+            covers: options.thumbnailCovers
+        )
+    }
+
+    /// The memory that may hold results of shorter chains.
+    var prefixMemory: (cache: any ImageCaching, baseKey: String)? {
+        // The keys of shorter chains tell nothing of a scale of the context's.
+        guard queriesMemory, let originalKey, decode.options.scaleFactor == ImageScaleFactor.forKey(originalKey),
+            let untransformedKey
+        else { return nil }
+        return (cache, untransformedKey)
+    }
+
+    /// How an entry is decoded that was stored under the result's own key.
+    var derivedOptions: ImageDecodeOptions {
+        var options = decode.options
+        if !isOriginal { options.thumbnailPixelSize = nil }
+        return options
+    }
+}
