@@ -3,7 +3,7 @@
 ///
 /// A pure value that its owner guards with one lock, so that attaching and finishing cannot overlap: a transfer takes
 /// callers until it is closed, and closing hands out everyone who is attached.
-struct DownloadCoordinator<Key: Hashable> {
+struct DownloadCoordinator<Key: Hashable & Sendable>: Sendable {
     typealias TransferID = UInt64
     typealias TokenID = UInt64
 
@@ -16,7 +16,7 @@ struct DownloadCoordinator<Key: Hashable> {
         case last(TransferID, ran: Bool)
     }
 
-    private struct Transfer {
+    private struct Transfer: Sendable {
         var key: Key
         var tokens: [TokenID: LoadPriority] = [:]
         /// Callers of each priority, in place: every download has one of these.
@@ -116,7 +116,7 @@ struct DownloadCoordinator<Key: Hashable> {
     /// Everyone leaves and every transfer ends. The callers in the order they came.
     mutating func closeAll() -> (tokens: [TokenID], transfers: [TransferID]) {
         let result = (owners.keys.sorted(), transfers.keys.sorted())
-        for id in result.1 { scheduler.remove(id) }
+        scheduler.removeAll()
         transfers = [:]
         open = [:]
         owners = [:]

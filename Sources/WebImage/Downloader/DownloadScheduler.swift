@@ -46,6 +46,13 @@ struct DownloadScheduler {
         return false
     }
 
+    /// Forgets all transfers.
+    mutating func removeAll() {
+        for lane in lanes.indices { lanes[lane] = Lane() }
+        waiting = [:]
+        running = []
+    }
+
     /// Moves a waiting transfer to another priority, behind those that wait there (before them, last in first out).
     mutating func setPriority(_ priority: LoadPriority, of id: ID) {
         guard let old = waiting[id], old.priority != priority else { return }

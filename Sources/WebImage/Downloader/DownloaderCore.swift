@@ -196,7 +196,9 @@ final class DownloaderCore: Sendable {
     }
 
     func cancelAll() {
-        let records = locked { state -> [DownloadRecord] in
+        let (records, tables) = locked { state -> ([DownloadRecord], any Sendable) in
+            // Kept until the end: to release the tables of a long queue takes longer than to end it.
+            let tables = (state.coordinator, state.records)
             let records = state.coordinator.closeAll().transfers.compactMap { state.records[$0] }
             state.records = [:]
             for record in records {
@@ -204,15 +206,14 @@ final class DownloaderCore: Sendable {
                 _ = state.hosts.release(record.id)
             }
             _ = takeStarts(&state)
-            return records
+            return (records, tables)
         }
         // All of them first: a caller that is told may take its time, and start others.
         for record in records { record.abandon() }
         for record in records {
-            for (_, subscriber) in record.members.sorted(by: { $0.key < $1.key }) {
-                subscriber.finish(.failure(.cancelled(subscriber.url)))
-            }
+            for subscriber in record.inOrder { subscriber.finish(.failure(.cancelled(subscriber.url))) }
         }
+        if records.count > 512 { CallbackQueue.global.async { withExtendedLifetime((records, tables)) {} } }
         retireIfDone()
     }
 

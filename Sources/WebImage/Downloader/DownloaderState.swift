@@ -67,6 +67,11 @@ final class DownloadRecord: @unchecked Sendable {
         if let response { subscriber.note(response) }
     }
 
+    /// The callers in the order they came.
+    var inOrder: [DownloadSubscriber] {
+        members.count < 2 ? Array(members.values) : members.sorted { $0.key < $1.key }.map(\.value)
+    }
+
     /// Leaves an event with those who want to know; they are to be told once the lock is given back.
     func tell(_ event: (DownloadRecord) -> WebImageLoadEvent.Kind) -> [DownloadSubscriber] {
         let listeners = members.values.filter(\.wantsEvents)

@@ -36,7 +36,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         var receiver: Receiver?
         /// Brings deliveries one after the other when there are several; nil before the first interim result.
         var mailbox: DeliveryMailbox?
-        var subscription: UInt64?
+        var subscription: Pipeline.Subscription?
         /// How often shared work was begun.
         var turn: UInt32 = 0
         /// What the caller said last; nil if nothing.
@@ -54,6 +54,8 @@ public final class WebImageLoadOperation: WebImageOperation {
     private let totals: LoadTotals?
     /// Nil when nobody observes the load.
     let observation: LoadObservation?
+    /// The list that the load may be in until it ends.
+    private let running: Lock<RunningLoads>?
     private let state: Lock<State>
 
     init(
@@ -62,8 +64,10 @@ public final class WebImageLoadOperation: WebImageOperation {
         pipeline: Pipeline,
         totals: LoadTotals? = nil,
         observation: LoadObservation? = nil,
+        running: Lock<RunningLoads>? = nil,
         receiver: Receiver
     ) {
+        self.running = running
         self.url = url
         self.totals = totals
         self.observation = observation
@@ -110,6 +114,13 @@ public final class WebImageLoadOperation: WebImageOperation {
         finish(ending, with: .failure(.cancelled(url)))
     }
 
+    /// Cancels loads in this order: all of them leave the work that they wait for, in the background if there are very many, and are told.
+    static func cancel(_ loads: [WebImageLoadOperation], in pipeline: Pipeline) {
+        let endings = loads.map { $0.takeEnd(isCancelled: true) }
+        pipeline.unsubscribe(endings.compactMap(\.subscription))
+        for (load, ending) in zip(loads, endings) { load.finish(ending, with: .failure(.cancelled(load.url))) }
+    }
+
     /// Makes the load more or less urgent while it runs.
     public func setPriority(_ priority: LoadPriority) {
         let subscription = state.withLock { state in
@@ -149,7 +160,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         struct Turn {
             let number: UInt32
             let priority: LoadPriority
-            let former: UInt64?
+            let former: Pipeline.Subscription?
         }
         let turn = state.withLock { state -> Turn? in
             guard state.receiver != nil else { return nil }
@@ -226,6 +237,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         guard let receiver = ending.receiver else { return }
         let result = result.with(ending.standing)
         totals?.noteEnd(of: result)
+        leaveList()
         ending.endHandler?()
         observation?.end(result)
         if let mailbox = ending.mailbox {
@@ -243,6 +255,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         let ending = takeEnd()
         guard let receiver = ending.receiver else { return }
         totals?.delivered.add()
+        leaveList()
         ending.endHandler?()
         observation?.endWithInterim()
         // Without an interim result this would be a load that never completes; the mailbox sees to that.
@@ -251,12 +264,17 @@ public final class WebImageLoadOperation: WebImageOperation {
         mailbox.deliver()
     }
 
+    private func leaveList() {
+        let ended = running?.withLock { $0.remove(self) }
+        withExtendedLifetime(ended) {}
+    }
+
     /// What a load leaves behind when it ends; empty if it had ended before.
     private struct Ending {
         var receiver: Receiver?
         var mailbox: DeliveryMailbox?
         var endHandler: EndHandler?
-        var subscription: UInt64?
+        var subscription: Pipeline.Subscription?
         var standing: WebImageResult.Standing?
     }
 

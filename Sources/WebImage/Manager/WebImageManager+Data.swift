@@ -119,7 +119,7 @@ extension WebImageManager {
 private final class DataRequest: Sendable {
     private struct State {
         var continuation: CheckedContinuation<WorkResult, Never>?
-        var subscription: UInt64?
+        var subscription: Pipeline.Subscription?
         var cancellation: WebImageError?
     }
 
@@ -128,8 +128,8 @@ private final class DataRequest: Sendable {
     /// Returns the subscription if the request ended while it was made, for the caller to give up.
     func begin(
         _ continuation: CheckedContinuation<WorkResult, Never>,
-        _ subscribe: (@escaping @Sendable (WorkResult) -> Void) -> UInt64?
-    ) -> UInt64? {
+        _ subscribe: (@escaping @Sendable (WorkResult) -> Void) -> Pipeline.Subscription?
+    ) -> Pipeline.Subscription? {
         let cancellation = state.withLock { state -> WebImageError? in
             if state.cancellation == nil { state.continuation = continuation }
             return state.cancellation
@@ -147,7 +147,7 @@ private final class DataRequest: Sendable {
         }
     }
 
-    func cancel(_ error: WebImageError, _ unsubscribe: (UInt64) -> Void) {
+    func cancel(_ error: WebImageError, _ unsubscribe: (Pipeline.Subscription) -> Void) {
         let subscription = state.withLock { state in
             state.cancellation = error
             return state.subscription

@@ -73,6 +73,7 @@ extension WebImageManager {
             pipeline: pipeline,
             totals: totals,
             observation: LoadObservation(load, url: url, pipeline: pipeline),
+            running: running,
             receiver: receiver
         )
         guard let url, !url.absoluteString.isEmpty else {
@@ -87,7 +88,7 @@ extension WebImageManager {
             operation.end(.failure(.blacklisted(url)))
             return operation
         }
-        track(operation)
+        running.withLock { $0.insert(operation) }
         let policy = cachePolicy(for: context, parts: load.parts)
         let judges = policy != .immutable && !options.contains(.fromLoaderOnly)
         if options.contains(.refreshCached), !(judges && options.contains(.fromCacheOnly)) {

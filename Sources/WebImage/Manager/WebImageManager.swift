@@ -22,14 +22,13 @@ public final class WebImageManager: Sendable {
     let totals = LoadTotals()
     /// Refreshes that no load waits for.
     let refreshes = StoreGroup()
+    /// Loads under way that can be cancelled.
+    let running = Lock(RunningLoads())
     private let activity: Lock<Activity>
 
     private struct Activity {
         var failedURLs: FailedURLs
         var missing = MissingPictures()
-        var running: [ObjectIdentifier: (ticket: UInt64, operation: WebImageLoadOperation)] = [:]
-        /// Counts the loads that were begun.
-        var lastTicket: UInt64 = 0
     }
 
     /// A manager of a cache and a loader. By default they are ``defaultImageCache`` and ``defaultImageLoader``, and if there are
@@ -82,10 +81,10 @@ public final class WebImageManager: Sendable {
     }
 
     /// Whether a load is under way.
-    public var isRunning: Bool { activity.withLock { !$0.running.isEmpty } }
+    public var isRunning: Bool { runningCount > 0 }
 
     /// Loads under way that can be cancelled.
-    var runningCount: Int { activity.withLock { $0.running.count } }
+    var runningCount: Int { running.withLock { $0.count } }
 
     /// Returns when no refresh is under way that a server allowed to come behind a stale picture (`stale-while-revalidate`), and what
     /// the refreshes brought has been stored. A program that is about to end waits for it, so that the next one has what is newer.
@@ -98,8 +97,7 @@ public final class WebImageManager: Sendable {
     /// Cancels every load of this manager, the latest first.
     public func cancelAll() {
         // The latest first: an earlier one would hand its place in the downloader to a later one that is about to go, too.
-        let loads = activity.withLock { $0.running.values.sorted { $0.ticket > $1.ticket } }
-        for load in loads { load.operation.cancel() }
+        WebImageLoadOperation.cancel(running.withLock { $0.removeAll() }, in: pipeline)
     }
 
     /// Allows a URL that failed before, or at which there was nothing, to be tried again.
@@ -153,19 +151,6 @@ public final class WebImageManager: Sendable {
     private func blocks(_ url: URL, _ error: WebImageError, _ loader: any ImageLoading) -> Bool {
         delegate?.imageManager(self, shouldBlockFailedURL: url, error: error)
             ?? loader.shouldBlockFailedURL(url, error: error)
-    }
-
-    func track(_ operation: WebImageLoadOperation) {
-        let id = ObjectIdentifier(operation)
-        // First the way out: from the moment it is in the list, another thread may end it.
-        operation.addEndHandler { [weak self] in
-            let ended = self?.activity.withLock { $0.running.removeValue(forKey: id) }
-            withExtendedLifetime(ended) {}
-        }
-        activity.withLock { activity in
-            activity.lastTicket += 1
-            activity.running[id] = (activity.lastTicket, operation)
-        }
     }
 }
 

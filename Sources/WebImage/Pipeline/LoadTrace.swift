@@ -56,7 +56,7 @@ struct LoadTrace: Sendable {
     @inline(never)
     private func send(_ kind: WebImageLoadEvent.Kind) {
         switch target {
-        case .job(let job): pipeline.note(kind, of: job.id)
+        case .job(let job): pipeline.note(kind, of: job)
         case .load(let observation): observation?.note(kind)
         }
     }
@@ -69,7 +69,7 @@ extension WorkJob {
     /// Tells the observers of all loads that wait for this job what happened.
     @inline(__always)
     func note(_ kind: @autoclosure () -> WebImageLoadEvent.Kind) {
-        if pipeline.isObserved { pipeline.note(kind(), of: id) }
+        if pipeline.isObserved { pipeline.note(kind(), of: self) }
     }
 }
 

@@ -3,9 +3,13 @@
 /// Every decision is made by the graph under one lock; what it decides is done after the lock is released. Callbacks run
 /// on whichever thread ended the work.
 final class Pipeline: Sendable {
-    private struct Subscriber {
+    typealias Subscription = WorkGraph<WorkJob>.Subscription
+    private typealias Action = WorkGraph<WorkJob>.Action
+
+    /// Who waits for a job.
+    struct Subscriber: Sendable {
         /// What few subscribers want.
-        final class Extras: Sendable {
+        fileprivate final class Extras: Sendable {
             let progress: ProgressRelay?
             let observation: LoadObservation?
             let preview: (@Sendable (Image) -> Void)?
@@ -17,68 +21,29 @@ final class Pipeline: Sendable {
             ) { (self.progress, self.observation, self.preview) = (progress, observation, preview) }
         }
 
-        let extras: Extras?
-        /// The job that depends on the work. If it is cancelled it gets nothing, also while the result is being handed out to several.
-        let parent: WorkJob?
-        let completion: @Sendable (WorkResult) -> Void
+        fileprivate let extras: Extras?
+        fileprivate let completion: @Sendable (WorkResult) -> Void
 
-        var progress: ProgressRelay? { extras?.progress }
-        var observation: LoadObservation? { extras?.observation }
-        var preview: (@Sendable (Image) -> Void)? { extras?.preview }
-        func complete(_ result: WorkResult) {
-            if parent?.isCancelled != true { completion(result) }
-        }
-
-        var wantsProgress: Bool { progress != nil || observation != nil }
+        fileprivate var wantsProgress: Bool { extras?.progress != nil || extras?.observation != nil }
     }
 
-    private typealias Graph = WorkGraph<WorkKey, WorkResult, WorkNote>
-
     private struct State {
-        var graph = Graph()
-        var jobs: [UInt64: WorkJob] = [:]
-        var subscribers: [UInt64: Subscriber] = [:]
+        var graph = WorkGraph<WorkJob>()
         /// Subscribers who want to hear of progress.
         var listenerCount = 0
-        /// How far nodes are, as long as nobody listens: progress comes often, and passing it through the graph is not free.
-        var unheard: [UInt64: LoadProgress] = [:]
+        /// How far jobs are, as long as nobody listens: progress comes often, and passing it through the graph is not free.
+        var unheard: [ObjectIdentifier: (job: WorkJob, progress: LoadProgress)] = [:]
         /// How often work was joined that ran already.
         var joinCount = 0
 
-        mutating func add(_ subscriber: Subscriber, _ id: UInt64) {
-            subscribers[id] = subscriber
-            if subscriber.wantsProgress { listenerCount += 1 }
-        }
-
-        mutating func removeSubscriber(_ id: UInt64) -> Subscriber? {
-            let subscriber = subscribers.removeValue(forKey: id)
-            if subscriber?.wantsProgress ?? false { listenerCount -= 1 }
-            return subscriber
-        }
-
         /// Tells the graph what it was not told while nobody listened; the first who does learns it by joining.
         mutating func tellGraphOfUnheard() {
-            for (node, progress) in unheard { _ = graph.report(progress, of: node) }
+            for (job, progress) in unheard.values { _ = graph.report(progress, of: job) }
             unheard = [:]
         }
 
-        mutating func removeJob(_ node: UInt64) -> WorkJob? {
-            unheard[node] = nil
-            return jobs.removeValue(forKey: node)
-        }
-    }
-
-    /// What has to be done outside the lock, with all that it needs. Subscribers go as a whole: their closures may own
-    /// anything, and so must be let go of outside the lock, too.
-    private enum Step {
-        case start(WorkJob)
-        case cancel(WorkJob)
-        case setPriority(WorkJob, LoadPriority, version: UInt64)
-        case progress(ProgressRelay, LoadProgress)
-        case deliver(Subscriber, WorkResult)
-        case release(Subscriber)
-        case observe(LoadObservation)
-        case discard([WorkNote])
+        mutating func forget(_ job: WorkJob) { if !unheard.isEmpty { unheard[ObjectIdentifier(job)] = nil } }
+        mutating func forget(_ subscriber: Subscriber) { if subscriber.wantsProgress { listenerCount -= 1 } }
     }
 
     /// The pipeline that managers share, so that two managers' loads of one picture are one.
@@ -139,7 +104,7 @@ final class Pipeline: Sendable {
     ///   - observation: gets the events of the work.
     ///   - preview: called zero or more times before `completion`, if the work makes previews.
     ///   - completion: called exactly once, unless the subscription is given up first.
-    /// - Returns: a number for ``unsubscribe(_:)`` and ``setPriority(_:of:)``; nil if the parent has ended.
+    /// - Returns: a place for ``unsubscribe(_:)`` and ``setPriority(_:of:)``; nil if the parent has ended.
     @discardableResult
     func subscribe(
         to work: any Work,
@@ -149,7 +114,7 @@ final class Pipeline: Sendable {
         observation: LoadObservation? = nil,
         preview: (@Sendable (Image) -> Void)? = nil,
         completion: @escaping @Sendable (WorkResult) -> Void
-    ) -> UInt64? {
+    ) -> Subscription? {
         let key = work.key
         let note = isObserved ? WorkNote(.joined(key.stage), at: clock.monotonicNanoseconds()) : nil
         var extras: Subscriber.Extras?
@@ -157,21 +122,24 @@ final class Pipeline: Sendable {
             let relay = progress.map { ProgressRelay(queue: progressQueue, $0) }
             extras = Subscriber.Extras(progress: relay, observation: observation, preview: preview)
         }
-        let subscriber = Subscriber(extras: extras, parent: parent, completion: completion)
-        let (id, steps) = state.withLock { state -> (UInt64?, [Step]) in
+        let subscriber = Subscriber(extras: extras, completion: completion)
+        let (subscription, actions) = state.withLock { state -> (Subscription?, [Action]) in
             if subscriber.wantsProgress { state.tellGraphOfUnheard() }
-            let joined = state.graph.subscribe(to: key, priority: priority, parent: parent?.id, joining: note)
+            let joined = state.graph.subscribe(
+                to: key,
+                priority: priority,
+                parent: parent,
+                receiver: subscriber,
+                joining: note
+            ) { WorkJob(key, priority: $0, pipeline: self) }
             guard let joined else { return (nil, []) }
-            state.add(subscriber, joined.subscription)
-            if state.jobs[joined.node] != nil { state.joinCount += 1 }
-            if state.jobs[joined.node] == nil {
-                let priority = state.graph.priority(of: joined.node) ?? priority
-                state.jobs[joined.node] = WorkJob(key, id: joined.node, priority: priority, pipeline: self)
-            }
-            return (joined.subscription, resolve(joined.actions, &state))
+            if subscriber.wantsProgress { state.listenerCount += 1 }
+            if !joined.isNew { state.joinCount += 1 }
+            settle(joined.actions, &state)
+            return (joined.subscription, joined.actions)
         }
-        perform(steps)
-        return id
+        perform(actions)
+        return subscription
     }
 
     /// Has work done for which nobody waits.
@@ -183,111 +151,109 @@ final class Pipeline: Sendable {
 
     /// Gives a subscription up. True if it had not been completed; then it never will.
     @discardableResult
-    func unsubscribe(_ id: UInt64) -> Bool {
-        let steps = state.withLock { state in state.graph.unsubscribe(id).map { resolve($0, &state) } }
-        guard let steps else { return false }
-        perform(steps)
+    func unsubscribe(_ subscription: Subscription) -> Bool {
+        let actions = state.withLock { state -> [Action]? in
+            guard let actions = state.graph.unsubscribe(subscription) else { return nil }
+            settle(actions, &state)
+            return actions
+        }
+        guard let actions else { return false }
+        perform(actions)
         return true
     }
 
-    /// Makes the work more or less urgent for one subscriber.
-    func setPriority(_ priority: LoadPriority, of id: UInt64) {
-        perform(
-            state.withLock { state in
-                let actions = state.graph.setPriority(priority, of: id)
-                return resolve(actions, &state)
+    /// Gives up those of the subscriptions that have not been completed, in this order: at once, or in the background if there are more
+    /// than some hundreds.
+    func unsubscribe(_ subscriptions: [Subscription]) {
+        let atOnce = 512
+        guard subscriptions.count > atOnce else { return leave(subscriptions[...]) }
+        CallbackQueue.global.async { [self] in
+            for start in stride(from: 0, to: subscriptions.count, by: atOnce) {
+                leave(subscriptions[start..<min(start + atOnce, subscriptions.count)])
             }
-        )
+        }
     }
 
-    func report(_ progress: LoadProgress, of node: UInt64) {
-        perform(
-            state.withLock { state -> [Step] in
-                guard state.listenerCount > 0 else {
-                    if state.jobs[node] != nil { state.unheard[node] = progress }
-                    return []
-                }
-                let actions = state.graph.report(progress, of: node)
-                return resolve(actions, &state)
+    private func leave(_ subscriptions: ArraySlice<Subscription>) {
+        update { state in subscriptions.flatMap { state.graph.unsubscribe($0) ?? [] } }
+    }
+
+    /// Makes the work more or less urgent for one subscriber.
+    func setPriority(_ priority: LoadPriority, of subscription: Subscription) {
+        update { $0.graph.setPriority(priority, of: subscription) }
+    }
+
+    func report(_ progress: LoadProgress, of job: WorkJob) {
+        update { state in
+            guard state.listenerCount > 0 else {
+                if job.links.isRunning { state.unheard[ObjectIdentifier(job)] = (job, progress) }
+                return []
             }
-        )
+            return state.graph.report(progress, of: job)
+        }
     }
 
     /// Passes an event on to the observers of all loads that wait for a piece of work.
-    func note(_ kind: WebImageLoadEvent.Kind, of node: UInt64) {
+    func note(_ kind: WebImageLoadEvent.Kind, of job: WorkJob) {
         let note = WorkNote(kind, at: clock.monotonicNanoseconds())
+        update { $0.graph.note(note, of: job) }
+    }
+
+    /// Gives a preview to those who wait for a piece of work; what they make of it is their affair.
+    func preview(_ image: Image, of job: WorkJob) {
+        let receivers = state.withLock { $0.graph.receivers(of: job).compactMap { $0.extras?.preview } }
+        for receiver in receivers { receiver(image) }
+    }
+
+    func finish(_ job: WorkJob, with result: WorkResult) {
+        update { state in
+            state.forget(job)
+            return state.graph.finish(job, with: result)
+        }
+    }
+
+    private func update(_ body: (inout State) -> [Action]) {
         perform(
             state.withLock { state in
-                let actions = state.graph.note(note, of: node)
-                return resolve(actions, &state)
+                let actions = body(&state)
+                settle(actions, &state)
+                return actions
             }
         )
     }
 
-    /// Gives a preview to those who wait for a piece of work; what they make of it is their affair.
-    func preview(_ image: Image, of node: UInt64) {
-        let receivers = state.withLock { state in
-            state.graph.subscribers(of: node).compactMap { state.subscribers[$0]?.preview }
-        }
-        for receiver in receivers { receiver(image) }
-    }
-
-    func finish(_ node: UInt64, with result: WorkResult) {
-        let steps = state.withLock { state -> [Step] in
-            let actions = state.graph.finish(node, with: result)
-            let steps = resolve(actions, &state)
-            _ = state.removeJob(node)
-            return steps
-        }
-        perform(steps)
-    }
-
-    private func resolve(_ actions: [Graph.Action], _ state: inout State) -> [Step] {
-        var steps: [Step] = []
-        steps.reserveCapacity(actions.count)
-        for action in actions { resolve(action, &state, &steps) }
-        return steps
-    }
-
-    private func resolve(_ action: Graph.Action, _ state: inout State, _ steps: inout [Step]) {
-        switch action {
-        case .start(let node):
-            if let job = state.jobs[node] { steps.append(.start(job)) }
-        case .cancel(let node):
-            if let job = state.removeJob(node) { steps.append(.cancel(job)) }
-        case .setPriority(let node, let priority, let version):
-            if let job = state.jobs[node] { steps.append(.setPriority(job, priority, version: version)) }
-        case .progress(let id, let progress):
-            guard let subscriber = state.subscribers[id] else { return }
-            if let relay = subscriber.progress { steps.append(.progress(relay, progress)) }
-            if let observation = subscriber.observation {
-                // Under the lock, which is what orders events that come from several threads.
-                observation.post(.progress(progress), at: clock.monotonicNanoseconds())
-                steps.append(.observe(observation))
+    /// What of the actions is done under the lock.
+    private func settle(_ actions: [Action], _ state: inout State) {
+        for action in actions {
+            switch action {
+            case .cancel(let job): state.forget(job)
+            case .deliver(let subscriber, _, _), .forget(let subscriber): state.forget(subscriber)
+            // The lock is what orders events that come from several threads.
+            case .progress(let subscriber, let progress):
+                subscriber.extras?.observation?.post(.progress(progress), at: clock.monotonicNanoseconds())
+            case .note(let subscriber, let note): subscriber.extras?.observation?.post(note.kind, at: note.time)
+            case .start, .setPriority, .discard: break
             }
-        case .note(let id, let note):
-            guard let observation = state.subscribers[id]?.observation else { return }
-            observation.post(note.kind, at: note.time)
-            steps.append(.observe(observation))
-        case .discard(let notes): steps.append(.discard(notes))
-        case .deliver(let id, let result):
-            if let subscriber = state.removeSubscriber(id) { steps.append(.deliver(subscriber, result)) }
-        case .forget(let id):
-            if let subscriber = state.removeSubscriber(id) { steps.append(.release(subscriber)) }
         }
     }
 
-    private func perform(_ steps: [Step]) {
-        for step in steps {
-            switch step {
+    /// What is done outside the lock. What actions own, closures of callers among it, is let go of with them, outside it too.
+    private func perform(_ actions: [Action]) {
+        for action in actions {
+            switch action {
             case .start(let job): job.start()
             case .cancel(let job): job.cancel()
             case .setPriority(let job, let priority, let version): job.setPriority(priority, version: version)
-            case .progress(let relay, let progress): relay.post(progress)
-            case .deliver(let subscriber, let result):
-                subscriber.progress.end(result) { subscriber.complete(result) }
-            case .observe(let observation): observation.deliver()
-            case .release(let subscriber): subscriber.progress?.end(drops: true)
+            case .progress(let subscriber, let progress):
+                subscriber.extras?.progress?.post(progress)
+                subscriber.extras?.observation?.deliver()
+            case .note(let subscriber, _): subscriber.extras?.observation?.deliver()
+            case .deliver(let subscriber, let parent, let result):
+                (subscriber.extras?.progress).end(result) {
+                    // A job that is cancelled while its result is handed out to several gets nothing.
+                    if parent?.isCancelled != true { subscriber.completion(result) }
+                }
+            case .forget(let subscriber): subscriber.extras?.progress?.end(drops: true)
             case .discard: break
             }
         }

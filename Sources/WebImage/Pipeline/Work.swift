@@ -29,7 +29,9 @@ protocol RunningWork: Sendable {
 ///
 /// It is made under the pipeline's lock and started outside; a cancel or a change of priority can therefore come before
 /// the start, and is kept for it.
-final class WorkJob: Sendable {
+final class WorkJob: WorkGraphNode, @unchecked Sendable {
+    // Sendable because the pipeline's lock guards `links`.
+
     /// Something under way that takes more than one call to cancel.
     struct Handle: RunningWork {
         let body: @Sendable () -> Void
@@ -48,18 +50,21 @@ final class WorkJob: Sendable {
     private struct State {
         var isCancelled = false
         var priority: LoadPriority
-        var version: UInt64 = 0
+        var version: UInt32 = 0
         var handle: (any RunningWork)?
     }
 
-    private let key: WorkKey
+    typealias Receiver = Pipeline.Subscriber
+    typealias Output = WorkResult
+    typealias Note = WorkNote
+
+    let key: WorkKey
     let pipeline: Pipeline
-    let id: UInt64
+    var links = WorkLinks<WorkJob>()
     private let state: Lock<State>
 
-    init(_ key: WorkKey, id: UInt64, priority: LoadPriority, pipeline: Pipeline) {
+    init(_ key: WorkKey, priority: LoadPriority, pipeline: Pipeline) {
         self.key = key
-        self.id = id
         self.pipeline = pipeline
         state = Lock(State(priority: priority))
     }
@@ -81,7 +86,7 @@ final class WorkJob: Sendable {
     }
 
     /// Takes over a priority unless a later one (by `version`) has come before it.
-    func setPriority(_ priority: LoadPriority, version: UInt64) {
+    func setPriority(_ priority: LoadPriority, version: UInt32) {
         let isNews = state.withLock { state -> Bool in
             guard version > state.version else { return false }
             state.version = version
@@ -135,9 +140,9 @@ final class WorkJob: Sendable {
     }
 
     /// Gives a preview to those who wait for this work.
-    func preview(_ image: Image) { if !isCancelled { pipeline.preview(image, of: id) } }
+    func preview(_ image: Image) { if !isCancelled { pipeline.preview(image, of: self) } }
 
-    func report(_ progress: LoadProgress) { pipeline.report(progress, of: id) }
+    func report(_ progress: LoadProgress) { pipeline.report(progress, of: self) }
 
     func finish(_ result: WorkResult) {
         // What was held is over; letting go of it here breaks the cycle between a job and its operation.
@@ -146,7 +151,7 @@ final class WorkJob: Sendable {
             return state.handle
         }
         withExtendedLifetime(former) {}
-        pipeline.finish(id, with: result)
+        pipeline.finish(self, with: result)
     }
 
     /// Does work that ends with an image, and then ends what was reserved for it. When the work is done, nothing of it holds the image

@@ -5,6 +5,8 @@
 // With `list DIRECTORY`, counts what going through a disk cache takes:
 //
 //   ENTRIES BYTES           the entries told, and the bytes of the heap that were in use at once beyond those before
+//
+// With `loads COUNT` or `downloads COUNT`, counts what so many take that wait for their turn (Queue.swift).
 import CHeapCounter
 import FoundationEssentials
 import Glibc
@@ -30,6 +32,11 @@ final class CountingClock: Sendable {
 
 if CommandLine.arguments.dropFirst().first == "list" {
     listEntries(in: CommandLine.arguments.last ?? "")
+    exit(0)
+}
+
+if let name = CommandLine.arguments.dropFirst().first, ["loads", "downloads"].contains(name) {
+    queueLoads(name, CommandLine.arguments.last.flatMap { Int($0) } ?? 0)
     exit(0)
 }
 

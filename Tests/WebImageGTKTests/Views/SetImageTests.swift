@@ -318,7 +318,7 @@ import WebImage
         picture.setImage(with: a, context: bench.context, completed: nil)
         try #require(await bench.loader.request(of: a))
         bench.loader.report(30, of: 100, a)
-        #expect(picture.imageProgress.fraction == 0.3, "at once: nothing has to come through the main loop")
+        #expect(await MainLoopTurns.wait { picture.imageProgress.fraction == 0.3 })
         bench.loader.end(a, with: .success(ViewBench.red))
         #expect(await MainLoopTurns.wait { picture.latestLoadState?.result != nil })
         #expect(picture.imageProgress.receivedByteCount == 30)

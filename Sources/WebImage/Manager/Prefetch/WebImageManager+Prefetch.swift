@@ -66,7 +66,7 @@ extension WebImageManager {
 final class PrefetchDataLoad: PrefetchLoad {
     private struct State {
         var completion: (@Sendable (Bool) -> Void)?
-        var subscription: UInt64?
+        var subscription: Pipeline.Subscription?
         var check: AdmittedItem?
         var priority: LoadPriority
     }

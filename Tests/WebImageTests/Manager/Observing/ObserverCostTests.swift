@@ -62,7 +62,6 @@ import Testing
         }
         let job = WorkJob(
             DiskReadWork(cache: FakeCache(), cacheKey: "a").key,
-            id: 1,
             priority: .normal,
             pipeline: pipeline
         )
