@@ -21,7 +21,9 @@ import Testing
         let server = try NginxServer(files: ["a.jpg": pattern(100)], locations: location)
         downloader.config.certificateAuthorityFile = server.certificate
         let error = await downloadError(downloader, server.url("/two", scheme: "https"))
-        #expect(error == nil || error?.code == .badRedirect)
+        // Newer versions of libcurl take two places for a broken response.
+        let codes: [WebImageError.Code?] = [nil, .badRedirect, .transportFailed]
+        #expect(codes.contains(error?.code))
         #expect(plain.requests.isEmpty)
     }
 
