@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `Of HEIC of every depth it is no less than what is taken and at most twice that, of tiles of AVIF no less`()
+    func `Images of every depth and of many tiles take no more than is said, those of every depth at least half of it`()
         throws
     {
         let names = [
