@@ -135,7 +135,6 @@ final class AVIFFile {
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded``.
     func checkBeforeDecoding() throws(WebImageError) {
-        try limits.check(decodedByteCount: max(planeByteCount, codedByteCount))
         try limits.check(decodedByteCount: frameByteCount)
     }
 

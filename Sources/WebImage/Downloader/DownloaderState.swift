@@ -19,11 +19,11 @@ final class DownloadRecord: @unchecked Sendable {
     let key: DownloadTransfer.Key
     /// The hooks of the callers' contexts. Keeps those alive whose identities are in the key.
     let hooks: DownloadTransferHooks
-    /// Which attempt is present, 1 for the first; during a pause the one that follows.
+    /// The number of the current attempt, 1 for the first; during a pause of the next one.
     var attempt = 1
-    /// The present attempt, once it is sent: what waits stays small.
+    /// The current attempt; nil until it is sent, so that a download in the queue takes little memory.
     private(set) var transfer: DownloadTransfer?
-    /// What the attempt before has left.
+    /// The part of the body that the attempt before received.
     private var former: PartialDownload?
     var members: [UInt64: DownloadSubscriber] = [:]
     var progress: LoadProgress?

@@ -77,6 +77,7 @@ void webimage_transfer_trim(void);
 
 /// The MD5 of bytes: for names of files, not for anything that must withstand an attacker.
 void webimage_md5(const void *bytes, size_t count, uint8_t digest[16]);
+
 /// Notes that the process has threads of the library, which a child that it forks has not.
 void webimage_note_thread(void);
 

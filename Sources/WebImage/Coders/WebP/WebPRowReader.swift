@@ -130,7 +130,8 @@ final class WebPRowReader: ScanlineSource {
         guard status == VP8_STATUS_OK else { throw Self.error(status, pixelCount: width * height) }
     }
 
-    /// What a status of libwebp means. Since 1.4 it also says that memory ran out where alpha is damaged: it did if there is still none.
+    /// The error of a status of libwebp. Newer versions, 1.6 for example, also report a lack of memory for damaged alpha: it is one if there
+    /// is still no memory for the pixels.
     static func error(_ status: VP8StatusCode, pixelCount: Int) -> WebImageError {
         switch status {
         case VP8_STATUS_OUT_OF_MEMORY where (try? PixelStorage.allocate(byteCount: 4 * pixelCount)) == nil:

@@ -185,7 +185,7 @@ final class CurlHandle {
         var maximumRedirectCount: Int
         var verifiesCertificates: Bool
         var isSecure: Bool
-        /// Whether a policy bounds where it goes and what it costs.
+        /// True under a source policy other than trusted.
         var isChecked: Bool
         var countsFraming: Bool
         var staysSecure: Bool
@@ -208,7 +208,7 @@ final class CurlHandle {
     private func apply(_ profile: Profile) {
         guard profile != self.profile else { return }
         self.profile = profile
-        // Frames of HTTP/2 are libcurl's business only: nobody counts those that carry nothing.
+        // HTTP/2 frames without content cost a server nothing, and libcurl does not count them.
         set(CURLOPT_HTTP_VERSION, profile.isChecked ? webimage_curl_http_1_1 : webimage_curl_http_2_over_tls)
         set(CURLOPT_CONNECTTIMEOUT_MS, profile.connectMilliseconds)
         set(CURLOPT_FOLLOWLOCATION, profile.followsRedirects ? 1 : 0)

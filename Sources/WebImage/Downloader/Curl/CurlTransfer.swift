@@ -19,7 +19,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     /// Why the last address that was tried was refused; nil when it was not.
     var refusal: WebImageError?
     private var isRedirecting = false
-    /// Whether a request has been sent.
+    /// True once a request was sent.
     private var hasSent = false
     /// Whether any request of the transfer went over TLS.
     private var wasSecure = false
@@ -42,7 +42,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
 
     func cancel() { loop.cancel(self) }
 
-    /// What watches the sockets of the loop's connections.
+    /// The watchdog of the loop's connections.
     var watchdog: CurlWatchdog { loop.watchdog }
 
     // MARK: From libcurl
@@ -53,7 +53,6 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     ///   - address: the other end of the connection, in its usual spelling.
     ///   - port: its port.
     func willSendRequest(to address: String, port: Int) -> Bool {
-        isRedirecting = false
         if let problem = connectionProblem(address: address, port: port) {
             failure = problem
             return false
@@ -67,7 +66,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         return false
     }
 
-    /// A response is waited for. Before libcurl 7.80 this alone is called: a policy has each connection checked when it is opened then.
+    /// Starts waiting for the response. Before libcurl 7.80 only this is called, and a policy checks connections when they are opened.
     func didSendRequest() {
         isRedirecting = false
         hasSent = true
@@ -222,7 +221,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         sink.didFinish(failure ?? error, metrics: metrics)
     }
 
-    /// Whether libcurl has found a line of a head too long, which it takes for a lack of memory before version 8.6.
+    /// True if libcurl found a header line too long. Before version 8.6 it reports that as a lack of memory.
     private static func isTooLong(_ result: CURLcode) -> Bool {
         result == CURLE_OUT_OF_MEMORY || result.rawValue == 100
     }

@@ -22,11 +22,9 @@ final class CurlWatchdog: Sendable {
         /// Counts the calls.
         var call: UInt64 = 0
         var isInCall = false
-        /// Bytes that libcurl handed out within the present call.
-        var contentByteCount: UInt64 = 0
-        /// The call that was looked at last, and what had been handed out by then.
+        /// The call of the last look, and the bytes that libcurl had handed out by then.
         var seenCall: UInt64 = 0
-        var seenContentByteCount: UInt64 = 0
+        var seenContentByteCount = 0
         var isLooking = false
         var cutOff: Set<Int> = []
     }
@@ -34,6 +32,8 @@ final class CurlWatchdog: Sendable {
     private let delays: DelaySource
     private let readByteCount: @Sendable (Int32) -> UInt64?
     private let state = Lock(State())
+    /// Bytes of headers and bodies that libcurl has handed out, in all calls. Counted without a lock: they come often.
+    private let contentByteCount = Counter()
 
     /// - Parameter readByteCount: how many bytes have been read from a socket; nil where the system does not say.
     init(delays: DelaySource, readByteCount: @escaping @Sendable (Int32) -> UInt64? = CurlWatchdog.readByteCount) {
@@ -41,7 +41,7 @@ final class CurlWatchdog: Sendable {
         self.readByteCount = readByteCount
     }
 
-    /// What transfers end with whose connection was shut down.
+    /// The error of transfers whose connection was shut down.
     static var error: WebImageError {
         WebImageError(.networkConnectionLost, "the server kept the connection busy without sending what was asked for")
     }
@@ -67,7 +67,6 @@ final class CurlWatchdog: Sendable {
         let mustLook = state.withLock { state -> Bool in
             state.call += 1
             state.isInCall = true
-            state.contentByteCount = 0
             guard !state.isLooking, !state.sockets.isEmpty else { return false }
             state.isLooking = true
             return true
@@ -86,7 +85,7 @@ final class CurlWatchdog: Sendable {
     }
 
     /// libcurl has handed out so many bytes of heads and bodies.
-    func noteContent(byteCount: Int) { state.withLock { $0.contentByteCount += UInt64(byteCount) } }
+    func noteContent(byteCount: Int) { contentByteCount.add(byteCount) }
 
     // MARK: From elsewhere
 
@@ -102,7 +101,7 @@ final class CurlWatchdog: Sendable {
             state.seenCall = state.call
             guard state.isInCall else { return true }
             if !isSameCall {
-                state.seenContentByteCount = state.contentByteCount
+                state.seenContentByteCount = contentByteCount.value
                 for socket in state.sockets.keys { state.sockets[socket] = .some(readByteCount(socket)) }
             } else {
                 cutOff(&state)
@@ -113,7 +112,7 @@ final class CurlWatchdog: Sendable {
     }
 
     private func cutOff(_ state: inout State) {
-        let allowed = Self.idleByteLimit + 4 * (state.contentByteCount - state.seenContentByteCount)
+        let allowed = Self.idleByteLimit + 4 * UInt64(max(contentByteCount.value - state.seenContentByteCount, 0))
         for (socket, before) in state.sockets {
             guard let before, let count = readByteCount(socket), count > before, count - before > allowed else {
                 continue

@@ -3,6 +3,7 @@ import FoundationEssentials
 /// Gets the original bytes of a picture: from disk if they are there, else from a loader.
 struct OriginalWork: Work {
     let plan: Boxed<LoadPlan.Original>
+
     var cache: any ImageCaching { plan.value.cache.value }
     /// The original key; nil if the caches take no part.
     var cacheKey: String? { plan.value.cacheKey }
