@@ -32,8 +32,8 @@ import Testing
     func `A picture that is bigger than its boxes say is held against every limit`(file: String) throws {
         #expect(try error(file) { $0.limits.maximumPixelCount = 320 * 240 - 1 }?.limit?.name == "maximumPixelCount")
         #expect(try error(file) { $0.limits.maximumSideLength = 319 }?.limit?.name == "maximumSideLength")
-        // Planes of 4:2:0, and not those of the picture that is made of it.
-        let bytes = 320 * 240 * 3 / 2
+        // Planes of 4:2:0, and not those of the picture that is made of it; in AVIF what dav1d knows of blocks besides.
+        let bytes = 320 * 240 * 3 / 2 + (file.hasSuffix("avif") ? 320 * 240 * 3 / 4 : 0)
         let refused = try error(file) { $0.limits.maximumDecodedByteCount = bytes - 1 }
         #expect(refused?.limit?.name == "maximumDecodedByteCount" && refused?.limit?.required == Int64(bytes))
         var limits = ImageLimits()
