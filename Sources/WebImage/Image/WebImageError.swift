@@ -96,18 +96,56 @@ public struct WebImageError: Error, Sendable {
     /// What was being loaded, as far as known.
     public var url: URL?
     /// The limit, with ``Code/limitExceeded``.
-    public var limit: Limit?
+    public var limit: Limit? {
+        get { details?.value.limit }
+        set { change { $0.limit = newValue } }
+    }
     /// The HTTP status, with ``Code/invalidDownloadStatusCode``.
-    public var statusCode: Int?
+    public var statusCode: Int? {
+        get { details?.value.statusCode }
+        set { change { $0.statusCode = newValue } }
+    }
     /// The response that caused the error, for example one whose status is not acceptable, or one that says that nothing has
     /// changed. Not looked at when errors are compared.
-    public var response: HTTPResponse?
+    public var response: HTTPResponse? {
+        get { details?.value.response }
+        set { change { $0.response = newValue } }
+    }
     /// Seconds after which another attempt makes sense, counted from the moment of the failure: with ``Code/hostUnavailable`` until the
     /// host may be asked again; with the statuses 429 and 503 what the server's `Retry-After` says, which may be any time. Nil when
     /// nobody said. Not looked at when errors are compared.
-    public var retryAfter: Double?
+    public var retryAfter: Double? {
+        get { details?.value.retryAfter }
+        set { change { $0.retryAfter = newValue } }
+    }
     /// The cause, as another layer described it.
-    public var underlyingError: (any Error)?
+    public var underlyingError: (any Error)? {
+        get { details?.value.underlyingError }
+        set { change { $0.underlyingError = newValue } }
+    }
+
+    /// What few errors have. Behind a reference, as errors are passed on often, a thousand at once when loads are cancelled.
+    private struct Details: Sendable {
+        var limit: Limit?
+        var statusCode: Int?
+        var response: HTTPResponse?
+        var retryAfter: Double?
+        var underlyingError: (any Error)?
+    }
+
+    private final class DetailsBox: Sendable {
+        let value: Details
+
+        init(_ value: Details) { self.value = value }
+    }
+
+    private var details: DetailsBox?
+
+    private mutating func change(_ body: (inout Details) -> Void) {
+        var value = details?.value ?? Details()
+        body(&value)
+        details = DetailsBox(value)
+    }
 
     /// An error of a kind with its explanation.
     public init(
@@ -122,10 +160,14 @@ public struct WebImageError: Error, Sendable {
         self.code = code
         self.message = message
         self.url = url
-        self.limit = limit
-        self.statusCode = statusCode
-        self.response = response
-        self.underlyingError = underlyingError
+        guard limit != nil || statusCode != nil || response != nil || underlyingError != nil else { return }
+        let details = Details(
+            limit: limit,
+            statusCode: statusCode,
+            response: response,
+            underlyingError: underlyingError
+        )
+        self.details = DetailsBox(details)
     }
 
     /// The error that says a limit would be exceeded.
