@@ -1,9 +1,9 @@
-"""The whole way: 200 URLs on loopback to 300 pixel JPEG thumbnails on disk."""
+"""The whole way: 200 URLs on loopback to 300 pixel JPEG thumbnails on disk, and 1000 little ones into the caches."""
 
 import os
 import shlex
 
-from . import psnr
+from . import cold, psnr
 from .model import Contract, Row
 from .workshop import BENCHMARKS, SYSTEM_PYTHON, call, column, nginx, parse
 
@@ -20,6 +20,7 @@ def rows(shop):
         urls = shop.text_file("pictures.txt", [f"{address}/{path.name}" for path in pictures])
         yield from quality_rows(shop, "high", pictures, urls)
         yield from quality_rows(shop, "fast", pictures, urls)
+    yield from cold.rows(shop)
 
 
 def quality_rows(shop, quality, pictures, urls):

@@ -78,13 +78,17 @@ class Workshop:
                 self.swift = binaries
         call(["make", "--silent", "-C", BENCHMARKS / "C", f"OUT={self.place / 'C'}"])
 
-    def ours(self, name, *arguments):
+    def ours(self, name, *arguments, **options):
         """Runs one of our programs and reads its report."""
-        return parse(call([self.swift / name, *arguments]))
+        return parse(call([self.swift / name, *arguments], **options))
 
-    def c(self, name, *arguments):
+    def c(self, name, *arguments, **options):
         """Runs one of the C programs and reads its report."""
-        return parse(call([self.place / "C" / name, *arguments]))
+        return parse(call([self.place / "C" / name, *arguments], **options))
+
+    def counting(self):
+        """The environment in which a program counts the blocks that it takes from the heap."""
+        return {**os.environ, "LD_PRELOAD": str(self.place / "C" / "allocation-counter.so")}
 
     def measured(self, command, **arguments):
         """Runs any command: wall clock, CPU time and peak memory of it and what it waited for."""
@@ -233,7 +237,7 @@ pid {state}/nginx.pid;
 error_log {state}/error.log;
 events {{ worker_connections 1024; }}
 http {{
-    types {{ image/jpeg jpg; }}
+    types {{ image/jpeg jpg; image/png png; }}
     access_log off;
     sendfile on;
     tcp_nopush on;

@@ -9,6 +9,19 @@ public enum Measurement {
     /// Seconds of processor time, user and system, that the process has taken.
     public static func processorTime() -> Double { seconds(of: CLOCK_PROCESS_CPUTIME_ID) }
 
+    /// The part of ``processorTime()`` that the kernel took.
+    public static func kernelTime() -> Double {
+        var usage = rusage()
+        getrusage(numericCast(RUSAGE_SELF.rawValue), &usage)
+        return Double(usage.ru_stime.tv_sec) + Double(usage.ru_stime.tv_usec) / 1e6
+    }
+
+    /// Blocks that the process has taken from the heap; 0 unless it was started with the library that counts them (LD_PRELOAD).
+    public static func allocations() -> UInt {
+        guard let symbol = dlsym(nil, "bench_process_allocation_count") else { return 0 }
+        return unsafeBitCast(symbol, to: (@convention(c) () -> UInt).self)()
+    }
+
     private static func seconds(of clock: clockid_t) -> Double {
         var time = timespec()
         clock_gettime(clock, &time)

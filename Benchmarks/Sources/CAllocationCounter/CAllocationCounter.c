@@ -13,9 +13,12 @@ void *__libc_memalign(size_t, size_t);
 void __libc_free(void *);
 
 static __thread unsigned long count;
+static atomic_ulong process_count;
 static atomic_long in_use, peak;
 
 unsigned long bench_allocation_count(void) { return count; }
+
+unsigned long bench_process_allocation_count(void) { return atomic_load(&process_count); }
 
 long bench_heap_bytes(void) { return atomic_load(&in_use); }
 
@@ -25,6 +28,7 @@ void bench_heap_reset_peak(void) { atomic_store(&peak, atomic_load(&in_use)); }
 
 static void *taken(void *block) {
     count++;
+    atomic_fetch_add_explicit(&process_count, 1, memory_order_relaxed);
     long size = (long)malloc_usable_size(block);
     long now = atomic_fetch_add_explicit(&in_use, size, memory_order_relaxed) + size;
     long most = atomic_load_explicit(&peak, memory_order_relaxed);
