@@ -39,29 +39,52 @@ extension ThumbHash {
     /// The means of samples spread evenly over each cell.
     private static func fill(_ grid: Bitmap, from bitmap: Bitmap) {
         let components = bitmap.pixelFormat.bytesPerPixel
-        let columns = offsets(grid.width, bitmap.width).map { $0 * components }
-        let lines = offsets(grid.height, bitmap.height)
-        let count = sampleSide * sampleSide
-        for row in 0..<grid.height {
-            let output = grid.mutableRow(row).assumingMemoryBound(to: UInt8.self)
-            for column in 0..<grid.width {
-                var sums = SIMD4<Int>()
-                for line in lines[row * sampleSide..<(row + 1) * sampleSide] {
-                    let input = bitmap.mutableRow(line).assumingMemoryBound(to: UInt8.self)
-                    for offset in columns[column * sampleSide..<(column + 1) * sampleSide] {
-                        for component in 0..<components { sums[component] &+= Int(input[offset + component]) }
+        withOffsets(grid.width, bitmap.width) { columns in
+            withOffsets(grid.height, bitmap.height) { lines in
+                for row in 0..<grid.height {
+                    let output = grid.mutableRow(row).assumingMemoryBound(to: UInt8.self)
+                    let lines = UnsafeBufferPointer(rebasing: lines[row * sampleSide..<(row + 1) * sampleSide])
+                    for column in 0..<grid.width {
+                        let columns = UnsafeBufferPointer(
+                            rebasing: columns[column * sampleSide..<(column + 1) * sampleSide]
+                        )
+                        let mean = mean(of: bitmap, lines, columns, components)
+                        for component in 0..<components {
+                            output[column * components + component] = UInt8(truncatingIfNeeded: mean[component])
+                        }
                     }
-                }
-                for component in 0..<components {
-                    output[column * components + component] = UInt8((sums[component] + count / 2) / count)
                 }
             }
         }
     }
 
+    /// The mean of samples of three or four components.
+    @inline(__always)
+    private static func mean(
+        of bitmap: Bitmap,
+        _ lines: UnsafeBufferPointer<Int>,
+        _ columns: UnsafeBufferPointer<Int>,
+        _ components: Int
+    ) -> SIMD4<UInt32> {
+        var sums = SIMD4<UInt32>()
+        for line in lines {
+            let input = bitmap.mutableRow(line).assumingMemoryBound(to: UInt8.self)
+            for column in columns {
+                let sample = input + column * components
+                let last = components == 4 ? sample[3] : 0
+                sums &+= SIMD4(UInt32(sample[0]), UInt32(sample[1]), UInt32(sample[2]), UInt32(last))
+            }
+        }
+        let count = UInt32(sampleSide * sampleSide)
+        return (sums &+ count / 2) / count
+    }
+
     /// Where samples are taken along a side of so many pixels.
-    private static func offsets(_ cells: Int, _ side: Int) -> [Int] {
+    private static func withOffsets(_ cells: Int, _ side: Int, _ body: (UnsafeBufferPointer<Int>) -> Void) {
         let count = cells * sampleSide
-        return (0..<count).map { min((2 * $0 + 1) * side / (2 * count), side - 1) }
+        withUnsafeTemporaryAllocation(of: Int.self, capacity: count) { offsets in
+            for index in 0..<count { offsets[index] = min((2 * index + 1) * side / (2 * count), side - 1) }
+            body(UnsafeBufferPointer(offsets))
+        }
     }
 }

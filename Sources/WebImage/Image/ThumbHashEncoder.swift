@@ -7,57 +7,71 @@ struct ThumbHashEncoder {
     /// The sides that the ratio is told of.
     private let shape: (width: Int, height: Int)
     private let hasAlpha: Bool
-    private var lightness: [Double] = []
-    private var yellowBlue: [Double] = []
-    private var redGreen: [Double] = []
-    private var alpha: [Double] = []
+    /// Lightness, yellow against blue, red against green, and alpha, of all pixels each.
+    private let channels: [Double]
 
     private struct Channel {
         var constant = 1.0
-        var waves: [Double] = []
         var scale = 1.0
     }
 
+    /// Cosines along one side, of more frequencies than any channel needs.
+    private typealias Cosines = [Double]
+
     /// - Parameter shape: the sides of the picture, where the bitmap tells them roughly.
     init(_ bitmap: Bitmap, shape: (width: Int, height: Int)? = nil) {
-        width = bitmap.width
-        height = bitmap.height
-        self.shape = shape ?? (bitmap.width, bitmap.height)
+        let (width, height) = (bitmap.width, bitmap.height)
+        self.width = width
+        self.height = height
+        self.shape = shape ?? (width, height)
         // Components premultiplied, 0...1, as the format wants them.
-        var pixels: [(red: Double, green: Double, blue: Double, alpha: Double)] = []
-        pixels.reserveCapacity(width * height)
+        var total = SIMD4<Double>()
         for row in 0..<height {
-            let bytes = bitmap.mutableRow(row).assumingMemoryBound(to: UInt8.self)
-            for column in 0..<width {
-                func component(_ index: Int) -> Double {
-                    Double(bytes[column * bitmap.pixelFormat.bytesPerPixel + index]) / 255
-                }
-                switch bitmap.pixelFormat {
-                case .rgb8: pixels.append((component(0), component(1), component(2), 1))
-                case .bgra8Premultiplied:
-                    // A colour above its alpha does not exist; whoever made such pixels must not break the arithmetic.
-                    let alpha = component(3)
-                    pixels.append((min(component(2), alpha), min(component(1), alpha), min(component(0), alpha), alpha))
-                // Who makes the hash has made 8 bits of them.
-                case .rgbaHalfPremultiplied: pixels.append((0, 0, 0, 0))
+            for column in 0..<width { total += Self.pixel(bitmap, row, column) }
+        }
+        hasAlpha = bitmap.pixelFormat.hasAlpha && total.w < Double(width * height)
+        let mean = total / (total.w > 0 ? total.w : 1)
+        let count = width * height
+        channels = [Double](unsafeUninitializedCapacity: 4 * count) { output, used in
+            for row in 0..<height {
+                for column in 0..<width {
+                    let pixel = Self.pixel(bitmap, row, column)
+                    // What is transparent shows the mean colour.
+                    let rest = 1 - pixel.w
+                    let red = mean.x * rest + pixel.x
+                    let green = mean.y * rest + pixel.y
+                    let blue = mean.z * rest + pixel.z
+                    let index = row * width + column
+                    output.initializeElement(at: index, to: (red + green + blue) / 3)
+                    output.initializeElement(at: count + index, to: (red + green) / 2 - blue)
+                    output.initializeElement(at: 2 * count + index, to: red - green)
+                    output.initializeElement(at: 3 * count + index, to: pixel.w)
                 }
             }
+            used = 4 * count
         }
-        let total = pixels.reduce(into: (red: 0.0, green: 0.0, blue: 0.0, alpha: 0.0)) { sum, pixel in
-            sum = (sum.red + pixel.red, sum.green + pixel.green, sum.blue + pixel.blue, sum.alpha + pixel.alpha)
-        }
-        hasAlpha = bitmap.pixelFormat.hasAlpha && total.alpha < Double(width * height)
-        let weight = total.alpha > 0 ? total.alpha : 1
-        for pixel in pixels {
-            // What is transparent shows the mean colour.
-            let rest = 1 - pixel.alpha
-            let red = total.red / weight * rest + pixel.red
-            let green = total.green / weight * rest + pixel.green
-            let blue = total.blue / weight * rest + pixel.blue
-            lightness.append((red + green + blue) / 3)
-            yellowBlue.append((red + green) / 2 - blue)
-            redGreen.append(red - green)
-            alpha.append(pixel.alpha)
+    }
+
+    /// Red, green, blue and alpha.
+    @inline(__always)
+    private static func pixel(_ bitmap: Bitmap, _ row: Int, _ column: Int) -> SIMD4<Double> {
+        let line = bitmap.mutableRow(row).assumingMemoryBound(to: UInt8.self)
+        switch bitmap.pixelFormat {
+        case .rgb8:
+            let bytes = line + column * 3
+            return SIMD4(Double(bytes[0]) / 255, Double(bytes[1]) / 255, Double(bytes[2]) / 255, 1)
+        case .bgra8Premultiplied:
+            let bytes = line + column * 4
+            // A colour above its alpha does not exist; whoever made such pixels must not break the arithmetic.
+            let alpha = Double(bytes[3]) / 255
+            return SIMD4(
+                min(Double(bytes[2]) / 255, alpha),
+                min(Double(bytes[1]) / 255, alpha),
+                min(Double(bytes[0]) / 255, alpha),
+                alpha
+            )
+        // Who makes the hash has made 8 bits of them.
+        case .rgbaHalfPremultiplied: return SIMD4()
         }
     }
 
@@ -66,10 +80,18 @@ struct ThumbHashEncoder {
         let longest = Double(max(shape.width, shape.height))
         let columns = max(1, Self.rounded(limit * Double(shape.width) / longest))
         let rows = max(1, Self.rounded(limit * Double(shape.height) / longest))
-        let light = transform(lightness, max(3, columns), max(3, rows))
-        let yellow = transform(yellowBlue, 3, 3)
-        let red = transform(redGreen, 3, 3)
-        let clear = hasAlpha ? transform(alpha, 5, 5) : Channel()
+        let across = Self.cosines(Self.mostFrequencies, width)
+        let down = width == height ? across : Self.cosines(Self.mostFrequencies, height)
+        var waves: [Double] = []
+        waves.reserveCapacity(64)
+        var lines = [Double](repeating: 0, count: height * Self.mostFrequencies)
+        func transform(_ channel: Int, _ columns: Int, _ rows: Int) -> Channel {
+            self.transform(channel, columns, rows, (across, down), &lines, &waves)
+        }
+        let light = transform(0, max(3, columns), max(3, rows))
+        let yellow = transform(1, 3, 3)
+        let red = transform(2, 3, 3)
+        let clear = hasAlpha ? transform(3, 5, 5) : Channel()
         let isLandscape = shape.width > shape.height
 
         let colors = Self.rounded(63 * light.constant) | Self.rounded(31.5 + 31.5 * yellow.constant) << 6
@@ -77,11 +99,13 @@ struct ThumbHashEncoder {
         let first = colors | tail | (hasAlpha ? 1 << 23 : 0)
         let scales = Self.rounded(63 * yellow.scale) << 3 | Self.rounded(63 * red.scale) << 9
         let second = (isLandscape ? rows : columns) | scales | (isLandscape ? 1 << 15 : 0)
-        var bytes = [first & 255, first >> 8 & 255, first >> 16, second & 255, second >> 8].map(UInt8.init)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(6 + (waves.count + 1) / 2)
+        let head = first | second << 24
+        for shift in 0..<5 { bytes.append(UInt8(truncatingIfNeeded: head >> (8 * shift))) }
         if hasAlpha {
             bytes.append(UInt8(Self.rounded(15 * clear.constant) | Self.rounded(15 * clear.scale) << 4))
         }
-        let waves = light.waves + yellow.waves + red.waves + (hasAlpha ? clear.waves : [])
         for (index, wave) in waves.enumerated() {
             let nibble = UInt8(Self.rounded(15 * wave))
             if index % 2 == 0 { bytes.append(nibble) } else { bytes[bytes.count - 1] |= nibble << 4 }
@@ -89,28 +113,36 @@ struct ThumbHashEncoder {
         return bytes
     }
 
+    /// Of lightness in a picture without alpha.
+    private static let mostFrequencies = 7
+
     /// Strength that is nothing but rounding; scaled up it would make a plain picture hash differently on each machine.
     private static let noise = 1e-10
 
     private static func rounded(_ value: Double) -> Int { Int(value.rounded(.toNearestOrAwayFromZero)) }
 
-    /// The cosine transform, only the triangle of low frequencies; waves are scaled to 0...1.
-    private func transform(_ channel: [Double], _ columns: Int, _ rows: Int) -> Channel {
-        var result = Channel(constant: 0, waves: [], scale: 0)
-        let across = Self.cosines(columns, width)
-        let down = Self.cosines(rows, height)
+    /// The cosine transform, only the triangle of low frequencies. Its waves, scaled to 0...1, come behind those that are there.
+    ///
+    /// - Parameter lines: room for the sums along the rows of pixels, by frequency.
+    private func transform(
+        _ channel: Int,
+        _ columns: Int,
+        _ rows: Int,
+        _ cosines: (across: Cosines, down: Cosines),
+        _ lines: inout [Double],
+        _ waves: inout [Double]
+    ) -> Channel {
+        sumLines(channel, columns, cosines.across, &lines)
+        var result = Channel(constant: 0, scale: 0)
+        let begin = waves.count
         for row in 0..<rows {
             var column = 0
             while column * rows < columns * (rows - row) {
                 var sum = 0.0
-                for y in 0..<height {
-                    var line = 0.0
-                    for x in 0..<width { line += channel[x + y * width] * across[column * width + x] }
-                    sum += line * down[row * height + y]
-                }
+                for y in 0..<height { sum += lines[column * height + y] * cosines.down[row * height + y] }
                 sum /= Double(width * height)
                 if column > 0 || row > 0 {
-                    result.waves.append(sum)
+                    waves.append(sum)
                     result.scale = max(result.scale, abs(sum))
                 } else {
                     result.constant = sum
@@ -118,20 +150,40 @@ struct ThumbHashEncoder {
                 column += 1
             }
         }
-        guard result.scale > Self.noise else {
-            return Channel(constant: result.constant, waves: result.waves.map { _ in 0 }, scale: 0)
-        }
-        result.waves = result.waves.map { 0.5 + 0.5 / result.scale * $0 }
+        let isPlain = result.scale <= Self.noise
+        for index in begin..<waves.count { waves[index] = isPlain ? 0 : 0.5 + 0.5 / result.scale * waves[index] }
+        if isPlain { result.scale = 0 }
         return result
     }
 
-    private static func cosines(_ frequencies: Int, _ length: Int) -> [Double] {
+    /// What every row of pixels has of each frequency.
+    private func sumLines(_ channel: Int, _ columns: Int, _ across: Cosines, _ lines: inout [Double]) {
+        let (width, height) = (width, height)
+        channels.withUnsafeBufferPointer { channels in
+            across.withUnsafeBufferPointer { across in
+                for y in 0..<height {
+                    let pixels = (channel * height + y) * width
+                    for column in 0..<columns {
+                        var line = 0.0
+                        for x in 0..<width { line += channels[pixels + x] * across[column * width + x] }
+                        lines[column * height + y] = line
+                    }
+                }
+            }
+        }
+    }
+
+    private static func cosines(_ frequencies: Int, _ length: Int) -> Cosines {
         // In steps: as one expression it takes the compiler seconds.
         let step: Double = .pi / Double(length)
-        return (0..<frequencies * length).map { (index: Int) -> Double in
-            let frequency = Double(index / length)
-            let place = Double(index % length) + 0.5
-            return cos(step * frequency * place)
+        return [Double](unsafeUninitializedCapacity: frequencies * length) { output, used in
+            for frequency in 0..<frequencies {
+                for place in 0..<length {
+                    let angle = step * Double(frequency) * (Double(place) + 0.5)
+                    output.initializeElement(at: frequency * length + place, to: cos(angle))
+                }
+            }
+            used = frequencies * length
         }
     }
 }
