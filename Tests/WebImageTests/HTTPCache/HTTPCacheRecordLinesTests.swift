@@ -150,3 +150,12 @@ import Testing
         }
     }
 }
+
+extension HTTPCacheRecord {
+    /// The lines of a record, without their line feeds.
+    func encodedLines() -> [String] {
+        var bytes: [UInt8] = []
+        appendLines(to: &bytes)
+        return bytes.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -15,6 +15,7 @@ struct ResponseLines: Sendable {
     }
 
     private typealias Line = ArraySlice<UInt8>
+    private static let lineFeed: UInt8 = 0x0A
 
     /// The version of the record's lines.
     private static let recordVersion = "1"
@@ -23,22 +24,22 @@ struct ResponseLines: Sendable {
 
     /// Without their line feeds, and without those of the record.
     private var lines: [Line] = []
-    /// What comes after the line that begins the record, and that line; empty without a record.
-    private var recordLines: [Line] = []
+    /// The line that begins the record and what comes after it, with line feeds; empty without a record.
+    private var recordLines: Line = []
 
     init(_ bytes: Data) {
         let bytes = [UInt8](bytes)
         var start = 0
         while start < bytes.count {
-            let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
+            let end = bytes[start...].firstIndex(of: Self.lineFeed) ?? bytes.count
             let line = bytes[start..<end]
-            start = end + 1
-            if line.isEmpty { continue }
-            if recordLines.isEmpty, !Self.isLine(line, of: Name.record) {
-                lines.append(line)
-            } else {
-                recordLines.append(line)
+            if Self.isLine(line, of: Name.record) {
+                recordLines = bytes[start...]
+                if bytes.last != Self.lineFeed { recordLines.append(Self.lineFeed) }
+                return
             }
+            if !line.isEmpty { lines.append(line) }
+            start = end + 1
         }
     }
 
@@ -46,11 +47,12 @@ struct ResponseLines: Sendable {
 
     var bytes: Data {
         var output: [UInt8] = []
-        output.reserveCapacity((lines + recordLines).reduce(0) { $0 + $1.count + 1 })
-        for line in lines + recordLines {
+        output.reserveCapacity(lines.reduce(recordLines.count) { $0 + $1.count + 1 })
+        for line in lines {
             output += line
-            output.append(0x0A)
+            output.append(Self.lineFeed)
         }
+        output += recordLines
         return Data(output)
     }
 
@@ -72,7 +74,7 @@ struct ResponseLines: Sendable {
         }
         set {
             let record = setRecord(newValue?.record)
-            let known = CacheValidators(record: record)
+            let known = record?.validators
             set(Name.etag, newValue?.etag == known?.etag ? nil : newValue?.etag)
             set(Name.lastModified, newValue?.lastModified == known?.lastModified ? nil : newValue?.lastModified)
             set(Name.receivedHash, newValue?.receivedHash.map(Self.hexadecimal))
@@ -80,18 +82,25 @@ struct ResponseLines: Sendable {
     }
 
     private var record: HTTPCacheRecord? {
-        guard let first = recordLines.first, Self.text(first, of: Name.record) == Self.recordVersion else { return nil }
-        return HTTPCacheRecord(lines: recordLines.dropFirst().compactMap { String(validating: $0, as: UTF8.self) })
+        let lines = recordLines.split(separator: Self.lineFeed)
+        guard let first = lines.first, Self.text(first, of: Name.record) == Self.recordVersion else { return nil }
+        return HTTPCacheRecord(lines: lines.dropFirst().compactMap { String(validating: $0, as: UTF8.self) })
     }
 
     /// Puts a record in the place of what was there. What is there then: nil for one that cannot be kept.
     private mutating func setRecord(_ record: HTTPCacheRecord?) -> HTTPCacheRecord? {
         recordLines = []
         guard let record else { return nil }
-        let texts = record.encodedLines()
-        let isUsable = texts.allSatisfy { !$0.isEmpty && !$0.utf8.contains(0x0A) }
-        guard isUsable, texts.reduce(0, { $0 + $1.utf8.count + 1 }) <= Self.longestRecord else { return nil }
-        recordLines = (["\(Name.record): \(Self.recordVersion)"] + texts).map { Line($0.utf8) }
+        var output: [UInt8] = []
+        output.reserveCapacity(512)
+        output += Name.record.utf8
+        output += ": ".utf8
+        output += Self.recordVersion.utf8
+        output.append(Self.lineFeed)
+        let begin = output.count
+        record.appendLines(to: &output)
+        guard output.count - begin <= Self.longestRecord else { return nil }
+        recordLines = output[...]
         return record
     }
 

@@ -13,23 +13,30 @@ extension HTTPCacheRecord {
         static let selecting = "x-http-selecting"
     }
 
-    /// The record as lines `name: value` without line feeds, names in lower case; the fields have their own names.
-    func encodedLines() -> [String] {
-        var lines = [
-            "\(Name.status): \(statusCode)", "\(Name.requestTime): \(requestTime)",
-            "\(Name.responseTime): \(responseTime)",
-        ]
-        if let redirectLifetime { lines.append("\(Name.redirectLifetime): \(redirectLifetime)") }
+    /// Appends the record as lines `name: value`, names in lower case, each ended by a line feed; the fields have their own names.
+    func appendLines(to output: inout [UInt8]) {
+        func append(_ name: String, _ value: String) {
+            output.append(contentsOf: name.utf8)
+            output.append(contentsOf: ": ".utf8)
+            output.append(contentsOf: value.utf8)
+            output.append(0x0A)
+        }
+        append(Name.status, "\(statusCode)")
+        append(Name.requestTime, "\(requestTime)")
+        append(Name.responseTime, "\(responseTime)")
+        if let redirectLifetime { append(Name.redirectLifetime, "\(redirectLifetime)") }
         for field in selectingHeaders.fields where Self.isEncodable(field) {
-            lines.append("\(Name.selecting): \(field.name): \(field.value)")
+            output.append(contentsOf: Name.selecting.utf8)
+            output.append(contentsOf: ": ".utf8)
+            append(field.name, field.value)
         }
-        for field in headers.fields where Self.isEncodable(field) && !Self.isReserved(field.name.lowercased()) {
-            lines.append("\(field.name.lowercased()): \(field.value)")
+        for field in headers.fields where Self.isEncodable(field) {
+            let name = field.name.lowercased()
+            if !Self.isReserved(name) { append(name, field.value) }
         }
-        return lines
     }
 
-    /// Reads what ``encodedLines()`` made; nil when a line is none of that kind, something is missing or said twice. Lines of
+    /// Reads the lines that ``appendLines(to:)`` made, without their line feeds; nil when a line is none of that kind, something is missing or said twice. Lines of
     /// later versions are passed over.
     init?(lines: [String]) {
         guard lines.reduce(0, { $0 + $1.utf8.count + 1 }) <= Self.encodedByteCount else { return nil }
