@@ -11,6 +11,8 @@ struct ResponseHeadParser {
     private(set) var byteCount = 0
     private(set) var fieldCount = 0
     private var isAtStart = true
+    /// For so many fields there is room at once.
+    private static let usualFieldCount = 12
 
     init(maximumByteCount: Int, maximumFieldCount: Int) {
         self.maximumByteCount = maximumByteCount
@@ -48,15 +50,26 @@ struct ResponseHeadParser {
     private mutating func startHead(_ line: UnsafeRawBufferPointer) {
         isAtStart = false
         headers = [:]
+        headers.reserveCapacity(Self.usualFieldCount)
         statusCode = 0
         httpVersion = ""
-        let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: true)
-        guard let protocolName = parts.first, protocolName.starts(with: "HTTP/".utf8) else { return }
+        var rest = line[...]
+        let protocolName = Self.word(&rest)
+        guard protocolName.starts(with: "HTTP/".utf8) else { return }
         httpVersion = Self.version(UnsafeRawBufferPointer(rebasing: protocolName.dropFirst(5)))
-        guard parts.count > 1, parts[1].count <= 3 else { return }
-        statusCode = parts[1].reduce(0) { code, digit in
+        let status = Self.word(&rest)
+        guard status.count <= 3 else { return }
+        statusCode = status.reduce(0) { code, digit in
             (48...57).contains(digit) ? code * 10 + Int(digit - 48) : 0
         }
+    }
+
+    /// Takes the bytes up to the next space.
+    private static func word(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+        rest = rest.drop { $0 == UInt8(ascii: " ") }
+        let word = rest.prefix { $0 != UInt8(ascii: " ") }
+        rest = rest[word.endIndex...]
+        return word
     }
 
     private static func version(_ bytes: UnsafeRawBufferPointer) -> String {

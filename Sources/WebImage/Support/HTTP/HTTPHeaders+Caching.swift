@@ -17,8 +17,9 @@ extension HTTPHeaders {
     /// The fields that a cache keeps (RFC 9111, 3.1), names in lower case: none that belong to the connection, set cookies, or
     /// cannot be written as a line, and at most ``keptByteCount``; where there are more, those alone that caching is about.
     var kept: HTTPHeaders {
-        let ofConnection = Set(listedNames(of: "Connection")).subtracting(Self.essential)
+        let ofConnection = listedNames(of: "Connection").filter { !Self.essential.contains($0) }
         var result = HTTPHeaders()
+        result.reserveCapacity(fields.count)
         var byteCount = 0
         for field in fields {
             let name = field.name.lowercased()

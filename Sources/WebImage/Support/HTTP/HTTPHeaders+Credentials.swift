@@ -2,13 +2,26 @@ extension HTTPHeaders {
     /// Whether a field of that name says who asks: `Authorization`, `Cookie`, and what services call their own such fields, for
     /// example `X-Api-Key` or `X-Auth-Token`. It is not for other places, and what is answered to it not for other people.
     static func isCredential(_ name: String) -> Bool {
-        name.utf8.split { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }.contains { part in
-            let word = String(decoding: part, as: UTF8.self).lowercased()
-            return credentialWords.contains(word) || credentialEndings.contains { word.hasSuffix($0) }
+        var rest = name.utf8[...]
+        while !rest.isEmpty {
+            let part = rest.prefix { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") }
+            if isCredential(word: part) { return true }
+            rest = rest[part.endIndex...].dropFirst()
         }
+        return false
     }
 
-    private static let credentialWords: Set<String> = [
+    /// Asked of every field of every request: without strings.
+    private static func isCredential(word: Substring.UTF8View) -> Bool {
+        func ends(with ending: String) -> Bool {
+            word.count >= ending.utf8.count
+                && word.suffix(ending.utf8.count).elementsEqual(ending.utf8) { lowercase($0) == $1 }
+        }
+        return credentialWords.contains { word.count == $0.utf8.count && ends(with: $0) }
+            || credentialEndings.contains(where: ends)
+    }
+
+    private static let credentialWords = [
         "authorization", "authentication", "cookie", "cookie2", "session", "sessionid", "sid", "jwt", "credentials",
         "passwd",
         "csrf", "xsrf",

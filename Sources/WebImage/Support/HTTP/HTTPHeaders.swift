@@ -38,6 +38,9 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// Adds a field, keeping others of the same name.
     public mutating func add(name: String, value: String) { fields.append(Field(name: name, value: value)) }
 
+    /// Makes room for so many fields.
+    mutating func reserveCapacity(_ count: Int) { fields.reserveCapacity(count) }
+
     /// Adds to the value of the last field: a folded line.
     mutating func continueLast(with text: String) {
         guard let last = fields.indices.last, !text.isEmpty else { return }
@@ -59,5 +62,5 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         return left == right || zip(left.utf8, right.utf8).allSatisfy { lowercase($0) == lowercase($1) }
     }
 
-    private static func lowercase(_ byte: UInt8) -> UInt8 { byte >= 65 && byte <= 90 ? byte + 32 : byte }
+    static func lowercase(_ byte: UInt8) -> UInt8 { byte >= 65 && byte <= 90 ? byte + 32 : byte }
 }
