@@ -12,7 +12,9 @@ enum Hashing {
     }
 
     /// MD5 of the UTF-8 bytes of `string` in 32 lower-case hexadecimal digits: for file names.
-    static func md5Hex(_ string: String) -> String {
+    ///
+    /// - Parameter suffix: text that comes behind the digits.
+    static func md5Hex(_ string: String, suffix: String = "") -> String {
         var copy = string
         var digest: (UInt64, UInt64) = (0, 0)
         copy.withUTF8 { bytes in
@@ -20,17 +22,19 @@ enum Hashing {
                 webimage_md5(bytes.baseAddress, bytes.count, $0.baseAddress?.assumingMemoryBound(to: UInt8.self))
             }
         }
-        return withUnsafeBytes(of: &digest) { hex($0) }
+        return withUnsafeBytes(of: &digest) { hex($0, suffix: suffix) }
     }
 
-    /// Lower-case hexadecimal digits of `bytes`.
-    static func hex(_ bytes: UnsafeRawBufferPointer) -> String {
-        String(unsafeUninitializedCapacity: bytes.count * 2) { output in
+    /// Lower-case hexadecimal digits of `bytes`, and text that comes behind them.
+    private static func hex(_ bytes: UnsafeRawBufferPointer, suffix: String) -> String {
+        let count = bytes.count * 2
+        return String(unsafeUninitializedCapacity: count + suffix.utf8.count) { output in
             for (index, byte) in bytes.enumerated() {
-                output[index * 2] = digit(byte >> 4)
-                output[index * 2 + 1] = digit(byte & 15)
+                output.initializeElement(at: index * 2, to: digit(byte >> 4))
+                output.initializeElement(at: index * 2 + 1, to: digit(byte & 15))
             }
-            return bytes.count * 2
+            _ = output[count...].initialize(fromContentsOf: suffix.utf8)
+            return count + suffix.utf8.count
         }
     }
 

@@ -43,10 +43,10 @@ final class DirectoryHandle: Sendable {
     /// The state of what it has under a name, symbolic links not followed; nil when there is nothing.
     func status(of name: String) -> stat? {
         var status = stat()
-        return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
+        return name.withCString { fstatat(descriptor, $0, &status, AT_SYMLINK_NOFOLLOW) } == 0 ? status : nil
     }
 
     /// Removes a file. 0, or the error number.
     @discardableResult
-    func remove(_ name: String) -> Int32 { unlinkat(descriptor, name, 0) == 0 ? 0 : errno }
+    func remove(_ name: String) -> Int32 { name.withCString { unlinkat(descriptor, $0, 0) } == 0 ? 0 : errno }
 }

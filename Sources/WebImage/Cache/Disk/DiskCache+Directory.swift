@@ -46,7 +46,10 @@ extension DiskCache {
     private func heldDirectory() -> DirectoryHandle? {
         guard let held = state.withLock({ $0.directory }) else { return nil }
         var status = stat()
-        guard lstat(path, &status) == 0, held.isSame(as: status), CacheDirectory.distrust(status) == nil else {
+        // An implicit conversion to a C string would copy the path.
+        guard path.withCString({ lstat($0, &status) }) == 0, held.isSame(as: status),
+            CacheDirectory.distrust(status) == nil
+        else {
             return nil
         }
         return held

@@ -96,10 +96,15 @@ struct EntryReader: Sendable {
         _ path: String,
         forWriting: Bool = false
     ) throws(SystemCallError) -> (file: Int32, status: stat) {
-        let flags = (forWriting ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-        let file = path.withCString { calls.open(directory?.descriptor ?? AT_FDCWD, $0, flags) }
+        let file = descriptor(of: path, forWriting: forWriting)
         guard file >= 0 else { throw SystemCallError(call: "open", path: fullPath(path), number: -file) }
         return try identified(file, path: fullPath(path))
+    }
+
+    /// Opens a file; a negative error number when that fails.
+    private func descriptor(of path: String, forWriting: Bool = false) -> Int32 {
+        let flags = (forWriting ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+        return path.withCString { calls.open(directory?.descriptor ?? AT_FDCWD, $0, flags) }
     }
 
     /// A file that was opened, with its state; closed when it is not to be used.
@@ -139,17 +144,16 @@ struct EntryReader: Sendable {
         mapped: Bool = false,
         accessed: (_ file: Int32, _ status: stat) -> Void = { _, _ in }
     ) -> Outcome {
-        let file: Int32
+        let file = descriptor(of: path)
+        switch -file {
+        case ENOENT, ENOTDIR: return .absent
+        case ELOOP, ENXIO: return .foreign
+        case 1...: return .failed(SystemCallError(call: "open", path: fullPath(path), number: -file))
+        default: break
+        }
         let status: stat
-        do throws(SystemCallError) {
-            (file, status) = try open(path)
-        } catch {
-            guard error.refusal == nil else { return .foreign }
-            switch error.number {
-            case ENOENT, ENOTDIR: return .absent
-            case ELOOP, ENXIO: return .foreign
-            default: return .failed(error)
-            }
+        do throws(SystemCallError) { (_, status) = try identified(file, path: fullPath(path)) } catch {
+            return error.refusal == nil ? .failed(error) : .foreign
         }
         defer { _ = calls.close(file) }
         guard status.st_mode & S_IFMT == S_IFREG else { return .foreign }

@@ -67,11 +67,11 @@ struct EntryWriter: Sendable {
         _ body: UnsafeRawBufferPointer,
         _ tail: [UInt8],
         times: (accessed: timespec, modified: timespec),
-        path: String
+        path: @autoclosure () -> String
     ) throws(SystemCallError) -> Int {
         var status = stat()
         let failure = tail.withUnsafeBytes { tail -> SystemCallError? in
-            do throws(SystemCallError) { try calls.writeFully(file, body, tail, path: path) } catch { return error }
+            do throws(SystemCallError) { try calls.writeFully(file, body, tail, path: path()) } catch { return error }
             return nil
         }
         if let failure {
@@ -83,13 +83,24 @@ struct EntryWriter: Sendable {
         if fstat(file, &status) != 0 { status.st_size = off_t(body.count + tail.count) }
         // Some file systems only find out here that there was no room.
         let result = calls.close(file)
-        if result < 0, result != -EINTR { throw SystemCallError(call: "close", path: path, number: -result) }
+        if result < 0, result != -EINTR { throw SystemCallError(call: "close", path: path(), number: -result) }
         return status.allocatedSize
     }
 
     /// A name that no other writer has, in this process or another.
     static func temporaryName() -> String {
-        temporaryPrefix + String(UInt64.random(in: .min ... .max), radix: 36) + ".tmp"
+        let digitCount = 13  // of 64 bits
+        return String(unsafeUninitializedCapacity: temporaryPrefix.utf8.count + digitCount + 4) { output in
+            var count = output.initialize(fromContentsOf: temporaryPrefix.utf8)
+            var number = UInt64.random(in: .min ... .max)
+            for _ in 0..<digitCount {
+                let digit = UInt8(number % 36)
+                output.initializeElement(at: count, to: digit < 10 ? 48 + digit : 87 + digit)
+                number /= 36
+                count += 1
+            }
+            return output[count...].initialize(fromContentsOf: ".tmp".utf8)
+        }
     }
 
     /// Whether a file of this name is one that is being written, or was.

@@ -26,19 +26,19 @@ final class FileBlock: @unchecked Sendable {
         size: Int,
         mapped: Bool,
         calls: FileCalls,
-        path: String
+        path: @autoclosure () -> String
     ) throws(SystemCallError) -> FileBlock {
         if mapped, size > 0 {
             guard let base = mmap(nil, size, PROT_READ, MAP_PRIVATE, file, 0), base != MAP_FAILED else {
-                throw SystemCallError(call: "mmap", path: path, number: errno)
+                throw SystemCallError(call: "mmap", path: path(), number: errno)
             }
             return FileBlock(UnsafeRawBufferPointer(start: base, count: size), isMapped: true)
         }
         guard let base = BufferPool.shared.take(byteCount: size) else {
-            throw SystemCallError(call: "read", path: path, number: ENOMEM)
+            throw SystemCallError(call: "read", path: path(), number: ENOMEM)
         }
         let block = FileBlock(UnsafeRawBufferPointer(start: base, count: size), isMapped: false)
-        try calls.readFully(file, into: base, count: size, path: path)
+        try calls.readFully(file, into: base, count: size, path: path())
         return block
     }
 

@@ -11,9 +11,8 @@ struct CacheFileName: Sendable, Hashable {
 
     /// The name for a key.
     init(key: String) {
-        let hex = Hashing.md5Hex(key)
         let ext = Self.fileExtension(forKey: key)
-        string = ext.isEmpty ? hex : hex + "." + ext
+        string = Hashing.md5Hex(key, suffix: ext.isEmpty ? "" : "." + ext)
     }
 
     /// A name found in a directory; nil when it is not one that ``init(key:)`` makes.
