@@ -21,7 +21,7 @@ final class WorkQueue: Sendable {
     init(stepped name: String) { core = WorkQueueCore(name: name, width: 1, order: .fifo, isStepped: true) }
 
     /// Takes the job out whose turn it is, as a thread does that is about to run it: a cancel comes too late then.
-    func takeNext() -> (@Sendable () -> Void)? { core.withState { $0.jobs.popFirst() } }
+    func takeNext() -> (@Sendable () -> Void)? { core.withState { $0.jobs.popFirst() }?.body }
 
     deinit { core.stop() }
 
@@ -71,8 +71,13 @@ struct WorkItem: Sendable {
 
 /// The state that threads share; it outlives the queue until the last thread has left.
 final class WorkQueueCore: Sendable {
+    /// A closure in a structure: as a generic argument it would be wrapped in another one, whenever it is put in and taken out.
+    struct Job {
+        let body: @Sendable () -> Void
+    }
+
     struct State {
-        var jobs = JobHeap<@Sendable () -> Void>()
+        var jobs = JobHeap<Job>()
         var width: Int
         var threads = 0
         var idle = 0
@@ -105,7 +110,7 @@ final class WorkQueueCore: Sendable {
 
     func enqueue(priority: LoadPriority, body: @escaping @Sendable () -> Void) -> UInt64 {
         let (id, wakes, needsThread) = withState { state -> (UInt64, Bool, Bool) in
-            let id = state.jobs.insert(body, priority: priority)
+            let id = state.jobs.insert(Job(body: body), priority: priority)
             // Sleeping threads count only once: one that has been woken for an earlier job is still among them.
             let needsThread = !isStepped && state.jobs.count > state.idle && state.threads < state.width
             if needsThread { state.threads += 1 }
@@ -119,8 +124,8 @@ final class WorkQueueCore: Sendable {
 
     func cancel(_ id: UInt64) -> Bool {
         // The closure is released outside the lock: it may own anything.
-        let body = withState { $0.jobs.remove(id) }
-        return body != nil
+        let job = withState { $0.jobs.remove(id) }
+        return job != nil
     }
 
     func setPriority(_ priority: LoadPriority, of id: UInt64) { withState { $0.jobs.setPriority(priority, of: id) } }
@@ -184,7 +189,7 @@ final class WorkQueueCore: Sendable {
         }
         guard isStranded else { return false }
         if threads.source.start({ self.work() }) { return false }
-        withState { $0.jobs.popFirst() }?()
+        withState { $0.jobs.popFirst() }?.body()
         return withState { state in
             state.threads -= 1
             return state.threads == 0 && state.jobs.count > 0
@@ -193,16 +198,16 @@ final class WorkQueueCore: Sendable {
 
     private func work() {
         webimage_name_thread(String(decoding: name.utf8.prefix(15), as: UTF8.self))
-        while let body = nextJob() { body() }
+        while let job = nextJob() { job.body() }
     }
 
     /// Blocks the thread until there is one; nil when the thread is to end.
-    private func nextJob() -> (@Sendable () -> Void)? {
+    private func nextJob() -> Job? {
         var isIdle = false
-        return state.wait { state -> (@Sendable () -> Void)?? in
+        return state.wait { state -> Job?? in
             if isIdle { state.idle -= 1 }
             isIdle = false
-            if state.threads <= state.width, let body = state.jobs.popFirst() { return body }
+            if state.threads <= state.width, let job = state.jobs.popFirst() { return job }
             if state.threads > state.width || state.stopped {
                 state.threads -= 1
                 return .some(nil)
