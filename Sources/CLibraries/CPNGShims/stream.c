@@ -5,6 +5,7 @@
 
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ struct png_stream {
     size_t bytes_per_pixel;
     /// Rows that are neither in the block nor were.
     uint32_t rows_left;
-    /// The last row of the call before.
+    /// The last row of the call before; the block lies behind it.
     uint8_t *above;
     uint8_t *block;
     size_t block_rows;
@@ -47,17 +48,22 @@ struct png_stream {
 static const char awaits_more[] = "the data ends too early";
 
 png_stream *png_stream_create(size_t offset, size_t row_bytes, size_t bytes_per_pixel, uint32_t rows) {
-    png_stream *stream = calloc(1, sizeof *stream);
+    png_stream *stream = malloc(sizeof *stream);
     if (!stream) return NULL;
+    // Not the 80 KiB before: what the library reads of them, it has set.
+    memset((char *)stream + offsetof(png_stream, offset), 0, sizeof *stream - offsetof(png_stream, offset));
     stream->block_rows = BLOCK_BYTES / (row_bytes + 1);
     if (stream->block_rows < 1) stream->block_rows = 1;
     if (stream->block_rows > rows) stream->block_rows = rows;
-    stream->above = calloc(1, row_bytes + PADDING);
-    stream->block = calloc(1, (row_bytes + 1) * stream->block_rows + PADDING);
-    if (!stream->above || !stream->block) {
+    size_t block_bytes = (row_bytes + 1) * stream->block_rows;
+    stream->above = malloc(row_bytes + PADDING + block_bytes + PADDING);
+    if (!stream->above) {
         png_stream_destroy(stream);
         return NULL;
     }
+    stream->block = stream->above + row_bytes + PADDING;
+    memset(stream->above, 0, row_bytes + PADDING);
+    memset(stream->block + block_bytes, 0, PADDING);
     stream->offset = offset;
     stream->row_bytes = row_bytes;
     stream->bytes_per_pixel = bytes_per_pixel;
@@ -73,7 +79,6 @@ void png_stream_read_frame(png_stream *stream, size_t end) { stream->frame_end =
 void png_stream_destroy(png_stream *stream) {
     if (!stream) return;
     free(stream->above);
-    free(stream->block);
     free(stream);
 }
 
