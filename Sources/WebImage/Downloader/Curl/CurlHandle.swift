@@ -258,5 +258,12 @@ final class CurlHandle {
     }
 
     private func set(_ option: CURLoption, _ value: Int) { webimage_curl_set_long(easy, option, value) }
-    private func set(_ option: CURLoption, _ value: String?) { webimage_curl_set_string(easy, option, value) }
+    private func set(_ option: CURLoption, _ value: String?) {
+        guard let value else {
+            webimage_curl_set_string(easy, option, nil)
+            return
+        }
+        // An implicit conversion would copy the text, which libcurl does itself.
+        _ = value.withCString { webimage_curl_set_string(easy, option, $0) }
+    }
 }

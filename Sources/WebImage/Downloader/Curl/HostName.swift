@@ -16,10 +16,22 @@ enum HostName {
         return text[..<range.lowerBound] + written + text[range.upperBound...]
     }
 
-    /// Looks at the authority only, since this is asked for every download.
+    /// Looks at the authority's bytes only, since this is asked for every download.
     private static func hasEncodedHost(_ text: String) -> Bool {
-        guard let slashes = text.firstRange(of: "//") else { return false }
-        return text[slashes.upperBound...].utf8.prefix { $0 != UInt8(ascii: "/") }.contains(UInt8(ascii: "%"))
+        var text = text
+        return text.withUTF8 { bytes in
+            var slashes = 0
+            for byte in bytes {
+                if slashes < 2 {
+                    slashes = byte == UInt8(ascii: "/") ? slashes + 1 : 0
+                } else if byte == UInt8(ascii: "/") {
+                    return false
+                } else if byte == UInt8(ascii: "%") {
+                    return true
+                }
+            }
+            return false
+        }
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {
