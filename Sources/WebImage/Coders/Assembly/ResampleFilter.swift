@@ -68,13 +68,17 @@ final class ResampleFilter: Sendable {
 
     /// Four weights at a time as parts of 256; the biggest takes what rounding leaves, so that white stays white.
     private static func shares(of weights: [Float]) -> [UInt16] {
-        var shares = weights.map { Int($0 * 256 + 0.5) }
-        for start in stride(from: 0, to: shares.count, by: 4) {
-            let four = start..<start + 4
-            let biggest = four.max { shares[$0] < shares[$1] } ?? start
-            shares[biggest] += 256 - shares[four].reduce(0, +)
+        [UInt16](unsafeUninitializedCapacity: weights.count) { shares, count in
+            for start in stride(from: 0, to: weights.count, by: 4) {
+                let exact = SIMD4(weights[start], weights[start + 1], weights[start + 2], weights[start + 3])
+                var four = SIMD4<Int32>(exact * 256 + 0.5)
+                var biggest = 0
+                for index in 1..<4 where four[index] > four[biggest] { biggest = index }
+                four[biggest] += 256 - four.wrappedSum()
+                for index in 0..<4 { shares.initializeElement(at: start + index, to: UInt16(four[index])) }
+            }
+            count = weights.count
         }
-        return shares.map { UInt16($0) }
     }
 
     /// The filter as the inner loops take it.
