@@ -66,17 +66,19 @@ extension ThumbHash {
         _ columns: UnsafeBufferPointer<Int>,
         _ components: Int
     ) -> SIMD4<UInt32> {
-        var sums = SIMD4<UInt32>()
+        var (first, second, third, fourth): (UInt32, UInt32, UInt32, UInt32) = (0, 0, 0, 0)
         for line in lines {
             let input = bitmap.mutableRow(line).assumingMemoryBound(to: UInt8.self)
             for column in columns {
-                let sample = input + column * components
-                let last = components == 4 ? sample[3] : 0
-                sums &+= SIMD4(UInt32(sample[0]), UInt32(sample[1]), UInt32(sample[2]), UInt32(last))
+                let sample = input + column &* components
+                first &+= UInt32(sample[0])
+                second &+= UInt32(sample[1])
+                third &+= UInt32(sample[2])
+                if components == 4 { fourth &+= UInt32(sample[3]) }
             }
         }
         let count = UInt32(sampleSide * sampleSide)
-        return (sums &+ count / 2) / count
+        return (SIMD4(first, second, third, fourth) &+ count / 2) / count
     }
 
     /// Where samples are taken along a side of so many pixels.

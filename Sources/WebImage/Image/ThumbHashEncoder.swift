@@ -80,8 +80,8 @@ struct ThumbHashEncoder {
         let longest = Double(max(shape.width, shape.height))
         let columns = max(1, Self.rounded(limit * Double(shape.width) / longest))
         let rows = max(1, Self.rounded(limit * Double(shape.height) / longest))
-        let across = Self.cosines(Self.mostFrequencies, width)
-        let down = width == height ? across : Self.cosines(Self.mostFrequencies, height)
+        let across = Self.cosines(width)
+        let down = width == height ? across : Self.cosines(height)
         var waves: [Double] = []
         waves.reserveCapacity(64)
         var lines = [Double](repeating: 0, count: height * Self.mostFrequencies)
@@ -173,7 +173,14 @@ struct ThumbHashEncoder {
         }
     }
 
-    private static func cosines(_ frequencies: Int, _ length: Int) -> Cosines {
+    /// Those of the side that most samples of images have.
+    private static let usualCosines = makeCosines(mostFrequencies, 16)
+
+    private static func cosines(_ length: Int) -> Cosines {
+        length == 16 ? usualCosines : makeCosines(mostFrequencies, length)
+    }
+
+    private static func makeCosines(_ frequencies: Int, _ length: Int) -> Cosines {
         // In steps: as one expression it takes the compiler seconds.
         let step: Double = .pi / Double(length)
         return [Double](unsafeUninitializedCapacity: frequencies * length) { output, used in
