@@ -19,7 +19,7 @@ def rows(shop):
     })
     yield Row("disk-hit", "Disk hit of 40 KiB, warm", "µs", column(results["ours"], "read"),
               peers={"C: open + read": column(results["C"], "read")},
-              contracts=[Contract("<=", 1.5, "C: open + read")],
+              contracts=[Contract("<=", 1.3, "C: open + read")],
               note="ours compares key, length and checksum on top")
     amended = shop.in_turns({"ours": lambda: shop.ours("disk-bench", "amend", place, count, 5)})["ours"]
     yield Row("disk-amend", "Validators of an entry of 40 KiB changed", "µs", column(amended, "amend"),

@@ -81,7 +81,7 @@ def grid(shop):
               contracts=[] if shop.quick else [Contract(">=", 10000)], more_is_better=True, in_chart=False)
     for kind, where in (("remote", "the network"), ("memory", "memory")):
         yield Row(f"delivery-{kind}", f"A picture from {where} to a view, time of the main thread", "ms",
-                  [report[f"delivery-{kind}"]], contracts=[Contract("<=", 0.2)], in_chart=False)
+                  [report[f"delivery-{kind}"]], contracts=[Contract("<=", 0.17)], in_chart=False)
     yield Row("grid-rss", f"{title}, growth of resident memory after the first {seconds * 2} seconds of scrolling", "MB",
               [max(report["rss-last"] - report["rss-first"], 0)], contracts=[Contract("<=", 8)], in_chart=False,
               note=f"{report['rss-first']:.0f} MB then, {report['rss-last']:.0f} MB after as long again")

@@ -43,7 +43,7 @@ def quality_rows(shop, quality, pictures, urls):
 
     name = "default quality" if quality == "high" else "fast quality"
     c = C_HIGH if quality == "high" else C_FAST
-    peers, contracts = {c: column(results["C"], "pictures")}, [Contract(">=", 0.95, c)]
+    peers, contracts = {c: column(results["C"], "pictures")}, [Contract(">=", 1.15 if quality == "high" else 0.97, c)]
     if pillow:
         peers[pillow] = column(results["pillow"], "pictures")
         peers["webimage get (the command)"] = column(results["command"], "pictures")
@@ -54,7 +54,7 @@ def quality_rows(shop, quality, pictures, urls):
         contracts.append(Contract(">", 1, VIPS))
     if "pixbuf" in results:
         peers[PIXBUF] = column(results["pixbuf"], "pictures")
-        contracts.append(Contract(">=", 1.05, PIXBUF))
+        contracts.append(Contract(">=", 1.1, PIXBUF))
     title = f"{len(pictures)} URLs to thumbnails on disk, {name}"
     yield Row(f"pipeline-{quality}", title, "pictures/s", column(results["ours"], "pictures"), peers=peers,
               contracts=contracts, more_is_better=True)
