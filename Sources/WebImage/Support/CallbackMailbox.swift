@@ -15,6 +15,15 @@ final class CallbackMailbox: Sendable {
     /// Leaves a call; ``deliver()`` makes it.
     func append(_ call: @escaping @Sendable () -> Void) { state.withLock { $0.calls.append(call) } }
 
+    /// Leaves a call, if others have not come to their end yet; it is made after them then. Else false, and it is not kept.
+    func appendIfBusy(_ call: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard state.isDelivering || !state.calls.isEmpty else { return false }
+            state.calls.append(call)
+            return true
+        }
+    }
+
     /// Makes the calls that were left, unless somebody does already: inline or later, as the queue's policy says.
     func deliver() {
         let isMine = state.withLock { state -> Bool in

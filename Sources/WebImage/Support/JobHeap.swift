@@ -1,4 +1,4 @@
-/// Jobs that wait for their turn: by priority, then in the order they came (or the reverse).
+/// A priority queue: jobs that wait for their turn, by priority, then in the order they came (or the reverse).
 ///
 /// Inserting, taking the first, removing and moving one all take amortised O(1).
 struct JobHeap<Body> {
@@ -14,29 +14,8 @@ struct JobHeap<Body> {
         var ticket: UInt64
     }
 
-    /// A first-in first-out list whose taken head is dropped from time to time.
-    private struct Lane {
-        var entries: [Entry] = []
-        var head = 0
-
-        mutating func pop(_ order: WorkQueue.Order) -> Entry? {
-            guard head < entries.count else { return nil }
-            if order == .lifo { return entries.removeLast() }
-            let entry = entries[head]
-            head += 1
-            if head == entries.count {
-                entries.removeAll(keepingCapacity: head < 1024)
-                head = 0
-            } else if head > 64, head * 2 > entries.count {
-                entries.removeFirst(head)
-                head = 0
-            }
-            return entry
-        }
-    }
-
     var order: WorkQueue.Order = .fifo
-    private var lanes = [Lane](repeating: Lane(), count: LoadPriority.allCases.count)
+    private var lanes = [FIFOList<Entry>](repeating: FIFOList(), count: LoadPriority.allCases.count)
     private var jobs: [UInt64: Job] = [:]
     private var nextID: UInt64 = 0
     /// Entries of lanes whose job has gone or moved.
@@ -47,13 +26,13 @@ struct JobHeap<Body> {
     mutating func insert(_ body: Body, priority: LoadPriority) -> UInt64 {
         nextID += 1
         jobs[nextID] = Job(body: body, priority: priority, ticket: nextID)
-        lanes[priority.rawValue].entries.append(Entry(id: nextID, ticket: nextID))
+        lanes[priority.rawValue].append(Entry(id: nextID, ticket: nextID))
         return nextID
     }
 
     mutating func popFirst() -> Body? {
         for lane in lanes.indices.reversed() {
-            while let entry = lanes[lane].pop(order) {
+            while let entry = order == .lifo ? lanes[lane].popLast() : lanes[lane].popFirst() {
                 guard let job = jobs[entry.id], job.ticket == entry.ticket else {
                     staleCount -= 1
                     continue
@@ -77,22 +56,19 @@ struct JobHeap<Body> {
         job.priority = priority
         job.ticket = nextID
         jobs[id] = job
-        lanes[priority.rawValue].entries.append(Entry(id: id, ticket: nextID))
+        lanes[priority.rawValue].append(Entry(id: id, ticket: nextID))
         noteStaleEntry()
     }
 
     /// Entries in lanes, stale ones included.
-    var entryCount: Int { lanes.reduce(0) { $0 + $1.entries.count - $1.head } }
+    var entryCount: Int { lanes.reduce(0) { $0 + $1.count } }
 
     /// Sweeps stale entries out once they are most of all: jobs that are cancelled or moved before their turn would pile up
     /// in a lane that is not reached.
     private mutating func noteStaleEntry() {
         staleCount += 1
         guard staleCount > 64, staleCount > jobs.count else { return }
-        for lane in lanes.indices {
-            let live = lanes[lane].entries[lanes[lane].head...].filter { jobs[$0.id]?.ticket == $0.ticket }
-            lanes[lane] = Lane(entries: live)
-        }
+        for lane in lanes.indices { lanes[lane] = lanes[lane].filter { jobs[$0.id]?.ticket == $0.ticket } }
         staleCount = 0
     }
 }

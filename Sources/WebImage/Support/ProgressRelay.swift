@@ -4,86 +4,63 @@
 /// Readings arrive in order, one at a time, and none after the end, which waits for those that are on their way. A closure that
 /// cannot keep up misses some.
 final class ProgressRelay: Sendable {
+    typealias Body = @Sendable (LoadProgress) -> Void
+
     private struct State {
-        var body: (@Sendable (LoadProgress) -> Void)?
-        var pending: [LoadProgress] = []
-        var isRunning = false
+        var body: Body?
+        var pending = FIFOList<LoadProgress>()
         var isOver = false
-        var end: (@Sendable () -> Void)?
     }
 
     /// Readings that wait for the closure; after that many, the latest takes the place of the one before.
     static let capacity = 64
 
-    private let queue: CallbackQueue
+    private let mailbox: CallbackMailbox
     private let state: Lock<State>
 
     /// A relay to a closure.
-    init(queue: CallbackQueue = .global, _ body: @escaping @Sendable (LoadProgress) -> Void) {
-        self.queue = queue
+    init(queue: CallbackQueue = .global, _ body: @escaping Body) {
+        mailbox = CallbackMailbox(queue)
         state = Lock(State(body: body))
     }
 
     /// Leaves readings.
-    var receiver: @Sendable (LoadProgress) -> Void { { self.post($0) } }
+    var receiver: Body { { self.post($0) } }
 
     /// Leaves a reading. Calls nobody.
     func post(_ progress: LoadProgress) {
-        let mustRun = state.withLock { state -> Bool in
+        let isNews = state.withLock { state -> Bool in
             guard !state.isOver else { return false }
-            if state.pending.count == Self.capacity { state.pending.removeLast() }
+            let isFull = state.pending.count == Self.capacity
+            if isFull { _ = state.pending.popLast() }
             state.pending.append(progress)
-            guard !state.isRunning else { return false }
-            state.isRunning = true
-            return true
+            if !isFull { mailbox.append { self.callBody() } }
+            return !isFull
         }
-        if mustRun { queue.async { self.run() } }
+        if isNews { mailbox.deliver() }
+    }
+
+    private func callBody() {
+        let (progress, body) = state.withLock { ($0.pending.popFirst(), $0.body) }
+        if let progress { body?(progress) }
     }
 
     /// Takes no more readings, and calls `body` after those that are on their way: at once when there are none.
     ///
     /// - Parameter drops: whether readings that have not been delivered are dropped.
     func end(drops: Bool = false, _ body: @escaping @Sendable () -> Void = {}) {
-        let (isNow, former) = state.withLock { state -> (Bool, (@Sendable (LoadProgress) -> Void)?) in
-            guard !state.isOver else { return (false, nil) }
-            state.isOver = true
-            if drops { state.pending = [] }
-            guard state.isRunning else {
-                defer { state.body = nil }
-                return (true, state.body)
-            }
-            state.end = body
-            return (false, nil)
+        let isFirst = state.withLock { state -> Bool in
+            if drops, !state.isOver { state.pending = FIFOList() }
+            defer { state.isOver = true }
+            return !state.isOver
         }
-        withExtendedLifetime(former) {}
-        if isNow { body() }
-    }
-
-    private enum Turn {
-        case reading(LoadProgress, @Sendable (LoadProgress) -> Void)
-        case end((@Sendable () -> Void)?, (@Sendable (LoadProgress) -> Void)?)
-        case pause
-    }
-
-    private func run() {
-        while true {
-            switch state.withLock({ Self.turn(&$0) }) {
-            case .reading(let progress, let body): body(progress)
-            case .end(let end, let body):
-                withExtendedLifetime(body) {}
-                end?()
-                return
-            case .pause: return
-            }
+        guard isFirst else { return }
+        let finish = { @Sendable [self] in
+            // What the closure owns is released outside the lock, before anybody learns of the end.
+            withExtendedLifetime(state.withLock { $0.body.take() }) {}
+            body()
         }
-    }
-
-    private static func turn(_ state: inout State) -> Turn {
-        if !state.pending.isEmpty, let body = state.body { return .reading(state.pending.removeFirst(), body) }
-        state.isRunning = false
-        guard state.isOver else { return .pause }
-        defer { (state.end, state.body) = (nil, nil) }
-        return .end(state.end, state.body)
+        if !mailbox.appendIfBusy(finish) { finish() }
     }
 }
 

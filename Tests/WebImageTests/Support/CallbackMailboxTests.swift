@@ -28,6 +28,20 @@ import Testing
         #expect(calls.withLock { $0 } == ["outer", "inner"])
     }
 
+    @Test func `A call for after the others is refused when there are none, and made when they have been`() {
+        let mailbox = CallbackMailbox(.inline)
+        let calls = Lock<[String]>([])
+        #expect(!mailbox.appendIfBusy { calls.withLock { $0.append("never") } })
+        mailbox.append {
+            #expect(mailbox.appendIfBusy { calls.withLock { $0.append("while it delivers") } })
+            calls.withLock { $0.append("first") }
+        }
+        #expect(mailbox.appendIfBusy { calls.withLock { $0.append("before it delivers") } })
+        mailbox.deliver()
+        #expect(calls.withLock { $0 } == ["first", "before it delivers", "while it delivers"])
+        #expect(!mailbox.appendIfBusy { calls.withLock { $0.append("never") } })
+    }
+
     @Test func `On a concurrent queue calls come one at a time and in order`() async {
         let mailbox = CallbackMailbox(.global)
         let calls = Lock<(list: [Int], isBusy: Bool, wasBusy: Bool)>(([], false, false))

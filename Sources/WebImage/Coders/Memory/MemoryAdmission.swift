@@ -42,26 +42,10 @@ struct MemoryAdmission: Sendable {
         var timer = Timer.none
     }
 
-    /// Ids in the order they came; those that have gone, or are in another lane by now, are passed over.
-    private struct Row {
-        private var ids: [UInt64] = []
-        private var head = 0
-
-        var first: UInt64? { head < ids.count ? ids[head] : nil }
-
-        mutating func append(_ id: UInt64) { ids.append(id) }
-
-        mutating func removeFirst() {
-            head += 1
-            guard head > 64, head * 2 > ids.count else { return }
-            ids.removeFirst(head)
-            head = 0
-        }
-    }
-
-    /// A row for each policy, which take turns.
+    /// A row for each policy, which take turns: ids in the order they came. Those that have gone, or are in another lane by now, are passed
+    /// over.
     private struct Lane {
-        private var rows: [String: Row] = [:]
+        private var rows: [String: FIFOList<UInt64>] = [:]
         /// The policies of which something waits, in the order of their turns.
         private var turns: [String] = []
 
@@ -69,13 +53,13 @@ struct MemoryAdmission: Sendable {
 
         mutating func append(_ id: UInt64, _ domain: String) {
             if rows[domain] == nil { turns.append(domain) }
-            rows[domain, default: Row()].append(id)
+            rows[domain, default: FIFOList()].append(id)
         }
 
         /// - Parameter isTurn: whether the policy has had its turn, so that the next one is another's.
         mutating func removeFirst(isTurn: Bool) {
             guard let domain = turns.first else { return }
-            rows[domain]?.removeFirst()
+            _ = rows[domain]?.popFirst()
             if rows[domain]?.first == nil {
                 rows[domain] = nil
                 turns.removeFirst()
