@@ -3,10 +3,20 @@ import FoundationEssentials
 extension ImageCachesManager {
     /// The image in memory, of the highest cache that has it. With the query policies `highestOnly` and `lowestOnly` that one
     /// is asked alone.
-    public func memoryImage(forKey key: String) -> Image? {
+    public func memoryImage(forKey key: String) -> Image? { first(forKey: key) { $0.memoryImage(forKey: key) } }
+
+    /// Reads the entry on disk on the caller's thread, of the highest cache that has it.
+    public func diskEntry(forKey key: String) -> CachedImageData? { first(forKey: key) { $0.diskEntry(forKey: key) } }
+
+    /// What is known of the entry on disk without looking there, of the highest cache that knows something.
+    public func knownValidators(forKey key: String) -> KnownValidators? {
+        first(forKey: key) { $0.knownValidators(forKey: key) }
+    }
+
+    private func first<Found>(forKey key: String, _ look: (any ImageCaching) -> Found?) -> Found? {
         guard !key.isEmpty else { return nil }
         for cache in select({ $0.query }).caches.reversed() {
-            if let image = cache.memoryImage(forKey: key) { return image }
+            if let found = look(cache) { return found }
         }
         return nil
     }
@@ -25,24 +35,33 @@ extension ImageCachesManager {
         priority: LoadPriority,
         completion: @escaping @Sendable (CachedImageData?) -> Void
     ) -> any WebImageOperation {
-        let selection = key.isEmpty ? Selection(caches: [], isConcurrent: false) : select({ $0.query })
-        if selection.caches.count == 1, let only = selection.caches.first {
-            return only.queryDisk(forKey: key, priority: priority, completion: completion)
-        }
-        let round = Round(selection, priority: priority, completion: completion) { cache, priority, answer in
-            cache.queryDisk(forKey: key, priority: priority, completion: answer)
-        }
-        round.start()
-        return round
+        query(forKey: key, priority, completion) { $0.queryDisk(forKey: key, priority: $1, completion: $2) }
     }
 
-    /// Reads the entry on disk on the caller's thread, of the highest cache that has it.
-    public func diskEntry(forKey key: String) -> CachedImageData? {
-        guard !key.isEmpty else { return nil }
-        for cache in select({ $0.query }).caches.reversed() {
-            if let entry = cache.diskEntry(forKey: key) { return entry }
-        }
-        return nil
+    /// Reads what is stored with the entry on disk, of the cache that a query finds it in; otherwise as
+    /// ``queryDisk(forKey:priority:completion:)``.
+    @discardableResult
+    public func queryValidators(
+        forKey key: String,
+        priority: LoadPriority,
+        completion: @escaping @Sendable (KnownValidators?) -> Void
+    ) -> any WebImageOperation {
+        query(forKey: key, priority, completion) { $0.queryValidators(forKey: key, priority: $1, completion: $2) }
+    }
+
+    private func query<Found: Sendable>(
+        forKey key: String,
+        _ priority: LoadPriority,
+        _ completion: @escaping @Sendable (Found?) -> Void,
+        _ ask:
+            @escaping @Sendable (any ImageCaching, LoadPriority, @escaping @Sendable (Found?) -> Void)
+            -> any WebImageOperation
+    ) -> any WebImageOperation {
+        let selection = key.isEmpty ? Selection(caches: [], isConcurrent: false) : select({ $0.query })
+        if selection.caches.count == 1, let only = selection.caches.first { return ask(only, priority, completion) }
+        let round = Round(selection, priority: priority, completion: completion, asking: ask)
+        round.start()
+        return round
     }
 
     /// Stores; see ``ImageCaching/store(_:completion:)``. Memory of all caches that take part is written before the call
@@ -93,40 +112,6 @@ extension ImageCachesManager {
             }
         )
         round.start()
-    }
-
-    /// What is known of the entry on disk without looking there, of the highest cache that knows something.
-    public func knownValidators(forKey key: String) -> KnownValidators? {
-        guard !key.isEmpty else { return nil }
-        for cache in select({ $0.query }).caches.reversed() {
-            if let known = cache.knownValidators(forKey: key) { return known }
-        }
-        return nil
-    }
-
-    /// Reads what is stored with the entry on disk, of the cache that a query finds it in.
-    ///
-    /// - Parameters:
-    ///   - key: of the entry.
-    ///   - priority: passed on to the caches.
-    ///   - completion: called exactly once: at once, on the caller's thread, without a key or caches, else on the
-    ///     thread of the cache that answers. A cancel calls it at once with nil, and gives up what the caches still
-    ///     have to do.
-    @discardableResult
-    public func queryValidators(
-        forKey key: String,
-        priority: LoadPriority,
-        completion: @escaping @Sendable (KnownValidators?) -> Void
-    ) -> any WebImageOperation {
-        let selection = key.isEmpty ? Selection(caches: [], isConcurrent: false) : select({ $0.query })
-        if selection.caches.count == 1, let only = selection.caches.first {
-            return only.queryValidators(forKey: key, priority: priority, completion: completion)
-        }
-        let round = Round(selection, priority: priority, completion: completion) { cache, priority, answer in
-            cache.queryValidators(forKey: key, priority: priority, completion: answer)
-        }
-        round.start()
-        return round
     }
 
     /// Removes one entry.

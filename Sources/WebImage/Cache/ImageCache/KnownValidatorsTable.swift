@@ -1,33 +1,28 @@
-import Glibc
-
-/// What is known of entries' validators, by key: bounded, the least recently used goes first. All in O(1), and a lookup
-/// allocates nothing.
-struct KnownValidatorsTable: ~Copyable {
+/// What is known of entries' validators, by key: an LRU cache of bounded size. All in O(1), and a lookup allocates nothing.
+struct KnownValidatorsTable {
     /// Most keys: 4096 is what some ten screens of thumbnails ask for, and about 4 MB with the fields of ordinary servers.
     static let capacity = 4096
     /// Most bytes of keys and fields: servers choose how long those are.
     static let byteCapacity = 8 << 20
 
-    private struct Content {
-        let key: MemoryCacheKey
-        var value: KnownValidators
-        /// Bytes of what has no fixed size.
-        var cost: Int
-    }
-
     private struct Slot {
-        var previous: UInt32 = 0
-        var next: UInt32 = 0
-        /// Nil when the slot is free, and in slot 0, which is the head of the list by use.
-        var content: Content?
+        /// Neighbours in the list by use.
+        var previous = 0
+        var next = 0
+        var key = MemoryCacheKey("")
+        var value = KnownValidators(validators: nil)
+
+        /// Bytes of what has no fixed size.
+        var cost: Int { key.string.utf8.count + value.byteCount }
     }
 
     private let capacity: Int
     private let byteCapacity: Int
     private(set) var byteCount = 0
-    private var index = HashIndex()
-    private var slots: ContiguousArray<Slot> = [Slot()]
-    private var vacant: ContiguousArray<UInt32> = []
+    private var index: [MemoryCacheKey: Int] = [:]
+    /// Slot 0 is the head of the list by use.
+    private var slots = [Slot()]
+    private var vacant: [Int] = []
 
     /// An empty table.
     init(capacity: Int = KnownValidatorsTable.capacity, byteCapacity: Int = KnownValidatorsTable.byteCapacity) {
@@ -39,118 +34,84 @@ struct KnownValidatorsTable: ~Copyable {
     var count: Int { index.count }
 
     /// The keys, in no order.
-    var keys: [String] { slots.compactMap { $0.content?.key.string } }
+    var keys: [String] { index.keys.map(\.string) }
 
     /// What is known of a key, which is the most recently used then.
     mutating func find(_ key: String) -> KnownValidators? {
-        guard let id = find(KeyDigest.withBytes(of: key) { KeyDigest($0) }, key) else { return nil }
+        guard let id = index[MemoryCacheKey(key)] else { return nil }
         use(id)
-        return slots[Int(id)].content?.value
+        return slots[id].value
     }
 
     /// Sets what is known of a key; nil when it is nothing any more.
     mutating func set(_ value: KnownValidators?, forKey key: String) {
-        guard let value else { return remove(key) }
         let key = MemoryCacheKey(key)
-        if let id = find(key.digest, key.string) {
-            change(id, value)
-            use(id)
-            return evictBulk()
+        let known = index[key]
+        guard let value else {
+            if let known { remove(known) }
+            return
         }
-        if index.count >= capacity { evict() }
-        let id: UInt32
-        if let reused = vacant.popLast() {
-            id = reused
-        } else {
-            id = UInt32(slots.count)
-            slots.append(Slot())
-        }
-        let cost = key.string.utf8.count + value.byteCount
-        slots[Int(id)].content = Content(key: key, value: value, cost: cost)
-        byteCount += cost
-        index.insert(key.digest.low, id: id)
-        linkFirst(id)
-        evictBulk()
+        let id = known ?? insert(key)
+        change(id, value)
+        use(id)
+        evict()
     }
 
     /// Changes what is known of a key, if anything is.
     mutating func amend(_ amendment: EntryAmendment, forKey key: String) {
-        guard let id = find(KeyDigest.withBytes(of: key) { KeyDigest($0) }, key) else { return }
-        guard let value = slots[Int(id)].content?.value else { return }
-        change(id, value.amended(by: amendment))
-        evictBulk()
+        guard let id = index[MemoryCacheKey(key)] else { return }
+        change(id, slots[id].value.amended(by: amendment))
+        evict()
     }
 
     /// Forgets everything and gives the memory back.
-    mutating func removeAll() {
-        index.removeAll()
-        slots = [Slot()]
-        vacant = []
-        byteCount = 0
+    mutating func removeAll() { self = KnownValidatorsTable(capacity: capacity, byteCapacity: byteCapacity) }
+
+    private mutating func insert(_ key: MemoryCacheKey) -> Int {
+        let id = vacant.popLast() ?? slots.count
+        if id == slots.count { slots.append(Slot()) }
+        slots[id].key = key
+        byteCount += slots[id].cost
+        index[key] = id
+        linkFirst(id)
+        return id
     }
 
-    private mutating func change(_ id: UInt32, _ value: KnownValidators) {
-        guard var content = slots[Int(id)].content else { return }
-        byteCount -= content.cost
-        content.value = value
-        content.cost = content.key.string.utf8.count + value.byteCount
-        byteCount += content.cost
-        slots[Int(id)].content = content
-    }
-
-    private mutating func evictBulk() {
-        while byteCount > byteCapacity, index.count > 0 { evict() }
-    }
-
-    private mutating func remove(_ key: String) {
-        guard let id = find(KeyDigest.withBytes(of: key) { KeyDigest($0) }, key) else { return }
-        remove(id)
+    private mutating func change(_ id: Int, _ value: KnownValidators) {
+        byteCount -= slots[id].cost
+        slots[id].value = value
+        byteCount += slots[id].cost
     }
 
     private mutating func evict() {
-        let oldest = slots[0].previous
-        if oldest != 0 { remove(oldest) }
+        while count > capacity || byteCount > byteCapacity, count > 0 { remove(slots[0].previous) }
     }
 
-    private mutating func remove(_ id: UInt32) {
-        guard let content = slots[Int(id)].content else { return }
-        index.remove(content.key.digest.low, id: id)
+    private mutating func remove(_ id: Int) {
         unlink(id)
-        byteCount -= content.cost
-        slots[Int(id)].content = nil
+        byteCount -= slots[id].cost
+        index[slots[id].key] = nil
+        slots[id] = Slot()
         vacant.append(id)
     }
 
-    private func find(_ digest: KeyDigest, _ key: String) -> UInt32? {
-        index.find(digest.low) { id in
-            guard let stored = slots[Int(id)].content?.key, stored.digest == digest else { return false }
-            return KeyDigest.withBytes(of: stored.string) { stored in
-                KeyDigest.withBytes(of: key) { key in
-                    guard stored.count == key.count else { return false }
-                    guard let first = stored.baseAddress, let second = key.baseAddress else { return true }
-                    return memcmp(first, second, stored.count) == 0
-                }
-            }
-        }
-    }
-
-    private mutating func use(_ id: UInt32) {
+    private mutating func use(_ id: Int) {
         guard slots[0].next != id else { return }
         unlink(id)
         linkFirst(id)
     }
 
-    private mutating func unlink(_ id: UInt32) {
-        let (previous, next) = (slots[Int(id)].previous, slots[Int(id)].next)
-        slots[Int(previous)].next = next
-        slots[Int(next)].previous = previous
+    private mutating func unlink(_ id: Int) {
+        let (previous, next) = (slots[id].previous, slots[id].next)
+        slots[previous].next = next
+        slots[next].previous = previous
     }
 
-    private mutating func linkFirst(_ id: UInt32) {
+    private mutating func linkFirst(_ id: Int) {
         let first = slots[0].next
-        slots[Int(id)].next = first
-        slots[Int(id)].previous = 0
-        slots[Int(first)].previous = id
+        slots[id].next = first
+        slots[id].previous = 0
+        slots[first].previous = id
         slots[0].next = id
     }
 }

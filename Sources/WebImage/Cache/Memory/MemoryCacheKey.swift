@@ -1,4 +1,5 @@
 import CXXHash
+import Glibc
 
 /// A key of a ``MemoryCache`` with its hash, for callers that look the same key up often.
 ///
@@ -24,7 +25,15 @@ public struct MemoryCacheKey: Sendable, Hashable, ExpressibleByStringLiteral {
 
     /// Whether the bytes of both are the same.
     public static func == (left: MemoryCacheKey, right: MemoryCacheKey) -> Bool {
-        left.digest == right.digest && left.string.utf8.elementsEqual(right.string.utf8)
+        left.digest == right.digest
+            && KeyDigest.withBytes(of: left.string) { left in
+                KeyDigest.withBytes(of: right.string) { right in
+                    guard let first = left.baseAddress, let second = right.baseAddress else {
+                        return left.count == right.count
+                    }
+                    return left.count == right.count && memcmp(first, second, left.count) == 0
+                }
+            }
     }
 
     /// Feeds the hash that is already there.
