@@ -179,10 +179,14 @@ struct LoadPlan: Sendable {
     struct DiskEntry: Hashable, Sendable {
         let cache: Identified<any ImageCaching, ObjectIdentifier>
         let cacheKey: String
+        /// Of the key when the read was asked for: one that is asked for after a store does not join one from before it. Nil for a cache that
+        /// does not tell.
+        let generation: Generation?
 
-        init(cache: any ImageCaching, cacheKey: String) {
+        init(cache: any ImageCaching, cacheKey: String, generation: Generation? = nil) {
             self.cache = Identified(cache, by: ObjectIdentifier(cache))
             self.cacheKey = cacheKey
+            self.generation = generation ?? (cache as? ImageCache)?.generation(forKey: cacheKey)
         }
     }
 

@@ -113,7 +113,7 @@ extension WorkKey {
         case .diskRead: .disk
         case .fetch: .download
         case .original: .data
-        case .decode: .decode
+        case .decode, .entryImage: .decode
         case .transform: .transform
         case .result: .picture
         }

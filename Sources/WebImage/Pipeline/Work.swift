@@ -10,6 +10,7 @@ extension WorkKey {
     fileprivate var work: any Work {
         switch self {
         case .diskRead(let plan): DiskReadWork(plan: plan)
+        case .entryImage(let plan): EntryImageWork(plan: plan)
         case .fetch(let plan): FetchWork(plan: plan)
         case .original(let plan): OriginalWork(plan: plan)
         case .decode(let plan): DecodeWork(plan: plan)

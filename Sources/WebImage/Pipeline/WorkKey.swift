@@ -3,6 +3,8 @@
 enum WorkKey: Hashable, Sendable {
     /// Reading an entry of a disk cache.
     case diskRead(Boxed<LoadPlan.DiskEntry>)
+    /// Making an image of an entry of a disk cache, for queries.
+    case entryImage(Boxed<LoadPlan.EntryImage>)
     /// Getting bytes from a loader.
     case fetch(Boxed<LoadPlan.Fetch>)
     /// Getting the original bytes, from disk or from a loader.

@@ -3,6 +3,7 @@ import FoundationEssentials
 /// What a piece of shared work ends with.
 enum WorkOutput: Sendable {
     case diskEntry(CachedImageData?)
+    case query(ImageCacheResult)
     case loaded(LoadedImageData, ByteReservation)
     case data(OriginalData)
     case image(PipelineImage)

@@ -63,14 +63,15 @@ struct IsolatedLoadTests {
         #expect(context.coder() is IsolatedImageCoder)
         let request = ImageLoadRequest(url: try url("x"), context: context)
         #expect(request.coder is IsolatedImageCoder)
-        let query = DiskImageQuery(
-            "key",
+        let query = LoadPlan.EntryImage(
+            cache: FakeDisk().cache(),
+            cacheKey: "key",
+            generation: Generations().generation(of: "key"),
             options: [],
             context: context,
-            cacheType: .all,
-            mark: WriteMarks().mark(of: "key")
+            queriesMemory: true
         )
-        #expect(query.coder is IsolatedImageCoder)
+        #expect(query.coder.value is IsolatedImageCoder)
         context.decoding = nil
         #expect(context.coder() is PlainCoder && !context.hasRareProperties)
     }

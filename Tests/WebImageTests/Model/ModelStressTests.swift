@@ -115,9 +115,11 @@ extension StressWorld {
         let pipeline = manager.pipeline
         return isDelivered && !manager.isRunning && server.transferCount == 0
             && pipeline.runningCount + pipeline.waitingCount + pipeline.gate.reservedByteCount == 0
-            && cache.reads.count + cache.decodes.count == 0 && cache.backlog.withLock { $0.isIdle }
+            && runningQueries == 0 && cache.writes.withLock { $0.isIdle }
             && prefetcher.runningCount + prefetcher.waitingCount == 0 && areOperationsGone
     }
+
+    private var runningQueries: Int { callers.withLock { $0.queries.count { $0.token != nil } } }
 
     /// Whether nobody holds an operation any more but the callers.
     private var areOperationsGone: Bool {
@@ -135,8 +137,8 @@ extension StressWorld {
         let pipeline = manager.pipeline
         return """
             loads \(loads), calls \(calls), work \(pipeline.runningCount), waiting \(pipeline.waitingCount), \
-            gate \(pipeline.gate.reservedByteCount), transfers \(server.transferCount), reads \(cache.reads.count), \
-            decodes \(cache.decodes.count), prefetches \(prefetcher.runningCount) \(prefetcher.waitingCount)
+            gate \(pipeline.gate.reservedByteCount), transfers \(server.transferCount), \
+            queries \(runningQueries), prefetches \(prefetcher.runningCount) \(prefetcher.waitingCount)
             """
     }
 

@@ -90,6 +90,7 @@ extension SteppedWorld {
                 model.fail("a query of \(url) finds the bytes of \(stored)")
             }
         }
+        queries.append(ModelQuery(token: token))
         if cancels { token.cancel() }
     }
 

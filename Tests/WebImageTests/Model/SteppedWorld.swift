@@ -24,6 +24,8 @@ final class SteppedWorld: @unchecked Sendable {
     /// All loads, in the order they were begun.
     var loads: [ModelLoad] = []
     var lists: [ModelList] = []
+    /// Queries of the cache, which nobody holds when they have ended.
+    var queries: [ModelQuery] = []
     /// Completions of other calls: how often each has been called.
     var callbackCounts: [Int] = []
     private var nextStep = 0
@@ -177,8 +179,8 @@ final class SteppedWorld: @unchecked Sendable {
         if pipeline.gate.reservedByteCount != 0 { model.fail("the gate still holds bytes back") }
         if manager.isRunning { model.fail("the manager still runs") }
         if !server.isIdle { model.fail("a transfer is not over") }
-        if cache.reads.count + cache.decodes.count > 0 { model.fail("the cache still reads") }
-        if !cache.backlog.withLock({ $0.isIdle && $0.waitingCost == 0 }) { model.fail("the cache still writes") }
+        if queries.contains(where: { $0.token != nil }) { model.fail("a query still runs") }
+        if !cache.writes.withLock({ $0.isIdle && $0.waitingCost == 0 }) { model.fail("the cache still writes") }
         if prefetcher.runningCount + prefetcher.waitingCount > 0 { model.fail("the prefetcher still runs") }
         for load in loads where load.trace != nil { model.fail("load \(load.number) is still held by somebody") }
         for list in lists { list.checkEnd(model) }
@@ -224,4 +226,9 @@ private final class ModelDelegate: WebImageManagerDelegate {
     func imageManager(_ manager: WebImageManager, shouldBlockFailedURL url: URL, error: WebImageError) -> Bool {
         server.shouldBlockFailedURL(url, error: error)
     }
+}
+
+/// A query of a cache: its token lives as long as somebody waits for it.
+struct ModelQuery {
+    weak var token: ImageCacheToken?
 }

@@ -28,6 +28,7 @@ final class StressWorld: Sendable {
         var loads: [Load] = []
         var held: [WebImageLoadOperation] = []
         var tokens: [WebImagePrefetchToken] = []
+        var queries: [ModelQuery] = []
         var prefetches: [PrefetchProgress] = []
         var calls = 0
         var expectedCalls = 0
@@ -195,6 +196,7 @@ final class StressWorld: Sendable {
             call()
             if let image = result.image { check(ModelPicture(image), url, variant, allowsLimit: true) }
         }
+        callers.withLock { $0.queries.append(ModelQuery(token: token)) }
         if cancels { token.cancel() }
     }
 

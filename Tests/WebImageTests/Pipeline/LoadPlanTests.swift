@@ -156,13 +156,61 @@ import Testing
         let original = decode.original.value
         let transform = LoadPlan.Transform(decode: result.decode, chain: result.chain, memory: nil)
         var found: Set<String> = []
-        let parts: [Any?] = [original.fetch?.value, original, decode, result.chain, transform, result]
+        let query = query()
+        let parts: [Any?] = [
+            original.fetch?.value, original, decode, result.chain, transform, result, query,
+            EntryImageWork(plan: Boxed(query)).read.plan.value,
+        ]
         for part in parts.compactMap(\.self) {
             for child in Mirror(reflecting: part).children where "\(type(of: child.value))".hasPrefix("Uncompared<") {
                 found.insert("\(type(of: part)).\(child.label ?? "")")
             }
         }
         #expect(found == Set(uncompared.keys))
+    }
+
+    private let cache = FakeDisk().cache()
+
+    private func query(
+        of cache: ImageCache? = nil,
+        _ key: String = "k",
+        _ options: WebImageOptions = [],
+        queriesMemory: Bool = true,
+        _ change: (inout WebImageContext) -> Void = { _ in }
+    ) -> LoadPlan.EntryImage {
+        var context = WebImageContext()
+        change(&context)
+        let cache = cache ?? self.cache
+        return LoadPlan.EntryImage(
+            cache: cache,
+            cacheKey: key,
+            generation: cache.generation(forKey: key),
+            options: options,
+            context: context,
+            queriesMemory: queriesMemory
+        )
+    }
+
+    @Test func `All of what a query of a cache depends on is compared, and part of what it reads`() {
+        let base = query()
+        #expect(query() == base)
+        let others = [
+            "cache": query(of: FakeDisk().cache()),
+            "cacheKey": query("another"),
+            "coder": query { $0.imageCoder = FakeCoder() },
+            "options": query { $0.thumbnailPixelSize = ImageSize(width: 7, height: 7) },
+            "queriesMemory": query(queriesMemory: false),
+            "storesInMemory": query { $0.storeCacheType = ImageCacheType.none },
+            "memoryOptions": query("k", .matchAnimatedImageClass),
+        ]
+        for (name, other) in others { #expect(other != base, "\(name)") }
+        cache.storeDataToDisk(FakeCoder.data(), forKey: "k")
+        #expect(query() != base, "generation")
+        #expect(labels(base) == Set(others.keys).union(["generation"]))
+        func read(_ query: LoadPlan.EntryImage) -> DiskReadWork { EntryImageWork(plan: Boxed(query)).read }
+        #expect(read(query()).key != read(base).key)
+        #expect(read(query()).key == DiskReadWork(cache: cache, cacheKey: "k").key, "what a load reads")
+        #expect(read(base).key == read(query(queriesMemory: false).with(base.generation)).key)
     }
 
     @Test func `Every decode option makes another plan`() {
@@ -189,6 +237,14 @@ import Testing
             change(&options)
             #expect(options != ImageDecodeOptions(), "\(name)")
         }
+    }
+}
+
+extension LoadPlan.EntryImage {
+    fileprivate func with(_ generation: Generation) -> LoadPlan.EntryImage {
+        var copy = self
+        copy.generation = generation
+        return copy
     }
 }
 

@@ -38,7 +38,7 @@ extension ComplaintTests {
         latch.open()
         #expect(await gate.arrivals())
         #expect(await becomes { coder.encodeCount == 30 && images.aliveCount == 0 }, "no pixels wait for the disk")
-        let waiting = cache.backlog.withLock { $0.waitingCost }
+        let waiting = cache.writes.withLock { $0.waitingCost }
         #expect(waiting <= 30 * FakeCoder.data().count, "\(waiting)")
         gate.open()
         #expect(await left.value { $0 == 0 ? true : nil } == true)
@@ -52,7 +52,7 @@ extension ComplaintTests {
         }
         for number in 0..<300 {
             bounded.store(ImageStoreRequest(key: "\(number)", data: Data(count: 50_000)), completion: nil)
-            #expect(bounded.backlog.withLock { $0.waitingCost } <= limit)
+            #expect(bounded.writes.withLock { $0.waitingCost } <= limit)
         }
         #expect(bounded.droppedWriteCount > 250)
         door.open()

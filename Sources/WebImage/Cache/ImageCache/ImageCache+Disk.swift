@@ -4,36 +4,57 @@ extension ImageCache {
     // MARK: Doing the work
 
     /// Takes work for a key and sees to it that it is done, on a thread of the cache.
-    func submit(_ work: DiskWork, forKey key: String, completion: DiskBacklog.Completion?) {
-        let config = config
-        let replaces = !config.writesWithoutOverwriting
-        let isScheduled = changing(key) { backlog in
-            note(work, forKey: key, replacing: replaces)
-            return backlog.submit(
-                work,
-                forKey: key,
-                replacing: replaces,
-                costLimit: config.maxPendingWriteBytes,
-                completion: completion
-            )
-        }
+    func submit(_ work: DiskWork, forKey key: String, completion: WriteBehindQueue.Completion?) {
+        let isScheduled = enqueue(work, forKey: key, isBounded: true, completion: completion)
         if isScheduled { schedule(key, encodes: work.isEncoding) }
     }
 
+    private func enqueue(
+        _ work: DiskWork,
+        forKey key: String,
+        isBounded: Bool,
+        completion: WriteBehindQueue.Completion?
+    ) -> Bool {
+        let config = config
+        let replaces = !config.writesWithoutOverwriting
+        return writes.withLock { writes in
+            note(work, forKey: key, replacing: replaces)
+            return writes.submit(
+                work,
+                forKey: key,
+                replacing: replaces,
+                costLimit: isBounded ? config.maxPendingWriteBytes : .max,
+                completion: completion
+            )
+        }
+    }
+
+    private enum Wake { case sleeping, retry, done }
+
     /// Takes work for a key and does it before returning, on the caller's thread unless another is at it already.
     func perform(_ work: DiskWork, forKey key: String) {
-        let wait = DiskWait()
-        let replaces = !config.writesWithoutOverwriting
-        _ = changing(key) { backlog in
-            note(work, forKey: key, replacing: replaces)
-            return backlog.submit(work, forKey: key, replacing: replaces) { wait.finish() }
+        let wake = ConditionLock(Wake.sleeping)
+        _ = enqueue(work, forKey: key, isBounded: false) {
+            wake.withLock { $0 = .done }
+            wake.broadcast()
         }
-        // All threads of the cache may stand here, so nothing is left to them: whatever can be begun is begun here.
+        // All threads of the cache may wait here, so nothing is left to them: whatever can be begun is begun here.
         while true {
             runClear()
             run(key, as: .caller)
-            let mustWait = backlog.withLock { $0.whenFree(key) { wait.poke() } }
-            if mustWait, wait.wait() { return }
+            let mustWait = writes.withLock { writes in
+                writes.whenFree(key) {
+                    wake.withLock { if $0 == .sleeping { $0 = .retry } }
+                    wake.broadcast()
+                }
+            }
+            guard mustWait else { continue }
+            let isDone = wake.wait { state -> Bool? in
+                guard state == .retry else { return state == .done ? true : nil }
+                state = .sleeping
+                return false
+            }
+            if isDone { return }
         }
     }
 
@@ -50,7 +71,7 @@ extension ImageCache {
     private func run(_ key: String, as worker: DiskWorker) {
         while case .work(let work) = next(key, for: worker) {
             let ended = run(work, forKey: key)
-            let blocked = backlog.withLock { $0.takeBlocked() }
+            let blocked = writes.withLock { $0.takeBlocked() }
             if ended.schedulesClear { scheduleClear() }
             for poke in blocked { poke() }
             // Completions may take long; what came meanwhile does not wait for them.
@@ -62,21 +83,22 @@ extension ImageCache {
     }
 
     /// What the thread is to do for a key. Work for the other kind of threads is passed on to one of those.
-    private func next(_ key: String, for worker: DiskWorker) -> DiskBacklog.Next {
-        let next = backlog.withLock { $0.next(key, for: worker) }
+    private func next(_ key: String, for worker: DiskWorker) -> WriteBehindQueue.Next {
+        let replaces = !config.writesWithoutOverwriting
+        let next = writes.withLock { $0.next(key, for: worker, replacing: replaces) }
         if case .elsewhere(let encodes) = next { schedule(key, encodes: encodes) }
         return next
     }
 
-    private func run(_ work: DiskWork, forKey key: String) -> DiskBacklog.Ended {
+    private func run(_ work: DiskWork, forKey key: String) -> WriteBehindQueue.Ended {
         switch work {
         case .write(let entry):
             if !diskCache.store(entry, forKey: key) { forgetStored(entry, forKey: key) }
         case .encode(let pending):
             let entry = pending.encoded()
             let config = config
-            return backlog.withLock { backlog in
-                backlog.finishEncoding(
+            return writes.withLock { writes in
+                writes.finishEncoding(
                     entry,
                     forKey: key,
                     replacing: !config.writesWithoutOverwriting,
@@ -90,39 +112,31 @@ extension ImageCache {
         case .nothing:
             break
         }
-        return backlog.withLock { $0.finish(key) }
+        return writes.withLock { $0.finish(key) }
     }
 
-    func clearDisk(completion: DiskBacklog.Completion?) {
-        let isScheduled = changing(nil) { backlog in
+    func clearDisk(completion: WriteBehindQueue.Completion?) {
+        let isScheduled = writes.withLock { writes in
             known.withLock { $0.removeAll() }
-            return backlog.requestClear(completion: completion)
+            return writes.requestClear(completion: completion)
         }
         if isScheduled { scheduleClear() }
     }
 
-    /// Changes what readers of a key (of all keys, if nil) see, and their marks with it: under both locks, so that who has
-    /// the new mark sees the change, and who has the old one does not share a read with those.
-    private func changing<Result>(_ key: String?, _ body: (inout DiskBacklog) -> Result) -> Result {
-        marks.withLock { marks in
-            if let key { marks.change(key) } else { marks.changeAll() }
-            return backlog.withLock(body)
-        }
-    }
-
-    /// Does what changes memory and disk, one after the other: whoever looks at both meanwhile can know.
+    /// Does what changes memory and disk, one after the other, of a key or of all keys if nil: whoever looks at both meanwhile can know.
     func changingBoth(_ key: String?, _ body: () -> Void) {
-        marks.withLock { $0.begin(key) }
+        let key = key.map { MemoryCacheKey($0) }
+        writes.withLock { $0.generations.begin(key) }
         body()
-        marks.withLock { $0.end(key) }
+        writes.withLock { $0.generations.end(key) }
     }
 
     private func scheduleClear() { diskQueue.submit { self.runClear() } }
 
     private func runClear() {
-        guard backlog.withLock({ $0.beginClear() }) else { return }
+        guard writes.withLock({ $0.beginClear() }) else { return }
         diskCache.removeAllData()
-        let (ended, blocked) = backlog.withLock { ($0.finishClear(), $0.takeBlocked()) }
+        let (ended, blocked) = writes.withLock { ($0.finishClear(), $0.takeBlocked()) }
         let (completions, keys, isScheduled) = ended
         for key in keys { schedule(key, encodes: false) }
         if isScheduled { scheduleClear() }
@@ -132,13 +146,25 @@ extension ImageCache {
 
     // MARK: Reading
 
+    /// The version stamp of a key: another one after each change.
+    func generation(forKey key: String) -> Generation {
+        let key = MemoryCacheKey(key)
+        return writes.withLock { $0.generations.generation(of: key) }
+    }
+
+    /// Whether a key has not changed since, nor was about to.
+    func isCurrent(_ generation: Generation, forKey key: String) -> Bool {
+        let key = MemoryCacheKey(key)
+        return writes.withLock { $0.generations.isCurrent(generation, of: key) }
+    }
+
     /// What is stored for a key, whether on disk already or not; else what a read-only directory or the additional path has.
     /// Blocks.
     func readEntry(forKey key: String) -> CachedImageData? {
         guard !key.isEmpty else { return nil }
-        let mark = marks.withLock { $0.mark(of: key) }
-        let entry = readOwnEntry(forKey: key) ?? readForeignEntry(forKey: key)
-        learn(entry.map { KnownValidators($0) }, forKey: key, since: mark)
+        let (own, generation) = readSettled(key, { diskCache.entry(forKey: key) }, { $0.amended(by: $1) }, { $0.entry })
+        let entry = own ?? readForeignEntry(forKey: key)
+        learn(entry.map { KnownValidators($0) }, forKey: key, since: generation)
         return entry
     }
 
@@ -150,31 +176,36 @@ extension ImageCache {
         return DiskCache.readFile(path, mapped: isMapped)
     }
 
-    private func readOwnEntry(forKey key: String) -> CachedImageData? {
-        var (pending, mark) = pendingEntry(forKey: key)
-        if !pending.hidesDisk, var entry = diskCache.entry(forKey: key) {
-            // What changes one entry must not get to another one that has taken its place. With so many in a row the
-            // last one may.
-            for _ in 0..<8 where pending.amendment != nil {
-                let (now, latest) = pendingEntry(forKey: key)
-                if latest == mark { break }
-                (pending, mark) = (now, latest)
-                guard !pending.hidesDisk, let again = diskCache.entry(forKey: key) else {
-                    return pending.picture?.entry
-                }
-                entry = again
-            }
-            return entry.amended(by: pending.amendment)
+    /// Reads of a key's entry with what is about to change of it. Blocks.
+    ///
+    /// - Parameters:
+    ///   - read: what is on disk.
+    ///   - amend: the same after a change.
+    ///   - made: the same of what is about to be stored.
+    func readSettled<Value>(
+        _ key: String,
+        _ read: () -> Value?,
+        _ amend: (Value, EntryAmendment?) -> Value,
+        _ made: (PendingEntry.Picture) -> Value?
+    ) -> (found: Value?, generation: Generation) {
+        var (pending, generation) = pendingEntry(forKey: key)
+        var onDisk = pending.hidesDisk ? nil : read()
+        // A change of one entry must not be applied to another one that has taken its place. With so many in a row the last one may.
+        for _ in 0..<8 where pending.amendment != nil && onDisk != nil {
+            let (now, latest) = pendingEntry(forKey: key)
+            if latest == generation { break }
+            (pending, generation) = (now, latest)
+            onDisk = pending.hidesDisk ? nil : read()
         }
-        return pending.picture?.entry
+        let found = onDisk.map { amend($0, pending.amendment) } ?? pending.picture.flatMap(made)
+        return (found, generation)
     }
 
-    /// What readers of a key must see besides what is on disk, and the mark of that state.
-    func pendingEntry(forKey key: String) -> (PendingEntry, WriteMarks.Mark) {
+    /// What readers of a key must see besides what is on disk, and the generation of that.
+    func pendingEntry(forKey key: String) -> (PendingEntry, Generation) {
         let replaces = !config.writesWithoutOverwriting
-        return marks.withLock { marks in
-            (backlog.withLock { $0.pending(key, replacing: replaces) }, marks.mark(of: key))
-        }
+        let key = MemoryCacheKey(key)
+        return writes.withLock { ($0.pending(key, replacing: replaces), $0.generations.generation(of: key)) }
     }
 
     /// Whether a key is on disk, or about to be.

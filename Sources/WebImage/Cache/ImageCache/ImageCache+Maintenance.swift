@@ -15,10 +15,7 @@ extension ImageCache {
         callbackQueue: CallbackQueue = .main,
         completion: @escaping @Sendable (_ count: Int, _ size: Int) -> Void
     ) {
-        diskQueue.submit {
-            let (count, size) = self.diskCache.usage()
-            callbackQueue.async { completion(count, size) }
-        }
+        onDiskQueue(callbackQueue, { $0.diskCache.usage() }) { completion($0.count, $0.size) }
     }
 
     /// Removes expired entries, then the oldest if there is too much; see ``DiskCache/removeExpiredData(timeLimit:)``.
@@ -32,16 +29,13 @@ extension ImageCache {
         callbackQueue: CallbackQueue = .main,
         completion: (@Sendable (DiskCacheCleanup) -> Void)?
     ) {
-        diskQueue.submit {
-            let cleanup = self.upkeep.removeExpiredData(timeLimit: nil)
-            if let completion { callbackQueue.async { completion(cleanup) } }
-        }
+        onDiskQueue(callbackQueue, { $0.upkeep.removeExpiredData(timeLimit: nil) }) { completion?($0) }
     }
 
     /// Returns when nothing waits to be written any more.
     public func flush() async {
         await withCheckedContinuation { continuation in
-            let isBusy = backlog.withLock { $0.whenIdle { continuation.resume() } }
+            let isBusy = writes.withLock { $0.whenIdle { continuation.resume() } }
             if !isBusy { continuation.resume() }
         }
     }
@@ -73,11 +67,24 @@ extension ImageCache {
     public var diskStatistics: DiskCacheStatistics { (diskCache as? DiskCache)?.statistics ?? DiskCacheStatistics() }
 
     /// Writes given up because more than ``ImageCacheConfig/maxPendingWriteBytes`` waited.
-    public var droppedWriteCount: Int { backlog.withLock { $0.droppedCount } }
+    public var droppedWriteCount: Int { writes.withLock { $0.droppedCount } }
 
-    private func onDiskQueue<Value: Sendable>(_ body: @escaping @Sendable (ImageCache) -> Value) async -> Value {
+    // MARK: On a thread of the cache
+
+    func onDiskQueue<Value: Sendable>(_ body: @escaping @Sendable (ImageCache) -> Value) async -> Value {
         await withCheckedContinuation { continuation in
-            diskQueue.submit { continuation.resume(returning: body(self)) }
+            onDiskQueue(.inline, body) { continuation.resume(returning: $0) }
+        }
+    }
+
+    func onDiskQueue<Value: Sendable>(
+        _ callbackQueue: CallbackQueue,
+        _ body: @escaping @Sendable (ImageCache) -> Value,
+        _ completion: @escaping @Sendable (Value) -> Void
+    ) {
+        diskQueue.submit {
+            let value = body(self)
+            callbackQueue.async { completion(value) }
         }
     }
 }

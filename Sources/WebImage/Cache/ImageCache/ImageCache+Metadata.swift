@@ -4,9 +4,7 @@ extension ImageCache {
     /// The extended data stored with the entry on disk, or about to be; nil when there is none. Reads the end of the file
     /// only (where the disk level is the library's own) and does not count as an access.
     public func extendedData(forKey key: String) async -> Data? {
-        await withCheckedContinuation { continuation in
-            extendedData(forKey: key, callbackQueue: .inline) { continuation.resume(returning: $0) }
-        }
+        await onDiskQueue { $0.readExtendedData(forKey: key) }
     }
 
     /// The extended data stored with the entry on disk, or about to be, delivered on `callbackQueue`; see
@@ -16,10 +14,7 @@ extension ImageCache {
         callbackQueue: CallbackQueue = .main,
         completion: @escaping @Sendable (Data?) -> Void
     ) {
-        diskQueue.submit {
-            let data = self.readExtendedData(forKey: key)
-            callbackQueue.async { completion(data) }
-        }
+        onDiskQueue(callbackQueue, { $0.readExtendedData(forKey: key) }, completion)
     }
 
     /// Stores other extended data with the entry on disk, nil for none; picture and times of the entry stay. Has no effect
@@ -57,9 +52,7 @@ extension ImageCache {
     /// was made. Loads make it of every original that they store. Reads the end of the file only (where the disk level is the
     /// library's own), and does not count as an access.
     public func thumbHash(forKey key: String) async -> ThumbHash? {
-        await withCheckedContinuation { continuation in
-            diskQueue.submit { continuation.resume(returning: self.readThumbHash(forKey: key)) }
-        }
+        await onDiskQueue { $0.readThumbHash(forKey: key) }
     }
 
     private func readThumbHash(forKey key: String) -> ThumbHash? {

@@ -11,8 +11,8 @@ extension ImageCache {
 
     /// After a change of where else entries are read: what was read or is known of any of them may be of another one now.
     func changePlaces() {
-        marks.withLock { marks in
-            marks.changeAll()
+        writes.withLock { writes in
+            writes.generations.change(nil)
             known.withLock { $0.removeAll() }
         }
     }

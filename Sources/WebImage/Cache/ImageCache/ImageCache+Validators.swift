@@ -22,36 +22,21 @@ extension ImageCache {
         priority: LoadPriority,
         completion: @escaping @Sendable (KnownValidators?) -> Void
     ) -> any WebImageOperation {
-        let query = DiskQuery<KnownValidators>(completion)
-        let item = diskQueue.submit(priority: priority) {
-            guard query.result.isWanted else { return }
-            query.result.finish(self.readValidators(forKey: key))
-        }
-        query.result.attach(item)
-        return query
+        DiskQuery(on: diskQueue, priority, completion) { self.readValidators(forKey: key) }
     }
 
     /// What is stored with an entry, whether on disk already or not. Blocks.
     func readValidators(forKey key: String) -> KnownValidators? {
         guard !key.isEmpty else { return nil }
-        var (pending, mark) = pendingEntry(forKey: key)
-        var found = ownValidators(forKey: key, pending)
-        // What changes one entry must not get to another one that has taken its place. With so many in a row the last one
-        // may.
-        for _ in 0..<8 where pending.amendment != nil {
-            let (now, latest) = pendingEntry(forKey: key)
-            if latest == mark { break }
-            (pending, mark) = (now, latest)
-            found = ownValidators(forKey: key, pending)
-        }
-        if found == nil { found = readForeignEntry(forKey: key).map { KnownValidators($0) } }
-        learn(found, forKey: key, since: mark)
+        let (own, generation) = readSettled(
+            key,
+            { storedValidators(forKey: key) },
+            { $0.amended(by: $1) },
+            { $0.known }
+        )
+        let found = own ?? readForeignEntry(forKey: key).map { KnownValidators($0) }
+        learn(found, forKey: key, since: generation)
         return found
-    }
-
-    private func ownValidators(forKey key: String, _ pending: PendingEntry) -> KnownValidators? {
-        if !pending.hidesDisk, let found = storedValidators(forKey: key) { return found.amended(by: pending.amendment) }
-        return pending.picture?.known
     }
 
     private func storedValidators(forKey key: String) -> KnownValidators? {
@@ -78,16 +63,17 @@ extension ImageCache {
 
     /// Remembers what was read of an entry (nil: that there is none), unless that has changed since.
     ///
-    /// - Parameter mark: of the key, before it was read.
-    func learn(_ found: KnownValidators?, forKey key: String, since mark: WriteMarks.Mark) {
-        marks.withLock { marks in
-            guard marks.isCurrent(mark, of: key) else { return }
+    /// - Parameter generation: of the key, before it was read.
+    func learn(_ found: KnownValidators?, forKey key: String, since generation: Generation) {
+        let name = MemoryCacheKey(key)
+        writes.withLock { writes in
+            guard writes.generations.isCurrent(generation, of: name) else { return }
             known.withLock { $0.set(found, forKey: key) }
         }
     }
 
-    /// Remembers what work will have made of an entry. Called with the lock on the marks held, so that what is known changes
-    /// in the order in which readers see it change.
+    /// Remembers what work will have made of an entry. Called with the lock on the writes held, so that what is known changes in the order
+    /// in which readers see it change.
     ///
     /// - Parameter replacing: false when an entry that exists already wins over a write.
     func note(_ work: DiskWork, forKey key: String, replacing: Bool) {

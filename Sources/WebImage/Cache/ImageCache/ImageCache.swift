@@ -29,14 +29,12 @@ public final class ImageCache: ImageCaching {
     }
 
     let state: Lock<State>
-    let backlog = Lock(DiskBacklog())
-    let marks = Lock(WriteMarks())
+    let writes = Lock(WriteBehindQueue())
     let known = Lock(KnownValidatorsTable())
-    /// Reads of bytes under way, and of images.
-    let reads = SharedWork<ReadKey, CachedImageData?>()
-    let decodes = SharedWork<DecodeKey, ImageCacheResult>()
-    /// Within which it decodes; nil means that of the process.
+    /// Nil for that of the process.
     let decodeBudget = Lock<DecodedMemoryBudget?>(nil)
+    /// The memory budget that limits decodes for this cache.
+    var budget: DecodedMemoryBudget { decodeBudget.withLock { $0 } ?? .shared }
     let diskQueue: WorkQueue
     let codingQueue: WorkQueue
     let clock: ClockSource
@@ -88,7 +86,7 @@ public final class ImageCache: ImageCaching {
             memoryCache: memoryCache,
             diskCache: diskCache,
             state: state,
-            backlog: backlog,
+            writes: writes,
             known: known,
             diskQueue: diskQueue,
             clock: clock

@@ -4,10 +4,16 @@ final class PendingResult<Value: Sendable>: Sendable {
 
     private struct State {
         var completion: Completion?
-        var handle: WorkHandle?
+        var work: (any RunningWork)?
         var stage = 0
         var priority: LoadPriority?
         var isCancelled = false
+
+        /// Both are released outside the lock.
+        mutating func end() -> (Completion?, (any RunningWork)?) {
+            defer { (completion, work) = (nil, nil) }
+            return (completion, work)
+        }
     }
 
     private let state: Lock<State>
@@ -22,45 +28,74 @@ final class PendingResult<Value: Sendable>: Sendable {
 
     /// Delivers on the calling thread, if the completion is still there.
     func finish(_ value: Value) {
-        let completion = state.withLock { state in
-            defer { (state.completion, state.handle) = (nil, nil) }
-            return state.completion
-        }
-        completion?(value)
+        let (completion, work) = state.withLock { $0.end() }
+        withExtendedLifetime(work) { completion?(value) }
     }
 
-    /// Takes the work out of its queue and the completion away, which the caller then calls.
+    /// Cancels the work and takes the completion away, which the caller then calls.
     func cancel() -> Completion? {
-        let (completion, handle) = state.withLock { state in
-            defer { (state.completion, state.handle) = (nil, nil) }
+        let (completion, work) = state.withLock { state in
             if state.completion != nil { state.isCancelled = true }
-            return (state.completion, state.handle)
+            return state.end()
         }
-        handle?.cancel()
+        work?.cancel()
         return completion
     }
 
     /// Makes the work more or less urgent, as far as it has not begun.
     func setPriority(_ priority: LoadPriority) {
-        state.withLock { state in
-            state.priority = priority
-            state.handle?.setPriority(priority)
-        }
+        state.withLock { $0.priority = priority }
+        applyPriority()
     }
 
     /// Remembers the work that makes the result. That of a later stage stays, whichever comes first.
-    func attach(_ handle: WorkHandle, stage: Int = 0) {
-        let isLate = state.withLock { state in
-            guard state.completion != nil else { return state.isCancelled }
-            guard stage >= state.stage else { return false }
-            state.handle = handle
-            state.stage = stage
-            if let priority = state.priority { handle.setPriority(priority) }
-            return false
+    func attach(_ work: any RunningWork, stage: Int = 0) {
+        let (isLate, former) = state.withLock { state -> (Bool, (any RunningWork)?) in
+            guard state.completion != nil else { return (state.isCancelled, nil) }
+            guard stage >= state.stage else { return (false, nil) }
+            defer { (state.work, state.stage) = (work, stage) }
+            return (false, state.work)
         }
-        if isLate { handle.cancel() }
+        withExtendedLifetime(former) {}
+        if isLate { work.cancel() } else { applyPriority() }
     }
 
-    /// Remembers the job that makes the result.
-    func attach(_ item: WorkItem) { attach(WorkHandle(item)) }
+    /// Two threads may get here in either order: the priority that was set last is the one that holds.
+    private func applyPriority() {
+        while true {
+            let (work, priority) = state.withLock { ($0.work, $0.priority) }
+            guard let work, let priority else { return }
+            work.setPriority(priority)
+            if state.withLock({ $0.priority }) == priority { return }
+        }
+    }
+}
+
+/// A read of an entry, or of what is stored with it, under way on a thread of the cache.
+final class DiskQuery<Value: Sendable>: ImageLoaderOperation {
+    private let result: PendingResult<Value?>
+
+    /// Starts a read.
+    ///
+    /// - Parameters:
+    ///   - completion: called with what was read, or at once with nil by a cancel.
+    ///   - body: reads.
+    init(
+        on queue: WorkQueue,
+        _ priority: LoadPriority,
+        _ completion: @escaping @Sendable (Value?) -> Void,
+        _ body: @escaping @Sendable () -> Value?
+    ) {
+        result = PendingResult(completion)
+        let item = queue.submit(priority: priority) { [result] in
+            if result.isWanted { result.finish(body()) }
+        }
+        result.attach(AdmittedItem.plain(item))
+    }
+
+    func cancel() { result.cancel()?(nil) }
+
+    func setPriority(_ priority: LoadPriority) { result.setPriority(priority) }
+
+    var isCancelled: Bool { result.isCancelled }
 }

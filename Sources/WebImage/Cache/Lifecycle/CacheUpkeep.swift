@@ -11,7 +11,7 @@ final class CacheUpkeep: Sendable {
     let memoryCache: any MemoryCaching
     let diskCache: any DiskCaching
     let state: Lock<ImageCache.State>
-    let backlog: Lock<DiskBacklog>
+    let writes: Lock<WriteBehindQueue>
     let known: Lock<KnownValidatorsTable>
     let diskQueue: WorkQueue
     let clock: ClockSource
@@ -22,7 +22,7 @@ final class CacheUpkeep: Sendable {
         memoryCache: any MemoryCaching,
         diskCache: any DiskCaching,
         state: Lock<ImageCache.State>,
-        backlog: Lock<DiskBacklog>,
+        writes: Lock<WriteBehindQueue>,
         known: Lock<KnownValidatorsTable>,
         diskQueue: WorkQueue,
         clock: ClockSource
@@ -30,7 +30,7 @@ final class CacheUpkeep: Sendable {
         self.memoryCache = memoryCache
         self.diskCache = diskCache
         self.state = state
-        self.backlog = backlog
+        self.writes = writes
         self.known = known
         self.diskQueue = diskQueue
         self.clock = clock
@@ -75,8 +75,9 @@ final class CacheUpkeep: Sendable {
         guard cleanup.expiredCount + cleanup.trimmedCount > 0 else { return cleanup }
         for key in known.withLock({ $0.keys }) where !diskCache.containsData(forKey: key) {
             // Under the lock that a store takes before what is known changes: what waits to be written stays known.
-            backlog.withLock { backlog in
-                guard backlog.pending(key).picture == nil else { return }
+            let name = MemoryCacheKey(key)
+            writes.withLock { writes in
+                guard writes.pending(name).picture == nil else { return }
                 known.withLock { $0.set(nil, forKey: key) }
             }
         }
@@ -129,7 +130,7 @@ final class CacheUpkeep: Sendable {
     /// Waits until everything has been written, at most so many seconds. Whether it has.
     func waitUntilWritten(within seconds: Double) -> Bool {
         let latch = Latch()
-        let isBusy = backlog.withLock { $0.whenIdle { latch.open() } }
+        let isBusy = writes.withLock { $0.whenIdle { latch.open() } }
         return !isBusy || latch.wait(seconds: seconds)
     }
 

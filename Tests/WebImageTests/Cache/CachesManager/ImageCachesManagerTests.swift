@@ -312,9 +312,7 @@ private final class ThreadedCache: ImageCaching {
         priority: LoadPriority,
         completion: @escaping @Sendable (CachedImageData?) -> Void
     ) -> any WebImageOperation {
-        let query = DiskQuery(completion)
-        workers.submit { [self] in query.result.finish(diskEntry(forKey: key)) }
-        return query
+        DiskQuery(on: workers, priority, completion) { [self] in diskEntry(forKey: key) }
     }
 
     func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) { completion?() }

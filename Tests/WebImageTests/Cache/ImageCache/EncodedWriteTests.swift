@@ -35,9 +35,9 @@ import Testing
         // One is being written, the others wait as the bytes that they were encoded to.
         let bytes = 19 * FakeCoder.data().count
         let deadline = ContinuousClock.now + .seconds(30)
-        while cache.backlog.withLock({ $0.waitingCost }) != bytes, ContinuousClock.now < deadline { await Task.yield() }
+        while cache.writes.withLock({ $0.waitingCost }) != bytes, ContinuousClock.now < deadline { await Task.yield() }
         #expect(coder.encodeCount == 20)
-        #expect(cache.backlog.withLock { $0.waitingCost } == bytes)
+        #expect(cache.writes.withLock { $0.waitingCost } == bytes)
         #expect(cache.diskEntry(forKey: "7")?.data == FakeCoder.data())
         #expect(coder.encodeCount == 20, "a reader gets the bytes that are there")
         gate.open()

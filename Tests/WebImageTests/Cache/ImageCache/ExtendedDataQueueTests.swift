@@ -5,10 +5,10 @@ import Testing
 @testable import WebImage
 
 @Suite struct ExtendedDataQueueTests {
-    private let backlog = BacklogBox()
+    private let queue = WriteBehindBox()
     private let count = Lock(0)
 
-    private var done: DiskBacklog.Completion {
+    private var done: WriteBehindQueue.Completion {
         let count = count
         return { count.withLock { $0 += 1 } }
     }
@@ -19,13 +19,13 @@ import Testing
         .amend(EntryAmendment(extendedData: .some(text.map { Data($0.utf8) })))
     }
     private func submit(_ work: DiskWork, replacing: Bool = true) -> Bool {
-        backlog.submit(work, forKey: "k", replacing: replacing, completion: done)
+        queue.submit(work, forKey: "k", replacing: replacing, completion: done)
     }
-    private func finish() { for completion in backlog.finish("k").completions { completion() } }
+    private func finish() { for completion in queue.finish("k").completions { completion() } }
 
     /// What a reader sees: picture and extended data, when `disk` is on disk.
     private func seen(_ disk: CachedImageData? = nil, replacing: Bool = true) -> String? {
-        let pending = backlog.pending("k", replacing: replacing)
+        let pending = queue.pending("k", replacing: replacing)
         let entry = pending.hidesDisk ? nil : disk?.amended(by: pending.amendment)
         guard let entry = entry ?? pending.picture?.entry else { return nil }
         return String(decoding: entry.data + Data(":".utf8) + (entry.extendedData ?? Data()), as: UTF8.self)
@@ -38,15 +38,15 @@ import Testing
         #expect(!submit(amend(nil)))
         #expect(seen() == "a:")
         #expect(!submit(amend("yy")))
-        #expect(backlog.waitingCost == 3)
-        guard case .write(let entry) = backlog.begin("k") else {
+        #expect(queue.waitingCost == 3)
+        guard case .write(let entry) = queue.begin("k") else {
             Issue.record("a write runs")
             return
         }
         #expect(entry.extendedData == Data("yy".utf8))
         finish()
         #expect(count.withLock { $0 } == 4)
-        #expect(backlog.isIdle)
+        #expect(queue.isIdle)
     }
 
     @Test func `A change becomes part of an image that waits to be encoded, or is at it`() {
@@ -54,17 +54,17 @@ import Testing
         let image = PendingImage(image: FakeCoder.image(), options: ImageEncodeOptions(), coder: coder)
         #expect(submit(.encode(image)))
         #expect(!submit(amend("x")))
-        #expect(backlog.pending("k").picture?.extendedData == Data("x".utf8))
-        guard case .encode(let pending) = backlog.begin("k") else {
+        #expect(queue.pending("k").picture?.extendedData == Data("x".utf8))
+        guard case .encode(let pending) = queue.begin("k") else {
             Issue.record("an image is encoded")
             return
         }
         #expect(!submit(amend("y")))
-        #expect(backlog.pending("k").picture?.extendedData == Data("y".utf8))
-        #expect(backlog.finishEncoding(pending.encoded(), "k").schedulesKey)
-        #expect(backlog.pending("k").picture?.entry?.extendedData == Data("y".utf8))
+        #expect(queue.pending("k").picture?.extendedData == Data("y".utf8))
+        #expect(queue.finishEncoding(pending.encoded(), "k").schedulesKey)
+        #expect(queue.pending("k").picture?.entry?.extendedData == Data("y".utf8))
         #expect(count.withLock { $0 } == 0)
-        guard case .write(let entry) = backlog.begin("k") else {
+        guard case .write(let entry) = queue.begin("k") else {
             Issue.record("a write runs")
             return
         }
@@ -77,26 +77,26 @@ import Testing
         #expect(submit(.remove))
         #expect(!submit(amend("x")))
         #expect(seen(CachedImageData(data: Data("old".utf8))) == nil)
-        guard case .remove = backlog.begin("k") else {
+        guard case .remove = queue.begin("k", replacing: false) else {
             Issue.record("the removal stays")
             return
         }
         finish()
         #expect(count.withLock { $0 } == 2)
-        #expect(backlog.isIdle)
+        #expect(queue.isIdle)
     }
 
     @Test func `A change waits for what runs, and is seen at once`() {
         let disk = CachedImageData(data: Data("old".utf8), extendedData: Data("e".utf8))
         #expect(submit(write("a", "e")))
-        #expect(backlog.begin("k") != nil)
+        #expect(queue.begin("k") != nil)
         #expect(!submit(amend("x")))
         #expect(seen(disk) == "a:x")
-        #expect(backlog.begin("k") == nil)
-        #expect(backlog.finish("k").schedulesKey)
+        #expect(queue.begin("k") == nil)
+        #expect(queue.finish("k").schedulesKey)
         #expect(seen(disk) == "old:x", "what is on disk now, changed")
         #expect(!submit(amend("y")))
-        guard case .amend(let amendment) = backlog.begin("k") else {
+        guard case .amend(let amendment) = queue.begin("k") else {
             Issue.record("a change runs")
             return
         }
@@ -111,7 +111,7 @@ import Testing
         #expect(submit(amend("x")))
         #expect(!submit(.amend(EntryAmendment(validators: validators))))
         let amendment = EntryAmendment(extendedData: Data("x".utf8), validators: validators)
-        #expect(backlog.pending("k").amendment == amendment)
+        #expect(queue.pending("k").amendment == amendment)
         let entry = CachedImageData(data: Data(), extendedData: Data("e".utf8)).amended(by: amendment)
         #expect(entry == CachedImageData(data: Data(), extendedData: Data("x".utf8), validators: validators))
         #expect(entry.amended(by: EntryAmendment(validators: .some(nil))).validators == nil)
@@ -122,10 +122,10 @@ import Testing
     }
 
     @Test func `A change given up leaves the entry as it is`() {
-        _ = backlog.submit(amend("0123456789"), forKey: "k", costLimit: 10, completion: nil)
-        _ = backlog.submit(write("0123456789"), forKey: "other", costLimit: 10, completion: nil)
+        _ = queue.submit(amend("0123456789"), forKey: "k", costLimit: 10, completion: nil)
+        _ = queue.submit(write("0123456789"), forKey: "other", costLimit: 10, completion: nil)
         #expect(seen(CachedImageData(data: Data("old".utf8))) == "old:")
-        #expect(backlog.droppedCount == 1)
+        #expect(queue.droppedCount == 1)
     }
 
     @Test func `Without replacing, what was asked for before a write is done before it`() {
@@ -133,14 +133,14 @@ import Testing
         #expect(submit(.remove, replacing: false))
         #expect(!submit(write("a"), replacing: false))
         #expect(seen(disk, replacing: false) == "a:")
-        guard case .remove = backlog.begin("k") else {
+        guard case .remove = queue.begin("k", replacing: false) else {
             Issue.record("the removal comes first")
             return
         }
         #expect(count.withLock { $0 } == 0)
         finish()
         #expect(count.withLock { $0 } == 0)
-        guard case .write = backlog.begin("k") else {
+        guard case .write = queue.begin("k", replacing: false) else {
             Issue.record("then the write")
             return
         }
@@ -158,10 +158,10 @@ import Testing
     }
 }
 
-/// Random calls to a backlog, beside a model that does each at once.
+/// Random calls to a queue, beside a model that does each at once.
 private final class RandomRun {
     private let replacing: Bool
-    private let backlog = BacklogBox()
+    private let queue = WriteBehindBox()
     private var random: SeededGenerator
     private var disk: [String: CachedImageData] = [:]
     private var model: [String: CachedImageData] = [:]
@@ -185,11 +185,11 @@ private final class RandomRun {
         for _ in 0..<12 {
             if isClearing { finishClear() }
             for key in Array(running.keys) { finish(key) }
-            if backlog.beginClear() { isClearing = true }
-            for key in keys { if let work = backlog.begin(key) { running[key] = work } }
+            if queue.beginClear() { isClearing = true }
+            for key in keys { if let work = queue.begin(key, replacing: replacing) { running[key] = work } }
         }
-        #expect(backlog.isIdle)
-        #expect(backlog.waitingCost == 0)
+        #expect(queue.isIdle)
+        #expect(queue.waitingCost == 0)
         #expect(completed.withLock { $0 } == submitted)
         #expect(disk == model)
     }
@@ -197,7 +197,7 @@ private final class RandomRun {
     private func submit(_ work: DiskWork, _ key: String) {
         submitted += 1
         let completed = completed
-        _ = backlog.submit(work, forKey: key, replacing: replacing) { completed.withLock { $0 += 1 } }
+        _ = queue.submit(work, forKey: key, replacing: replacing) { completed.withLock { $0 += 1 } }
     }
 
     private func step(_ step: Int, _ key: String) {
@@ -222,9 +222,9 @@ private final class RandomRun {
             submitted += 1
             model = [:]
             let completed = completed
-            _ = backlog.requestClear { completed.withLock { $0 += 1 } }
-        case 13..<18: if let work = backlog.begin(key) { running[key] = work }
-        case 18: if backlog.beginClear() { isClearing = true }
+            _ = queue.requestClear { completed.withLock { $0 += 1 } }
+        case 13..<18: if let work = queue.begin(key, replacing: replacing) { running[key] = work }
+        case 18: if queue.beginClear() { isClearing = true }
         case 19: if isClearing { finishClear() }
         default: if running[key] != nil { finish(key) }
         }
@@ -244,9 +244,9 @@ private final class RandomRun {
         }
         let ended =
             if case .encode(let image) = work {
-                backlog.finishEncoding(image.encoded(), key, replacing: replacing)
+                queue.finishEncoding(image.encoded(), key, replacing: replacing)
             } else {
-                backlog.finish(key)
+                queue.finish(key)
             }
         for completion in ended.completions { completion() }
     }
@@ -254,12 +254,12 @@ private final class RandomRun {
     private func finishClear() {
         disk = [:]
         isClearing = false
-        for completion in backlog.finishClear().completions { completion() }
+        for completion in queue.finishClear().completions { completion() }
     }
 
     private func check() {
         for key in keys {
-            let pending = backlog.pending(key, replacing: replacing)
+            let pending = queue.pending(key, replacing: replacing)
             let entry = pending.hidesDisk ? nil : disk[key]?.amended(by: pending.amendment)
             #expect((entry ?? pending.picture?.entry) == model[key])
         }

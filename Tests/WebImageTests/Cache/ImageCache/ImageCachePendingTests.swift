@@ -215,7 +215,7 @@ import Testing
                 }
                 if count == 100 { allCompleted.open() }
             }
-            #expect(cache.backlog.withLock { $0.waitingCost } <= 100_000)
+            #expect(cache.writes.withLock { $0.waitingCost } <= 100_000)
         }
         #expect(cache.droppedWriteCount == 90)
         // The old bytes of a key whose new ones were given up are not shown either.

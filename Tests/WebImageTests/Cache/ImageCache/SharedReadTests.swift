@@ -31,25 +31,67 @@ import Testing
         let gate = Gate()
         disk.holdReads(gate)
         let results = Results()
-        let entries = Monitor<[CachedImageData?]>([])
-        for number in 0..<1000 {
-            if number % 2 == 0 {
-                cache.queryImage(forKey: key, context: context(), completion: results.add)
-            } else {
-                cache.queryDisk(forKey: key, priority: .normal) { entry in entries.withLock { $0.append(entry) } }
-            }
-        }
+        for _ in 0..<1000 { cache.queryImage(forKey: key, context: context(), completion: results.add) }
         async let data = cache.diskData(forKey: key)
         gate.open()
-        let images = await results.wait(500)
+        let images = await results.wait(1000)
         #expect(images.allSatisfy { $0.image === images[0].image && $0.data == FakeCoder.data() })
         #expect(images.allSatisfy { $0.cacheType == .disk })
-        #expect(await entries.value { $0.count == 500 ? $0 : nil }?.allSatisfy { $0?.data == FakeCoder.data() } == true)
         #expect(await data == FakeCoder.data())
         // The last one may have come when the read was over.
         #expect(disk.readCount <= 2)
         #expect(coder.decodeCount == 1)
-        #expect(cache.reads.count == 0 && cache.decodes.count == 0)
+    }
+
+    @Test func `A query and a load of one key share the read`() async throws {
+        let cache = disk.cache()
+        cache.storeDataToDisk(FakeCoder.data(), forKey: key)
+        let gate = Gate()
+        disk.holdReads(gate)
+        let loader = FakeLoader()
+        let manager = WebImageManager(cache: cache, loader: loader)
+        let results = Results()
+        cache.queryImage(forKey: key, context: context(), cacheType: .disk, completion: results.add)
+        #expect(await gate.arrivals())
+        let loaded = Monitor<WebImageResult?>(nil)
+        let url = try #require(URL(string: key))
+        manager.loadImage(with: url, context: context { $0.storeCacheType = ImageCacheType.none }) { result in
+            loaded.withLock { $0 = try? result.get() }
+        }
+        cache.queryImage(forKey: key, context: context(), completion: results.add)
+        gate.open()
+        #expect(await loaded.value { $0 }?.cacheType == .disk)
+        #expect(await results.wait(2).allSatisfy { $0.data == FakeCoder.data() })
+        #expect(disk.readCount == 1 && loader.loads.isEmpty)
+    }
+
+    @Test(arguments: ["query", "load"])
+    func `A load that is begun after a store does not share a read from before it`(earlier: String) async throws {
+        let cache = disk.cache()
+        cache.storeDataToDisk(FakeCoder.data(width: 1), forKey: key)
+        let gate = Gate()
+        disk.holdReads(gate)
+        let manager = WebImageManager(cache: cache, loader: FakeLoader())
+        let url = try #require(URL(string: key))
+        let (before, after) = (Monitor<Int?>(nil), Monitor<Int?>(nil))
+        if earlier == "query" {
+            cache.queryImage(forKey: key, context: context(), cacheType: .disk) { result in
+                before.withLock { $0 = result.image?.pixelWidth }
+            }
+        } else {
+            manager.loadImage(with: url, options: .fromCacheOnly, context: context()) { result in
+                before.withLock { $0 = try? result.get().image.pixelWidth }
+            }
+        }
+        #expect(await gate.arrivals())
+        disk.holdReads(nil)
+        cache.storeDataToDisk(FakeCoder.data(width: 2), forKey: key)
+        manager.loadImage(with: url, context: context()) { result in
+            after.withLock { $0 = try? result.get().image.pixelWidth }
+        }
+        #expect(await after.value { $0 } == 2)
+        gate.open()
+        #expect(await before.value { $0 } == 1)
     }
 
     @Test func `Queries that want other images of the same bytes share the read alone`() async {
@@ -139,17 +181,22 @@ import Testing
             disk.holdReads(gate)
             let results = [Results(), Results()]
             let tokens = results.map { cache.queryImage(forKey: key, context: context(), completion: $0.add) }
-            let entries = Monitor<[Data?]>([])
-            let queries = (0..<2).map { _ in
-                cache.queryDisk(forKey: key, priority: .normal) { entry in entries.withLock { $0.append(entry?.data) } }
+            let others = [Results(), Results()]
+            let small = context { $0.thumbnailPixelSize = ImageSize(width: 2, height: 2) }
+            let queries = others.map {
+                cache.queryImage(forKey: key, context: small, cacheType: .disk, completion: $0.add)
             }
             #expect(await gate.arrivals())
             tokens[leaver].cancel()
             queries[leaver].cancel()
-            #expect(await results[leaver].wait(1).first?.cacheType == ImageCacheType.none)
+            for results in [results, others] {
+                #expect(await results[leaver].wait(1).first?.cacheType == ImageCacheType.none)
+            }
             gate.open()
-            #expect(await results[1 - leaver].wait(1).first?.image != nil)
-            #expect(await entries.value { $0.count == 2 ? $0 : nil } == [nil, FakeCoder.data()])
+            for results in [results, others] {
+                #expect(await results[1 - leaver].wait(1).first?.data == FakeCoder.data())
+                #expect(results[leaver].list.withLock { $0.count } == 1)
+            }
         }
         #expect(disk.readCount == 2)
     }
@@ -162,7 +209,6 @@ import Testing
         let tokens = ["a", "b"].map { cache.queryImage(forKey: $0, context: context()) { _ in } }
         #expect(await gate.arrivals())
         for token in tokens { token.cancel() }
-        #expect(cache.reads.count == 0 && cache.decodes.count == 0)
         gate.open()
         _ = await cache.diskData(forKey: "end")
         #expect(disk.content.withLock { $0.reads } == ["a", "end"])
@@ -174,14 +220,16 @@ import Testing
         let gate = Gate()
         cache.diskQueue.submit { gate.wait() }
         #expect(await gate.arrivals())
-        let left = Monitor(4)
-        for key in ["a", "b", "c"] {
-            cache.queryDisk(forKey: key, priority: .normal) { _ in left.withLock { $0 -= 1 } }
-        }
-        cache.queryDisk(forKey: "c", priority: .high) { _ in left.withLock { $0 -= 1 } }
+        let left = Monitor(6)
+        let end: @Sendable (ImageCacheResult) -> Void = { _ in left.withLock { $0 -= 1 } }
+        for key in ["a", "b", "c", "d"] { cache.queryImage(forKey: key, context: context(), completion: end) }
+        cache.queryImage(forKey: "c", options: .highPriority, context: context(), completion: end)
+        // One that has left does not count any more.
+        let small = context { $0.thumbnailPixelSize = ImageSize(width: 2, height: 2) }
+        cache.queryImage(forKey: "d", options: .highPriority, context: small, completion: end).cancel()
         gate.open()
         #expect(await left.value { $0 == 0 ? true : nil } == true)
-        #expect(disk.content.withLock { $0.reads } == ["c", "a", "b"])
+        #expect(disk.content.withLock { $0.reads } == ["c", "a", "b", "d"])
     }
 
     @Test
@@ -255,33 +303,33 @@ import Testing
     }
 }
 
-@Suite struct WriteMarksTests {
-    @Test func `A mark is current until something changes or is about to`() {
-        var marks = WriteMarks()
-        let mark = marks.mark(of: "a")
-        #expect(marks.isCurrent(mark, of: "a"))
-        marks.begin("a")
-        #expect(!marks.isCurrent(mark, of: "a"))
-        #expect(!marks.isCurrent(marks.mark(of: "a"), of: "a"), "memory and disk may differ")
-        marks.begin("a")
-        marks.end("a")
-        #expect(!marks.mark(of: "a").isSettled)
-        marks.end("a")
-        #expect(!marks.isCurrent(mark, of: "a"))
-        let after = marks.mark(of: "a")
-        #expect(marks.isCurrent(after, of: "a"))
-        marks.change("a")
-        #expect(!marks.isCurrent(after, of: "a"))
+@Suite struct GenerationsTests {
+    @Test func `A generation is current until something changes or is about to`() {
+        var generations = Generations()
+        let first = generations.generation(of: "a")
+        #expect(generations.isCurrent(first, of: "a"))
+        generations.begin("a")
+        #expect(!generations.isCurrent(first, of: "a"))
+        #expect(!generations.isCurrent(generations.generation(of: "a"), of: "a"), "memory and disk may differ")
+        generations.begin("a")
+        generations.end("a")
+        #expect(!generations.generation(of: "a").isSettled)
+        generations.end("a")
+        #expect(!generations.isCurrent(first, of: "a"))
+        let after = generations.generation(of: "a")
+        #expect(generations.isCurrent(after, of: "a"))
+        generations.change("a")
+        #expect(!generations.isCurrent(after, of: "a"))
     }
 
     @Test func `A change of all changes each`() {
-        var marks = WriteMarks()
-        let mark = marks.mark(of: "a")
-        marks.begin(nil)
-        #expect(!marks.mark(of: "b").isSettled)
-        marks.end(nil)
-        #expect(!marks.isCurrent(mark, of: "a"))
-        #expect(marks.mark(of: "b").isSettled)
+        var generations = Generations()
+        let first = generations.generation(of: "a")
+        generations.begin(nil)
+        #expect(!generations.generation(of: "b").isSettled)
+        generations.end(nil)
+        #expect(!generations.isCurrent(first, of: "a"))
+        #expect(generations.generation(of: "b").isSettled)
     }
 
     @Test func `Coders are told apart by what they are, and by their state if they have some`() {

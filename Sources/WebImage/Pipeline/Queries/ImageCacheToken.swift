@@ -43,22 +43,27 @@ public final class ImageCacheToken: WebImageOperation {
     /// Whether ``cancel()`` was called before the result was delivered.
     public var isCancelled: Bool { result.isCancelled }
 
+    /// Waits for shared work, unless the query was cancelled. What is waited for in a later stage takes the place of what was before.
+    func wait(
+        for work: any Work,
+        priority: LoadPriority,
+        stage: Int = 0,
+        then body: @escaping @Sendable (WorkResult) -> Void
+    ) {
+        guard let place = Pipeline.shared.subscribe(to: work, priority: priority, completion: body) else { return }
+        result.attach(Place(subscription: place), stage: stage)
+    }
+
+    private struct Place: RunningWork {
+        let subscription: Pipeline.Subscription
+
+        func cancel() { Pipeline.shared.unsubscribe(subscription) }
+        func setPriority(_ priority: LoadPriority) { Pipeline.shared.setPriority(priority, of: subscription) }
+    }
+
     /// Delivers on the callback queue. A cancel that comes before that wins.
     func finish(_ value: ImageCacheResult) {
         guard result.isWanted else { return }
         callbackQueue.async { self.result.finish(value) }
     }
-}
-
-/// A read of an entry, or of what is stored with it, under way.
-final class DiskQuery<Value: Sendable>: ImageLoaderOperation {
-    let result: PendingResult<Value?>
-
-    init(_ completion: @escaping @Sendable (Value?) -> Void) { result = PendingResult(completion) }
-
-    func cancel() { result.cancel()?(nil) }
-
-    func setPriority(_ priority: LoadPriority) { result.setPriority(priority) }
-
-    var isCancelled: Bool { result.isCancelled }
 }

@@ -1,4 +1,4 @@
-/// Who does work of the backlog.
+/// A thread that takes work from the queue.
 enum DiskWorker {
     /// A thread of the cache, which does not encode.
     case disk
@@ -8,12 +8,12 @@ enum DiskWorker {
     case caller
 }
 
-/// The work on disk entries that is under way or waits: a state machine without threads.
+/// Write-behind: the work on disk entries that runs or waits, and the generations of keys. A state machine without threads.
 ///
-/// Work of one key is done in order, one at a time, and newer work replaces what still waits. So a key has at most one
-/// running and one waiting piece of work, and what reads of the key must see is known at any time. Removing everything
-/// (a clear) waits until what runs has finished, and holds back what comes after it.
-struct DiskBacklog {
+/// Work of one key is done in order, one at a time, and newer work replaces waiting work. So a key has at most one running and one
+/// waiting piece of work, and what a read of the key must see is known at any time. A clear waits until the running work has finished,
+/// and holds back work that comes after it.
+struct WriteBehindQueue {
     typealias Completion = @Sendable () -> Void
 
     /// What a thread that has come for a key is to do.
@@ -32,32 +32,66 @@ struct DiskBacklog {
         case running(again: Bool)
     }
 
+    /// The work of one key.
+    fileprivate struct Slot {
+        var running: DiskWork?
+        var runningCompletions: [Completion] = []
+        /// All that waits, as one.
+        var waiting: PendingEntry?
+        var waitingCompletions: [Completion] = []
+        /// The place of the waiting work in the list by age.
+        var ticket: UInt64 = 0
+
+        /// Bytes that the waiting work holds.
+        var cost: Int { waiting?.cost ?? 0 }
+    }
+
+    /// What became of work that was taken.
+    fileprivate enum Outcome {
+        /// It waits, alone or as a part of what waited.
+        case waits
+        /// What waits stays as it is; the work is done with it.
+        case isCovered
+        /// What runs makes it needless.
+        case isCoveredByRunning
+    }
+
+    /// Changed with the work, under the same lock: a reader with the new generation sees the change.
+    var generations = Generations()
     /// Keys count as different when their bytes are: they have different files then, while Swift takes strings that look
     /// the same for equal.
-    private var slots: [MemoryCacheKey: DiskSlot] = [:]
-    private var order: [(key: MemoryCacheKey, ticket: UInt64)] = []
-    private var orderHead = 0
-    private var nextTicket: UInt64 = 0
+    private var slots: [MemoryCacheKey: Slot] = [:]
+    /// The keys of waiting work, the oldest first.
+    private var ages = JobHeap<MemoryCacheKey>()
     private var runningCount = 0
     private var clear = Clear.none
     private var clearCompletions: [Completion] = []
     private var idleCompletions: [Completion] = []
     private var blocked: [Completion] = []
 
-    /// Bytes held by work that waits.
+    /// Bytes held by waiting work.
     private(set) var waitingCost = 0
-    /// Writes that were given up because too much waited.
+    /// Writes that were dropped because too much waited.
     private(set) var droppedCount = 0
 
     /// Nothing runs and nothing waits.
     var isIdle: Bool { slots.isEmpty && !isClearing }
 
+    /// Entries of the list by age; not many more than there are keys with work.
+    var ageCount: Int { ages.entryCount }
+
     private var isClearing: Bool { if case .none = clear { false } else { true } }
+    private var isClearRequested: Bool { if case .requested = clear { true } else { false } }
+
+    /// In the order in which the work came, which is the order in which it goes on.
+    private var slotsByAge: [(key: MemoryCacheKey, value: Slot)] {
+        slots.sorted { $0.value.ticket < $1.value.ticket }
+    }
 
     // MARK: Work of a key
 
-    /// Takes work for a key. When more than `costLimit` bytes wait then, the writes that have waited longest become
-    /// removals, so that a reader finds nothing instead of what was there before (unless that is to be kept).
+    /// Takes work for a key, which is of the next generation then. When more than `costLimit` bytes wait, the writes that have waited
+    /// longest become removals, so that a reader finds nothing instead of what was there before (unless that is to be kept).
     ///
     /// - Parameter replacing: false when a write that runs or waits for the key is to be kept instead of this one.
     /// - Returns: whether the key has to be scheduled.
@@ -69,9 +103,10 @@ struct DiskBacklog {
         completion: Completion?
     ) -> Bool {
         let key = MemoryCacheKey(key)
-        var slot = slots[key] ?? DiskSlot()
+        generations.change(key)
+        var slot = slots[key] ?? Slot()
         let isNew = slot.waiting == nil
-        let cost = slot.waiting?.cost ?? 0
+        let cost = slot.cost
         let outcome = slot.take(work, replacing: replacing, runningCounts: !isClearing)
         if let completion {
             if case .isCoveredByRunning = outcome {
@@ -89,49 +124,45 @@ struct DiskBacklog {
     }
 
     /// Puts a slot back whose waiting work has changed, as the youngest; it cost `cost` before.
-    private mutating func put(_ slot: DiskSlot, _ key: MemoryCacheKey, replacing: Bool, cost: Int, costLimit: Int) {
-        let newCost = slot.waiting?.cost ?? 0
-        waitingCost += newCost - cost
-        nextTicket += 1
+    private mutating func put(
+        _ slot: Slot,
+        _ key: MemoryCacheKey,
+        replacing: Bool,
+        cost: Int,
+        costLimit: Int
+    ) {
+        waitingCost += slot.cost - cost
+        _ = ages.remove(slot.ticket)
         slots[key] = slot
-        slots[key]?.ticket = nextTicket
-        guard newCost > 0 else { return }
-        order.append((key, nextTicket))
-        dropOldest(downTo: costLimit, keeping: nextTicket, replacing: replacing)
-    }
-
-    private mutating func dropOldest(downTo limit: Int, keeping ticket: UInt64, replacing: Bool) {
-        while waitingCost > limit, orderHead < order.count {
-            let oldest = order[orderHead]
-            if oldest.ticket == ticket { break }
-            orderHead += 1
-            guard let slot = slots[oldest.key], slot.ticket == oldest.ticket, let work = slot.waiting else { continue }
-            waitingCost -= work.cost
-            droppedCount += 1
-            if replacing, work.isWrite {
-                slots[oldest.key]?.waiting = .remove
-                slots[oldest.key]?.prelude = nil
-            } else {
-                slots[oldest.key]?.waiting = .nothing
+        slots[key]?.ticket = ages.insert(key, priority: .normal)
+        guard slot.cost > 0 else { return }
+        while waitingCost > costLimit, let oldest = ages.popFirst() {
+            // One that is bigger than the limit waits alone.
+            if oldest == key {
+                slots[key]?.ticket = ages.insert(key, priority: .normal)
+                return
             }
+            drop(oldest, replacing: replacing)
         }
-        // Also what was replaced or has begun is in there until now.
-        guard order.count > 64, order.count > 2 * slots.count || orderHead * 2 >= order.count else { return }
-        order.removeFirst(orderHead)
-        orderHead = 0
-        order.removeAll { slots[$0.key]?.ticket != $0.ticket || slots[$0.key]?.waiting == nil }
     }
 
-    /// Entries of the list by age; not many more than there are keys with work.
-    var orderCount: Int { order.count }
+    /// Drops the waiting work of a key, if that holds bytes.
+    private mutating func drop(_ key: MemoryCacheKey, replacing: Bool) {
+        guard let cost = slots[key]?.cost, cost > 0 else { return }
+        waitingCost -= cost
+        droppedCount += 1
+        slots[key]?.waiting?.drop(replacing: replacing)
+    }
 
     /// Starts what waits for a key, if it is for the kind of thread that asks.
-    mutating func next(_ key: String, for worker: DiskWorker) -> Next {
+    ///
+    /// - Parameter replacing: false when a write leaves an entry alone that exists already.
+    mutating func next(_ key: String, for worker: DiskWorker, replacing: Bool = true) -> Next {
         let key = MemoryCacheKey(key)
-        guard !isClearing, var slot = slots[key], slot.running == nil, let waiting = slot.waiting else {
+        guard !isClearing, var slot = slots[key], slot.running == nil, var waiting = slot.waiting else {
             return .nothing
         }
-        let work = slot.prelude ?? waiting
+        let (work, isLast) = waiting.takeNext(replacing: replacing)
         switch worker {
         case .disk where work.isEncoding: return .elsewhere(encodes: true)
         case .coding where !work.isEncoding: return .elsewhere(encodes: false)
@@ -139,19 +170,16 @@ struct DiskBacklog {
         }
         runningCount += 1
         slot.running = work
-        if slot.prelude != nil {
-            slot.prelude = nil
-        } else {
-            waitingCost -= work.cost
-            slot.runningCompletions = slot.waitingCompletions
+        if isLast {
+            waitingCost -= slot.cost
+            _ = ages.remove(slot.ticket)
             slot.waiting = nil
+            slot.runningCompletions = slot.waitingCompletions
             slot.waitingCompletions = []
+        } else {
+            slot.waiting = waiting
         }
         slots[key] = slot
-        if waitingCost == 0 {
-            order.removeAll(keepingCapacity: order.count < 1024)
-            orderHead = 0
-        }
         return .work(work)
     }
 
@@ -164,18 +192,15 @@ struct DiskBacklog {
         costLimit: Int = .max
     ) -> Ended {
         // What is about to be cleared need not be written.
-        guard let entry, !isClearing, var old = slots[MemoryCacheKey(key)], old.running != nil else {
-            return finish(key)
-        }
+        let name = MemoryCacheKey(key)
+        guard let entry, !isClearing, let old = slots[name], old.running != nil else { return finish(key) }
         runningCount -= 1
-        let cost = old.waiting?.cost ?? 0
-        old.running = nil
-        var slot = DiskSlot()
-        for work in [.write(entry), old.prelude, old.waiting].compactMap({ $0 }) {
-            _ = slot.take(work, replacing: replacing, runningCounts: false)
-        }
+        var waiting = PendingEntry()
+        waiting.apply(.write(entry), replacing: replacing)
+        if let later = old.waiting { waiting.apply(later) }
+        var slot = Slot(waiting: waiting, ticket: old.ticket)
         slot.waitingCompletions = old.runningCompletions + old.waitingCompletions
-        put(slot, MemoryCacheKey(key), replacing: replacing, cost: cost, costLimit: costLimit)
+        put(slot, name, replacing: replacing, cost: old.cost, costLimit: costLimit)
         return Ended(schedulesKey: true)
     }
 
@@ -207,40 +232,31 @@ struct DiskBacklog {
     /// What a read of a key must see.
     ///
     /// - Parameter replacing: false when an entry that exists already wins over a write.
-    func pending(_ key: String, replacing: Bool = true) -> PendingEntry {
+    func pending(_ key: MemoryCacheKey, replacing: Bool = true) -> PendingEntry {
         var pending = PendingEntry(hidesDisk: isClearing)
-        guard let slot = slots[MemoryCacheKey(key)] else { return pending }
+        guard let slot = slots[key] else { return pending }
         if !isClearing, let running = slot.running { pending.apply(running, replacing: replacing) }
-        for work in [slot.prelude, slot.waiting] {
-            if let work { pending.apply(work, replacing: replacing) }
-        }
+        if let waiting = slot.waiting { pending.apply(waiting) }
         return pending
     }
 
     // MARK: Clearing
 
-    /// In the order in which the work came, which is the order in which it goes on.
-    private var slotsByAge: [(key: MemoryCacheKey, value: DiskSlot)] {
-        slots.sorted { $0.value.ticket < $1.value.ticket }
-    }
-
-    private var isClearRequested: Bool { if case .requested = clear { true } else { false } }
-
-    /// Asks for everything to be removed. What waits is given up; its completions are called after the clear.
+    /// Asks for everything to be removed, with which all keys are of the next generation. Waiting work is dropped; its completions are
+    /// called after the clear.
     ///
     /// - Returns: whether the clear has to be scheduled now.
     mutating func requestClear(completion: Completion?) -> Bool {
+        generations.change(nil)
         for (key, old) in slotsByAge where old.waiting != nil {
             var slot = old
+            _ = ages.remove(slot.ticket)
             clearCompletions += slot.waitingCompletions
-            slot.prelude = nil
             slot.waiting = nil
             slot.waitingCompletions = []
             slots[key] = slot.running == nil ? nil : slot
         }
         waitingCost = 0
-        order = []
-        orderHead = 0
         if let completion { clearCompletions.append(completion) }
         switch clear {
         case .none:
@@ -306,5 +322,31 @@ struct DiskBacklog {
     private mutating func takeIdleCompletions() -> [Completion] {
         defer { idleCompletions = [] }
         return idleCompletions
+    }
+}
+
+extension WriteBehindQueue.Slot {
+    /// Adds work to what waits.
+    ///
+    /// - Parameters:
+    ///   - replacing: false when an entry that exists already wins over a write.
+    ///   - runningCounts: whether what runs will be there; not so when everything is about to be removed.
+    fileprivate mutating func take(
+        _ work: DiskWork,
+        replacing: Bool,
+        runningCounts: Bool
+    ) -> WriteBehindQueue.Outcome {
+        if work.isWrite, !replacing {
+            if waiting?.picture != nil { return .isCovered }
+            if runningCounts, running?.isWrite ?? false {
+                guard let waiting else { return .isCoveredByRunning }
+                if waiting.amendment != nil { return .isCovered }
+            }
+        }
+        if case .amend = work, let waiting, waiting.hidesDisk, waiting.picture == nil { return .isCovered }
+        var all = waiting ?? PendingEntry()
+        all.apply(work, replacing: replacing)
+        waiting = all
+        return .waits
     }
 }

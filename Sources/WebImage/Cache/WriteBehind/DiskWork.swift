@@ -33,16 +33,6 @@ enum DiskWork: Sendable {
 
     /// Whether it computes, so that it is done on a decode thread and not on one of the cache's.
     var isEncoding: Bool { if case .encode = self { true } else { false } }
-
-    /// A write of what is amended; other work as it is.
-    func amended(by amendment: EntryAmendment) -> DiskWork {
-        switch self {
-        case .write(let entry): .write(entry.amended(by: amendment))
-        case .encode(let image): .encode(image.amended(by: amendment))
-        case .amend(let earlier): .amend(earlier.followed(by: amendment))
-        case .remove, .nothing: self
-        }
-    }
 }
 
 /// What changes of an entry while its picture stays: nil leaves a part alone, and `.some(nil)` takes it away.
@@ -87,26 +77,10 @@ struct PendingImage: Sendable {
     let image: Image
     let options: ImageEncodeOptions
     let coder: any ImageCoder
+    /// What is stored with it.
     private(set) var extendedData: Data?
     private(set) var validators: CacheValidators?
-    let thumbHash: ThumbHash?
-
-    /// - Parameter extendedData: what is stored with it.
-    init(
-        image: Image,
-        options: ImageEncodeOptions,
-        coder: any ImageCoder,
-        extendedData: Data? = nil,
-        validators: CacheValidators? = nil,
-        thumbHash: ThumbHash? = nil
-    ) {
-        self.thumbHash = thumbHash
-        self.image = image
-        self.options = options
-        self.coder = coder
-        self.extendedData = extendedData
-        self.validators = validators
-    }
+    private(set) var thumbHash: ThumbHash?
 
     /// The same picture with other things stored with it.
     func amended(by amendment: EntryAmendment) -> PendingImage {

@@ -1,0 +1,70 @@
+public import FoundationEssentials
+
+extension ImageCache {
+    /// The image in memory.
+    public func memoryImage(forKey key: String) -> Image? { key.isEmpty ? nil : memoryCache.image(forKey: key) }
+
+    /// The image in memory; with ``WebImageOptions/decodeFirstFrameOnly``, that of an animation as a still picture. Without it
+    /// the first frame alone of an animation is not found.
+    public func imageFromMemory(forKey key: String, options: WebImageOptions = []) -> Image? {
+        guard let image = memoryImage(forKey: key) else { return nil }
+        guard options.contains(.decodeFirstFrameOnly) else {
+            return image.servesAsAnimation(isRequired: options.contains(.matchAnimatedImageClass)) ? image : nil
+        }
+        return image.still
+    }
+
+    /// The encoded bytes on disk. Synchronous.
+    public func diskData(forKey key: String) -> Data? { readEntry(forKey: key)?.data }
+
+    /// The entry on disk. Synchronous.
+    public func diskEntry(forKey key: String) -> CachedImageData? { readEntry(forKey: key) }
+
+    /// Whether there is an entry on disk, or one about to be written. Synchronous; does not open the file.
+    public func diskDataExists(forKey key: String) -> Bool { hasEntry(forKey: key) }
+
+    // MARK: On a thread of the cache
+
+    /// Reads the entry on disk on a thread of the cache.
+    ///
+    /// - Parameters:
+    ///   - key: of the entry; there is none under an empty one.
+    ///   - priority: how soon it is read among what waits for the disk.
+    ///   - completion: called exactly once, on a thread of the cache, with nil when there is none. A cancel calls it at
+    ///     once with nil. Must not block.
+    @discardableResult
+    public func queryDisk(
+        forKey key: String,
+        priority: LoadPriority,
+        completion: @escaping @Sendable (CachedImageData?) -> Void
+    ) -> any WebImageOperation {
+        DiskQuery(on: diskQueue, priority, completion) {
+            defer { self.upkeep.maintainIfDue() }
+            return self.readEntry(forKey: key)
+        }
+    }
+
+    /// Which level has the key; the first of memory and disk that does.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - cacheType: where to look.
+    ///   - completion: called exactly once: on the caller's thread when disk need not be asked, else on a thread of the
+    ///     cache. Must not block.
+    public func containsImage(
+        forKey key: String,
+        in cacheType: ImageCacheType,
+        completion: @escaping @Sendable (ImageCacheType) -> Void
+    ) {
+        if cacheType.includesMemory, memoryImage(forKey: key) != nil { return completion(.memory) }
+        guard cacheType.includesDisk, !key.isEmpty else { return completion(.none) }
+        onDiskQueue(.inline, { $0.hasEntry(forKey: key) ? .disk : .none }, completion)
+    }
+
+    /// Which level has the key; the first of memory and disk that does.
+    public func containsImage(forKey key: String, in cacheType: ImageCacheType = .all) async -> ImageCacheType {
+        await withCheckedContinuation { continuation in
+            containsImage(forKey: key, in: cacheType) { continuation.resume(returning: $0) }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/// Version stamps of keys: another one after each write or removal, so that bytes that were read before a change are not put into memory
+/// after it, and an image is not taken for that of other bytes.
+///
+/// Keys share 256 stamps: now and then a key counts as written to, and an image is decoded once more than needed.
+struct Generations {
+    private var changes = [UInt32](repeating: 0, count: 256)
+    private var writers = [UInt32](repeating: 0, count: 256)
+    private var allChanges: UInt32 = 0
+    private var allWriters: UInt32 = 0
+
+    /// The generation of a key now.
+    func generation(of key: MemoryCacheKey) -> Generation {
+        let place = Self.place(of: key)
+        return Generation(own: changes[place], all: allChanges, isSettled: writers[place] == 0 && allWriters == 0)
+    }
+
+    /// Whether a key has not changed since, nor was about to.
+    func isCurrent(_ generation: Generation, of key: MemoryCacheKey) -> Bool {
+        generation.isSettled && generation == self.generation(of: key)
+    }
+
+    /// Notes a change of a key; of every key if nil.
+    mutating func change(_ key: MemoryCacheKey?) {
+        if let key { changes[Self.place(of: key)] &+= 1 } else { allChanges &+= 1 }
+    }
+
+    /// A change of several steps begins: of a key, or of every key if nil. Ended by ``end(_:)``.
+    mutating func begin(_ key: MemoryCacheKey?) {
+        if let key { writers[Self.place(of: key)] += 1 } else { allWriters += 1 }
+    }
+
+    /// The last step is done.
+    mutating func end(_ key: MemoryCacheKey?) {
+        if let key { writers[Self.place(of: key)] -= 1 } else { allWriters -= 1 }
+        change(key)
+    }
+
+    private static func place(of key: MemoryCacheKey) -> Int { Int(key.digest.low >> 56) }
+}
+
+/// The version stamp of a key of a cache.
+struct Generation: Sendable, Hashable {
+    fileprivate var own: UInt32
+    fileprivate var all: UInt32
+    /// Whether no change was half done, with memory and disk of different states.
+    let isSettled: Bool
+}

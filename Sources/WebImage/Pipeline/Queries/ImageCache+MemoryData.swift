@@ -1,0 +1,53 @@
+extension ImageCache {
+    /// Delivers an image from memory with its bytes from disk: before returning if that is asked for, else later.
+    ///
+    /// - Parameter work: of a query that began before memory was looked at.
+    func addData(to image: Image, _ work: EntryImageWork, _ options: WebImageOptions, _ token: ImageCacheToken) {
+        if options.contains(.queryMemoryDataSync) {
+            if let result = work.pair(image, readEntry(forKey: token.key)) { return token.result.finish(result) }
+            let renewed = work.renewed
+            let decoded = readEntry(forKey: token.key).map { renewed.imageNow(of: $0) }
+            return token.result.finish(ImageCacheResult(decoded, orElse: image))
+        }
+        let priority = options.loadPriority
+        token.wait(for: work.read, priority: priority) { result in
+            guard token.result.isWanted else { return }
+            if let result = work.pair(image, result.diskEntry) { return token.finish(result) }
+            token.wait(for: work.renewed, priority: priority, stage: 1) {
+                token.finish(ImageCacheResult($0.query, orElse: image))
+            }
+        }
+    }
+}
+
+extension EntryImageWork {
+    /// The work of the same query, begun now.
+    fileprivate var renewed: EntryImageWork { EntryImageWork(plan: Boxed(plan.value.renewed)) }
+
+    /// An image from memory and bytes from disk as one result if they belong together. If not, because there was a store in
+    /// between, the same is tried once more with what is there now; nil when there was another one, or when they are known to
+    /// be of different images. Blocks.
+    fileprivate func pair(_ image: Image, _ entry: CachedImageData?) -> ImageCacheResult? {
+        guard let entry else { return ImageCacheResult(image: image, cacheType: .memory) }
+        if isCurrent {
+            guard entry.mayBelong(to: image, isOriginal: true) else { return nil }
+            return ImageCacheResult(image: image, data: entry.data, cacheType: .memory)
+        }
+        let again = renewed
+        guard let newer = again.imageInMemory, let bytes = cache.readEntry(forKey: plan.value.cacheKey),
+            again.isCurrent, bytes.mayBelong(to: newer, isOriginal: true)
+        else { return nil }
+        return ImageCacheResult(image: newer, data: bytes.data, cacheType: .memory)
+    }
+}
+
+extension ImageCacheResult {
+    /// What was read and decoded; the image of memory, if that gave none: a hit does not become a miss.
+    fileprivate init(_ decoded: ImageCacheResult?, orElse image: Image) {
+        if let decoded, decoded.image != nil {
+            self = decoded
+        } else {
+            self.init(image: image, cacheType: .memory)
+        }
+    }
+}
