@@ -154,7 +154,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         to work: any Work,
         priority: LoadPriority,
         progress: (@Sendable (LoadProgress) -> Void)?,
-        preview: (@Sendable (Image) -> Void)? = nil,
+        values: WorkValue.Receiver? = nil,
         completion: @escaping @Sendable (WorkResult) -> Void
     ) {
         struct Turn {
@@ -175,7 +175,7 @@ public final class WebImageLoadOperation: WebImageOperation {
             priority: turn.priority,
             progress: progress.map { whileRunning($0) },
             observation: observation,
-            preview: preview,
+            values: values,
             completion: completion
         )
         guard let subscription else { return }

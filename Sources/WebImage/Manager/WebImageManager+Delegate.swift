@@ -30,7 +30,7 @@ extension WebImageManager {
                 to: ResultWork(plan: plan),
                 priority: options.loadPriority,
                 progress: progress,
-                preview: previews(of: plan, to: operation, url: url, key: cacheKey)
+                values: previews(of: plan, to: operation, url: url, key: cacheKey)
             ) { [self] result in
                 finish(operation, result, plan, url, cacheKey, options)
             }

@@ -167,7 +167,7 @@ extension WebImageManager {
             to: ResultWork(plan: plan),
             priority: options.loadPriority,
             progress: progress,
-            preview: previews(of: plan, to: operation, url: url, key: cacheKey)
+            values: previews(of: plan, to: operation, url: url, key: cacheKey)
         ) { [self] result in
             finish(operation, result, plan, url, cacheKey, options)
         }
@@ -179,9 +179,9 @@ extension WebImageManager {
         to operation: WebImageLoadOperation,
         url: URL,
         key: String
-    ) -> (@Sendable (Image) -> Void)? {
+    ) -> WorkValue.Receiver? {
         guard plan.decode.isProgressive else { return nil }
-        return { operation.deliver(preview: WebImageResult(preview: $0, url: url, key: key)) }
+        return .previews { operation.deliver(preview: WebImageResult(preview: $0, url: url, key: key)) }
     }
 
     /// The image in memory, unless the load must not look there.

@@ -126,6 +126,13 @@ struct LoadPlan: Sendable {
         }
     }
 
+    /// Storing the original bytes on disk without making the image for anybody.
+    struct Store: Hashable, Sendable {
+        let decode: Boxed<Decode>
+        /// Whether the bytes are decoded before; otherwise only their header is read.
+        let decodes: Bool
+    }
+
     /// The transformers of a load.
     struct Chain: Hashable, Sendable {
         private(set) var transformers: [Identified<any ImageTransformer, String>]

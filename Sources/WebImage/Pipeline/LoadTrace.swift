@@ -112,7 +112,7 @@ extension WorkKey {
         switch self {
         case .diskRead: .disk
         case .fetch: .download
-        case .original: .data
+        case .original, .store: .data
         case .decode, .entryImage: .decode
         case .transform: .transform
         case .result: .picture

@@ -12,19 +12,20 @@ final class Pipeline: Sendable {
         fileprivate final class Extras: Sendable {
             let progress: ProgressRelay?
             let observation: LoadObservation?
-            let preview: (@Sendable (Image) -> Void)?
+            let values: WorkValue.Receiver?
 
-            init(
-                progress: ProgressRelay?,
-                observation: LoadObservation?,
-                preview: (@Sendable (Image) -> Void)?
-            ) { (self.progress, self.observation, self.preview) = (progress, observation, preview) }
+            init(progress: ProgressRelay?, observation: LoadObservation?, values: WorkValue.Receiver?) {
+                (self.progress, self.observation, self.values) = (progress, observation, values)
+            }
         }
 
         fileprivate let extras: Extras?
         fileprivate let completion: @Sendable (WorkResult) -> Void
 
         fileprivate var wantsProgress: Bool { extras?.progress != nil || extras?.observation != nil }
+
+        /// Whether it takes values of a kind.
+        func takes(_ kind: WorkValue.Kind) -> Bool { extras?.values?.kind == kind }
     }
 
     private struct State {
@@ -35,6 +36,8 @@ final class Pipeline: Sendable {
         var unheard: [ObjectIdentifier: (job: WorkJob, progress: LoadProgress)] = [:]
         /// How often work was joined that ran already.
         var joinCount = 0
+        /// Subscribers who take bytes of bodies that are still arriving.
+        let partialCount: Counter
 
         /// Tells the graph what it was not told while nobody listened; the first who does learns it by joining.
         mutating func tellGraphOfUnheard() {
@@ -43,7 +46,11 @@ final class Pipeline: Sendable {
         }
 
         mutating func forget(_ job: WorkJob) { if !unheard.isEmpty { unheard[ObjectIdentifier(job)] = nil } }
-        mutating func forget(_ subscriber: Subscriber) { if subscriber.wantsProgress { listenerCount -= 1 } }
+
+        mutating func forget(_ subscriber: Subscriber) {
+            if subscriber.wantsProgress { listenerCount -= 1 }
+            if subscriber.takes(.partial) { partialCount.add(-1) }
+        }
     }
 
     /// The pipeline that managers share, so that two managers' loads of one picture are one.
@@ -54,10 +61,6 @@ final class Pipeline: Sendable {
     let gate: LoadGate
     /// What decoded pictures may take of memory.
     let budget: DecodedMemoryBudget
-    /// Downloaded bytes that are being decoded.
-    let fresh = FreshData()
-    /// What there is of bodies that are still arriving.
-    let partialBodies = PartialBodies()
     /// Where events get their times from.
     let clock: ClockSource
     /// What has been done in all.
@@ -66,7 +69,9 @@ final class Pipeline: Sendable {
     private let progressQueue: CallbackQueue
     /// Loads under way that somebody observes.
     private let observedCount = Counter()
-    private let state = Lock(State())
+    /// Most loads have nobody who wants bytes of a body that is still arriving, and look no further.
+    private let partialCount = Counter()
+    private let state: Lock<State>
 
     init(
         decodeQueue: WorkQueue = CodingQueue.shared,
@@ -80,14 +85,17 @@ final class Pipeline: Sendable {
         self.budget = budget
         self.clock = clock
         gate = LoadGate(limit: undecodedByteLimit)
+        state = Lock(State(partialCount: partialCount))
     }
 
     /// Pieces of work that run.
     var runningCount: Int { state.withLock { $0.graph.nodeCount } }
     /// Callers and dependents that wait.
     var waitingCount: Int { state.withLock { $0.graph.subscriptionCount } }
+    /// Subscribers who take bytes of bodies that are still arriving.
+    var partialTakerCount: Int { partialCount.value }
     /// How often work was joined that ran already, or whose result was still at hand.
-    var joinCount: Int { state.withLock { $0.joinCount } + fresh.hitCount }
+    var joinCount: Int { state.withLock { $0.joinCount } }
 
     /// Whether anybody observes a load; as long as nobody does, events are not even made.
     @inline(__always)
@@ -102,7 +110,7 @@ final class Pipeline: Sendable {
     ///   - parent: the job that depends on it; if that has ended, nothing happens.
     ///   - progress: called zero or more times before `completion`, on background threads that nothing else waits for.
     ///   - observation: gets the events of the work.
-    ///   - preview: called zero or more times before `completion`, if the work makes previews.
+    ///   - values: gets values of one kind, zero or more times before `completion`.
     ///   - completion: called exactly once, unless the subscription is given up first.
     /// - Returns: a place for ``unsubscribe(_:)`` and ``setPriority(_:of:)``; nil if the parent has ended.
     @discardableResult
@@ -112,15 +120,15 @@ final class Pipeline: Sendable {
         parent: WorkJob? = nil,
         progress: (@Sendable (LoadProgress) -> Void)? = nil,
         observation: LoadObservation? = nil,
-        preview: (@Sendable (Image) -> Void)? = nil,
+        values: WorkValue.Receiver? = nil,
         completion: @escaping @Sendable (WorkResult) -> Void
     ) -> Subscription? {
         let key = work.key
         let note = isObserved ? WorkNote(.joined(key.stage), at: clock.monotonicNanoseconds()) : nil
         var extras: Subscriber.Extras?
-        if progress != nil || observation != nil || preview != nil {
+        if progress != nil || observation != nil || values != nil {
             let relay = progress.map { ProgressRelay(queue: progressQueue, $0) }
-            extras = Subscriber.Extras(progress: relay, observation: observation, preview: preview)
+            extras = Subscriber.Extras(progress: relay, observation: observation, values: values)
         }
         let subscriber = Subscriber(extras: extras, completion: completion)
         let (subscription, actions) = state.withLock { state -> (Subscription?, [Action]) in
@@ -134,6 +142,7 @@ final class Pipeline: Sendable {
             ) { WorkJob(key, priority: $0, pipeline: self) }
             guard let joined else { return (nil, []) }
             if subscriber.wantsProgress { state.listenerCount += 1 }
+            if subscriber.takes(.partial) { partialCount.add() }
             if !joined.isNew { state.joinCount += 1 }
             settle(joined.actions, &state)
             return (joined.subscription, joined.actions)
@@ -199,11 +208,16 @@ final class Pipeline: Sendable {
         update { $0.graph.note(note, of: job) }
     }
 
-    /// Gives a preview to those who wait for a piece of work; what they make of it is their affair.
-    func preview(_ image: Image, of job: WorkJob) {
-        let receivers = state.withLock { $0.graph.receivers(of: job).compactMap { $0.extras?.preview } }
-        for receiver in receivers { receiver(image) }
+    /// Sends a value to those who wait for a piece of work and take it.
+    func send(_ value: WorkValue, from job: WorkJob) { update { $0.graph.send(value, from: job) } }
+
+    /// Whether anybody takes bytes of the body that a piece of work gets, before it is whole; may change at any time.
+    func wantsPartialData(of job: WorkJob) -> Bool {
+        partialCount.value > 0 && state.withLock { $0.graph.hasReceiver(of: job) { $0.takes(.partial) } }
     }
+
+    /// Lets work be found by another key, too. False if that key's work runs already.
+    func alias(_ job: WorkJob, as key: WorkKey) -> Bool { state.withLock { $0.graph.alias(job, as: key) } }
 
     func finish(_ job: WorkJob, with result: WorkResult) {
         update { state in
@@ -232,7 +246,7 @@ final class Pipeline: Sendable {
             case .progress(let subscriber, let progress):
                 subscriber.extras?.observation?.post(.progress(progress), at: clock.monotonicNanoseconds())
             case .note(let subscriber, let note): subscriber.extras?.observation?.post(note.kind, at: note.time)
-            case .start, .setPriority, .discard: break
+            case .start, .setPriority, .value, .discard: break
             }
         }
     }
@@ -253,6 +267,8 @@ final class Pipeline: Sendable {
                     // A job that is cancelled while its result is handed out to several gets nothing.
                     if parent?.isCancelled != true { subscriber.completion(result) }
                 }
+            case .value(let subscriber, let parent, let value):
+                if parent?.isCancelled != true { subscriber.extras?.values?.body(value) }
             case .forget(let subscriber): subscriber.extras?.progress?.end(drops: true)
             case .discard: break
             }

@@ -13,6 +13,7 @@ extension WorkKey {
         case .entryImage(let plan): EntryImageWork(plan: plan)
         case .fetch(let plan): FetchWork(plan: plan)
         case .original(let plan): OriginalWork(plan: plan)
+        case .store(let plan): StoreWork(plan: plan)
         case .decode(let plan): DecodeWork(plan: plan)
         case .transform(let plan): TransformWork(plan: plan)
         case .result(let plan): ResultWork(plan: LoadPlan(result: plan))
@@ -58,6 +59,16 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
     typealias Receiver = Pipeline.Subscriber
     typealias Output = WorkResult
     typealias Note = WorkNote
+    typealias Value = WorkValue
+
+    static func takes(_ value: WorkValue, _ receiver: Receiver) -> Bool { receiver.takes(value.kind) }
+
+    /// Downloaded bytes are found as long as they are decoded: the disk does not have them before they have proved to be a picture. A load
+    /// that comes meanwhile and wants another size would download them again. A refresh wants newer ones.
+    static func keeps(_ output: WorkResult, of key: WorkKey) -> Bool {
+        guard case .original(let plan) = key, case .success(.data(let original)) = output else { return false }
+        return original.source == .none && !plan.value.refreshes
+    }
 
     let key: WorkKey
     let pipeline: Pipeline
@@ -131,17 +142,17 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
     /// Waits for other work, in the name of this one. A job that is cancelled hears nothing, also when the result is being
     /// handed out to several at that moment: what nobody waits for is not gone on with, nor stored.
     ///
-    /// - Parameter preview: gets the previews that the other work makes.
+    /// - Parameter values: gets values of one kind that the other work sends; others go to those who wait for this one.
     func require(
         _ work: any Work,
-        preview: (@Sendable (Image) -> Void)? = nil,
+        values: WorkValue.Receiver? = nil,
         then body: @escaping @Sendable (WorkResult) -> Void
     ) {
-        pipeline.subscribe(to: work, parent: self, preview: preview, completion: body)
+        pipeline.subscribe(to: work, parent: self, values: values, completion: body)
     }
 
-    /// Gives a preview to those who wait for this work.
-    func preview(_ image: Image) { if !isCancelled { pipeline.preview(image, of: self) } }
+    /// Sends a value to those who wait for this work.
+    func send(_ value: WorkValue) { if !isCancelled { pipeline.send(value, from: self) } }
 
     func report(_ progress: LoadProgress) { pipeline.report(progress, of: self) }
 

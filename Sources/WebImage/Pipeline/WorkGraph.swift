@@ -4,11 +4,17 @@ protocol WorkGraphNode: AnyObject, Sendable {
     /// Who waits.
     associatedtype Receiver: Sendable
     associatedtype Output: Sendable
+    /// Something that work sends before its output.
+    associatedtype Value: Sendable
     /// Something that happened to work, for those who observe it; passed on as it is.
     associatedtype Note: Sendable
 
     /// Names the work. Never changes.
     var key: Key { get }
+    /// Whether a receiver takes a value; one that does not passes it on to those who wait for its own node.
+    static func takes(_ value: Value, _ receiver: Receiver) -> Bool
+    /// Whether a node of this key is found with its output as long as nodes that depend on it run.
+    static func keeps(_ output: Output, of key: Key) -> Bool
     /// The graph's, and guarded by whatever guards the graph.
     var links: WorkLinks<Self> { get set }
 }
@@ -21,6 +27,8 @@ struct WorkLinks<Node: WorkGraphNode> {
         var priority: LoadPriority
         let parent: Node?
         let receiver: Node.Receiver
+        /// Whether it has the output.
+        var isServed = false
     }
 
     fileprivate struct Dependency {
@@ -28,14 +36,21 @@ struct WorkLinks<Node: WorkGraphNode> {
         let number: UInt32
     }
 
-    /// What few nodes have reported, for those who join late.
+    /// What few nodes have: reports for those who join late, and what is found after the end.
     fileprivate struct Reports {
         var progress: LoadProgress?
         var notes: [Node.Note] = []
+        /// The newest.
+        var value: Node.Value?
+        /// Another key that the node is found by.
+        var alias: Node.Key?
+        var output: Node.Output?
     }
 
     fileprivate(set) var isRunning = false
     fileprivate(set) var priority = LoadPriority.normal
+    /// Whether the node has ended and is still found.
+    fileprivate var isKept = false
     fileprivate var version: UInt32 = 0
     fileprivate var lastNumber: UInt32 = 0
     fileprivate var subscribers = FewElements<Subscriber>()
@@ -50,6 +65,10 @@ struct WorkLinks<Node: WorkGraphNode> {
 /// threads, calls nobody and holds no lock. A piece of work ("node") is found by its key as long as it runs. Subscribers
 /// are callers, or other nodes that depend on it. A node's priority is the highest of its subscribers'; when the last one
 /// leaves, the node is cancelled, and leaves what it depends on.
+///
+/// A node sends values, and at last its output. A value goes to the subscribers that take it; past those that do not, to whoever waits
+/// for them. A node may be found after its end, with its output: until the first of the nodes that depend on it ends, or all of them are
+/// cancelled.
 ///
 /// What is known of a node is kept in it, so that a long queue takes little memory. Cost: each event takes time in proportion to the
 /// subscribers it touches.
@@ -76,8 +95,10 @@ struct WorkGraph<Node: WorkGraphNode> {
         case progress(Receiver, LoadProgress)
         /// Tell a caller what happened.
         case note(Receiver, Node.Note)
-        /// Let go of notes; they may own anything.
-        case discard([Node.Note])
+        /// Give a subscriber a value. The node is the one that depends on it, if any.
+        case value(Receiver, Node?, Node.Value)
+        /// Release notes, a value and an output; they may own anything.
+        case discard([Node.Note], Node.Value?, Node.Output?)
         /// Give a subscriber the outcome; it is none any more. The node is the one that depends on it, if any.
         case deliver(Receiver, Node?, Node.Output)
         /// Forget a subscriber that left, or whose dependent has ended; it gets nothing.
@@ -87,13 +108,14 @@ struct WorkGraph<Node: WorkGraphNode> {
     /// How many notes a node keeps.
     static var noteLimit: Int { 16 }
 
-    private var running: [Node.Key: Node] = [:]
+    /// Nodes that are found: those that run, and those that are kept.
+    private var nodes: [Node.Key: Node] = [:]
     private var reports: [ObjectIdentifier: Reports] = [:]
     /// Subscriptions that have not been delivered or given up.
     private(set) var subscriptionCount = 0
 
     /// Nodes that run.
-    var nodeCount: Int { running.count }
+    private(set) var nodeCount = 0
 
     /// Who waits for a running node, in the order they came.
     func receivers(of node: Node) -> [Receiver] { node.links.subscribers.map(\.receiver) }
@@ -119,7 +141,10 @@ struct WorkGraph<Node: WorkGraphNode> {
             priority = parent.links.priority
         }
         var actions: [Action] = []
-        let existing = running[key]
+        let existing = nodes[key]
+        if let existing, existing.links.isKept, let output = reports[ObjectIdentifier(existing)]?.output {
+            return serve(output, of: existing, priority, parent, receiver, joining: note)
+        }
         let node = existing ?? begin(make(priority), priority)
         if existing == nil { actions.append(.start(node)) }
         node.links.lastNumber &+= 1
@@ -132,12 +157,48 @@ struct WorkGraph<Node: WorkGraphNode> {
         if existing != nil {
             updatePriority(of: node, &actions)
             if let note { forward(note, receiver, parent, &actions) }
-            if let reports = reports[ObjectIdentifier(node)] {
-                for note in reports.notes { forward(note, receiver, parent, &actions) }
-                if let progress = reports.progress { forward(progress, receiver, parent, &actions) }
-            }
+            forwardReports(of: node, receiver, parent, &actions)
         }
         return (Subscription(node: node, number: number), existing == nil, actions)
+    }
+
+    /// Gives a new subscriber the output of a node that has ended.
+    private mutating func serve(
+        _ output: Node.Output,
+        of node: Node,
+        _ priority: LoadPriority,
+        _ parent: Node?,
+        _ receiver: Receiver,
+        joining note: Node.Note?
+    ) -> (subscription: Subscription, isNew: Bool, actions: [Action]) {
+        var actions: [Action] = []
+        node.links.lastNumber &+= 1
+        let number = node.links.lastNumber
+        if let parent {
+            node.links.subscribers.append(
+                WorkLinks.Subscriber(
+                    number: number,
+                    priority: priority,
+                    parent: parent,
+                    receiver: receiver,
+                    isServed: true
+                )
+            )
+            parent.links.dependencies.append(WorkLinks.Dependency(node: node, number: number))
+        }
+        if let note { forward(note, receiver, parent, &actions) }
+        forwardReports(of: node, receiver, parent, &actions)
+        actions.append(.deliver(receiver, parent, output))
+        return (Subscription(node: node, number: number), false, actions)
+    }
+
+    /// Lets a running node be found by another key, too. False if there is another node with that key.
+    mutating func alias(_ node: Node, as key: Node.Key) -> Bool {
+        guard node.links.isRunning else { return true }
+        guard nodes[key] == nil else { return false }
+        nodes[key] = node
+        reports[ObjectIdentifier(node), default: Reports()].alias = key
+        return true
     }
 
     /// Leaves; nil if the subscription had been delivered or left before.
@@ -151,6 +212,23 @@ struct WorkGraph<Node: WorkGraphNode> {
         var actions: [Action] = []
         setPriority(priority, subscription.node, subscription.number, &actions)
         return actions
+    }
+
+    /// Sends a value to those who take it.
+    mutating func send(_ value: Node.Value, from node: Node) -> [Action] {
+        var actions: [Action] = []
+        send(value, from: node, &actions)
+        return actions
+    }
+
+    /// Whether anybody who waits for the node, directly or through others, fits.
+    func hasReceiver(of node: Node, where fits: (Receiver) -> Bool) -> Bool {
+        guard node.links.isRunning else { return false }
+        for subscriber in node.links.subscribers {
+            if fits(subscriber.receiver) { return true }
+            if let parent = subscriber.parent, hasReceiver(of: parent, where: fits) { return true }
+        }
+        return false
     }
 
     /// Tells everyone who waits for the node, directly or through others, how far it is.
@@ -171,13 +249,26 @@ struct WorkGraph<Node: WorkGraphNode> {
     mutating func finish(_ node: Node, with output: Node.Output) -> [Action] {
         guard node.links.isRunning else { return [] }
         var actions: [Action] = []
-        end(node)
-        leaveDependencies(of: node, &actions)
-        for subscriber in node.links.subscribers.removeAll() {
+        let isKept = Node.keeps(output, of: node.key)
+        stop(node)
+        if !isKept { remove(node) }
+        leaveDependencies(of: node, isDone: true, &actions)
+        for var subscriber in node.links.subscribers.removeAll() {
             subscriptionCount -= 1
-            subscriber.parent?.links.dependencies.removeFirst { $0.node === node && $0.number == subscriber.number }
             actions.append(.deliver(subscriber.receiver, subscriber.parent, output))
+            if isKept, subscriber.parent != nil {
+                subscriber.isServed = true
+                node.links.subscribers.append(subscriber)
+            } else {
+                forgetDependency(on: node, subscriber)
+            }
         }
+        guard node.links.subscribers.isEmpty else {
+            node.links.isKept = true
+            reports[ObjectIdentifier(node), default: Reports()].output = output
+            return actions
+        }
+        if isKept { remove(node) }
         discardReports(of: node, &actions)
         return actions
     }
@@ -185,42 +276,64 @@ struct WorkGraph<Node: WorkGraphNode> {
     // MARK: Beginning and ending
 
     private mutating func begin(_ node: Node, _ priority: LoadPriority) -> Node {
+        nodeCount += 1
         node.links.isRunning = true
         node.links.priority = priority
-        running[node.key] = node
+        nodes[node.key] = node
         return node
     }
 
-    private mutating func end(_ node: Node) {
+    private mutating func stop(_ node: Node) {
+        nodeCount -= 1
         node.links.isRunning = false
-        running[node.key] = nil
+    }
+
+    /// Nobody finds the node any more.
+    private mutating func remove(_ node: Node) {
+        if nodes[node.key] === node { nodes[node.key] = nil }
+        guard !reports.isEmpty, let alias = reports[ObjectIdentifier(node)]?.alias else { return }
+        if nodes[alias] === node { nodes[alias] = nil }
+    }
+
+    private func forgetDependency(on node: Node, _ subscriber: WorkLinks<Node>.Subscriber) {
+        subscriber.parent?.links.dependencies.removeFirst { $0.node === node && $0.number == subscriber.number }
     }
 
     /// False if the subscriber was not there any more.
     @discardableResult
     private mutating func leave(_ node: Node, _ number: UInt32, _ actions: inout [Action]) -> Bool {
         guard let subscriber = node.links.subscribers.removeFirst(where: { $0.number == number }) else { return false }
-        subscriptionCount -= 1
-        actions.append(.forget(subscriber.receiver))
-        subscriber.parent?.links.dependencies.removeFirst { $0.node === node && $0.number == number }
+        if !subscriber.isServed {
+            subscriptionCount -= 1
+            actions.append(.forget(subscriber.receiver))
+        }
+        forgetDependency(on: node, subscriber)
         guard node.links.subscribers.isEmpty else {
             updatePriority(of: node, &actions)
             return true
         }
-        end(node)
-        actions.append(.cancel(node))
-        leaveDependencies(of: node, &actions)
+        remove(node)
+        if node.links.isRunning {
+            stop(node)
+            actions.append(.cancel(node))
+            leaveDependencies(of: node, isDone: false, &actions)
+        }
         discardReports(of: node, &actions)
         return true
     }
 
-    private mutating func leaveDependencies(of node: Node, _ actions: inout [Action]) {
-        for dependency in node.links.dependencies.removeAll() { leave(dependency.node, dependency.number, &actions) }
+    /// - Parameter isDone: whether the node has used what it depends on, so that those who come now have to ask for newer.
+    private mutating func leaveDependencies(of node: Node, isDone: Bool, _ actions: inout [Action]) {
+        for dependency in node.links.dependencies.removeAll() {
+            if isDone, dependency.node.links.isKept { remove(dependency.node) }
+            leave(dependency.node, dependency.number, &actions)
+        }
     }
 
     private mutating func discardReports(of node: Node, _ actions: inout [Action]) {
-        guard !reports.isEmpty, let reports = reports.removeValue(forKey: ObjectIdentifier(node)) else { return }
-        if !reports.notes.isEmpty { actions.append(.discard(reports.notes)) }
+        guard !reports.isEmpty, let former = reports.removeValue(forKey: ObjectIdentifier(node)) else { return }
+        guard former.output != nil || former.value != nil || !former.notes.isEmpty else { return }
+        actions.append(.discard(former.notes, former.value, former.output))
     }
 
     // MARK: Priority
@@ -238,7 +351,40 @@ struct WorkGraph<Node: WorkGraphNode> {
         for dependency in node.links.dependencies { setPriority(highest, dependency.node, dependency.number, &actions) }
     }
 
-    // MARK: Reports
+    // MARK: Values and reports
+
+    private mutating func send(_ value: Node.Value, from node: Node, _ actions: inout [Action]) {
+        guard node.links.isRunning else { return }
+        let former = reports[ObjectIdentifier(node), default: Reports()].value
+        reports[ObjectIdentifier(node), default: Reports()].value = value
+        if let former { actions.append(.discard([], former, nil)) }
+        for subscriber in node.links.subscribers { forward(value, subscriber.receiver, subscriber.parent, &actions) }
+    }
+
+    private mutating func forward(
+        _ value: Node.Value,
+        _ receiver: Receiver,
+        _ parent: Node?,
+        _ actions: inout [Action]
+    ) {
+        if Node.takes(value, receiver) {
+            actions.append(.value(receiver, parent, value))
+        } else if let parent {
+            send(value, from: parent, &actions)
+        }
+    }
+
+    private mutating func forwardReports(
+        of node: Node,
+        _ receiver: Receiver,
+        _ parent: Node?,
+        _ actions: inout [Action]
+    ) {
+        guard let reports = reports[ObjectIdentifier(node)] else { return }
+        for note in reports.notes { forward(note, receiver, parent, &actions) }
+        if let progress = reports.progress { forward(progress, receiver, parent, &actions) }
+        if let value = reports.value { forward(value, receiver, parent, &actions) }
+    }
 
     private mutating func report(_ progress: LoadProgress, of node: Node, _ actions: inout [Action]) {
         guard node.links.isRunning else { return }
@@ -259,7 +405,7 @@ struct WorkGraph<Node: WorkGraphNode> {
         guard node.links.isRunning else { return }
         var kept = reports[ObjectIdentifier(node)] ?? Reports()
         kept.notes.append(note)
-        if kept.notes.count > Self.noteLimit { actions.append(.discard([kept.notes.removeFirst()])) }
+        if kept.notes.count > Self.noteLimit { actions.append(.discard([kept.notes.removeFirst()], nil, nil)) }
         reports[ObjectIdentifier(node)] = kept
         for subscriber in node.links.subscribers { forward(note, subscriber.receiver, subscriber.parent, &actions) }
     }

@@ -9,6 +9,8 @@ enum WorkKey: Hashable, Sendable {
     case fetch(Boxed<LoadPlan.Fetch>)
     /// Getting the original bytes, from disk or from a loader.
     case original(Boxed<LoadPlan.Original>)
+    /// Storing the original bytes once they have proved to be an image.
+    case store(Boxed<LoadPlan.Store>)
     /// Making an image of the original bytes.
     case decode(Boxed<LoadPlan.Decode>)
     /// Applying the first transformers of a chain.

@@ -11,6 +11,39 @@ enum WorkOutput: Sendable {
 
 typealias WorkResult = Result<WorkOutput, WebImageError>
 
+/// What a piece of shared work sends before it ends.
+enum WorkValue: Sendable {
+    /// Bytes of a body that is still arriving.
+    case partial(PartialImageData.Snapshot)
+    /// An image of a body that is still arriving.
+    case preview(Image)
+
+    enum Kind: Sendable {
+        case partial, preview
+    }
+
+    var kind: Kind {
+        switch self {
+        case .partial: .partial
+        case .preview: .preview
+        }
+    }
+
+    /// Takes values of one kind.
+    struct Receiver: Sendable {
+        let kind: Kind
+        let body: @Sendable (WorkValue) -> Void
+
+        static func partialData(_ body: @escaping @Sendable (PartialImageData.Snapshot) -> Void) -> Receiver {
+            Receiver(kind: .partial) { if case .partial(let snapshot) = $0 { body(snapshot) } }
+        }
+
+        static func previews(_ body: @escaping @Sendable (Image) -> Void) -> Receiver {
+            Receiver(kind: .preview) { if case .preview(let image) = $0 { body(image) } }
+        }
+    }
+}
+
 /// The original bytes of a picture, and the duty to store them once they have proved to be a picture.
 struct OriginalData: Sendable {
     var entry: CachedImageData
@@ -21,8 +54,6 @@ struct OriginalData: Sendable {
     var store: StoreOnce?
     /// Counts the bytes against the pipeline's bound on undecoded data as long as it lives.
     var reservation: ByteReservation?
-    /// Keeps the bytes findable for loads that come while they are decoded.
-    var lease: FreshData.Lease?
     /// Whether the caches may keep it, and what is made of it.
     var isStorable = true
 

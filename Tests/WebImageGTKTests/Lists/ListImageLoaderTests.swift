@@ -121,15 +121,16 @@ import WebImage
             #expect(list.bench.loader.priority(of: url) == .low)
         }
         var hasTurned = false
-        for share in [0.48, 0.46, 0.44, 0.42, 0.4] where !hasTurned {
+        var given: Set<URL> = []
+        // GTK may give cells to all of them while it turns.
+        for share in [0.48, 0.46, 0.44, 0.42, 0.4, 0.38, 0.36] where !hasTurned || given.isEmpty {
             await list.scroll(to: share)
             hasTurned = await loadsNext(list, isForward: false, seconds: 5)
+            given = ahead.subtracting(list.numbers.map { url($0) })
         }
-        #expect(hasTurned)
+        #expect(hasTurned && !given.isEmpty)
         let behind = list.loader.prefetchedURLs
         #expect(behind.isDisjoint(with: ahead))
-        let given = ahead.subtracting(list.numbers.map { url($0) })
-        #expect(!given.isEmpty)
         #expect(await MainLoopTurns.wait { given.isSubset(of: list.bench.loader.cancelled) })
         for url in behind { try #require(await list.bench.loader.request(of: url)) }
         list.loader.cancelPrefetching()

@@ -8,6 +8,11 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
     typealias Receiver = Int
     typealias Output = Int
     typealias Note = String
+    typealias Value = String
+
+    /// Receivers from 100 on take values.
+    static func takes(_ value: String, _ receiver: Int) -> Bool { receiver >= 100 }
+    static func keeps(_ output: Int, of key: String) -> Bool { key.hasPrefix("kept") }
 
     let key: String
     var links = WorkLinks<TestNode>()
@@ -44,7 +49,9 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
             case .deliver(let id, _, let output): "deliver \(id) \(output)"
             case .forget(let id): "forget \(id)"
             case .note(let id, let note): "note \(id) \(note)"
-            case .discard(let notes): "discard \(notes.joined(separator: " "))"
+            case .value(let id, _, let value): "value \(id) \(value)"
+            case .discard(let notes, let value, let output):
+                "discard " + (notes + [value, output.map { "\($0)" }].compactMap(\.self)).joined(separator: " ")
             }
         }
     }
@@ -225,7 +232,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         let first = try join(&graph, "data", .normal)
         var discarded: [String] = []
         func collect(_ actions: [Graph.Action]) {
-            for case .discard(let notes) in actions { discarded += notes }
+            for case .discard(let notes, _, _) in actions { discarded += notes }
         }
         for number in 0..<Graph.noteLimit + 4 { collect(graph.note("\(number)", of: first.node)) }
         #expect(discarded == ["0", "1", "2", "3"])
@@ -234,6 +241,79 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         _ = graph.unsubscribe(late.subscription)
         collect(graph.unsubscribe(first.subscription) ?? [])
         #expect(discarded.count == Graph.noteLimit + 4)
+    }
+
+    @Test func `A value goes to those who take it, past those who do not, and the newest to who joins late`() throws {
+        var graph = Graph()
+        lastReceiver.withLock { $0 = 0 }
+        let passing = try join(&graph, "result", .normal)
+        lastReceiver.withLock { $0 = 99 }
+        let taking = try join(&graph, "result", .normal)
+        lastReceiver.withLock { $0 = 1 }
+        let bytes = try join(&graph, "bytes", .normal, parent: passing.node)
+        let one = graph.send("one", from: bytes.node)
+        #expect(words(one) == ["value 100 one"])
+        let two = graph.send("two", from: bytes.node)
+        #expect(words(two) == ["discard one", "discard one", "value 100 two"])
+        lastReceiver.withLock { $0 = 100 }
+        let late = try join(&graph, "result", .normal)
+        #expect(words(late.actions) == ["value 101 two"])
+        #expect(graph.hasReceiver(of: bytes.node) { $0 == 100 } && !graph.hasReceiver(of: bytes.node) { $0 == 99 })
+        let end = graph.finish(bytes.node, with: 7)
+        #expect(words(end) == ["deliver 2 7", "discard two"])
+        let three = graph.send("three", from: bytes.node)
+        #expect(words(three).isEmpty)
+        _ = graph.finish(passing.node, with: 8)
+        let four = graph.send("four", from: taking.node)
+        #expect(words(four).isEmpty && graph.nodeCount == 0)
+    }
+
+    @Test func `Output is kept until the first who depends on it ends`() throws {
+        var graph = Graph()
+        let first = try join(&graph, "first", .normal)
+        let bytes = try join(&graph, "kept", .normal, parent: first.node)
+        let end = graph.finish(bytes.node, with: 7)
+        #expect(words(end) == ["deliver 2 7"] && graph.nodeCount == 1)
+        // A caller gets it, and a node that depends on it.
+        #expect(words(try join(&graph, "kept", .normal, joining: "late").actions) == ["note 3 late", "deliver 3 7"])
+        let second = try join(&graph, "second", .normal)
+        let joined = try join(&graph, "kept", .normal, parent: second.node)
+        #expect(words(joined.actions) == ["deliver 5 7"] && joined.node === bytes.node)
+        _ = graph.finish(first.node, with: 1)
+        // The second has it still, and others get newer.
+        let third = try join(&graph, "third", .normal)
+        let newer = try join(&graph, "kept", .normal, parent: third.node)
+        #expect(newer.node !== bytes.node && words(newer.actions) == ["start \(newer.node)"])
+        let last = graph.finish(second.node, with: 2)
+        #expect(words(last) == ["discard 7", "deliver 4 2"])
+        #expect(try join(&graph, "kept", .normal).node === newer.node)
+    }
+
+    @Test func `Kept output goes when all who depend on it were cancelled`() throws {
+        var graph = Graph()
+        let (first, second) = (try join(&graph, "first", .normal), try join(&graph, "second", .normal))
+        let bytes = try join(&graph, "kept", .normal, parent: first.node)
+        _ = try join(&graph, "kept", .normal, parent: second.node)
+        _ = graph.finish(bytes.node, with: 7)
+        #expect(graph.subscriptionCount == 2)
+        _ = graph.unsubscribe(first.subscription)
+        #expect(words(try join(&graph, "kept", .normal).actions) == ["deliver 5 7"])
+        let left = graph.unsubscribe(second.subscription) ?? []
+        #expect(words(left) == ["forget 2", "cancel \(second.node)", "discard 7"])
+        #expect(try join(&graph, "kept", .normal).node !== bytes.node)
+    }
+
+    @Test func `A node is found by its other key, too, unless that is another's`() throws {
+        var graph = Graph()
+        let node = try join(&graph, "disk or net", .normal).node
+        let isFound = graph.alias(node, as: "kept net")
+        #expect(isFound)
+        #expect(try join(&graph, "kept net", .normal).node === node)
+        let other = try join(&graph, "disk", .normal).node
+        let isTaken = !graph.alias(other, as: "kept net")
+        #expect(isTaken)
+        _ = graph.finish(node, with: 1)
+        #expect(try join(&graph, "kept net", .normal).node !== node)
     }
 
     @Test func `Later changes of priority carry higher versions`() throws {
@@ -278,18 +358,18 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
                 case .deliver(let id, _, _), .forget(let id):
                     ended[id, default: 0] += 1
                     open[id] = nil
-                case .progress, .setPriority, .note, .discard: break
+                case .progress, .setPriority, .note, .value, .discard: break
                 }
             }
         }
         for _ in 0..<2000 {
             switch Int.random(in: 0..<6, using: &random) {
             case 0, 1:
-                // Only works of letter a depend, and only on works of letter b: work has no cycles.
+                // Only works of letter a depend, and only on works of other letters: work has no cycles.
                 let parent =
                     Bool.random(using: &random)
                     ? running.first { $0.key.hasPrefix("a") } : nil
-                let letter = parent == nil ? "a" : "b"
+                let letter = parent == nil ? "a" : Bool.random(using: &random) ? "b" : "kept"
                 let key = letter + String(Int.random(in: 0..<4, using: &random))
                 let priority = LoadPriority.allCases.randomElement(using: &random) ?? .normal
                 let joined = try join(&graph, key, priority, parent: parent)

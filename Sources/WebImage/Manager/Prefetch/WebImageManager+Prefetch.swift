@@ -67,7 +67,6 @@ final class PrefetchDataLoad: PrefetchLoad {
     private struct State {
         var completion: (@Sendable (Bool) -> Void)?
         var subscription: Pipeline.Subscription?
-        var check: AdmittedItem?
         var priority: LoadPriority
     }
 
@@ -123,18 +122,16 @@ final class PrefetchDataLoad: PrefetchLoad {
     func cancel() {
         let ending = takeEnd()
         if let subscription = ending.subscription { manager.pipeline.unsubscribe(subscription) }
-        ending.check?.cancel()
         account.end(.cancelled)
         ending.completion?(true)
     }
 
     func setPriority(_ priority: LoadPriority) {
-        let (subscription, check) = state.withLock { state in
+        let subscription = state.withLock { state in
             state.priority = priority
-            return (state.subscription, state.check)
+            return state.subscription
         }
         if let subscription { manager.pipeline.setPriority(priority, of: subscription) }
-        check?.setPriority(priority)
     }
 
     /// How urgent it is now; nil when it has ended.
@@ -145,15 +142,15 @@ final class PrefetchDataLoad: PrefetchLoad {
         guard !options.contains(.fromCacheOnly) else { return skip(.notCached(url)) }
         guard manager.mayDownload(url) else { return skip(.downloadRefused(url)) }
         let subscription = manager.pipeline.subscribe(
-            to: plan.decode.original.fromLoader,
+            // What strangers send is on disk only once it was decoded; of others the header tells enough.
+            to: StoreWork(decode: plan.decode, decodes: !manager.policy.isTrusted),
             priority: priority,
             observation: account.observation
         ) { [self] result in
-            switch result {
-            case .success(.data(let original)): check(original, plan)
-            case .success: skip(WebImageError(.badImageData, "the load brought no data", url: url))
-            case .failure(let error): fail(error, plan)
-            }
+            if case .failure(let error) = result { return fail(error, plan) }
+            manager.noteEnd(of: url, options: options, loader: plan.loader ?? manager.imageLoader, error: nil)
+            account.end(.delivered(.none))
+            end(isSkipped: false)
         }
         guard let subscription else { return }
         let latest = state.withLock { state -> LoadPriority? in
@@ -166,57 +163,6 @@ final class PrefetchDataLoad: PrefetchLoad {
             return
         }
         if latest != priority { manager.pipeline.setPriority(latest, of: subscription) }
-    }
-
-    /// Stores the bytes if they are a picture, or the picture that a loader made.
-    private func check(_ shared: OriginalData, _ plan: LoadPlan) {
-        guard let priority else { return }
-        let (original, lease) = shared.withoutLease
-        // What strangers send is on disk only once it was decoded; of others the header tells enough.
-        let decodes = !manager.policy.isTrusted && !original.isWithoutBytes
-        let demand = decodes ? plan.decode.demand(original) : .nothing
-        let budget = manager.pipeline.budget
-        // The header of what workers decode is read by them, too.
-        let queue = CodingQueue.queue(
-            of: plan.decode.coder,
-            for: original.entry.data,
-            else: manager.pipeline.decodeQueue
-        )
-        let item = queue.submit(demand, to: budget, priority: priority) { [self] admission in
-            guard state.withLock({ $0.completion != nil }) else { return }
-            var contents = plan.decode.contents(nil)
-            do throws(WebImageError) {
-                let admission = try admission.get()
-                if decodes {
-                    let made = try plan.decode.decoded(original, options: demand.mayShrink ? admission.options : nil)
-                    if demand.mayShrink { try admission.reservation?.check(made.image, madeBy: plan.decode.coder) }
-                    admission.end(with: made.image, in: budget)
-                    contents.seen = made.image
-                } else if !original.isWithoutBytes {
-                    let limits = plan.decode.options.limits
-                    _ = try plan.decode.coder.properties(of: original.entry.data, limits: limits)
-                }
-            } catch {
-                lease.end()
-                return fail(error, plan)
-            }
-            guard let store = original.store else { return skip(.notStorable(url)) }
-            LoadTrace(account.observation, of: manager.pipeline).noteStore(of: original, by: plan.decode.original)
-            manager.noteEnd(of: url, options: options, loader: plan.loader ?? manager.imageLoader, error: nil)
-            store.start(contents)
-            // From here on the cache has them: who comes when this has ended finds them there.
-            lease.end()
-            store.whenDone { [self] in
-                account.end(.delivered(.none))
-                end(isSkipped: false)
-            }
-        }
-        let latest = state.withLock { state -> LoadPriority? in
-            guard state.completion != nil else { return nil }
-            state.check = item
-            return state.priority
-        }
-        if let latest { item.setPriority(latest) } else { item.cancel() }
     }
 
     private func fail(_ error: WebImageError, _ plan: LoadPlan) {
@@ -242,7 +188,7 @@ final class PrefetchDataLoad: PrefetchLoad {
 
 extension WebImageError {
     /// The error of a picture that is to be brought to disk and has no place there.
-    fileprivate static func notStorable(_ url: URL) -> WebImageError {
+    static func notStorable(_ url: URL?) -> WebImageError {
         WebImageError(.invalidDownloadOperation, "it has no cache key, or originals are not stored on disk", url: url)
     }
 }

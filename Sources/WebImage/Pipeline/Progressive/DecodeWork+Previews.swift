@@ -4,15 +4,12 @@ extension DecodeWork {
     /// The previews of a decode whose bytes are still arriving.
     final class Previews: Sendable {
         private let session: ProgressiveSession
-        private let attempt: Lock<Int>
-        private let membership: PartialBodies.Membership?
+        private let attempt = Lock(0)
 
         /// Nil when there can be none.
         init?(_ work: DecodeWork, _ job: WorkJob) {
-            guard let coder = work.coder as? any ProgressiveImageCoder, let fetch = work.original.fetch else {
-                return nil
-            }
-            let session = ProgressiveSession(
+            guard let coder = work.coder as? any ProgressiveImageCoder else { return nil }
+            session = ProgressiveSession(
                 coder: coder,
                 options: work.options,
                 priority: job.priority,
@@ -26,17 +23,17 @@ extension DecodeWork {
                     job.note(.headerRead(width: width, height: height, properties))
                     return true
                 },
-                preview: { job.preview($0) }
+                preview: { job.send(.preview($0)) }
             )
-            let attempt = Lock(0)
-            membership = job.pipeline.partialBodies.join(fetch.plan) { snapshot in
-                attempt.withLock { $0 = snapshot.attempt }
-                session.take(snapshot)
-            }
-            (self.session, self.attempt) = (session, attempt)
         }
 
         deinit { session.cancel() }
+
+        /// Takes what has arrived so far.
+        func take(_ snapshot: PartialImageData.Snapshot) {
+            attempt.withLock { $0 = snapshot.attempt }
+            session.take(snapshot)
+        }
 
         /// For the job to hold while the end is decoded.
         var handle: any RunningWork { session }

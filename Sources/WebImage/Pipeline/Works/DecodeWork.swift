@@ -13,7 +13,7 @@ struct DecodeWork: Work {
 
     private func getData(_ work: OriginalWork, _ job: WorkJob) {
         let previews = isProgressive ? Previews(self, job) : nil
-        job.require(work) { result in
+        job.require(work, values: previews.map { previews in .partialData { previews.take($0) } }) { result in
             switch result {
             case .success(.data(let original)):
                 guard let previews, original.source == .none else { return decode(original, job) }
@@ -29,13 +29,12 @@ struct DecodeWork: Work {
     ///   - image: what was decoded while the bytes arrived.
     ///   - room: what is reserved for that.
     private func decode(
-        _ shared: OriginalData,
+        _ original: OriginalData,
         _ job: WorkJob,
         decoded image: Image? = nil,
         room: MemoryReservation? = nil
     ) {
         let url = self.original.fetch?.url
-        let (original, lease) = shared.withoutLease
         job.note(.queued(.decode))
         let budget = job.pipeline.budget
         let demand = demand(original, decoded: image)
@@ -55,10 +54,9 @@ struct DecodeWork: Work {
                     }
                     if demand.mayShrink { try admission.reservation?.check(made.image, madeBy: coder) }
                     made.room = self.room(for: made.image, admission, left, in: budget)
-                    deliver(made, original, lease, job)
+                    deliver(made, original, job)
                     return made.room
                 } catch {
-                    lease.end()
                     // Bytes on disk that are no picture must not stand in the way of a good download.
                     if original.source == .disk, self.original.fetch != nil, !error.isOfMemoryBudget {
                         job.note(.diskMissed(key: self.original.cacheKey ?? "", .damaged))
@@ -78,11 +76,7 @@ struct DecodeWork: Work {
             former: left == nil ? room : nil,
             body
         )
-        let cancel: @Sendable () -> Void = {
-            item.cancel()
-            lease.giveUp()
-        }
-        job.hold(WorkJob.Handle(item, cancel: cancel))
+        job.hold(item)
     }
 
     /// What stays reserved for an image that was made.
@@ -100,16 +94,11 @@ struct DecodeWork: Work {
         return left
     }
 
-    private func deliver(
-        _ image: PipelineImage,
-        _ original: OriginalData,
-        _ lease: FreshData.Holder,
-        _ job: WorkJob
-    ) {
+    private func deliver(_ image: PipelineImage, _ original: OriginalData, _ job: WorkJob) {
         // What nobody waits for any more is not stored either.
         guard !job.isCancelled else { return }
         job.trace.noteStore(of: original, by: self.original)
-        if !job.isCancelled { job.finish(.success(.image(stored(image, original, lease)))) }
+        if !job.isCancelled { job.finish(.success(.image(stored(image, original)))) }
     }
 
     /// What making the picture takes: nothing of one that is there.
@@ -168,9 +157,7 @@ struct DecodeWork: Work {
     }
 
     /// Starts the write of the original bytes, if they are to be written and nobody has.
-    private func stored(_ image: PipelineImage, _ original: OriginalData, _ lease: FreshData.Holder) -> PipelineImage {
-        // From here on the bytes are in the caches if they are to be.
-        defer { lease.end() }
+    private func stored(_ image: PipelineImage, _ original: OriginalData) -> PipelineImage {
         guard let store = original.store else { return image }
         var contents = contents(wholePicture(image.image))
         contents.seen = image.image

@@ -54,7 +54,11 @@ struct FetchWork: Work {
             let admission = Lock<ByteReservation?>(admission)
             var request = request(job.priority)
             request.trace = job.trace
-            request.partialData = job.pipeline.partialBodies.source(for: plan)
+            request.partialData = PartialImageData {
+                job.pipeline.wantsPartialData(of: job)
+            } receive: {
+                job.send(.partial($0))
+            }
             job.note(.downloadStarted)
             totals.noteDownload()
             let operation = loader.load(request) { progress in

@@ -30,22 +30,7 @@ struct OriginalWork: Work {
         return OriginalWork(plan: plan)
     }
 
-    /// What it shares with work that has downloaded these bytes; nil when they have to be newer.
-    private var freshKey: Boxed<LoadPlan.Original>? {
-        guard plan.value.fetch != nil, !refreshes else { return nil }
-        guard queriesDisk else { return plan }
-        return plan.with {
-            $0.queriesDisk = false
-            $0.entryRule = nil
-        }
-    }
-
     func start(_ job: WorkJob) {
-        if !job.pipeline.fresh.isEmpty, let freshKey, let fresh = job.pipeline.fresh.find(freshKey) {
-            job.note(.joined(.data))
-            job.note(.downloaded(byteCount: fresh.entry.data.count, fresh.loaded?.metrics))
-            return job.finish(.success(.data(fresh)))
-        }
         if let reason = reasonNotToLook { job.note(.diskMissed(key: cacheKey ?? "", reason)) }
         guard queriesDisk, let cacheKey else { return startLoad(job, insteadOf: plan.value.derived) }
         job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { result in
@@ -80,21 +65,30 @@ struct OriginalWork: Work {
     /// Asks the loader, for bytes other than those that are known if there are any.
     private func startLoad(_ job: WorkJob, insteadOf known: Boxed<SourceContent>?) {
         guard let fetch else { return job.finish(.failure(.notCached())) }
+        // From here on it is what loads want that do not look at the disk.
+        if queriesDisk, !refreshes {
+            let same = withoutDisk
+            guard job.pipeline.alias(job, as: same.key) else { return job.require(same) { job.finish($0) } }
+        }
         job.require(fetch.conditional(on: rule.conditions(from: known?.value.validators))) { result in
             if let known, let answer = notModified(result) {
                 if let known = renewed(known.value, by: answer) {
                     return job.finish(.failure(.unchanged(known, fetch.url)))
                 }
                 // It is about other bytes than those that are known: the whole has to come.
-                return job.require(fetch) { job.finish(shared(outcome(of: $0, nil), job.pipeline.fresh)) }
+                return job.require(fetch) { job.finish(outcome(of: $0, nil)) }
             }
-            job.finish(shared(outcome(of: result, known?.value), job.pipeline.fresh))
+            job.finish(outcome(of: result, known?.value))
         }
     }
 
-    private func shared(_ result: WorkResult, _ fresh: FreshData) -> WorkResult {
-        guard let freshKey, case .success(.data(let original)) = result else { return result }
-        return .success(.data(fresh.share(original, as: freshKey)))
+    /// The same without a look at the disk, which loads ask for that want what the loader has.
+    private var withoutDisk: OriginalWork {
+        let plan = plan.with {
+            $0.queriesDisk = false
+            $0.entryRule = nil
+        }
+        return OriginalWork(plan: plan)
     }
 
     private func outcome(of result: WorkResult, _ known: SourceContent?) -> WorkResult {

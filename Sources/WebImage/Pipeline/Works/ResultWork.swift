@@ -56,9 +56,7 @@ struct ResultWork: Work {
             plan.chain.isEmpty
             ? plan.decode
             : TransformWork(decode: plan.decode.plan, chain: plan.chain, memory: plan.prefixMemory)
-        var previews: (@Sendable (Image) -> Void)?
-        if plan.decode.isProgressive { previews = { job.preview($0) } }
-        job.require(input, preview: previews) { result in
+        job.require(input) { result in
             job.finish(
                 result.map { output in
                     guard case .image(let image) = output else { return output }

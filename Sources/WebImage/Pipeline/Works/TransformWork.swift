@@ -37,7 +37,7 @@ struct TransformWork: Work {
     ) {
         let url = decode.original.fetch?.url
         let previews = decode.isProgressive ? previews(job, body) : nil
-        job.require(input, preview: previews) { result in
+        job.require(input, values: previews) { result in
             switch result {
             case .success(.image(let image)):
                 job.note(.queued(.transform))
@@ -54,9 +54,9 @@ struct TransformWork: Work {
     private func previews(
         _ job: WorkJob,
         _ body: @escaping @Sendable (PipelineImage) throws(WebImageError) -> PipelineImage
-    ) -> @Sendable (Image) -> Void {
+    ) -> WorkValue.Receiver {
         let isBusy = Lock(false)
-        return { image in
+        return .previews { image in
             let isFree = isBusy.withLock { busy in
                 defer { busy = true }
                 return !busy
@@ -70,7 +70,7 @@ struct TransformWork: Work {
                 let output = budget.makeOfWhatIsLeft(MemoryDemand.ofTransforming(image, by: chain.last)) {
                     try? body(input).image
                 }
-                if let output { job.preview(output) }
+                if let output { job.send(.preview(output)) }
             }
         }
     }

@@ -35,7 +35,7 @@ import Testing
         /// Whether nobody waits for previews within seconds.
         func becomesUnwatched() async -> Bool {
             let deadline = ContinuousClock.now + .seconds(20)
-            while fakes.manager.pipeline.partialBodies.count > 0 {
+            while fakes.manager.pipeline.partialTakerCount > 0 {
                 if ContinuousClock.now > deadline { return false }
                 await Task.yield()
             }

@@ -5,7 +5,7 @@ import Testing
 @testable import WebImage
 
 /// Bytes that were downloaded and wait for the decoder are there for all.
-@Suite(.timeLimit(.minutes(1))) struct FreshDataTests {
+@Suite(.timeLimit(.minutes(1))) struct KeptDataTests {
     private let url = URL(string: "http://host/picture.png")!
     private let cache = FakeCache()
     private let coder = PlainCoder()
@@ -54,7 +54,7 @@ import Testing
         #expect(images.map(\.pixelWidth) == [1, 2, 4])
         #expect(loader.loads.count == 1)
         #expect(await manager.pipeline.becomesIdle())
-        #expect(manager.pipeline.fresh.count == 0)
+        #expect(manager.pipeline.runningCount == 0)
         // One write of the original, whoever decodes it first.
         #expect(cache.edit { $0.stores.count { $0.key == url.absoluteString && $0.type == .disk } } == 1)
     }
@@ -88,9 +88,9 @@ import Testing
         let loader = FakeLoader { _ in .success("picture") }
         let manager = await manager(loader)
         let first = start(manager, [], context(1))
-        #expect(manager.pipeline.fresh.count == 1)
+        #expect(manager.pipeline.gate.reservedByteCount > 0)
         first.operation.cancel()
-        #expect(manager.pipeline.fresh.count == 0)
+        #expect(manager.pipeline.gate.reservedByteCount == 0 && manager.pipeline.runningCount == 0)
         decoding.open()
         #expect(await manager.pipeline.becomesIdle())
         #expect(try await start(manager, [], context(1)).outcome.image().pixelWidth == 1)
@@ -157,25 +157,5 @@ import Testing
         #expect(await start(manager, .retryFailed, context(1)).outcome.error()?.code == .badImageData)
         #expect(loader.loads.count == 2)
         #expect(cache.diskKeys.isEmpty)
-    }
-
-    @Test func `Of two with one key the later are found, and the end of the earlier takes nothing away`() {
-        let fresh = FreshData()
-        let key = Boxed(
-            LoadPlan.Original(fetch: nil, cache: cache, cacheKey: "a", queriesDisk: false, storesDisk: true)
-        )
-        func data(_ text: String) -> OriginalData {
-            OriginalData(entry: CachedImageData(data: Data(text.utf8)), source: .none)
-        }
-        var first: OriginalData? = fresh.share(data("first"), as: key)
-        var second: OriginalData? = fresh.share(data("second"), as: key)
-        withExtendedLifetime(first) { #expect(fresh.find(key)?.entry.data == Data("second".utf8)) }
-        first = nil
-        withExtendedLifetime(second) { #expect(fresh.find(key)?.entry.data == Data("second".utf8)) }
-        var copy = fresh.find(key)
-        second = nil
-        withExtendedLifetime(copy) { #expect(fresh.count == 1) }
-        copy = nil
-        #expect(fresh.find(key) == nil && fresh.count == 0)
     }
 }

@@ -1,0 +1,69 @@
+/// Gets the original bytes of an image from a loader, and stores them on disk once they have proved to be an image.
+struct StoreWork: Work {
+    let plan: Boxed<LoadPlan.Store>
+
+    init(plan: Boxed<LoadPlan.Store>) { self.plan = plan }
+
+    /// - Parameters:
+    ///   - decode: how the image would be decoded.
+    ///   - decodes: whether it is; otherwise only its header is read.
+    init(decode: DecodeWork, decodes: Bool) {
+        let fromLoader = LoadPlan.Decode(
+            original: decode.original.fromLoader.plan,
+            coder: decode.coder,
+            options: decode.options,
+            encodeOptions: decode.plan.value.encodeOptions.value
+        )
+        plan = Boxed(LoadPlan.Store(decode: Boxed(fromLoader), decodes: decodes))
+    }
+
+    private var decode: DecodeWork { DecodeWork(plan: plan.value.decode) }
+
+    var key: WorkKey { .store(plan) }
+
+    func start(_ job: WorkJob) {
+        job.require(decode.original) { result in
+            switch result {
+            case .success(.data(let original)): check(original, job)
+            case .success: job.finish(.failure(WebImageError(.badImageData, "the load brought no data")))
+            case .failure(let error): job.finish(.failure(error))
+            }
+        }
+    }
+
+    private func check(_ original: OriginalData, _ job: WorkJob) {
+        let decodes = plan.value.decodes && !original.isWithoutBytes
+        let budget = job.pipeline.budget
+        // The header of what workers decode is read by them, too.
+        let queue = CodingQueue.queue(of: decode.coder, for: original.entry.data, else: job.pipeline.decodeQueue)
+        let demand = decodes ? decode.demand(original) : .nothing
+        let item = queue.submit(demand, to: budget, priority: job.priority) { admission in
+            guard !job.isCancelled else { return }
+            var contents = decode.contents(nil)
+            do throws(WebImageError) {
+                let admission = try admission.get()
+                if decodes {
+                    let made = try decode.decoded(original, options: demand.mayShrink ? admission.options : nil)
+                    if demand.mayShrink { try admission.reservation?.check(made.image, madeBy: decode.coder) }
+                    admission.end(with: made.image, in: budget)
+                    contents.seen = made.image
+                } else if !original.isWithoutBytes {
+                    _ = try decode.coder.properties(of: original.entry.data, limits: decode.options.limits)
+                }
+            } catch {
+                return job.finish(.failure(error.with(url: decode.original.fetch?.url)))
+            }
+            store(original, contents, job)
+        }
+        job.hold(item)
+    }
+
+    private func store(_ original: OriginalData, _ contents: StoreContents, _ job: WorkJob) {
+        guard let store = original.store else {
+            return job.finish(.failure(.notStorable(decode.original.fetch?.url)))
+        }
+        job.trace.noteStore(of: original, by: decode.original)
+        store.start(contents)
+        store.whenDone { job.finish(.success(.data(original))) }
+    }
+}
