@@ -77,7 +77,8 @@ public final class ClosureImageLoader: ImageLoading {
 
 /// A load that is one task: one end, whoever comes first, no progress after it.
 private final class TaskLoadOperation: ImageLoaderOperation {
-    private let subscriber: DownloadSubscriber
+    private let url: URL
+    private let receiver: LoadReceiver
     private let task: Task<Void, Never>
 
     init(
@@ -86,22 +87,23 @@ private final class TaskLoadOperation: ImageLoaderOperation {
         progress: @escaping @Sendable (LoadProgress) -> Void,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) {
-        let subscriber = DownloadSubscriber(url: request.url, onProgress: progress, completion: completion)
-        self.subscriber = subscriber
+        let receiver = LoadReceiver(progress: progress, completion: completion)
+        self.receiver = receiver
+        url = request.url
         task = Task(priority: Self.taskPriority(request.priority)) {
             do {
-                subscriber.finish(.success(try await load(request) { subscriber.post($0) }))
+                receiver.finish(.success(try await load(request) { receiver.post($0) }))
             } catch {
-                subscriber.finish(.failure(Self.error(error).with(url: request.url)))
+                receiver.finish(.failure(Self.error(error).with(url: request.url)))
             }
         }
     }
 
-    var isCancelled: Bool { subscriber.isCancelled }
+    var isCancelled: Bool { receiver.isCancelled }
 
     func cancel() {
         // In this order: a task that hears of it may end with a picture at once.
-        subscriber.finish(.failure(.cancelled(subscriber.url)))
+        receiver.finish(.failure(.cancelled(url)))
         task.cancel()
     }
 

@@ -3,7 +3,7 @@ extension DownloadTransfer {
     func decrypt(_ loaded: LoadedImageData, _ decryptor: DownloadDecryptor, metrics: DownloadMetrics) {
         let limit = plan?.config.value.maximumResponseByteCount ?? 0
         let sniffer = plan?.config.value.sniffer
-        core.networkDidEnd(id)
+        core.networkDidEnd(record)
         let isWanted = life.withLock { life -> Bool in
             if case .over = life.stage { return false }
             let item = CodingQueue.shared.submit {

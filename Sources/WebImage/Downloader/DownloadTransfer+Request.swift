@@ -31,7 +31,7 @@ extension DownloadTransfer {
             part?.writer?.close()
             return
         }
-        if number == 1, plan.hooks.requestModifier != nil, let refusal = core.refusal(of: request.url, by: id) {
+        if number == 1, plan.hooks.requestModifier != nil, let refusal = core.refusal(of: request.url, by: record) {
             part?.writer?.close()
             return end(.failure(refusal))
         }
@@ -42,7 +42,7 @@ extension DownloadTransfer {
         beginBody(plan)
         part?.apply(to: &transferRequest)
         if number == 1 {
-            core.note(request, of: id)
+            core.note(request, of: record)
             showPart(plan)
         }
         let running = plan.transport.start(transferRequest, sink: self)

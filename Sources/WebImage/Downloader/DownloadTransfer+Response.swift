@@ -11,12 +11,12 @@ extension DownloadTransfer: HTTPTransferSink {
         guard let response = taken(response, plan) else { return partRefusal }
         let modified = plan.hooks.responseModifier.map { $0.modifiedResponse(for: response) } ?? response
         guard var delivered = modified else {
-            core.note(response, of: id)
+            core.note(response, of: record)
             return WebImageError(.invalidDownloadResponse, "the response modifier said no", response: response)
         }
         delivered.exchange = exchange(for: response, request)
         self.response = delivered
-        core.note(delivered, of: id)
+        core.note(delivered, of: record)
         let check = ResponseCheck(config: plan.config.value, sendsRange: request.headers["Range"] != nil)
         if let problem = check.problem(of: delivered, received: response) { return timed(problem) }
         (sniffer, nextSniff) = (plan.sniffer, 0)
@@ -36,8 +36,9 @@ extension DownloadTransfer: HTTPTransferSink {
         }
         if !mayStay { dropPart() }
         if isKept { core.noteBodyToKeep() }
-        core.noteBodyBegins(of: id, resumedByteCount: resumedByteCount)
-        core.report(LoadProgress(receivedByteCount: Int64(resumedByteCount), expectedByteCount: expected), of: id)
+        if resumedByteCount == 0 { record.partialData?.begin() }
+        let progress = LoadProgress(receivedByteCount: Int64(resumedByteCount), expectedByteCount: expected)
+        core.report(progress, of: record, resumedByteCount: resumedByteCount)
     }
 
     func didReceive(_ bytes: UnsafeRawBufferPointer) -> WebImageError? {
@@ -71,12 +72,12 @@ extension DownloadTransfer: HTTPTransferSink {
             guard progress.fraction - lastReportedFraction >= interval else { return nil }
         }
         lastReportedFraction = progress.fraction
-        core.report(progress, of: id)
+        core.report(progress, of: record)
         leavePartialData(interval, byteCount: byteCount)
         return nil
     }
 
-    /// Leaves what has come with the callers who want previews. What is to be decrypted is no picture yet.
+    /// Leaves what has come with those who want previews. What is to be decrypted is no picture yet.
     ///
     /// - Parameter interval: the least growth of a body of unknown length, as a part of what there was; that of others has been
     ///   looked at.
@@ -87,10 +88,20 @@ extension DownloadTransfer: HTTPTransferSink {
         } else {
             guard Double(byteCount - lastLeftByteCount) >= interval * Double(lastLeftByteCount) else { return }
         }
-        let previewers = core.previewers(of: id)
-        guard !previewers.isEmpty, let data = life.withLock({ $0.body.snapshot() }) else { return }
+        guard let (place, data) = bytesToShow() else { return }
+        place.update(data, expectedByteCount: expected)
+    }
+
+    /// What has come so far and where to leave it, if somebody wants to see it.
+    func bytesToShow() -> (place: PartialImageData, data: Data)? {
+        guard let place = record.partialData, place.isWanted else { return nil }
+        let data = life.withLock { life -> Data? in
+            if case .over = life.stage { return nil }
+            return life.body.snapshot()
+        }
+        guard let data else { return nil }
         lastLeftByteCount = data.count
-        for place in previewers { place.update(data, expectedByteCount: expected) }
+        return (place, data)
     }
 
     func didFinish(_ error: WebImageError?, metrics: DownloadMetrics) {
@@ -119,7 +130,7 @@ extension DownloadTransfer: HTTPTransferSink {
         }
         guard let request, !isOver else { return }
         hasToldHost = true
-        core.note(HostReport(request.url, outcome, wallTime: core.clock.wallTime()), of: id)
+        core.note(HostReport(request.url, outcome, wallTime: core.clock.wallTime()), of: record)
     }
 
     /// The problem of a response, with what its server says of when to come again.

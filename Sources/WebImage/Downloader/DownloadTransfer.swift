@@ -7,26 +7,6 @@ final class DownloadTransfer: @unchecked Sendable {
     // afterwards only in the sink's calls, which come one at a time. `leftover` is written before the core is told of the end,
     // and read by the core afterwards.
 
-    struct Key: Hashable {
-        var url: URL
-        /// Callers with different rights do not share a connection's answer.
-        var options: WebImageOptions
-        var headers: HTTPHeaders
-        /// The hooks of the callers' contexts; nil for none.
-        var hooks: LoadHooks?
-        /// Changes with the downloader's own header fields, credentials and hooks.
-        var generation: UInt64
-
-        /// What a request may share a transfer by.
-        init(_ request: ImageLoadRequest, generation: UInt64) {
-            url = request.url
-            options = request.options.intersection([.handleCookies, .allowInvalidSSLCertificates])
-            headers = request.additionalHeaders
-            hooks = LoadHooks(request.context)
-            self.generation = generation
-        }
-    }
-
     /// What a download is sent and checked with; the same from the start to the end.
     struct Plan: Sendable {
         let transport: any HTTPTransport
@@ -65,13 +45,11 @@ final class DownloadTransfer: @unchecked Sendable {
         var keeping = BodyKeeping()
     }
 
-    let id: UInt64
-    let key: Key
-    /// The hooks of the callers' contexts. Keeps those alive whose identities are in the key.
-    let hooks: DownloadTransferHooks
+    /// The download.
+    let record: DownloadRecord
     /// Which attempt of the download this is, 1 for the first.
     let attempt: Int
-    let core: DownloaderCore
+    var core: DownloaderCore { record.core }
     /// What the attempt before has left, until this one looks at it.
     var former: PartialDownload?
     let life = Lock(Life())
@@ -104,20 +82,10 @@ final class DownloadTransfer: @unchecked Sendable {
     /// What this attempt leaves for the next.
     var leftover: PartialDownload?
 
-    init(
-        id: UInt64,
-        key: Key,
-        hooks: DownloadTransferHooks,
-        attempt: Int = 1,
-        former: PartialDownload? = nil,
-        core: DownloaderCore
-    ) {
-        self.id = id
-        self.key = key
-        self.hooks = hooks
+    init(_ record: DownloadRecord, attempt: Int, former: PartialDownload?) {
+        self.record = record
         self.attempt = attempt
         self.former = former
-        self.core = core
     }
 
     // MARK: Life
@@ -125,7 +93,7 @@ final class DownloadTransfer: @unchecked Sendable {
     /// Asks the request modifier and sends the request.
     ///
     /// - Parameters:
-    ///   - defaults: the downloader's own hooks, for those that the callers' contexts do not have.
+    ///   - defaults: the downloader's own hooks, for those that the load does not have.
     ///   - partials: where bodies that break off are kept.
     ///   - deadline: when the download must be over, on the monotonic clock.
     func begin(
@@ -136,15 +104,15 @@ final class DownloadTransfer: @unchecked Sendable {
         partials: PartialDownloads? = nil,
         deadline: UInt64? = nil
     ) {
-        let hooks = hooks.filled(from: defaults)
+        let hooks = record.hooks.filled(from: defaults)
         let plan = Plan(transport: transport, config: config, hooks: hooks, partials: partials, deadline: deadline)
         self.plan = plan
         let request = DownloadRequest(
-            url: key.url,
-            headers: headers.overlaid(with: key.headers),
+            url: record.url,
+            headers: headers.overlaid(with: record.headers),
             credential: config.value.credential,
-            handlesCookies: key.options.contains(.handleCookies),
-            verifiesCertificates: !key.options.contains(.allowInvalidSSLCertificates),
+            handlesCookies: record.options.contains(.handleCookies),
+            verifiesCertificates: !record.options.contains(.allowInvalidSSLCertificates),
             attempt: attempt
         )
         let digest = LoadRights.digest(of: request.headers, request.credential)
@@ -200,7 +168,7 @@ final class DownloadTransfer: @unchecked Sendable {
             return life.stage
         }
         var result = result
-        if case .failure(let error) = result { result = .failure(error.with(url: key.url)) }
+        if case .failure(let error) = result { result = .failure(error.with(url: record.url)) }
         if case .over = stage { return }
         guard case .failure(let error) = result else { return tell(result, metrics, after: stage) }
         keepFailedBody(error) { [self, result] in tell(result, metrics, after: stage) }
@@ -213,11 +181,11 @@ final class DownloadTransfer: @unchecked Sendable {
             break
         case .starting:
             // The end of one download starts the next: in here, each would start within the one before it.
-            CodingQueue.shared.submit { [core, id, attempt, result] in
-                core.finish(id, attempt: attempt, result, metrics: metrics)
+            CodingQueue.shared.submit { [core, record, attempt, result] in
+                core.finish(record, attempt: attempt, result, metrics: metrics)
             }
         case .modifying, .running, .decrypting:
-            core.finish(id, attempt: attempt, result, metrics: metrics)
+            core.finish(record, attempt: attempt, result, metrics: metrics)
         }
     }
 

@@ -4,23 +4,18 @@ import FoundationEssentials
 extension DownloaderCore {
     /// What becomes of a download whose turn has come. What a modifier makes of its request is not known yet: then the request
     /// itself is looked at, by `refusal`.
-    func admission(
-        of index: Dictionary<UInt64, DownloadRecord>.Index,
-        _ id: UInt64,
-        _ state: inout DownloaderState
-    ) -> HostTable.Admission {
-        guard state.hosts.mayBlock, state.hooks.requestModifier == nil else { return .proceed }
-        let record = state.records.values[index]
-        guard record.hooks.requestModifier == nil else { return .proceed }
-        return state.hosts.admit(record.key.url, id, mayHold: true, at: clock.monotonicNanoseconds())
+    func admission(of record: DownloadRecord, _ state: inout DownloaderState) -> HostTable.Admission {
+        guard state.hosts.mayBlock, state.hooks.requestModifier == nil, record.hooks.requestModifier == nil
+        else { return .proceed }
+        return state.hosts.admit(record.url, record.id, mayHold: true, at: clock.monotonicNanoseconds())
     }
 
     /// Why a request that a modifier has made must not be sent, or nil. One that nobody waits for any more is not asked about: it
     /// tells nothing of the host, and must not be the one that others wait for.
-    func refusal(of url: URL, by id: UInt64) -> WebImageError? {
+    func refusal(of url: URL, by record: DownloadRecord) -> WebImageError? {
         state.withLock { state -> WebImageError? in
-            guard state.hosts.mayBlock, state.records[id] != nil else { return nil }
-            let admission = state.hosts.admit(url, id, mayHold: false, at: clock.monotonicNanoseconds())
+            guard state.hosts.mayBlock, state.has(record) else { return nil }
+            let admission = state.hosts.admit(url, record.id, mayHold: false, at: clock.monotonicNanoseconds())
             guard case .refuse(let seconds, let wasAsked) = admission else { return nil }
             return Self.hostUnavailable(seconds, wasAsked: wasAsked)
         }
@@ -35,12 +30,12 @@ extension DownloaderCore {
     }
 
     /// What a request that was sent says about its host.
-    func note(_ report: HostReport, of id: UInt64) {
+    func note(_ report: HostReport, of record: DownloadRecord) {
         let (turns, pauses) = locked { state -> ([Turn], [DownloadRecord.Pause]) in
             guard report.kind != .answered || report.retryAfter != nil || !state.hosts.isEmpty else { return ([], []) }
             let held = state.hosts.note(
                 report,
-                of: id,
+                of: record.id,
                 policy: state.config.value.hostBackOff,
                 at: clock.monotonicNanoseconds(),
                 random: random()
@@ -59,9 +54,8 @@ extension DownloaderCore {
         guard !held.isEmpty else { return [] }
         let now = clock.monotonicNanoseconds()
         return held.compactMap { id in
-            guard let index = state.records.index(forKey: id), state.records.values[index].pause?.isForHost == true
-            else { return nil }
-            return state.endPause(of: index, at: now)
+            guard let record = state.records[id], record.pause?.isForHost == true else { return nil }
+            return state.endPause(of: record, at: now)
         }
     }
 }

@@ -7,7 +7,7 @@ extension DownloaderCore {
         case start(DownloaderState.Start)
         /// Another attempt, or the host, is to be waited for.
         case wait(Wait)
-        case over(DownloadRecord, [UInt64], WebImageError)
+        case over(DownloadRecord.Remains, WebImageError)
         /// There are more that may start.
         case more
     }
@@ -17,12 +17,12 @@ extension DownloaderCore {
 
     /// A wait with a timer.
     struct Wait {
-        let id: UInt64
+        let record: DownloadRecord
         /// The attempt that follows.
         let attempt: Int
         let seconds: Double
-        /// Callers who are to be told.
-        var listeners: [DownloadSubscriber] = []
+        /// Who is to be told.
+        var events: CallbackMailbox?
     }
 
     /// Takes everything that may start now, which counts as running then. Downloads whose hosts are left alone do not start: they
@@ -30,52 +30,43 @@ extension DownloaderCore {
     func takeStarts(_ state: inout DownloaderState) -> [Turn] {
         var turns: [Turn] = []
         var putAside = 0
-        while putAside < Self.mostPutAside, let id = state.coordinator.scheduler.startNext() {
-            guard let index = state.records.index(forKey: id) else { continue }
-            switch admission(of: index, id, &state) {
+        while putAside < Self.mostPutAside, let record = state.startNext() {
+            switch admission(of: record, &state) {
             case .proceed:
-                state.noteStart(of: index)
+                state.noteStart(of: record)
                 // Nobody else asks what time it is.
-                if !state.config.value.sourcePolicy.isTrusted, state.records.values[index].startedAt == nil {
-                    state.records.values[index].startedAt = clock.monotonicNanoseconds()
+                if !state.config.value.sourcePolicy.isTrusted, record.startedAt == nil {
+                    record.startedAt = clock.monotonicNanoseconds()
                 }
-                turns.append(.start(state.send(index, core: self)))
+                turns.append(.start(state.send(record)))
             case .hold(let seconds):
                 putAside += 1
-                let attempt = state.records.values[index].attempt
-                state.records.values[index].pause = DownloadRecord.Pause(
-                    since: clock.monotonicNanoseconds(),
-                    isForHost: true
-                )
-                state.coordinator.park(id)
-                if let seconds { turns.append(.wait(Wait(id: id, attempt: attempt, seconds: seconds))) }
+                record.pause = DownloadRecord.Pause(since: clock.monotonicNanoseconds(), isForHost: true)
+                state.park(record)
+                if let seconds { turns.append(.wait(Wait(record: record, attempt: record.attempt, seconds: seconds))) }
             case .refuse(let seconds, let wasAsked):
                 putAside += 1
-                state.noteStart(of: index)
-                let url = state.records.values[index].key.url
-                let error = Self.hostUnavailable(seconds, wasAsked: wasAsked).with(url: url)
-                turns.append(turn(of: conclude(index, .failure(error), metrics: DownloadMetrics(), &state), error))
+                state.noteStart(of: record)
+                let error = Self.hostUnavailable(seconds, wasAsked: wasAsked).with(url: record.url)
+                switch conclude(record, .failure(error), metrics: DownloadMetrics(), &state) {
+                case nil: break
+                case .again(let wait): turns.append(.wait(wait))
+                case .over(let remains, _): turns.append(.over(remains, error))
+                }
             }
         }
         if putAside == Self.mostPutAside { turns.append(.more) }
-        if state.line.isBusy != (state.coordinator.scheduler.runningCount > 0) {
+        if state.line.isBusy != (state.runningCount > 0) {
             state.line.setBusy(!state.line.isBusy, at: clock.monotonicNanoseconds())
         }
         return turns
-    }
-
-    private func turn(of ending: Ending, _ error: WebImageError) -> Turn {
-        switch ending {
-        case .again(let wait): .wait(wait)
-        case .over(let record, let tokens): .over(record, tokens, error)
-        }
     }
 
     func run(_ turns: [Turn]) {
         for turn in turns {
             switch turn {
             case .start(let start):
-                for listener in start.listeners { listener.deliverEvents() }
+                start.events?.deliver()
                 start.transfer.begin(
                     transport,
                     config: start.config,
@@ -88,10 +79,10 @@ extension DownloaderCore {
                 pause(wait)
             case .more:
                 CodingQueue.shared.submit { [self] in run(locked { takeStarts(&$0) }) }
-            case .over(let record, let tokens, let error):
+            case .over(let remains, let error):
                 // The end of one download starts the next: in here, each would fail within the one before it.
                 CodingQueue.shared.submit { [self] in
-                    record.finish(tokens, .failure(error), metrics: DownloadMetrics())
+                    remains.complete(.failure(error))
                     retireIfDone()
                 }
             }
@@ -102,25 +93,22 @@ extension DownloaderCore {
 
     /// Sets the timer of a download that has been put aside, and tells those who want to know.
     func pause(_ wait: Wait) {
-        for listener in wait.listeners { listener.deliverEvents() }
-        let (id, attempt) = (wait.id, wait.attempt)
-        let cancel = delays.after(TransferTimer.nanoseconds(wait.seconds)) { [self] in wake(id, attempt: attempt) }
+        wait.events?.deliver()
+        let (record, attempt) = (wait.record, wait.attempt)
+        let cancel = delays.after(TransferTimer.nanoseconds(wait.seconds)) { [self] in wake(record, attempt: attempt) }
         let isWanted = state.withLock { state -> Bool in
-            guard let index = state.records.index(forKey: id), state.records.values[index].pause != nil,
-                state.records.values[index].attempt == attempt
-            else { return false }
-            state.records.values[index].pause?.cancel = cancel
+            guard state.has(record), record.pause != nil, record.attempt == attempt else { return false }
+            record.pause?.cancel = cancel
             return true
         }
-        // All callers left before there was a timer to stop.
+        // It was cancelled before there was a timer to stop.
         if !isWanted { cancel() }
     }
 
-    private func wake(_ id: UInt64, attempt: Int) {
+    private func wake(_ record: DownloadRecord, attempt: Int) {
         let (turns, pause) = locked { state -> ([Turn], DownloadRecord.Pause?) in
-            guard let index = state.records.index(forKey: id), state.records.values[index].attempt == attempt
-            else { return ([], nil) }
-            let pause = state.endPause(of: index, at: clock.monotonicNanoseconds())
+            guard state.has(record), record.attempt == attempt else { return ([], nil) }
+            let pause = state.endPause(of: record, at: clock.monotonicNanoseconds())
             return (takeStarts(&state), pause)
         }
         withExtendedLifetime(pause) {}
@@ -130,33 +118,32 @@ extension DownloaderCore {
 
 extension DownloaderState {
     /// Lets a download that was put aside wait for its turn again. What it waited with, to be let go of without the lock.
-    mutating func endPause(of index: Dictionary<UInt64, DownloadRecord>.Index, at now: UInt64) -> DownloadRecord.Pause?
-    {
-        guard let pause = records.values[index].pause else { return nil }
-        if !pause.isForHost, now > pause.since { records.values[index].paused += now - pause.since }
-        records.values[index].pause = nil
-        coordinator.wake(records.keys[index])
+    mutating func endPause(of record: DownloadRecord, at now: UInt64) -> DownloadRecord.Pause? {
+        guard let pause = record.pause else { return nil }
+        if !pause.isForHost, now > pause.since { record.paused += now - pause.since }
+        record.pause = nil
+        wake(record)
         return pause
     }
 
     /// Counts a download as started, if it is its first attempt, and tells observers.
-    mutating func noteStart(of index: Dictionary<UInt64, DownloadRecord>.Index) {
-        guard !records.values[index].hasStarted else { return }
-        records.values[index].hasStarted = true
+    mutating func noteStart(of record: DownloadRecord) {
+        guard !record.hasStarted else { return }
+        record.hasStarted = true
         counts.started += 1
-        if isObserved { emit(.started(records.values[index].info)) }
+        if isObserved { emit(.started(record.info)) }
     }
 
     /// What the download's present attempt starts with; it counts as sent.
-    mutating func send(_ index: Dictionary<UInt64, DownloadRecord>.Index, core: DownloaderCore) -> Start {
+    mutating func send(_ record: DownloadRecord) -> Start {
         Start(
-            transfer: records.values[index].send(core: core),
+            transfer: record.send(),
             config: config,
             headers: headers,
             hooks: hooks,
             partials: partials,
-            deadline: records.values[index].deadline(config.value.sourcePolicy),
-            listeners: records.values[index].tell { .requestSent(attempt: $0.attempt) }
+            deadline: record.deadline(config.value.sourcePolicy),
+            events: record.leave(.requestSent(attempt: record.attempt))
         )
     }
 }

@@ -3,71 +3,44 @@ import FoundationEssentials
 /// What transfers report.
 extension DownloaderCore {
     /// What is being sent, as the hooks made it.
-    func note(_ request: DownloadRequest, of id: UInt64) {
-        state.withLock { state in
-            guard let index = state.records.index(forKey: id) else { return }
-            state.records.values[index].request = request
-            for subscriber in state.records.values[index].members.values { subscriber.note(request) }
-        }
+    func note(_ request: DownloadRequest, of record: DownloadRecord) {
+        state.withLock { if $0.has(record) { record.request = request } }
     }
 
-    func note(_ response: HTTPResponse, of id: UInt64) {
-        let listeners = locked { state -> [DownloadSubscriber] in
-            guard let index = state.records.index(forKey: id) else { return [] }
-            state.records.values[index].response = response
-            for subscriber in state.records.values[index].members.values { subscriber.note(response) }
-            if state.isObserved { state.emit(.receivedResponse(state.records.values[index].info, response)) }
-            return state.records.values[index].tell { _ in .firstByte(response) }
+    func note(_ response: HTTPResponse, of record: DownloadRecord) {
+        let events = locked { state -> CallbackMailbox? in
+            guard state.has(record) else { return nil }
+            record.response = response
+            if state.isObserved { state.emit(.receivedResponse(record.info, response)) }
+            return record.leave(.firstByte(response))
         }
-        for listener in listeners { listener.deliverEvents() }
+        events?.deliver()
     }
 
-    func report(_ progress: LoadProgress, of id: UInt64) {
+    /// - Parameter resumedByteCount: when the body begins, how many bytes of it there are already.
+    func report(_ progress: LoadProgress, of record: DownloadRecord, resumedByteCount: Int? = nil) {
         var progress = progress
-        let listeners = state.withLock { state -> [DownloadSubscriber] in
-            guard let index = state.records.index(forKey: id) else { return [] }
-            let isHeard = state.records.values[index].hasListeners
-            if isHeard {
-                let now = clock.monotonicNanoseconds()
-                state.records.values[index].meter.note(total: progress.receivedByteCount, at: now)
-                progress.bytesPerSecond = state.records.values[index].meter.rate(at: now)
-            }
+        let receive = state.withLock { state -> (@Sendable (LoadProgress) -> Void)? in
+            guard state.has(record) else { return nil }
+            if let resumedByteCount { record.resumedByteCount = Int64(resumedByteCount) }
+            let now = clock.monotonicNanoseconds()
+            record.meter.note(total: progress.receivedByteCount, at: now)
+            progress.bytesPerSecond = record.meter.rate(at: now)
             // What was there before has not come over the line now.
-            let before =
-                state.records.values[index].progress?.receivedByteCount ?? state.records.values[index].resumedByteCount
-            state.records.values[index].progress = progress
-            if state.line.add(progress.receivedByteCount - before) {
-                state.line.noteBytes(at: clock.monotonicNanoseconds())
-            }
-            return isHeard ? state.records.values[index].members.values.filter(\.wantsProgress) : []
+            let before = record.progress?.receivedByteCount ?? record.resumedByteCount
+            record.progress = progress
+            if state.line.add(progress.receivedByteCount - before) { state.line.noteBytes(at: now) }
+            return record.onProgress
         }
-        for listener in listeners { listener.post(progress) }
-    }
-
-    /// The callers' places for what has come so far, of those who want to see it.
-    func previewers(of id: UInt64) -> [PartialImageData] {
-        let all = state.withLock { $0.records[id]?.members.values.compactMap(\.partialData) ?? [] }
-        return all.filter(\.isWanted)
-    }
-
-    /// The body of a transfer begins.
-    ///
-    /// - Parameter resumedByteCount: how many bytes of it there are already; previews go on from those.
-    func noteBodyBegins(of id: UInt64, resumedByteCount: Int) {
-        let places = state.withLock { state -> [PartialImageData] in
-            guard let index = state.records.index(forKey: id) else { return [] }
-            state.records.values[index].resumedByteCount = Int64(resumedByteCount)
-            return resumedByteCount > 0 ? [] : state.records.values[index].members.values.compactMap(\.partialData)
-        }
-        for place in places { place.begin() }
+        receive?(progress)
     }
 
     /// The network has done its part of a transfer whose end is still to come, because its bytes are being decrypted: it gives
     /// its place to the next download.
-    func networkDidEnd(_ id: UInt64) {
+    func networkDidEnd(_ record: DownloadRecord) {
         run(
             locked { state -> [Turn] in
-                state.coordinator.release(id)
+                if state.has(record) { state.leavePlace(record) }
                 return takeStarts(&state)
             }
         )
@@ -75,24 +48,23 @@ extension DownloaderCore {
 
     enum Ending {
         case again(Wait)
-        case over(DownloadRecord, [UInt64])
+        /// With the metrics of all attempts.
+        case over(DownloadRecord.Remains, DownloadMetrics)
     }
 
     /// An attempt has ended: either the download has, or another attempt follows.
     func finish(
-        _ id: UInt64,
+        _ record: DownloadRecord,
         attempt: Int,
         _ result: Result<LoadedImageData, WebImageError>,
         metrics: DownloadMetrics
     ) {
         let (ending, turns, pauses) = locked { state -> (Ending?, [Turn], [DownloadRecord.Pause]) in
             // Perhaps nobody waits for this attempt any more.
-            guard let index = state.records.index(forKey: id), state.records.values[index].pause == nil,
-                state.records.values[index].attempt == attempt
-            else { return (nil, [], []) }
+            guard state.has(record), record.pause == nil, record.attempt == attempt else { return (nil, [], []) }
             state.noteReceived(metrics.receivedByteCount)
-            let ending = conclude(index, result, metrics: metrics, &state)
-            let pauses = wake(state.hosts.release(id), &state)
+            let ending = conclude(record, result, metrics: metrics, &state)
+            let pauses = wake(state.hosts.release(record.id), &state)
             return (ending, takeStarts(&state), pauses)
         }
         withExtendedLifetime(pauses) {}
@@ -101,52 +73,51 @@ extension DownloaderCore {
         case .again(let wait)?:
             pause(wait)
             run(turns)
-        case .over(let record, let tokens)?:
+        case .over(let remains, let metrics)?:
             // The network first, then the callers.
             run(turns)
-            record.finish(tokens, result, metrics: metrics)
+            remains.complete(
+                result.map { loaded in
+                    var loaded = loaded
+                    loaded.metrics = metrics
+                    return loaded
+                }
+            )
             retireIfDone()
         }
     }
 
     /// Puts a download aside whose attempt has failed and is followed by another, or takes out one that has ended.
     func conclude(
-        _ index: Dictionary<UInt64, DownloadRecord>.Index,
+        _ record: DownloadRecord,
         _ result: Result<LoadedImageData, WebImageError>,
         metrics: DownloadMetrics,
         _ state: inout DownloaderState
-    ) -> Ending {
-        let (id, attempt) = (state.records.values[index].id, state.records.values[index].attempt)
-        if case .failure(let error) = result, let seconds = retryDelay(after: error, of: index, &state) {
-            if state.isObserved {
-                state.emit(.willRetry(state.records.values[index].info, error, after: seconds))
-            }
-            state.counts.retries += 1
-            let listeners = state.records.values[index].tellRetry(error, after: seconds)
-            state.records.values[index].beginNextAttempt(now: clock.monotonicNanoseconds())
-            state.coordinator.park(id)
-            return .again(Wait(id: id, attempt: attempt + 1, seconds: seconds, listeners: listeners))
-        }
-        let tokens = state.coordinator.close(id)
-        let record = state.records.remove(at: index).value
+    ) -> Ending? {
         var error: WebImageError?
         if case .failure(let failure) = result { error = failure }
-        state.noteEnd(of: record, error: error, metrics: record.completed(metrics))
-        return .over(record, tokens)
+        if let error, let seconds = retryDelay(after: error, of: record, state) {
+            if state.isObserved { state.emit(.willRetry(record.info, error, after: seconds)) }
+            state.counts.retries += 1
+            record.trace?.pipeline.totals.retries.add()
+            let events = record.leave(.retried(error, after: seconds))
+            record.beginNextAttempt(now: clock.monotonicNanoseconds())
+            state.park(record)
+            return .again(Wait(record: record, attempt: record.attempt, seconds: seconds, events: events))
+        }
+        let metrics = record.completed(metrics)
+        return state.remove(record, error: error, metrics: metrics).map { .over($0, metrics) }
     }
-
-    // MARK: Further attempts
 
     /// Seconds until the next attempt; nil when there is none.
     private func retryDelay(
         after error: WebImageError,
-        of index: Dictionary<UInt64, DownloadRecord>.Index,
-        _ state: inout DownloaderState
+        of record: DownloadRecord,
+        _ state: DownloaderState
     ) -> Double? {
-        let record = state.records.values[index]
-        let policy = record.key.hooks?.retryPolicy ?? state.config.value.retryPolicy
+        let policy = record.retryPolicy ?? state.config.value.retryPolicy
         guard policy.maximumRetryCount > 0 else { return nil }
-        let decision = state.records.values[index].retries.decide(
+        let decision = record.retries.decide(
             error,
             policy: policy,
             response: record.response,
@@ -161,40 +132,5 @@ extension DownloaderCore {
             guard now < deadline, TransferTimer.nanoseconds(seconds) < deadline - now else { return nil }
         }
         return seconds
-    }
-}
-
-extension DownloadRecord {
-    /// The last attempt's metrics, with what the record knows of those before.
-    func completed(_ metrics: DownloadMetrics) -> DownloadMetrics {
-        var metrics = metrics
-        metrics.attemptCount = attempt
-        metrics.waitedForRetry = Double(paused) / 1e9
-        return metrics
-    }
-
-    /// Tells the callers, in the order they came. Call without a lock.
-    func finish(
-        _ tokens: [UInt64],
-        _ result: Result<LoadedImageData, WebImageError>,
-        metrics: DownloadMetrics
-    ) {
-        let metrics = completed(metrics)
-        let result = result.map { loaded in
-            var loaded = loaded
-            loaded.metrics = metrics
-            return loaded
-        }
-        if case .success = result { shareDecodes() }
-        for token in tokens { members[token]?.finish(result, metrics: metrics) }
-    }
-
-    /// Lets the callers that want pictures decode together.
-    private func shareDecodes() {
-        guard members.count > 1 else { return }
-        let stages = members.values.compactMap(\.stage)
-        guard stages.count > 1 else { return }
-        let share = DecodeShare()
-        for stage in stages { stage.use(share) }
     }
 }

@@ -1,9 +1,13 @@
 import FoundationEssentials
 
-/// What is behind a ``WebImageDownloader``: one lock around the coordinator and the transfers, and what must be done outside
-/// it. Outlives the downloader until the last transfer has ended.
+/// What is behind a ``WebImageDownloader``: one lock around the downloads, and what must be done outside it. Outlives the downloader
+/// until the last transfer has ended.
+///
+/// It fetches: each load is one download for one receiver. Loads that may share a download are one in the ``WorkGraph``.
 final class DownloaderCore: Sendable {
     let state: Lock<DownloaderState>
+    /// Counts the changes of header fields, credential, policy and hooks: loads share a download only if it is equal.
+    let generation = Counter()
     /// The downloader's transport, with second requests for those that are slow.
     let transport: any HTTPTransport
     /// Whether the transport is one that a policy can depend on.
@@ -27,11 +31,9 @@ final class DownloaderCore: Sendable {
         self.clock = clock
         self.delays = delays
         self.random = random
-        var coordinator = DownloadCoordinator<DownloadTransfer.Key>(maximumRunning: config.maxConcurrentDownloads)
-        coordinator.scheduler.isLIFO = config.executionOrder == .lifo
         let accept = ImageCodersManager.shared.accept
         let headers: HTTPHeaders = ["User-Agent": UserAgent.standard, "Accept": accept.value]
-        var initial = DownloaderState(config: ConfigSnapshot(config), headers: headers, coordinator: coordinator)
+        var initial = DownloaderState(config: ConfigSnapshot(config), headers: headers)
         initial.acceptGeneration = accept.generation
         initial.partials = partials ?? Self.partials(config, former: nil, clock: clock)
         initial.updateRights()
@@ -45,15 +47,13 @@ final class DownloaderCore: Sendable {
         set {
             let (starts, pauses) = locked { state -> ([Turn], [DownloadRecord.Pause]) in
                 let former = state.config.given
-                if former.credential != newValue.credential || former.sourcePolicy != newValue.sourcePolicy {
-                    state.generation += 1
-                }
                 let held = former.hostBackOff != newValue.hostBackOff ? state.hosts.reset() : []
-                state.config = ConfigSnapshot(newValue)
+                state.use(newValue)
+                if former.credential != newValue.credential || former.sourcePolicy != newValue.sourcePolicy {
+                    generation.add()
+                }
                 state.updateRights()
                 state.partials = Self.partials(newValue, former: state.partials, clock: clock)
-                state.coordinator.scheduler.maximumRunning = newValue.maxConcurrentDownloads
-                state.coordinator.scheduler.isLIFO = newValue.executionOrder == .lifo
                 let pauses = wake(held, &state)
                 return (takeStarts(&state), pauses)
             }
@@ -63,20 +63,17 @@ final class DownloaderCore: Sendable {
     }
 
     var isSuspended: Bool {
-        get { state.withLock { $0.coordinator.scheduler.isSuspended } }
+        get { state.withLock { $0.isSuspended } }
         set {
             let starts = locked { state -> [Turn] in
-                state.coordinator.scheduler.isSuspended = newValue
+                state.isSuspended = newValue
                 return takeStarts(&state)
             }
             run(starts)
         }
     }
 
-    var transferCount: Int { state.withLock { $0.coordinator.transferCount } }
-
-    /// Callers that wait.
-    var callerCount: Int { state.withLock { $0.coordinator.tokenCount } }
+    var transferCount: Int { state.withLock { $0.records.count } }
 
     /// The fields of all requests.
     var headers: HTTPHeaders {
@@ -93,7 +90,7 @@ final class DownloaderCore: Sendable {
             if HTTPHeaders.equal(name, "Accept") { state.acceptGeneration = nil }
             state.headersProblem = state.headers.problem
             state.updateRights()
-            state.generation += 1
+            generation.add()
         }
     }
 
@@ -106,26 +103,30 @@ final class DownloaderCore: Sendable {
         let former = state.withLock { state -> DownloadTransferHooks in
             let former = state.hooks
             change(&state.hooks)
-            if state.hooks.identity != former.identity { state.generation += 1 }
+            if state.hooks.identity != former.identity { generation.add() }
             return former
         }
         // Hooks may own anything: they are let go of outside the lock.
         withExtendedLifetime(former) {}
     }
 
-    // MARK: Callers
+    // MARK: Loads
 
-    /// Attaches a caller; nil when it was told at once that the load cannot be.
-    func subscribe(_ request: ImageLoadRequest, _ subscriber: DownloadSubscriber) -> UInt64? {
-        if let problem = DetachedThread.forkProblem ?? Self.problem(of: request) {
-            subscriber.finish(.failure(problem.with(url: request.url)))
-            return nil
+    /// Starts a download. The closures are called on the network thread, or on the one that ends it, and must be quick.
+    func start(
+        _ request: ImageLoadRequest,
+        progress: @escaping @Sendable (LoadProgress) -> Void,
+        completion: @escaping DownloadRecord.Completion
+    ) -> any ImageLoaderOperation {
+        let refuse = { (error: WebImageError) -> any ImageLoaderOperation in
+            completion(.failure(error.with(url: request.url)))
+            return FinishedLoadOperation()
         }
-        var key = DownloadTransfer.Key(request, generation: 0)
-        let hooks = DownloadTransferHooks(request.context)
+        if let problem = DetachedThread.forkProblem ?? Self.problem(of: request) { return refuse(problem) }
+        let record = DownloadRecord(request, core: self, progress: progress, completion: completion)
         let accept = ImageCodersManager.shared.accept
         enum Answer {
-            case attached(UInt64, [Turn], LoadProgress?)
+            case accepted([Turn], CallbackMailbox?)
             case refused(WebImageError)
         }
         let answer = locked { state -> Answer in
@@ -136,84 +137,48 @@ final class DownloaderCore: Sendable {
                 return .refused(problem)
             }
             state.use(accept)
-            key.generation = state.generation
-            let (token, id, isNew) = state.coordinator.subscribe(key: key, priority: request.priority)
-            if isNew {
-                state.records[id] = DownloadRecord(id: id, key: key, hooks: hooks)
-            }
-            state.records[id]?.add(subscriber, token: token)
-            let wasSent = state.records[id]?.isSent ?? false
-            let starts = takeStarts(&state)
-            state.records[id]?.tellStanding(subscriber, wasSent: wasSent)
-            return .attached(token, starts, state.records[id]?.progress)
+            state.add(record)
+            let turns = takeStarts(&state)
+            return .accepted(turns, record.isSent ? nil : record.leave(.queued(.download)))
         }
         switch answer {
-        case .refused(let error):
-            subscriber.finish(.failure(error.with(url: request.url)))
-            return nil
-        case .attached(let token, let starts, let progress):
-            subscriber.deliverEvents()
-            if let progress { subscriber.post(progress) }
-            run(starts)
-            return token
+        case .refused(let error): return refuse(error)
+        case .accepted(let turns, let events):
+            events?.deliver()
+            run(turns)
+            return record
         }
     }
 
-    /// True if the caller was still waiting; it has its cancellation then.
-    @discardableResult
-    func cancel(_ token: UInt64) -> Bool {
-        struct Departure {
-            var subscriber: DownloadSubscriber?
-            var abandoned: DownloadRecord?
-            var starts: [Turn] = []
-            var pauses: [DownloadRecord.Pause] = []
+    /// Ends a download that has not ended yet; its receiver has its cancellation then.
+    func cancel(_ record: DownloadRecord) {
+        let error = WebImageError.cancelled(record.url)
+        let (remains, turns, pauses) = locked {
+            state -> (DownloadRecord.Remains?, [Turn], [DownloadRecord.Pause]) in
+            guard let remains = state.remove(record, error: error, metrics: nil) else { return (nil, [], []) }
+            let pauses = wake(state.hosts.release(record.id), &state)
+            return (remains, takeStarts(&state), pauses)
         }
-        let departure = locked { state -> Departure in
-            switch state.coordinator.cancel(token) {
-            case .unknown:
-                return Departure()
-            case .left(let id):
-                return Departure(subscriber: state.records[id]?.members.removeValue(forKey: token))
-            case .last(let id, _):
-                guard let record = state.records.removeValue(forKey: id) else { return Departure() }
-                let subscriber = record.members.removeValue(forKey: token)
-                state.noteEnd(of: record, error: .cancelled(subscriber?.url), metrics: nil)
-                let pauses = wake(state.hosts.release(id), &state)
-                let starts = takeStarts(&state)
-                return Departure(subscriber: subscriber, abandoned: record, starts: starts, pauses: pauses)
-            }
-        }
-        let subscriber = departure.subscriber
-        departure.abandoned?.abandon()
-        run(departure.starts)
-        subscriber?.finish(.failure(.cancelled(subscriber?.url)))
+        withExtendedLifetime(pauses) {}
+        guard let remains else { return }
+        remains.abandon()
+        run(turns)
+        remains.complete(.failure(error))
         retireIfDone()
-        return subscriber != nil
-    }
-
-    func setPriority(_ priority: LoadPriority, of token: UInt64) {
-        state.withLock { $0.coordinator.setPriority(priority, of: token) }
     }
 
     func cancelAll() {
-        let (records, tables) = locked { state -> ([DownloadRecord], any Sendable) in
-            // Kept until the end: to release the tables of a long queue takes longer than to end it.
-            let tables = (state.coordinator, state.records)
-            let records = state.coordinator.closeAll().transfers.compactMap { state.records[$0] }
-            state.records = [:]
-            for record in records {
-                state.noteEnd(of: record, error: .cancelled(record.key.url), metrics: nil)
-                _ = state.hosts.release(record.id)
-            }
+        let (records, remains, tables) = locked {
+            state -> ([DownloadRecord], [DownloadRecord.Remains], any Sendable) in
+            let all = state.removeAll()
+            for record in all.records { _ = state.hosts.release(record.id) }
             _ = takeStarts(&state)
-            return (records, tables)
+            return all
         }
         // All of them first: a caller that is told may take its time, and start others.
-        for record in records { record.abandon() }
-        for record in records {
-            for subscriber in record.inOrder { subscriber.finish(.failure(.cancelled(subscriber.url))) }
-        }
-        if records.count > 512 { CallbackQueue.global.async { withExtendedLifetime((records, tables)) {} } }
+        for remains in remains { remains.abandon() }
+        for (record, remains) in zip(records, remains) { remains.complete(.failure(.cancelled(record.url))) }
+        if records.count > 512 { CallbackQueue.global.async { withExtendedLifetime((records, remains, tables)) {} } }
         retireIfDone()
     }
 
@@ -225,11 +190,26 @@ final class DownloaderCore: Sendable {
 
     // MARK: Observers
 
-    func addObserver(_ mailbox: DownloadMailbox) { state.withLock { $0.observers.append(mailbox) } }
+    func addObserver(_ mailbox: CallbackMailbox, _ body: @escaping @Sendable (DownloadEvent) -> Void) {
+        state.withLock { $0.observers.append((mailbox, body)) }
+    }
 
-    func removeObserver(_ mailbox: DownloadMailbox) { state.withLock { $0.observers.removeAll { $0 === mailbox } } }
+    func removeObserver(_ mailbox: CallbackMailbox) {
+        // The closure may own anything: it is let go of outside the lock.
+        let former = state.withLock { state in
+            let former = state.observers
+            state.observers.removeAll { $0.mailbox === mailbox }
+            return former
+        }
+        withExtendedLifetime(former) {}
+    }
 
-    var statistics: DownloadStatistics { state.withLock { $0.statistics } }
+    var statistics: DownloadStatistics {
+        let (statistics, traces) = state.withLock { state in (state.statistics, state.records.values.map(\.trace)) }
+        var result = statistics
+        result.callers = traces.reduce(0) { $0 + ($1?.callerCount ?? 1) }
+        return result
+    }
 
     /// Bytes per second over all transfers; nil while there is too little to say.
     var bytesPerSecond: Double? {
@@ -241,7 +221,7 @@ final class DownloaderCore: Sendable {
 
     /// Changes the state, and tells observers afterwards.
     func locked<Result>(_ body: (inout DownloaderState) -> Result) -> Result {
-        let (result, outbox) = state.withLock { state -> (Result, [DownloadMailbox]) in
+        let (result, outbox) = state.withLock { state -> (Result, [CallbackMailbox]) in
             let result = body(&state)
             guard !state.outbox.isEmpty else { return (result, []) }
             defer { state.outbox = [] }
@@ -252,7 +232,35 @@ final class DownloaderCore: Sendable {
     }
 
     func retireIfDone() {
-        let isDone = state.withLock { $0.isInvalidated && $0.coordinator.transferCount == 0 }
+        let isDone = state.withLock { $0.isInvalidated && $0.records.isEmpty }
         if isDone { transport.invalidate() }
+    }
+}
+
+/// Does what its downloader does, without keeping it: a downloader that goes ends what its own callers wait for.
+extension DownloaderCore: ImageLoading {
+    /// True: an error says what is wrong with a URL.
+    func canLoad(_ url: URL, options: WebImageOptions) -> Bool { true }
+
+    func requestHeaders(for request: ImageLoadRequest) -> HTTPHeaders {
+        headers.overlaid(with: request.additionalHeaders)
+    }
+
+    func load(
+        _ request: ImageLoadRequest,
+        progress: @escaping @Sendable (LoadProgress) -> Void,
+        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+    ) -> any ImageLoaderOperation {
+        // The graph calls nobody after an end, and one at a time.
+        if request.trace != nil { return start(request, progress: progress, completion: completion) }
+        let receiver = LoadReceiver(progress: progress, completion: completion)
+        return start(request, progress: { receiver.post($0) }, completion: { receiver.finish($0) })
+    }
+
+    func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool {
+        switch error.code {
+        case .invalidURL, .badImageData: true
+        default: CurlErrorMapping.isCertificateFailure(error)
+        }
     }
 }

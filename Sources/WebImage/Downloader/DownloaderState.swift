@@ -1,141 +1,5 @@
 import FoundationEssentials
 
-/// A transfer with those who wait for it, through all its attempts.
-///
-/// An object: as a value in a table it would be copied whole whenever one of its fields is looked at.
-final class DownloadRecord: @unchecked Sendable {
-    // Sendable because the core's lock guards it, and once it is out of the table whoever has taken it out has it alone.
-
-    /// A wait, before another attempt or until the host may be asked.
-    struct Pause {
-        var since: UInt64
-        /// Whether the attempt that follows is put off, and none has failed.
-        var isForHost = false
-        /// Nil until the timer has been set, and without one.
-        var cancel: (@Sendable () -> Void)?
-    }
-
-    let id: UInt64
-    let key: DownloadTransfer.Key
-    /// The hooks of the callers' contexts. Keeps those alive whose identities are in the key.
-    let hooks: DownloadTransferHooks
-    /// The number of the current attempt, 1 for the first; during a pause of the next one.
-    var attempt = 1
-    /// The current attempt; nil until it is sent, so that a download in the queue takes little memory.
-    private(set) var transfer: DownloadTransfer?
-    /// The part of the body that the attempt before received.
-    private var former: PartialDownload?
-    var members: [UInt64: DownloadSubscriber] = [:]
-    var progress: LoadProgress?
-    var request: DownloadRequest?
-    var response: HTTPResponse?
-    /// Whether anybody who joined listens to the progress.
-    var hasListeners = false
-    var meter = BandwidthMeter()
-    /// Whether the first attempt was begun.
-    var hasStarted = false
-    /// When that was, on the monotonic clock, if a policy bounds the time of all attempts.
-    var startedAt: UInt64?
-    /// Whether the present attempt was begun.
-    var isSent = false
-    var retries = RetryDecider()
-    var pause: Pause?
-    /// Nanoseconds of all pauses.
-    var paused: UInt64 = 0
-    /// Bytes of the present attempt's body that were there before it.
-    var resumedByteCount: Int64 = 0
-
-    init(id: UInt64, key: DownloadTransfer.Key, hooks: DownloadTransferHooks) {
-        self.id = id
-        self.key = key
-        self.hooks = hooks
-    }
-
-    /// The present attempt, to be begun; it counts as sent.
-    func send(core: DownloaderCore) -> DownloadTransfer {
-        let transfer = DownloadTransfer(id: id, key: key, hooks: hooks, attempt: attempt, former: former, core: core)
-        self.transfer = transfer
-        former = nil
-        isSent = true
-        return transfer
-    }
-
-    func add(_ subscriber: DownloadSubscriber, token: UInt64) {
-        members[token] = subscriber
-        if subscriber.wantsProgress { hasListeners = true }
-        if let request { subscriber.note(request) }
-        if let response { subscriber.note(response) }
-    }
-
-    /// The callers in the order they came.
-    var inOrder: [DownloadSubscriber] {
-        members.count < 2 ? Array(members.values) : members.sorted { $0.key < $1.key }.map(\.value)
-    }
-
-    /// Leaves an event with those who want to know; they are to be told once the lock is given back.
-    func tell(_ event: (DownloadRecord) -> WebImageLoadEvent.Kind) -> [DownloadSubscriber] {
-        let listeners = members.values.filter(\.wantsEvents)
-        guard !listeners.isEmpty else { return [] }
-        let event = event(self)
-        for listener in listeners { listener.leave(event) }
-        return listeners
-    }
-
-    /// Counts another attempt for all callers, and tells those who want to know.
-    func tellRetry(_ error: WebImageError, after seconds: Double) -> [DownloadSubscriber] {
-        for member in members.values { member.trace?.pipeline.totals.retries.add() }
-        return tell { _ in .retried(error, after: seconds) }
-    }
-
-    /// Tells a caller that has just come how far things are.
-    ///
-    /// - Parameter wasSent: whether the request had been sent before the caller came; if it was sent then, the caller has heard.
-    func tellStanding(_ subscriber: DownloadSubscriber, wasSent: Bool) {
-        guard subscriber.wantsEvents else { return }
-        guard isSent else { return subscriber.leave(.queued(.download)) }
-        guard wasSent else { return }
-        subscriber.leave(.requestSent(attempt: attempt))
-        if let response { subscriber.leave(.firstByte(response)) }
-    }
-
-    /// When all attempts together must be over, on the monotonic clock; nil where nothing bounds them.
-    func deadline(_ policy: SourcePolicy) -> UInt64? {
-        guard !policy.isTrusted, policy.maximumDuration > 0, let startedAt else { return nil }
-        let (sum, overflow) = startedAt.addingReportingOverflow(TransferTimer.nanoseconds(policy.maximumDuration))
-        return overflow ? nil : sum
-    }
-
-    /// Puts the next attempt in place of the present one, which has ended.
-    func beginNextAttempt(now: UInt64) {
-        attempt += 1
-        // An attempt that was not begun, because its host is left alone, has not looked at what there was.
-        if isSent { former = transfer?.leftover }
-        transfer = nil
-        // What the attempt before sent and received says nothing to those who join from now on.
-        (progress, request, response) = (nil, nil, nil)
-        meter = BandwidthMeter()
-        isSent = false
-        resumedByteCount = 0
-        pause = Pause(since: now)
-    }
-
-    /// Ends what is under way for it. Call without a lock.
-    func abandon() {
-        pause?.cancel?()
-        transfer?.cancel()
-    }
-
-    /// The download at the time of an event.
-    var info: DownloadInfo {
-        DownloadInfo(
-            id: id,
-            url: key.url,
-            callerCount: members.count,
-            attempt: pause?.isForHost ?? true ? attempt : attempt - 1
-        )
-    }
-}
-
 /// What the lock of a ``DownloaderCore`` guards.
 struct DownloaderState {
     /// A transfer to start, with what it starts with.
@@ -147,8 +11,8 @@ struct DownloaderState {
         let partials: PartialDownloads?
         /// When the download must be over.
         let deadline: UInt64?
-        /// Callers who are to be told.
-        let listeners: [DownloadSubscriber]
+        /// Who is to be told.
+        let events: CallbackMailbox?
     }
 
     var config: ConfigSnapshot
@@ -157,16 +21,15 @@ struct DownloaderState {
     /// With whose rights requests are sent that have no fields of their own; see ``LoadRights``.
     var ownRights: String?
     var hooks = DownloadTransferHooks()
-    var generation: UInt64 = 0
-    var coordinator: DownloadCoordinator<DownloadTransfer.Key>
     var records: [UInt64: DownloadRecord] = [:]
+    private(set) var lastID: UInt64 = 0
     /// Where bodies that broke off are kept; nil when they are not.
     var partials: PartialDownloads?
     var keeping = DownloaderCore.Keeping()
     var isInvalidated = false
-    var observers: [DownloadMailbox] = []
+    var observers: [(mailbox: CallbackMailbox, body: @Sendable (DownloadEvent) -> Void)] = []
     /// Observers with news, to be told once the lock is given back.
-    var outbox: [DownloadMailbox] = []
+    var outbox: [CallbackMailbox] = []
     /// The hosts that have failed lately, or asked to be left alone.
     var hosts = HostTable()
     /// How fast bytes arrive.
@@ -176,6 +39,21 @@ struct DownloaderState {
     /// The counters of ``DownloadStatistics``, not its readings.
     var counts = DownloadStatistics()
 
+    // The queue: which download starts next, by priority and then by order, and never more than a number at once.
+    private var queue = JobHeap<DownloadRecord>()
+    /// While set, nothing starts.
+    var isSuspended = false
+    /// Those that take a place.
+    private(set) var runningCount = 0
+    /// Those that are neither running nor waiting, and will wait again.
+    private(set) var parkedCount = 0
+
+    init(config: ConfigSnapshot, headers: HTTPHeaders) {
+        self.config = config
+        self.headers = headers
+        queue.order = config.given.executionOrder == .lifo ? .lifo : .fifo
+    }
+
     /// Takes over what coders take by now, unless the user has set or removed the field. Downloads under way are shared as before: their
     /// answers are pictures, too.
     mutating func use(_ accept: AcceptField) {
@@ -184,14 +62,19 @@ struct DownloaderState {
         acceptGeneration = accept.generation
     }
 
+    mutating func use(_ newConfig: WebImageDownloaderConfig) {
+        config = ConfigSnapshot(newConfig)
+        queue.order = newConfig.executionOrder == .lifo ? .lifo : .fifo
+    }
+
     // MARK: Observers
 
     var isObserved: Bool { !observers.isEmpty }
 
     mutating func emit(_ event: DownloadEvent) {
         for observer in observers {
-            observer.post(event)
-            if !outbox.contains(where: { $0 === observer }) { outbox.append(observer) }
+            observer.mailbox.append { [body = observer.body] in body(event) }
+            if !outbox.contains(where: { $0 === observer.mailbox }) { outbox.append(observer.mailbox) }
         }
     }
 
@@ -205,8 +88,9 @@ struct DownloaderState {
         }
         if metrics == nil { noteReceived((record.progress?.receivedByteCount ?? 0) - record.resumedByteCount) }
         guard isObserved else { return }
-        emit(.stopped(record.info, error, metrics))
-        if error == nil, let metrics { emit(.finished(record.info, metrics)) }
+        let info = record.info
+        emit(.stopped(info, error, metrics))
+        if error == nil, let metrics { emit(.finished(info, metrics)) }
     }
 
     /// Counts bytes; what a transport of one's own says of them must not overflow.
@@ -215,13 +99,100 @@ struct DownloaderState {
         counts.receivedByteCount = overflow ? .max : sum
     }
 
+    /// All but the callers.
     var statistics: DownloadStatistics {
         var result = counts
-        result.waiting = coordinator.scheduler.waitingCount
-        result.waitingForRetry = coordinator.parkedCount
-        result.running = coordinator.transferCount - result.waiting - result.waitingForRetry
-        result.callers = coordinator.tokenCount
+        result.waiting = queue.count
+        result.waitingForRetry = parkedCount
+        result.running = records.count - result.waiting - result.waitingForRetry
         return result
+    }
+}
+
+/// The queue. Every operation takes amortised O(1).
+extension DownloaderState {
+    /// Takes a new download in, which waits to be started.
+    mutating func add(_ record: DownloadRecord) {
+        lastID += 1
+        record.id = lastID
+        records[lastID] = record
+        enqueue(record)
+    }
+
+    private mutating func enqueue(_ record: DownloadRecord) {
+        record.place = .waiting(queue.insert(record, priority: record.priority))
+    }
+
+    /// The next to start, which takes a place from now on; nil when nothing may or can start.
+    mutating func startNext() -> DownloadRecord? {
+        guard !isSuspended, runningCount < max(config.given.maxConcurrentDownloads, 1), let record = queue.popFirst()
+        else { return nil }
+        record.place = .running
+        runningCount += 1
+        return record
+    }
+
+    /// Takes a download out of the line, or gives its place to others; it is still in the table.
+    mutating func leavePlace(_ record: DownloadRecord) {
+        switch record.place {
+        case .none: break
+        case .waiting(let job): _ = queue.remove(job)
+        case .running: runningCount -= 1
+        case .parked: parkedCount -= 1
+        }
+        record.place = .none
+    }
+
+    /// Puts a download aside that runs or waits: it takes no place and is not started.
+    mutating func park(_ record: DownloadRecord) {
+        leavePlace(record)
+        record.place = .parked
+        parkedCount += 1
+    }
+
+    /// Lets a parked download wait for its turn again, with the priority that it has by now.
+    mutating func wake(_ record: DownloadRecord) {
+        guard case .parked = record.place else { return }
+        leavePlace(record)
+        enqueue(record)
+    }
+
+    /// Makes a download more or less urgent, behind those that wait there (before them, last in first out).
+    mutating func setPriority(_ priority: LoadPriority, of record: DownloadRecord) {
+        record.priority = priority
+        if case .waiting(let job) = record.place { queue.setPriority(priority, of: job) }
+    }
+
+    /// Whether a download has not ended.
+    func has(_ record: DownloadRecord) -> Bool { records[record.id] != nil }
+
+    /// Takes a download out that ends; nil if it has ended.
+    mutating func remove(
+        _ record: DownloadRecord,
+        error: WebImageError?,
+        metrics: DownloadMetrics?
+    ) -> DownloadRecord.Remains? {
+        guard records.removeValue(forKey: record.id) != nil else { return nil }
+        leavePlace(record)
+        noteEnd(of: record, error: error, metrics: metrics)
+        return record.end(error, metrics)
+    }
+
+    /// Takes all downloads out, in the order they came. With what they were kept in: to release the tables of a long queue takes
+    /// longer than to end it.
+    mutating func removeAll() -> (records: [DownloadRecord], remains: [DownloadRecord.Remains], tables: any Sendable) {
+        let tables = (queue, records)
+        let all = records.values.sorted { $0.id < $1.id }
+        queue = JobHeap()
+        queue.order = tables.0.order
+        (records, runningCount, parkedCount) = ([:], 0, 0)
+        let remains = all.map { record in
+            record.place = .none
+            let error = WebImageError.cancelled(record.url)
+            noteEnd(of: record, error: error, metrics: nil)
+            return record.end(error, nil)
+        }
+        return (all, remains, tables)
     }
 }
 

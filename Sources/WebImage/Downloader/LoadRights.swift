@@ -43,13 +43,15 @@ struct LoadRights: Sendable, Hashable {
 extension ImageLoading {
     /// With whose rights a request is sent, as far as that is known before.
     func rights(for request: ImageLoadRequest) -> LoadRights {
-        let isBuiltIn = self is ImageLoadersManager || self is WebImageDownloader
+        let isBuiltIn = self is ImageLoadersManager || self is WebImageDownloader || self is DownloaderCore
         if isBuiltIn, !LoadRights.mayBeOwned, request.additionalHeaders.fields.isEmpty { return .none }
         switch self {
         case let manager as ImageLoadersManager:
             return manager.loader(for: request)?.rights(for: request) ?? .none
         case let downloader as WebImageDownloader:
-            return LoadRights(digest: downloader.core.rights(with: request.additionalHeaders), isKnown: true)
+            return downloader.core.rights(for: request)
+        case let core as DownloaderCore:
+            return LoadRights(digest: core.rights(with: request.additionalHeaders), isKnown: true)
         case is FileImageLoader, is DataURLImageLoader:
             return .none
         default:

@@ -5,7 +5,8 @@ final class QueuedLoadOperation: ImageLoaderOperation {
     typealias Body =
         @Sendable (_ report: (LoadProgress) -> Void, _ isCancelled: () -> Bool) throws(WebImageError) -> Data
 
-    private let subscriber: DownloadSubscriber
+    private let url: URL
+    private let receiver: LoadReceiver
     private let item = Lock<WorkItem?>(nil)
 
     init(
@@ -15,25 +16,26 @@ final class QueuedLoadOperation: ImageLoaderOperation {
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void,
         body: @escaping Body
     ) {
-        let subscriber = DownloadSubscriber(url: request.url, onProgress: progress, completion: completion)
-        self.subscriber = subscriber
+        let receiver = LoadReceiver(progress: progress, completion: completion)
+        self.receiver = receiver
         let url = request.url
+        self.url = url
         let submitted = queue.submit(priority: request.priority) {
             do throws(WebImageError) {
-                let data = try body({ subscriber.post($0) }, { subscriber.isCancelled })
-                subscriber.finish(.success(LoadedImageData(data: data)))
+                let data = try body({ receiver.post($0) }, { receiver.isCancelled })
+                receiver.finish(.success(LoadedImageData(data: data)))
             } catch {
-                subscriber.finish(.failure(error.with(url: url)))
+                receiver.finish(.failure(error.with(url: url)))
             }
         }
         item.withLock { $0 = submitted }
     }
 
-    var isCancelled: Bool { subscriber.isCancelled }
+    var isCancelled: Bool { receiver.isCancelled }
 
     func cancel() {
         item.withLock { $0 }?.cancel()
-        subscriber.finish(.failure(.cancelled(subscriber.url)))
+        receiver.finish(.failure(.cancelled(url)))
     }
 
     func setPriority(_ priority: LoadPriority) { item.withLock { $0 }?.setPriority(priority) }

@@ -12,8 +12,8 @@ extension WebImageDownloader {
         on queue: CallbackQueue = .main,
         _ body: @escaping @Sendable (DownloadEvent) -> Void
     ) -> DownloadObservation {
-        let mailbox = DownloadMailbox(queue: queue, body: body)
-        core.addObserver(mailbox)
+        let mailbox = CallbackMailbox(queue)
+        core.addObserver(mailbox, body)
         return DownloadObservation(mailbox, core: core)
     }
 

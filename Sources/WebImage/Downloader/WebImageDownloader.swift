@@ -2,8 +2,8 @@ public import FoundationEssentials
 
 /// Downloads encoded pictures over http and https.
 ///
-/// Callers that ask for the same URL with the same rights (cookies, certificates, header fields) share one transfer. At
-/// most ``WebImageDownloaderConfig/maxConcurrentDownloads`` run at once; the others wait by priority. All methods may be called
+/// Callers that ask for the same URL with the same rights (cookies, certificates, header fields) share one transfer, also with the
+/// loads of managers. At most ``WebImageDownloaderConfig/maxConcurrentDownloads`` run at once; the others wait by priority. All methods may be called
 /// from any thread and return at once. Every call has exactly one completion, on every path.
 public final class WebImageDownloader: ImageLoading {
     /// The downloader that everything uses unless told otherwise; made from ``WebImageDownloaderConfig/default`` when it is
@@ -17,6 +17,8 @@ public final class WebImageDownloader: ImageLoading {
     }()
 
     let core: DownloaderCore
+    /// Where downloads are shared: with other callers, and with the loads of managers.
+    let pipeline: Pipeline
 
     /// A downloader with connections of its own.
     public convenience init(config: WebImageDownloaderConfig = .default) {
@@ -25,11 +27,14 @@ public final class WebImageDownloader: ImageLoading {
 
     /// A downloader that moves its requests and responses with a transport of your own, which no other downloader may use:
     /// it is invalidated with this one.
-    public init(config: WebImageDownloaderConfig = .default, transport: any HTTPTransport) {
-        core = DownloaderCore(config: config, transport: transport)
+    public convenience init(config: WebImageDownloaderConfig = .default, transport: any HTTPTransport) {
+        self.init(core: DownloaderCore(config: config, transport: transport))
     }
 
-    init(core: DownloaderCore) { self.core = core }
+    init(core: DownloaderCore, pipeline: Pipeline = .shared) {
+        self.core = core
+        self.pipeline = pipeline
+    }
 
     /// Cancels everything under way.
     deinit { core.invalidate(cancelling: true) }
@@ -90,95 +95,22 @@ public final class WebImageDownloader: ImageLoading {
         core.invalidate(cancelling: cancelling)
     }
 
-    // MARK: Bytes
-
-    /// Downloads a picture's bytes.
-    ///
-    /// - Parameters:
-    ///   - url: http or https.
-    ///   - options: `handleCookies`, `allowInvalidSSLCertificates`, `lowPriority` and `highPriority` are looked at.
-    ///   - progress: called on a background thread, in order and before `completion`, which waits for it.
-    ///   - callbackQueue: where `completion` runs.
-    ///   - completion: called once. With ``WebImageError/Code/cancelled`` after a cancel.
-    @discardableResult
-    public func downloadData(
-        with url: URL,
-        options: WebImageOptions = [],
-        progress: (@Sendable (LoadProgress) -> Void)? = nil,
-        callbackQueue: CallbackQueue = .main,
-        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
-    ) -> WebImageDownloadToken {
-        let request = ImageLoadRequest(url: url, options: options, priority: options.priority)
-        return start(request, relayingProgress: progress) { result in
-            callbackQueue.async { completion(result) }
-        }
-    }
-
-    /// Downloads a picture's bytes. Cancelling the task leaves the download.
-    ///
-    /// - Parameters:
-    ///   - url: http or https.
-    ///   - options: `handleCookies`, `allowInvalidSSLCertificates`, `lowPriority` and `highPriority` are looked at.
-    ///   - progress: called on a background thread, in order, never after the return, which waits for it.
-    /// - Throws: ``WebImageError`` of any code between 1000 and 2199.
-    public func downloadData(
-        with url: URL,
-        options: WebImageOptions = [],
-        progress: (@Sendable (LoadProgress) -> Void)? = nil
-    ) async throws(WebImageError) -> LoadedImageData {
-        let request = ImageLoadRequest(url: url, options: options, priority: options.priority)
-        return try await awaitResult { completion in
-            self.start(request, relayingProgress: progress, completion: completion)
-        }
-    }
-
-    /// Starts a download whose progress closure is a caller's own, and so may take its time.
-    func start(
-        _ request: ImageLoadRequest,
-        relayingProgress progress: (@Sendable (LoadProgress) -> Void)?,
-        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
-    ) -> WebImageDownloadToken {
-        let relay = progress.map { ProgressRelay($0) }
-        return start(request, progress: relay?.receiver) { result in
-            relay.end(result) { completion(result) }
-        }
-    }
-
-    func start(
-        _ request: ImageLoadRequest,
-        stage: DownloadDecodeStage? = nil,
-        progress: (@Sendable (LoadProgress) -> Void)?,
-        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
-    ) -> WebImageDownloadToken {
-        let subscriber = DownloadSubscriber(
-            url: request.url,
-            stage: stage,
-            trace: request.trace,
-            partialData: request.partialData,
-            onProgress: progress,
-            completion: completion
-        )
-        let id = core.subscribe(request, subscriber)
-        return WebImageDownloadToken(url: request.url, core: core, subscriber: subscriber, id: id, stage: stage)
-    }
-
     // MARK: ImageLoading
 
     /// Whether the scheme is http or https.
     public func canLoad(_ url: URL, options: WebImageOptions) -> Bool { DownloaderCore.serves(url) }
 
     /// The downloader's fields, and those of the request in place of fields of the same name. What a modifier does is not known.
-    public func requestHeaders(for request: ImageLoadRequest) -> HTTPHeaders {
-        core.headers.overlaid(with: request.additionalHeaders)
-    }
+    public func requestHeaders(for request: ImageLoadRequest) -> HTTPHeaders { core.requestHeaders(for: request) }
 
-    /// Starts a load; `progress` and `completion` are called on the network thread and must be quick.
+    /// Starts one transfer, which nobody shares; `progress` and `completion` are called on the network thread and must be quick. Loads
+    /// that go through a ``WebImageManager``, and the `download…` methods, share transfers.
     public func load(
         _ request: ImageLoadRequest,
         progress: @escaping @Sendable (LoadProgress) -> Void,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation {
-        start(request, progress: progress, completion: completion)
+        core.load(request, progress: progress, completion: completion)
     }
 
     /// Whether another attempt could not end differently: the URL is invalid, its bytes are no picture, or the server's
@@ -187,10 +119,7 @@ public final class WebImageDownloader: ImageLoading {
     /// Nothing that may pass is blocked: connectivity, hosts that are left alone, time limits, statuses, redirects; nor a limit, which
     /// may be raised.
     public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool {
-        switch error.code {
-        case .invalidURL, .badImageData: true
-        default: CurlErrorMapping.isCertificateFailure(error)
-        }
+        core.shouldBlockFailedURL(url, error: error)
     }
 }
 

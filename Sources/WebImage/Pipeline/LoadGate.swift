@@ -70,6 +70,17 @@ final class LoadGate: Sendable {
             let body = gate.state.withLock { $0.waiting.remove(id) }
             withExtendedLifetime(body) {}
         }
+        /// Goes in, whatever has been reserved.
+        func enter() {
+            let estimate = gate.estimate
+            let body = gate.state.withLock { state -> Body? in
+                guard let body = state.waiting.remove(id) else { return nil }
+                state.reserved += estimate
+                return body
+            }
+            body?(ByteReservation(byteCount: estimate, gate: gate))
+        }
+
         /// Moves to another priority.
         func setPriority(_ priority: LoadPriority) { gate.state.withLock { $0.waiting.setPriority(priority, of: id) } }
     }

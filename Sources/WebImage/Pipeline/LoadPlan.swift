@@ -10,7 +10,10 @@ struct LoadPlan: Sendable {
         /// The absolute URL, by which URLs are compared.
         let address: String
         let url: Uncompared<URL>
+        /// The loader that serves the URL, not a collection of loaders.
         let loader: Identified<any ImageLoading, ObjectIdentifier>
+        /// Which settings of the loader hold: loads do not join those that were asked for before a change.
+        let generation: Int
         /// Only those that change what is sent; see ``WebImageOptions/affectingRequest``.
         let options: WebImageOptions
         var headers: HTTPHeaders
@@ -20,6 +23,8 @@ struct LoadPlan: Sendable {
         /// Owns the hooks.
         let rare: Uncompared<WebImageContext.Rare?>
         let rights: LoadRights
+        /// Whether it waits while too many downloaded bytes are still to be decoded.
+        let isGated: Uncompared<Bool>
 
         init(
             url: URL,
@@ -28,18 +33,22 @@ struct LoadPlan: Sendable {
             headers: HTTPHeaders = HTTPHeaders(),
             loadValues: OptionValues = OptionValues(),
             context: WebImageContext? = nil,
-            rights: LoadRights = .none
+            rights: LoadRights = .none,
+            isGated: Bool = true
         ) {
             let reduced = context?.reducedForLoader
+            let source = loader.source(url, options, headers, loadValues, reduced)
             address = url.absoluteString
             self.url = Uncompared(value: url)
-            self.loader = Identified(loader, by: ObjectIdentifier(loader))
+            self.loader = Identified(source.loader, by: source.id)
+            generation = source.generation
             self.options = options
             self.headers = headers
             self.loadValues = loadValues
             hooks = LoadHooks(reduced).map { Boxed($0) }
             rare = Uncompared(value: reduced?.rare)
             self.rights = rights
+            self.isGated = Uncompared(value: isGated)
         }
     }
 

@@ -38,6 +38,14 @@ struct LoadTrace: Sendable {
     @inline(__always)
     var isActive: Bool { pipeline.isObserved }
 
+    /// Callers whom it concerns.
+    var callerCount: Int {
+        switch target {
+        case .job(let job): pipeline.callerCount(of: job)
+        case .load: 1
+        }
+    }
+
     /// The time by the pipeline's clock; 0 when nobody observes.
     var now: UInt64 { isActive ? pipeline.clock.monotonicNanoseconds() : 0 }
 

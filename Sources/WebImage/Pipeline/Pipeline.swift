@@ -159,16 +159,43 @@ final class Pipeline: Sendable {
     }
 
     /// Gives a subscription up. True if it had not been completed; then it never will.
+    ///
+    /// - Parameters:
+    ///   - note: called first, if it had not been completed.
+    ///   - end: called last, if it had not been completed, and after the progress that is on its way.
     @discardableResult
-    func unsubscribe(_ subscription: Subscription) -> Bool {
+    func unsubscribe(
+        _ subscription: Subscription,
+        noting note: () -> Void = {},
+        then end: (@Sendable () -> Void)? = nil
+    ) -> Bool {
         let actions = state.withLock { state -> [Action]? in
             guard let actions = state.graph.unsubscribe(subscription) else { return nil }
             settle(actions, &state)
             return actions
         }
-        guard let actions else { return false }
-        perform(actions)
+        guard var rest = actions?[...] else { return false }
+        note()
+        guard let end, case .forget(let subscriber)? = rest.first else {
+            perform(rest)
+            return true
+        }
+        rest.removeFirst()
+        perform(rest)
+        if let relay = subscriber.extras?.progress { relay.end(drops: true, end) } else { end() }
         return true
+    }
+
+    /// Callers that wait for a piece of work, directly or through other work.
+    func callerCount(of job: WorkJob) -> Int { state.withLock { $0.graph.callerCount(of: job) } }
+
+    /// The work that a subscription depends on in the end, also after the end: where there is one, the download.
+    func source(of subscription: Subscription) -> WorkJob {
+        state.withLock { _ in
+            var job = subscription.node
+            while let source = job.links.source { job = source }
+            return job
+        }
     }
 
     /// Gives up those of the subscriptions that have not been completed, in this order: at once, or in the background if there are more
@@ -252,7 +279,7 @@ final class Pipeline: Sendable {
     }
 
     /// What is done outside the lock. What actions own, closures of callers among it, is let go of with them, outside it too.
-    private func perform(_ actions: [Action]) {
+    private func perform(_ actions: some Sequence<Action>) {
         for action in actions {
             switch action {
             case .start(let job): job.start()

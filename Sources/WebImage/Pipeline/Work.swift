@@ -27,6 +27,14 @@ protocol RunningWork: Sendable {
     func setPriority(_ priority: LoadPriority)
 }
 
+/// An operation of a loader, any of whose kinds a job can hold.
+private struct LoaderOperation: RunningWork {
+    let operation: any ImageLoaderOperation
+
+    func cancel() { operation.cancel() }
+    func setPriority(_ priority: LoadPriority) { operation.setPriority(priority) }
+}
+
 /// A piece of work that runs.
 ///
 /// It is made under the pipeline's lock and started outside; a cancel or a change of priority can therefore come before
@@ -54,6 +62,8 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         var priority: LoadPriority
         var version: UInt32 = 0
         var handle: (any RunningWork)?
+        var download: DownloadRecord?
+        var skipsGate = false
     }
 
     typealias Receiver = Pipeline.Subscriber
@@ -83,6 +93,8 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
 
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
     var priority: LoadPriority { state.withLock { $0.priority } }
+    /// What the library's own downloader knows of the download, for callers that ask; also after the end.
+    var download: DownloadRecord? { state.withLock { $0.download } }
 
     func start() {
         if !isCancelled { key.work.start(self) }
@@ -118,6 +130,25 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         // Handles own operations of loaders and caches, whose end may come back here: never let go of one under the lock.
         withExtendedLifetime(former) {}
         if isCancelled { handle.cancel() } else { applyPriority() }
+    }
+
+    /// Whether it does not wait for what is to be decoded.
+    var skipsGate: Bool { state.withLock { $0.skipsGate } }
+
+    /// Does not wait, or no longer, for what is to be decoded.
+    func skipGate() {
+        let handle = state.withLock { state in
+            state.skipsGate = true
+            return state.handle
+        }
+        (handle as? LoadGate.Ticket)?.enter()
+    }
+
+    /// Holds a download that a loader has under way.
+    func hold(_ operation: any ImageLoaderOperation) {
+        let download = operation as? DownloadRecord
+        if let download { state.withLock { $0.download = download } }
+        hold(LoaderOperation(operation: operation))
     }
 
     /// Like ``hold(_:)``, but gives way to what is already held: something later has overtaken it.

@@ -47,6 +47,8 @@ struct WorkLinks<Node: WorkGraphNode> {
         var output: Node.Output?
     }
 
+    /// What the node depended on last; stays after the end.
+    fileprivate(set) var source: Node?
     fileprivate(set) var isRunning = false
     fileprivate(set) var priority = LoadPriority.normal
     /// Whether the node has ended and is still found.
@@ -120,6 +122,11 @@ struct WorkGraph<Node: WorkGraphNode> {
     /// Who waits for a running node, in the order they came.
     func receivers(of node: Node) -> [Receiver] { node.links.subscribers.map(\.receiver) }
 
+    /// Callers that wait for a node, directly or through others.
+    func callerCount(of node: Node) -> Int {
+        node.links.subscribers.reduce(0) { $0 + ($1.parent.map { callerCount(of: $0) } ?? 1) }
+    }
+
     /// Joins the node of `key`, making it if there is none.
     ///
     /// - Parameters:
@@ -154,6 +161,7 @@ struct WorkGraph<Node: WorkGraphNode> {
         )
         subscriptionCount += 1
         parent?.links.dependencies.append(WorkLinks.Dependency(node: node, number: number))
+        parent?.links.source = node
         if existing != nil {
             updatePriority(of: node, &actions)
             if let note { forward(note, receiver, parent, &actions) }

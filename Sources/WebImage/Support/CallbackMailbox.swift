@@ -5,6 +5,7 @@ final class CallbackMailbox: Sendable {
     private struct State {
         var calls: [@Sendable () -> Void] = []
         var isDelivering = false
+        var isClosed = false
     }
 
     private let queue: CallbackQueue
@@ -13,7 +14,20 @@ final class CallbackMailbox: Sendable {
     init(_ queue: CallbackQueue) { self.queue = queue }
 
     /// Leaves a call; ``deliver()`` makes it.
-    func append(_ call: @escaping @Sendable () -> Void) { state.withLock { $0.calls.append(call) } }
+    func append(_ call: @escaping @Sendable () -> Void) {
+        state.withLock { if !$0.isClosed { $0.calls.append(call) } }
+    }
+
+    /// Makes no more calls, those that were left included.
+    func close() {
+        let dropped = state.withLock { state in
+            state.isClosed = true
+            defer { state.calls = [] }
+            return state.calls
+        }
+        // They may own anything, and go outside the lock.
+        withExtendedLifetime(dropped) {}
+    }
 
     /// Leaves a call, if others have not come to their end yet; it is made after them then. Else false, and it is not kept.
     func appendIfBusy(_ call: @escaping @Sendable () -> Void) -> Bool {
@@ -42,7 +56,7 @@ final class CallbackMailbox: Sendable {
                 return state.calls
             }
             if calls.isEmpty { return }
-            for call in calls { call() }
+            for call in calls where !state.withLock({ $0.isClosed }) { call() }
         }
     }
 }

@@ -1,8 +1,8 @@
 /// A priority queue: jobs that wait for their turn, by priority, then in the order they came (or the reverse).
 ///
 /// Inserting, taking the first, removing and moving one all take amortised O(1).
-struct JobHeap<Body> {
-    private struct Job {
+struct JobHeap<Body: Sendable>: Sendable {
+    private struct Job: Sendable {
         var body: Body
         var priority: LoadPriority
         /// Changes when the job moves; an entry of a lane with another ticket is stale.

@@ -1,14 +1,15 @@
 /// Calls a caller's progress closure on background threads, so that it may take its time: the threads that find out about progress
 /// have others to serve.
 ///
-/// Readings arrive in order, one at a time, and none after the end, which waits for those that are on their way. A closure that
-/// cannot keep up misses some.
+/// Readings arrive in order, one at a time, and none after the end, which waits for those that are on their way. They never go back:
+/// a further attempt is heard of once it has got further than the one before. A closure that cannot keep up misses some.
 final class ProgressRelay: Sendable {
     typealias Body = @Sendable (LoadProgress) -> Void
 
     private struct State {
         var body: Body?
         var pending = FIFOList<LoadProgress>()
+        var latest: Int64 = -1
         var isOver = false
     }
 
@@ -30,7 +31,8 @@ final class ProgressRelay: Sendable {
     /// Leaves a reading. Calls nobody.
     func post(_ progress: LoadProgress) {
         let isNews = state.withLock { state -> Bool in
-            guard !state.isOver else { return false }
+            guard !state.isOver, progress.receivedByteCount > state.latest else { return false }
+            state.latest = progress.receivedByteCount
             let isFull = state.pending.count == Self.capacity
             if isFull { _ = state.pending.popLast() }
             state.pending.append(progress)

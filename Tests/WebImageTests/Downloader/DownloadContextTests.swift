@@ -114,7 +114,7 @@ import Testing
         }
         async let bytes = downloader.downloadData(with: testURL("/a"), context: fields)
         async let image = downloader.downloadImage(with: testURL("/a"), context: small)
-        await wait(while: downloader.core.callerCount < 2 || transport.transfers.isEmpty)
+        await wait(while: downloader.statistics.callers < 2 || transport.transfers.isEmpty)
         #expect(transport.transfers.count == 1, "equal fields share")
         transport.transfers[0].complete(Array("picture".utf8))
         let (data, thumbnail) = try await (bytes, image)

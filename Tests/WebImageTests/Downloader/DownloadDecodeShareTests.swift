@@ -138,76 +138,88 @@ private final class ImageRecorder: Sendable {
         #expect(second.images.count == 1 && first.results.count == 1 && coder.decodes.count == 1)
     }
 
-    @Test func `A caller that comes while others decode gets its own end`() async {
+    @Test func `A caller that comes while others decode gets the same picture`() async {
         let gate = Gate()
         let coder = CountingCoder(gate: gate)
-        let share = DecodeShare()
-        let (ends, data) = (EventCounter(), Data([1]))
-        let images = Lock<[Image]>([])
-        let note: DecodeShare.Completion = { result in
-            images.withLock { list in if let image = try? result.get() { list.append(image) } }
-            ends.signal()
-        }
-        let options = ImageDecodeOptions()
-        let first = share.join(data, coder: coder, options: options, priority: .low, completion: note)
+        let recorder = ImageRecorder()
+        let first = start(recorder, coder)
+        transport.transfers[0].complete([1])
         await gate.arrivals()
-        let second = share.join(data, coder: coder, options: options, priority: .high, completion: note)
-        #expect(first != nil && second != nil)
+        let second = start(recorder, coder)
+        #expect(transport.transfers.count == 1 && second.response?.statusCode == 200)
         gate.open()
-        await ends.wait(for: 2)
-        // The picture is there: this one's end comes before the call returns.
-        let third = share.join(data, coder: coder, options: options, priority: .normal, completion: note)
-        #expect(third == nil && ends.count == 3)
+        await recorder.counter.wait(for: 2)
         #expect(coder.decodes.count == 1)
-        #expect(Set(images.withLock { $0 }.map(ObjectIdentifier.init)).count == 1)
+        #expect(Set(recorder.images.map(ObjectIdentifier.init)).count == 1)
         // After the end nothing is left to leave.
-        first?.leave()
-        second?.setPriority(.low)
+        first.cancel()
+        second.setPriority(.low)
+        #expect(recorder.results.count == 2 && !first.isCancelled)
+        _ = start(recorder, coder)
+        #expect(transport.transfers.count == 2, "nothing is kept")
     }
 
-    @Test func `A job that everyone left is not begun, and one that is asked for again is`() async {
-        let gate = Gate()
+    /// A downloader whose pictures are decoded one after the other, when the gate opens.
+    private func oneDecoder(_ gate: Gate) async -> (WebImageDownloader, FakeTransport) {
         let queue = WorkQueue(name: "test", width: 1)
         queue.submit { gate.wait() }
         await gate.arrivals()
+        let transport = FakeTransport()
+        let core = DownloaderCore(config: WebImageDownloaderConfig(), transport: transport)
+        return (WebImageDownloader(core: core, pipeline: Pipeline(decodeQueue: queue)), transport)
+    }
+
+    @Test func `A decode that everyone left is not begun, and one that is asked for again is`() async {
+        let gate = Gate()
+        let (downloader, transport) = await oneDecoder(gate)
         let coder = CountingCoder()
-        let share = DecodeShare(queue: queue)
-        let (unwanted, wanted) = (EventCounter(), EventCounter())
-        let options = ImageDecodeOptions()
-        let seats = (0..<2).map { _ in
-            share.join(Data([1]), coder: coder, options: options, priority: .normal) { _ in unwanted.signal() }
+        let (unwanted, wanted) = (ImageRecorder(), ImageRecorder())
+        func ask(_ recorder: ImageRecorder) -> WebImageDownloadToken {
+            downloader.downloadImage(
+                with: testURL("/a"),
+                coder: coder,
+                callbackQueue: .inline,
+                completion: recorder.note
+            )
         }
-        for seat in seats { seat?.leave() }
-        for seat in seats { seat?.leave() }
-        #expect(queue.waitingCount == 0)
-        _ = share.join(Data([1]), coder: coder, options: options, priority: .normal) { _ in wanted.signal() }
+        let tokens = (0..<2).map { _ in ask(unwanted) }
+        transport.transfers[0].complete([1])
+        for token in tokens { token.cancel() }
+        for token in tokens { token.cancel() }
+        #expect(unwanted.codes == [.cancelled, .cancelled])
+        _ = ask(wanted)
+        transport.transfers.last?.complete([1])
         gate.open()
-        await wanted.wait(for: 1)
-        #expect(unwanted.count == 0 && coder.decodes.count == 1)
+        await wanted.counter.wait(for: 1)
+        #expect(unwanted.results.count == 2 && wanted.images.count == 1 && coder.decodes.count == 1)
     }
 
-    @Test func `A job is as urgent as its most urgent caller`() async {
+    @Test func `A decode is as urgent as its most urgent caller`() async {
         let gate = Gate()
-        let queue = WorkQueue(name: "test", width: 1)
-        queue.submit { gate.wait() }
-        await gate.arrivals()
+        let (downloader, transport) = await oneDecoder(gate)
         let order = Lock<[String]>([])
         let ends = EventCounter()
         let coder = CountingCoder()
-        func ask(_ share: DecodeShare, _ name: String, _ priority: LoadPriority) -> DecodeShare.Seat? {
-            share.join(Data([1]), coder: coder, options: ImageDecodeOptions(), priority: priority) { _ in
+        func ask(_ path: String, _ name: String, _ options: WebImageOptions) -> WebImageDownloadToken {
+            downloader.downloadImage(
+                with: testURL(path),
+                options: options,
+                coder: coder,
+                callbackQueue: .inline
+            ) { result in
+                guard case .success = result else { return }
                 order.withLock { $0.append(name) }
                 ends.signal()
             }
         }
-        let shares = (0..<3).map { _ in DecodeShare(queue: queue) }
-        _ = ask(shares[0], "plain", .normal)
-        _ = ask(shares[1], "raised", .low)
-        let urgent = ask(shares[1], "left", .high)
-        let joined = ask(shares[2], "joined", .low)
-        _ = ask(shares[2], "joined", .low)
-        urgent?.leave()
-        joined?.setPriority(.high)
+        _ = ask("/0", "plain", [])
+        _ = ask("/1", "raised", .lowPriority)
+        let urgent = ask("/1", "left", .highPriority)
+        let joined = ask("/2", "joined", .lowPriority)
+        _ = ask("/2", "joined", .lowPriority)
+        for transfer in transport.transfers { transfer.complete([1]) }
+        urgent.cancel()
+        joined.setPriority(.high)
         gate.open()
         await ends.wait(for: 4)
         #expect(order.withLock { $0 } == ["joined", "joined", "plain", "raised"])

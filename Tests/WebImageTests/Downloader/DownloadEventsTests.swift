@@ -224,10 +224,14 @@ import Testing
         let (first, second) = (Recorder(), Recorder())
         downloader.start(testURL("/a"), first)
         downloader.start(testURL("/b"), second)
-        downloader.core.networkDidEnd(2)
+        downloader.core.state.withLock { $0.records[1] }.map { downloader.core.networkDidEnd($0) }
         #expect(transport.transfers.count == 2 && first.results.isEmpty)
         #expect(downloader.statistics.running == 2)
+        let joined = Recorder()
+        downloader.start(testURL("/a"), joined)
+        #expect(transport.transfers.count == 2)
         transport.transfers[0].complete([1])
+        #expect(joined.data == Data([1]))
         transport.transfers[1].complete([2])
         #expect(first.data == Data([1]) && second.data == Data([2]))
     }

@@ -44,7 +44,7 @@ private struct LengthCoder: ImageCoder {
             options: [.decodeFirstFrameOnly, .scaleDownLargeImages],
             coder: LengthCoder()
         )
-        await wait(while: downloader.core.callerCount < 2 || transport.transfers.isEmpty)
+        await wait(while: downloader.statistics.callers < 2 || transport.transfers.isEmpty)
         transport.transfers[0].complete([1, 2, 3, 4, 5])
         let (smallImage, fullImage) = try await (small, full)
         #expect(smallImage.image.pixelWidth == 2 && fullImage.image.pixelWidth == 5)

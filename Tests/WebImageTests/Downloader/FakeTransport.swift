@@ -120,6 +120,11 @@ final class Recorder: Sendable {
 }
 
 extension WebImageDownloader {
+    /// A downloader whose callers hear of progress at once, and share with nobody else's.
+    convenience init(config: WebImageDownloaderConfig = .default, transport: FakeTransport) {
+        self.init(core: DownloaderCore(config: config, transport: transport), pipeline: .prompt)
+    }
+
     @discardableResult
     func start(
         _ url: URL,
@@ -133,6 +138,11 @@ extension WebImageDownloader {
             completion: recorder.onEnd
         )
     }
+}
+
+extension Pipeline {
+    /// A pipeline that calls progress closures on the thread that finds out about progress.
+    static var prompt: Pipeline { Pipeline(progressQueue: .inline) }
 }
 
 func testURL(_ path: String) -> URL { URL(string: "http://example.test\(path)") ?? URL(filePath: "/") }

@@ -141,6 +141,7 @@ import Testing
     private let uncompared = [
         "Fetch.url": "address is compared",
         "Fetch.rare": "owns what hooks is of",
+        "Fetch.isGated": "when it starts",
         "Original.rule": "isSelective and asksAlways are compared",
         "Original.isSecondTry": "only what is told depends on it",
         "Decode.encodeOptions": "one entry is written for all who share the bytes",
@@ -169,6 +170,7 @@ import Testing
         #expect(found == Set(uncompared.keys))
     }
 
+        "Fetch.isGated": "when it starts",
     private let cache = FakeDisk().cache()
 
     private func query(

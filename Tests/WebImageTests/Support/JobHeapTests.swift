@@ -13,6 +13,51 @@ import Testing
         while let body = heap.popFirst() { body() }
         #expect(log.withLock { $0 } == [2, 4, 3, 1])
     }
+
+    @Test func `A random history agrees with a plain list`() {
+        var random = SeededGenerator(seed: 5)
+        for order in [WorkQueue.Order.fifo, .lifo] {
+            var heap = JobHeap<Int>()
+            heap.order = order
+            // The model: waiting jobs in the order of their tickets.
+            var waiting: [(id: UInt64, body: Int, priority: LoadPriority)] = []
+            for number in 0..<2000 {
+                let priority = LoadPriority.allCases.randomElement(using: &random) ?? .normal
+                waiting.append((heap.insert(number, priority: priority), number, priority))
+                if Bool.random(using: &random), let victim = waiting.indices.randomElement(using: &random) {
+                    let job = waiting.remove(at: victim)
+                    #expect(heap.remove(job.id) == job.body)
+                    #expect(heap.remove(job.id) == nil)
+                }
+                if let moved = waiting.indices.randomElement(using: &random) {
+                    let to = LoadPriority.allCases.randomElement(using: &random) ?? .normal
+                    heap.setPriority(to, of: waiting[moved].id)
+                    if waiting[moved].priority != to {
+                        let job = waiting.remove(at: moved)
+                        waiting.append((job.id, job.body, to))
+                    }
+                }
+                for _ in 0..<Int.random(in: 0..<3, using: &random) {
+                    let best = waiting.map(\.priority).max()
+                    let candidates = waiting.filter { $0.priority == best }
+                    let next = order == .lifo ? candidates.last : candidates.first
+                    #expect(heap.popFirst() == next?.body)
+                    waiting.removeAll { $0.id == next?.id }
+                }
+                #expect(heap.count == waiting.count)
+            }
+        }
+    }
+
+    @Test func `The order can change while jobs wait`() {
+        var heap = JobHeap<Int>()
+        for number in 1...5 { _ = heap.insert(number, priority: .normal) }
+        #expect(heap.popFirst() == 1)
+        heap.order = .lifo
+        #expect(heap.popFirst() == 5)
+        heap.order = .fifo
+        #expect(heap.popFirst() == 2)
+    }
 }
 
 @Suite struct FIFOListTests {

@@ -38,13 +38,9 @@ extension DownloadTransfer {
     /// say who may see it.
     func showPart(_ plan: Plan) {
         guard let part, let request, !request.handlesCookies, plan.hooks.decryptor == nil else { return }
-        let previewers = core.previewers(of: id)
-        guard !previewers.isEmpty, let data = life.withLock({ $0.body.snapshot() }) else { return }
-        lastLeftByteCount = data.count
-        for place in previewers {
-            place.begin()
-            place.update(data, expectedByteCount: part.head.total)
-        }
+        guard let (place, data) = bytesToShow() else { return }
+        place.begin()
+        place.update(data, expectedByteCount: part.head.total)
     }
 
     private func emptyBody(_ plan: Plan) {

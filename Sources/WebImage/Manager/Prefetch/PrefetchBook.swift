@@ -27,6 +27,8 @@ struct PrefetchBook {
     private struct Item {
         let list: ListID
         let index: Int
+        /// Its number in the queue, while it waits.
+        var job: UInt64
     }
 
     private struct List {
@@ -36,25 +38,18 @@ struct PrefetchBook {
         var open: Set<ItemID> = []
     }
 
-    private var scheduler: DownloadScheduler
+    private var queue = JobHeap<ItemID>()
     private var items: [ItemID: Item] = [:]
     private var lists: [ListID: List] = [:]
     private var running: Set<ItemID> = []
     private var lastID: UInt64 = 0
 
-    init(width: Int) { scheduler = DownloadScheduler(maximumRunning: width) }
-
     /// At most this many items run; below 1 counts as 1.
-    var width: Int {
-        get { scheduler.maximumRunning }
-        set { scheduler.maximumRunning = newValue }
-    }
-
+    var width: Int
     /// While set, no item starts.
-    var isSuspended: Bool {
-        get { scheduler.isSuspended }
-        set { scheduler.isSuspended = newValue }
-    }
+    var isSuspended = false
+
+    init(width: Int) { self.width = width }
 
     var runningCount: Int { running.count }
     var waitingCount: Int { items.count - running.count }
@@ -66,9 +61,8 @@ struct PrefetchBook {
         var list = List(progress: PrefetchProgress(totalCount: count), priority: priority)
         for index in 0..<count {
             let item = nextID()
-            items[item] = Item(list: id, index: index)
+            items[item] = Item(list: id, index: index, job: queue.insert(item, priority: priority))
             list.open.insert(item)
-            scheduler.enqueue(item, priority: priority)
         }
         lists[id] = list
         return id
@@ -76,7 +70,8 @@ struct PrefetchBook {
 
     /// The next item to be loaded, which counts as running from now on; nil when none may or can start.
     mutating func startNext() -> Start? {
-        guard let id = scheduler.startNext(), let item = items[id] else { return nil }
+        guard !isSuspended, running.count < max(width, 1), let id = queue.popFirst(), let item = items[id]
+        else { return nil }
         running.insert(id)
         return Start(item: id, list: item.list, index: item.index)
     }
@@ -84,8 +79,7 @@ struct PrefetchBook {
     /// Notes the end of an item; nil if it has ended before, or with its list.
     mutating func finish(_ id: ItemID, isSkipped: Bool) -> End? {
         guard let item = items.removeValue(forKey: id), var list = lists[item.list] else { return nil }
-        running.remove(id)
-        scheduler.remove(id)
+        if running.remove(id) == nil { _ = queue.remove(item.job) }
         list.open.remove(id)
         list.progress.finishedCount += 1
         if isSkipped { list.progress.skippedCount += 1 }
@@ -106,9 +100,8 @@ struct PrefetchBook {
         guard let list = lists.removeValue(forKey: id) else { return nil }
         var stopped: [ItemID] = []
         for item in list.open {
-            items[item] = nil
-            scheduler.remove(item)
-            if running.remove(item) != nil { stopped.append(item) }
+            let job = items.removeValue(forKey: item)?.job
+            if running.remove(item) != nil { stopped.append(item) } else if let job { _ = queue.remove(job) }
         }
         var progress = list.progress
         progress.isCancelled = true
@@ -120,7 +113,9 @@ struct PrefetchBook {
         guard let list = lists[id], list.priority != priority else { return [] }
         lists[id]?.priority = priority
         // In the order they were given, which is the order in which they wait again.
-        for item in list.open.sorted() where !running.contains(item) { scheduler.setPriority(priority, of: item) }
+        for item in list.open.sorted() where !running.contains(item) {
+            if let job = items[item]?.job { queue.setPriority(priority, of: job) }
+        }
         return list.open.filter { running.contains($0) }.sorted()
     }
 

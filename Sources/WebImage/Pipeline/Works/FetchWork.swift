@@ -47,47 +47,73 @@ struct FetchWork: Work {
             let error = WebImageError(.invalidURL, "the loader does not serve URLs of this kind", url: url)
             return job.finish(.failure(error))
         }
-        let (gate, totals) = (job.pipeline.gate, job.pipeline.totals)
         job.note(.queued(.download))
-        let ticket = gate.pass(priority: job.priority) { [self] admission in
-            guard !job.isCancelled else { return }
-            let admission = Lock<ByteReservation?>(admission)
-            var request = request(job.priority)
-            request.trace = job.trace
-            request.partialData = PartialImageData {
-                job.pipeline.wantsPartialData(of: job)
-            } receive: {
-                job.send(.partial($0))
-            }
-            job.note(.downloadStarted)
-            totals.noteDownload()
-            let operation = loader.load(request) { progress in
-                job.report(progress)
-            } completion: { [url] result in
-                totals.noteEnd(of: result)
-                if case .success(let loaded) = result {
-                    job.note(.downloaded(byteCount: loaded.data.count, loaded.metrics))
-                }
-                // The bytes are counted before the admission is given back, so that the gate does not open in between.
-                let outcome = result.map { WorkOutput.loaded($0, gate.reserve($0.data.count)) }
-                    .mapError { $0.with(url: url) }
-                withExtendedLifetime(admission.withLock { $0.take() }) {}
-                job.finish(outcome)
-            }
-            job.hold(LoaderOperation(operation))
+        guard plan.value.isGated.value else { return load(job, admission: nil) }
+        if let ticket = job.pipeline.gate.pass(priority: job.priority, { load(job, admission: $0) }) {
+            job.holdUnlessHolding(ticket)
+            if job.skipsGate { ticket.enter() }
         }
-        if let ticket { job.holdUnlessHolding(ticket) }
+    }
+
+    private func load(_ job: WorkJob, admission: ByteReservation?) {
+        guard !job.isCancelled else { return }
+        let (gate, totals) = (job.pipeline.gate, job.pipeline.totals)
+        let admission = admission.map { Lock<ByteReservation?>($0) }
+        var request = request(job.priority)
+        request.trace = job.trace
+        request.partialData = PartialImageData {
+            job.pipeline.wantsPartialData(of: job)
+        } receive: {
+            job.send(.partial($0))
+        }
+        job.note(.downloadStarted)
+        totals.noteDownload()
+        let operation = loader.load(request) { progress in
+            job.report(progress)
+        } completion: { [url] result in
+            totals.noteEnd(of: result)
+            if case .success(let loaded) = result {
+                job.note(.downloaded(byteCount: loaded.data.count, loaded.metrics))
+            }
+            // The bytes are counted before the admission is given back, so that the gate does not open in between.
+            let outcome = result.map { WorkOutput.loaded($0, gate.reserve($0.data.count)) }
+                .mapError { $0.with(url: url) }
+            withExtendedLifetime(admission?.withLock { $0.take() }) {}
+            job.finish(outcome)
+        }
+        job.hold(operation)
     }
 }
 
-/// An operation of a loader, any of whose kinds a job can hold.
-private struct LoaderOperation: RunningWork {
-    let operation: any ImageLoaderOperation
-
-    init(_ operation: any ImageLoaderOperation) { self.operation = operation }
-
-    func cancel() { operation.cancel() }
-    func setPriority(_ priority: LoadPriority) { operation.setPriority(priority) }
+extension ImageLoading {
+    /// Who serves a request in the end, what it is told apart by, and which of its settings hold.
+    func source(
+        _ url: URL,
+        _ options: WebImageOptions,
+        _ headers: HTTPHeaders,
+        _ loadValues: OptionValues,
+        _ context: WebImageContext?
+    ) -> (loader: any ImageLoading, id: ObjectIdentifier, generation: Int) {
+        switch self {
+        case let manager as ImageLoadersManager:
+            let request = ImageLoadRequest(
+                url: url,
+                options: options,
+                additionalHeaders: headers,
+                loadValues: loadValues,
+                context: context
+            )
+            // One that nobody serves may be served by the time it starts.
+            guard let loader = manager.loader(for: request) else { return (self, ObjectIdentifier(self), 0) }
+            return loader.source(url, options, headers, loadValues, context)
+        case let downloader as WebImageDownloader:
+            return (self, ObjectIdentifier(downloader.core), downloader.core.generation.value)
+        case let core as DownloaderCore:
+            return (self, ObjectIdentifier(core), core.generation.value)
+        default:
+            return (self, ObjectIdentifier(self), 0)
+        }
+    }
 }
 
 extension WebImageOptions {

@@ -58,7 +58,7 @@ import Testing
             clock: delays.clock.source,
             delays: delays.source
         )
-        let downloader = WebImageDownloader(core: core)
+        let downloader = WebImageDownloader(core: core, pipeline: .prompt)
         func url(_ path: String) throws -> URL { try #require(URL(string: "http://example.com\(path)")) }
         for number in 0..<20 {
             downloader.start(try url("/\(number)"), Recorder())

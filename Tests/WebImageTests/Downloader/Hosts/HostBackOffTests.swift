@@ -64,7 +64,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         }
         // Each hold of the lock takes only so many.
         let turns = downloader.core.state.withLock { state in
-            state.coordinator.scheduler.isSuspended = false
+            state.isSuspended = false
             return downloader.core.takeStarts(&state)
         }
         #expect(turns.count == DownloaderCore.mostPutAside + 1)

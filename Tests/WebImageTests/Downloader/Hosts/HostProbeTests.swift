@@ -34,10 +34,10 @@ import Testing
         let gate = Gate()
         defer { gate.open() }
         let token = harness.downloader.start(testURL("/slow"), Recorder(), context: context(gate))
-        let id = try #require(onlyTransfer()?.id)
+        let record = try #require(onlyTransfer()?.record)
         token.cancel()
         // The modifier is done just now, and looks whether the host may be asked.
-        #expect(core.refusal(of: testURL("/slow"), by: id) == nil)
+        #expect(core.refusal(of: testURL("/slow"), by: record) == nil)
         let next = Recorder()
         harness.downloader.start(testURL("/next"), next)
         #expect(harness.starts == 2, "it finds out itself")
@@ -51,8 +51,8 @@ import Testing
         let gate = Gate()
         defer { gate.open() }
         let token = harness.downloader.start(testURL("/slow"), Recorder(), context: context(gate))
-        let id = try #require(onlyTransfer()?.id)
-        #expect(core.refusal(of: testURL("/slow"), by: id) == nil)
+        let record = try #require(onlyTransfer()?.record)
+        #expect(core.refusal(of: testURL("/slow"), by: record) == nil)
         harness.downloader.start(testURL("/next"), Recorder())
         #expect(harness.starts == 1 && harness.downloader.statistics.waitingForRetry == 1)
         token.cancel()
@@ -71,9 +71,9 @@ import Testing
             }
             states.withLock { $0.append(isOver ?? false) }
         }
-        let first = try #require(onlyTransfer()?.id)
+        let first = try #require(onlyTransfer()?.record)
         harness.downloader.start(testURL("/second"), Recorder(), context: context)
-        let second = core.state.withLock { $0.records.values.first { $0.id != first }?.transfer }
+        let second = core.state.withLock { $0.records.values.first { $0 !== first }?.transfer }
         try #require(second != nil)
         other.withLock { $0 = second }
         harness.downloader.cancelAllDownloads()

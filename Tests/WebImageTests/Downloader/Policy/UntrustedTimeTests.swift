@@ -26,7 +26,8 @@ import Testing
                     clock: delays.clock.source,
                     delays: delays.source,
                     random: { 0.5 }
-                )
+                ),
+                pipeline: .prompt
             )
         }
 

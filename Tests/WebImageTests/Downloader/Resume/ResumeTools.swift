@@ -106,7 +106,8 @@ final class ResumeHarness {
                 delays: delays.source,
                 partials: usesStore ? store : nil,
                 random: { 0.5 }
-            )
+            ),
+            pipeline: .prompt
         )
     }
 
@@ -127,7 +128,11 @@ final class ResumeHarness {
         let before = transport.transfers.count
         var request = ImageLoadRequest(url: testURL("/a.jpg"), additionalHeaders: headers)
         change(&request)
-        _ = downloader.start(request, progress: recorder.onProgress, completion: recorder.onEnd)
+        if request.partialData == nil {
+            _ = downloader.start(request, progress: recorder.onProgress, completion: recorder.onEnd)
+        } else {
+            _ = downloader.load(request, progress: recorder.onProgress, completion: recorder.onEnd)
+        }
         files.run()
         return transport.transfers(from: before).first
     }

@@ -119,7 +119,7 @@ import Testing
                 partials: harness.store
             )
             core = made
-            let downloader = WebImageDownloader(core: made)
+            let downloader = WebImageDownloader(core: made, pipeline: .prompt)
             downloader.start(testURL("/a.jpg"), Recorder())
             harness.files.run()
             harness.transport.transfers[0].complete(picture)

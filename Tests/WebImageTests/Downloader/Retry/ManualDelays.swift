@@ -73,7 +73,8 @@ struct RetryHarness {
                 clock: delays.clock.source,
                 delays: delays.source,
                 random: { 0.5 }
-            )
+            ),
+            pipeline: .prompt
         )
     }
 

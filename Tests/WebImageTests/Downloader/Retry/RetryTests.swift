@@ -60,8 +60,7 @@ import Testing
         var context = WebImageContext()
         context.retryPolicy = .exact
         let (patient, hasty) = (Recorder(), Recorder())
-        let request = ImageLoadRequest(url: testURL("/a"), context: context)
-        _ = harness.downloader.load(request, progress: { _ in }, completion: patient.onEnd)
+        harness.downloader.start(testURL("/a"), patient, context: context)
         harness.downloader.start(testURL("/a"), hasty)
         #expect(harness.starts == 2, "callers with other policies do not share")
         harness.fail(0)
@@ -239,16 +238,13 @@ import Testing
     @Test func `What was sent with another method is not repeated`() {
         let harness = RetryHarness()
         let recorder = Recorder()
-        let token = harness.downloader.start(testURL("/a"), recorder)
-        var request = DownloadRequest(url: testURL("/a"))
-        request.method = "POST"
-        harness.downloader.core.note(request, of: token.downloadID)
+        let modifier = DownloadRequestModifier { request in
+            var request = request
+            request.method = "POST"
+            return request
+        }
+        harness.downloader.start(testURL("/a"), recorder, context: .with { $0.downloadRequestModifier = modifier })
         harness.fail(0)
         #expect(recorder.code == .networkConnectionLost && harness.delays.asked.isEmpty)
     }
-}
-
-extension WebImageDownloadToken {
-    /// The number of the first download of a downloader: its caller is number 1.
-    fileprivate var downloadID: UInt64 { 2 }
 }

@@ -25,7 +25,7 @@ import Testing
             if !snapshot.data.isEmpty { left.withLock { $0.append((snapshot.data.count, snapshot.expectedByteCount)) } }
         }
         let end = Lock<Data?>(nil)
-        let token = downloader.start(
+        let token = downloader.load(
             request,
             progress: { progress in reported.withLock { $0.append(progress.receivedByteCount) } },
             completion: { result in end.withLock { $0 = try? result.get().data } }

@@ -1,0 +1,75 @@
+public import FoundationEssentials
+
+/// One caller's part in a download.
+///
+/// Several callers that ask for the same thing share one download; each has a token of its own. Giving up one leaves the
+/// others; giving up the last one ends the download.
+public final class WebImageDownloadToken: ImageLoaderOperation {
+    private struct State {
+        var completion: (@Sendable (WorkResult) -> Void)?
+        var subscription: Pipeline.Subscription?
+        var isCancelled = false
+    }
+
+    /// What is being downloaded.
+    public let url: URL
+    private let pipeline: Pipeline
+    private let state: Lock<State>
+
+    init(
+        _ work: any Work,
+        url: URL,
+        priority: LoadPriority,
+        pipeline: Pipeline,
+        progress: (@Sendable (LoadProgress) -> Void)?,
+        completion: @escaping @Sendable (WorkResult) -> Void
+    ) {
+        self.url = url
+        self.pipeline = pipeline
+        state = Lock(State(completion: completion))
+        let subscription = pipeline.subscribe(to: work, priority: priority, progress: progress) { [self] in end($0) }
+        state.withLock { $0.subscription = subscription }
+        // It may have joined a load that waits for what is to be decoded.
+        guard let source = subscription.map({ pipeline.source(of: $0) }) else { return }
+        if case .fetch(let plan) = source.key, plan.value.isGated.value { source.skipGate() }
+    }
+
+    private var subscription: Pipeline.Subscription? { state.withLock { $0.subscription } }
+    private var download: DownloadRecord? { subscription.flatMap { pipeline.source(of: $0).download } }
+
+    /// What was sent, as a request modifier made it, redirects left out; nil until it has been sent.
+    public var request: DownloadRequest? { download?.facts(\.request) }
+
+    /// The response, as a response modifier made it; nil until its head has arrived.
+    public var response: HTTPResponse? { download?.facts(\.response) }
+
+    /// How long the download took; nil until it has ended.
+    public var metrics: DownloadMetrics? { download?.facts(\.metrics) }
+
+    /// Gives up. The completion is called with ``WebImageError/Code/cancelled``, before this returns if its queue allows and
+    /// no other callback is running. No effect after the end.
+    public func cancel() {
+        guard let subscription else { return }
+        pipeline.unsubscribe(subscription) {
+            state.withLock { $0.isCancelled = true }
+        } then: { [self] in
+            end(.failure(.cancelled(url)))
+        }
+    }
+
+    /// Whether ``cancel()`` came before the end.
+    public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Makes the download more or less urgent, while it waits to be started. It is as urgent as its most urgent caller.
+    public func setPriority(_ priority: LoadPriority) {
+        if let subscription { pipeline.setPriority(priority, of: subscription) }
+    }
+
+    private func end(_ result: WorkResult) {
+        let completion = state.withLock { state in
+            if case .failure(let error) = result { state.isCancelled = error.code == .cancelled }
+            return state.completion.take()
+        }
+        completion?(result)
+    }
+}
