@@ -34,14 +34,16 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         private let transfer: DownloadTransfer?
         private let completion: Completion?
         private let onProgress: (@Sendable (LoadProgress) -> Void)?
-        private let trace: LoadTrace?
+        private let others: (LoadTrace?, PartialImageData?, WebImageContext.Rare?)
 
         /// Takes it from the record, which callers may keep to ask it.
         fileprivate init(_ record: DownloadRecord) {
             (pause, transfer) = (record.pause, record.transfer)
-            (completion, onProgress, trace) = (record.completion, record.onProgress, record.trace)
+            (completion, onProgress) = (record.completion, record.onProgress)
+            others = (record.trace, record.partialData, record.rare)
             (record.pause, record.transfer, record.former) = (nil, nil, nil)
-            (record.completion, record.onProgress, record.trace) = (nil, nil, nil)
+            (record.completion, record.onProgress) = (nil, nil)
+            (record.trace, record.partialData, record.rare) = (nil, nil, nil)
         }
 
         /// Ends what is under way.
@@ -57,12 +59,12 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     let url: URL
     let options: WebImageOptions
     let headers: HTTPHeaders
-    /// Has the hooks and the retry policy of the load; nil without any.
-    private let rare: WebImageContext.Rare?
+    /// Has the hooks and the retry policy of the load; nil without any, and after the end.
+    private var rare: WebImageContext.Rare?
     /// Where events are told, and how many callers there are is asked.
     private(set) var trace: LoadTrace?
     /// Where what has come so far is left, for previews.
-    let partialData: PartialImageData?
+    private(set) var partialData: PartialImageData?
     private(set) var onProgress: (@Sendable (LoadProgress) -> Void)?
     private var completion: Completion?
 

@@ -36,7 +36,7 @@ extension DownloadTransfer: HTTPTransferSink {
         }
         if !mayStay { dropPart() }
         if isKept { core.noteBodyToKeep() }
-        if resumedByteCount == 0 { record.partialData?.begin() }
+        if resumedByteCount == 0 { partialData?.begin() }
         let progress = LoadProgress(receivedByteCount: Int64(resumedByteCount), expectedByteCount: expected)
         core.report(progress, of: record, resumedByteCount: resumedByteCount)
     }
@@ -94,7 +94,7 @@ extension DownloadTransfer: HTTPTransferSink {
 
     /// What has come so far and where to leave it, if somebody wants to see it.
     func bytesToShow() -> (place: PartialImageData, data: Data)? {
-        guard let place = record.partialData, place.isWanted else { return nil }
+        guard let place = partialData, place.isWanted else { return nil }
         let data = life.withLock { life -> Data? in
             if case .over = life.stage { return nil }
             return life.body.snapshot()

@@ -50,6 +50,8 @@ final class DownloadTransfer: @unchecked Sendable {
     /// Which attempt of the download this is, 1 for the first.
     let attempt: Int
     var core: DownloaderCore { record.core }
+    /// Where what has come so far is left, for previews.
+    let partialData: PartialImageData?
     /// What the attempt before has left, until this one looks at it.
     var former: PartialDownload?
     let life = Lock(Life())
@@ -84,6 +86,7 @@ final class DownloadTransfer: @unchecked Sendable {
 
     init(_ record: DownloadRecord, attempt: Int, former: PartialDownload?) {
         self.record = record
+        partialData = record.partialData
         self.attempt = attempt
         self.former = former
     }
@@ -93,18 +96,17 @@ final class DownloadTransfer: @unchecked Sendable {
     /// Asks the request modifier and sends the request.
     ///
     /// - Parameters:
-    ///   - defaults: the downloader's own hooks, for those that the load does not have.
+    ///   - hooks: those of the load, and the downloader's own in place of those that it does not have.
     ///   - partials: where bodies that break off are kept.
     ///   - deadline: when the download must be over, on the monotonic clock.
     func begin(
         _ transport: any HTTPTransport,
         config: ConfigSnapshot,
         headers: HTTPHeaders,
-        defaults: DownloadTransferHooks,
+        hooks: DownloadTransferHooks,
         partials: PartialDownloads? = nil,
         deadline: UInt64? = nil
     ) {
-        let hooks = record.hooks.filled(from: defaults)
         let plan = Plan(transport: transport, config: config, hooks: hooks, partials: partials, deadline: deadline)
         self.plan = plan
         let request = DownloadRequest(

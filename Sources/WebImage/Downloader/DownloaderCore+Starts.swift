@@ -71,7 +71,7 @@ extension DownloaderCore {
                     transport,
                     config: start.config,
                     headers: start.headers,
-                    defaults: start.hooks,
+                    hooks: start.hooks,
                     partials: start.partials,
                     deadline: start.deadline
                 )
@@ -140,7 +140,7 @@ extension DownloaderState {
             transfer: record.send(),
             config: config,
             headers: headers,
-            hooks: hooks,
+            hooks: record.hooks.filled(from: hooks),
             partials: partials,
             deadline: record.deadline(config.value.sourcePolicy),
             events: record.leave(.requestSent(attempt: record.attempt))

@@ -145,6 +145,7 @@ final class DownloaderCore: Sendable {
         case .refused(let error): return refuse(error)
         case .accepted(let turns, let events):
             events?.deliver()
+            request.trace?.hold(record)
             run(turns)
             return record
         }

@@ -46,6 +46,11 @@ struct LoadTrace: Sendable {
         }
     }
 
+    /// Keeps a download that a job has under way, for callers that ask for what is known of it.
+    func hold(_ download: DownloadRecord) {
+        if case .job(let job) = target { job.hold(download) }
+    }
+
     /// The time by the pipeline's clock; 0 when nobody observes.
     var now: UInt64 { isActive ? pipeline.clock.monotonicNanoseconds() : 0 }
 

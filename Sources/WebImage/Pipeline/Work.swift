@@ -144,12 +144,11 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         (handle as? LoadGate.Ticket)?.enter()
     }
 
-    /// Holds a download that a loader has under way.
-    func hold(_ operation: any ImageLoaderOperation) {
-        let download = operation as? DownloadRecord
-        if let download { state.withLock { $0.download = download } }
-        hold(LoaderOperation(operation: operation))
-    }
+    /// Holds what a loader has under way.
+    func hold(_ operation: any ImageLoaderOperation) { hold(LoaderOperation(operation: operation)) }
+
+    /// Keeps a download, for ``download``.
+    func hold(_ download: DownloadRecord) { state.withLock { $0.download = download } }
 
     /// Like ``hold(_:)``, but gives way to what is already held: something later has overtaken it.
     func holdUnlessHolding(_ handle: any RunningWork) {

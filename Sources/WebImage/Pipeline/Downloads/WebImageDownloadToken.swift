@@ -7,7 +7,9 @@ public import FoundationEssentials
 public final class WebImageDownloadToken: ImageLoaderOperation {
     private struct State {
         var completion: (@Sendable (WorkResult) -> Void)?
+        /// Nil after the end: it has the hooks of the load.
         var subscription: Pipeline.Subscription?
+        var download: DownloadRecord?
         var isCancelled = false
     }
 
@@ -28,14 +30,20 @@ public final class WebImageDownloadToken: ImageLoaderOperation {
         self.pipeline = pipeline
         state = Lock(State(completion: completion))
         let subscription = pipeline.subscribe(to: work, priority: priority, progress: progress) { [self] in end($0) }
-        state.withLock { $0.subscription = subscription }
+        guard let subscription else { return }
+        let source = pipeline.source(of: subscription)
+        state.withLock { state in
+            if state.completion == nil { state.download = source.download } else { state.subscription = subscription }
+        }
         // It may have joined a load that waits for what is to be decoded.
-        guard let source = subscription.map({ pipeline.source(of: $0) }) else { return }
         if case .fetch(let plan) = source.key, plan.value.isGated.value { source.skipGate() }
     }
 
     private var subscription: Pipeline.Subscription? { state.withLock { $0.subscription } }
-    private var download: DownloadRecord? { subscription.flatMap { pipeline.source(of: $0).download } }
+    private var download: DownloadRecord? {
+        let (subscription, download) = state.withLock { ($0.subscription, $0.download) }
+        return download ?? subscription.flatMap { pipeline.source(of: $0).download }
+    }
 
     /// What was sent, as a request modifier made it, redirects left out; nil until it has been sent.
     public var request: DownloadRequest? { download?.facts(\.request) }
@@ -66,10 +74,13 @@ public final class WebImageDownloadToken: ImageLoaderOperation {
     }
 
     private func end(_ result: WorkResult) {
-        let completion = state.withLock { state in
+        let download = download
+        let (completion, subscription) = state.withLock { state in
             if case .failure(let error) = result { state.isCancelled = error.code == .cancelled }
-            return state.completion.take()
+            state.download = download
+            defer { (state.completion, state.subscription) = (nil, nil) }
+            return (state.completion, state.subscription)
         }
-        completion?(result)
+        withExtendedLifetime(subscription) { completion?(result) }
     }
 }

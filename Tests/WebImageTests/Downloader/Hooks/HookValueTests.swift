@@ -80,13 +80,13 @@ import Testing
             ImageLoadRequest(url: url), ImageLoadRequest(url: url, context: context),
             ImageLoadRequest(url: url, context: context), ImageLoadRequest(url: url),
         ]
-        for request in requests { _ = downloader.load(request, progress: { _ in }, completion: { _ in }) }
+        for request in requests { _ = downloader.start(request, progress: { _ in }, completion: { _ in }) }
         #expect(transport.transfers.count == 2)
         downloader.core.changeHooks { $0.responseModifier = DownloadResponseModifier() }
-        _ = downloader.load(ImageLoadRequest(url: url), progress: { _ in }, completion: { _ in })
+        _ = downloader.start(ImageLoadRequest(url: url), progress: { _ in }, completion: { _ in })
         #expect(transport.transfers.count == 3)
         downloader.core.changeHooks { _ in }
-        _ = downloader.load(ImageLoadRequest(url: url), progress: { _ in }, completion: { _ in })
+        _ = downloader.start(ImageLoadRequest(url: url), progress: { _ in }, completion: { _ in })
         #expect(transport.transfers.count == 3)
         downloader.cancelAllDownloads()
     }
