@@ -36,7 +36,9 @@ extension DownloadTransfer: HTTPTransferSink {
         }
         if !mayStay { dropPart() }
         if isKept { core.noteBodyToKeep() }
-        if resumedByteCount == 0 { partialData?.begin() }
+        if resumedByteCount == 0, let partialData, attempt > 1 || hasLeftBytes || partialData.isWanted {
+            partialData.begin()
+        }
         let progress = LoadProgress(receivedByteCount: Int64(resumedByteCount), expectedByteCount: expected)
         core.report(progress, of: record, resumedByteCount: resumedByteCount)
     }
@@ -100,7 +102,7 @@ extension DownloadTransfer: HTTPTransferSink {
             return life.body.snapshot()
         }
         guard let data else { return nil }
-        lastLeftByteCount = data.count
+        (lastLeftByteCount, hasLeftBytes) = (data.count, true)
         return (place, data)
     }
 

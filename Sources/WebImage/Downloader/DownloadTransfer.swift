@@ -75,6 +75,8 @@ final class DownloadTransfer: @unchecked Sendable {
     var lastReportedFraction = 0.0
     /// Bytes that there were when they were last left for previews.
     var lastLeftByteCount = 0
+    /// Whether any were left.
+    var hasLeftBytes = false
     /// What is there of the body, while it may serve. Its bytes are gone from here once the body goes on after them.
     var part: PartialDownload?
     /// Bytes of it that the body still has to begin with.

@@ -182,7 +182,7 @@ extension DownloaderState {
     /// longer than to end it.
     mutating func removeAll() -> (records: [DownloadRecord], remains: [DownloadRecord.Remains], tables: any Sendable) {
         let tables = (queue, records)
-        let all = records.values.sorted { $0.id < $1.id }
+        let all = records.keys.sorted().compactMap { records[$0] }
         queue = JobHeap()
         queue.order = tables.0.order
         (records, runningCount, parkedCount) = ([:], 0, 0)

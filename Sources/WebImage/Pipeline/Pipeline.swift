@@ -191,7 +191,8 @@ final class Pipeline: Sendable {
 
     /// The work that a subscription depends on in the end, also after the end: where there is one, the download.
     func source(of subscription: Subscription) -> WorkJob {
-        state.withLock { _ in
+        if case .fetch = subscription.node.key { return subscription.node }
+        return state.withLock { _ in
             var job = subscription.node
             while let source = job.links.source { job = source }
             return job
