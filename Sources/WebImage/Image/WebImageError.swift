@@ -131,6 +131,7 @@ public struct WebImageError: Error, Sendable {
         var response: HTTPResponse?
         var retryAfter: Double?
         var underlyingError: (any Error)?
+        var isOfRefresh = false
     }
 
     private final class DetailsBox: Sendable {
@@ -187,6 +188,16 @@ public struct WebImageError: Error, Sendable {
     /// The error of a load that may only use the caches and finds nothing there.
     static func notCached(_ url: URL? = nil) -> WebImageError {
         WebImageError(.notCached, "the picture is not in the cache, and only the cache was asked", url: url)
+    }
+
+    /// Whether something is cached that the load was to make sure of: the URL does not count as failed, or that would not be served, too.
+    var isOfRefresh: Bool { details?.value.isOfRefresh ?? false }
+
+    /// The same error as one of a refresh.
+    var ofRefresh: WebImageError {
+        var copy = self
+        copy.change { $0.isOfRefresh = true }
+        return copy
     }
 
     /// The same error, naming `url` if it names none yet.

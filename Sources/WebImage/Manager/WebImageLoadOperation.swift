@@ -43,8 +43,8 @@ public final class WebImageLoadOperation: WebImageOperation {
         var priority: LoadPriority?
         var isCancelled = false
         var endHandler: EndHandler?
-        /// How far what the caches have serves; nil where nobody asked.
-        var standing: WebImageResult.Standing?
+        /// The hash of the bytes of an image after which another was announced (0 when that is not known); nil before.
+        var interimHash: UInt64?
     }
 
     /// What is being loaded; nil if the caller's string was no URL.
@@ -89,11 +89,8 @@ public final class WebImageLoadOperation: WebImageOperation {
     /// Whether the load has ended: nothing is to be delivered any more, or only what already waits for the callback queue.
     public var isFinished: Bool { state.withLock { $0.receiver == nil } }
 
-    /// How far what the caches have serves, which pictures from there are delivered with; nil where nobody asked.
-    var standing: WebImageResult.Standing? {
-        get { state.withLock { $0.standing } }
-        set { state.withLock { $0.standing = newValue } }
-    }
+    /// The hash of the bytes of an image after which another was announced (0 when that is not known); nil before.
+    var interimHash: UInt64? { state.withLock { $0.interimHash } }
 
     /// Whether its caller can take one result alone.
     var takesOneResult: Bool {
@@ -222,7 +219,8 @@ public final class WebImageLoadOperation: WebImageOperation {
             let mailbox = state.mailbox ?? DeliveryMailbox(callbackQueue)
             state.mailbox = mailbox
             // Under the lock, so that nothing that ends the load gets in before it.
-            mailbox.put(.interim(result.with(state.standing)), for: receiver)
+            mailbox.put(.interim(result), for: receiver)
+            if case .success(let result) = result { state.interimHash = result.image.metadata.sourceHash }
             return mailbox
         }
         guard let mailbox else { return }
@@ -231,11 +229,16 @@ public final class WebImageLoadOperation: WebImageOperation {
     }
 
     /// Ends the load, the first time it is called.
-    func end(_ result: Result<WebImageResult, WebImageError>) { finish(takeEnd(), with: result) }
+    ///
+    /// - Parameter leavesWork: whether shared work that it waits for has not ended, and is left to those who need it.
+    func end(_ result: Result<WebImageResult, WebImageError>, leavesWork: Bool = false) {
+        let ending = takeEnd()
+        if leavesWork, let subscription = ending.subscription { pipeline.unsubscribe(subscription) }
+        finish(ending, with: result)
+    }
 
     private func finish(_ ending: Ending, with result: Result<WebImageResult, WebImageError>) {
         guard let receiver = ending.receiver else { return }
-        let result = result.with(ending.standing)
         totals?.noteEnd(of: result)
         leaveList()
         ending.endHandler?()
@@ -275,7 +278,6 @@ public final class WebImageLoadOperation: WebImageOperation {
         var mailbox: DeliveryMailbox?
         var endHandler: EndHandler?
         var subscription: Pipeline.Subscription?
-        var standing: WebImageResult.Standing?
     }
 
     /// Takes all of it at once: between two sections ``subscribe(to:priority:progress:completion:)`` could leave work that
@@ -294,17 +296,8 @@ public final class WebImageLoadOperation: WebImageOperation {
                 receiver: receiver,
                 mailbox: state.mailbox,
                 endHandler: state.endHandler,
-                subscription: state.subscription,
-                standing: state.standing
+                subscription: state.subscription
             )
         }
-    }
-}
-
-extension Result<WebImageResult, WebImageError> {
-    /// With a picture from the caches how far it serves.
-    fileprivate func with(_ standing: WebImageResult.Standing?) -> Self {
-        guard let standing, case .success(let result) = self, result.cacheType != .none else { return self }
-        return .success(result.with(standing))
     }
 }

@@ -35,74 +35,50 @@ extension WebImageManager {
     ) async throws(WebImageError) -> OriginalData {
         if let refusal = refusal(of: url, load.context) { throw refusal }
         if !load.options.contains(.retryFailed), isFailed(url) { throw .blacklisted(url) }
-        let policy = cachePolicy(for: load.context, parts: load.parts)
-        let result =
-            policy == .immutable || load.options.contains(.fromLoaderOnly)
-            ? try await foundResult(url, load, observation)
-            : try await judgedResult(url, load, policy, observation)
+        // The server is asked before what is stale is served, as nothing is sent twice here.
+        var terms = revalidation(url, load)
+        if terms?.asksAlways == true { terms = terms?.policy == .immutable ? nil : terms?.byPolicy }
+        if terms?.policy == .http, !load.options.contains(.fromCacheOnly),
+            let error = knownMissing(at: url, load.context)
+        {
+            throw error
+        }
+        let key = originalKey(for: url, context: load.context, parts: load.parts)
+        let plan = plan(
+            url: url,
+            originalKey: key,
+            resultKey: key,
+            options: load.options,
+            context: load.context,
+            revalidation: terms,
+            permission: permission(for: url)
+        )
+        let result = await dataResult(plan, load.options.loadPriority, observation)
         switch result {
         case .success(.data(let original)) where !original.isWithoutBytes:
             if original.loaded != nil { noteFound(.init(at: url, load.context)) }
             return original
         case .success: throw WebImageError(.badImageData, "the load brought no data", url: url)
-        case .failure(let error): throw error.with(url: url)
+        case .failure(let error):
+            noteMissing(error.with(url: url), plan)
+            throw error.with(url: url)
         }
     }
 
-    /// What is on disk, else what the loader has.
-    func foundResult(
-        _ url: URL,
-        _ load: ResolvedLoad,
+    private func dataResult(
+        _ plan: LoadPlan,
+        _ priority: LoadPriority,
         _ observation: LoadObservation?
-    ) async throws(WebImageError) -> WorkResult {
-        var result: WorkResult = .failure(.notCached())
-        let asks = delegate != nil && !load.options.contains(.fromCacheOnly)
-        if asks, !load.options.contains(.fromLoaderOnly) {
-            result = await dataResult(url, load, load.options.union(.fromCacheOnly), observation)
-        }
-        if case .failure(let error) = result, error.code == .notCached {
-            if asks, !mayDownload(url) { throw .downloadRefused(url) }
-            result = await dataResult(url, load, load.options, observation)
-        }
-        return result
-    }
-
-    /// How the original is got.
-    func plan(
-        of url: URL,
-        _ load: ResolvedLoad,
-        _ options: WebImageOptions,
-        purpose: LoadPurpose = .picture
-    ) -> LoadPlan {
-        let key = originalKey(for: url, context: load.context, parts: load.parts)
-        return plan(
-            url: url,
-            originalKey: key,
-            resultKey: key,
-            options: options,
-            context: load.context,
-            purpose: purpose
-        )
-    }
-
-    func dataResult(
-        _ url: URL,
-        _ load: ResolvedLoad,
-        _ options: WebImageOptions,
-        _ observation: LoadObservation?,
-        purpose: LoadPurpose = .picture
     ) async -> WorkResult {
-        let plan = plan(of: url, load, options, purpose: purpose)
-        let work = plan.decode.original
+        let (work, pipeline, url) = (plan.decode.original, pipeline, plan.url)
         observation?.noteStart(cacheKey: plan.originalKey ?? "")
-        let pipeline = pipeline
         let request = DataRequest()
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let late = request.begin(continuation) { end in
                     pipeline.subscribe(
                         to: work,
-                        priority: options.loadPriority,
+                        priority: priority,
                         observation: observation,
                         completion: end
                     )

@@ -13,45 +13,17 @@ extension WebImageManager {
         delegate?.imageManager(self, shouldDownloadImageFor: url) ?? true
     }
 
-    /// Looks through the caches, asks the delegate if there is nothing, and then goes on as every load does.
-    func startAsking(
-        _ operation: WebImageLoadOperation,
-        plan: LoadPlan,
-        url: URL,
-        options: WebImageOptions,
-        context: WebImageContext?,
-        progress: (@Sendable (LoadProgress) -> Void)?
-    ) {
-        let cacheKey = plan.cacheKey ?? ""
-        let load: @Sendable () -> Void = { [self] in
-            guard operation.isRunning else { return }
-            guard mayDownload(url) else { return operation.end(.failure(.downloadRefused(url))) }
-            operation.subscribe(
-                to: ResultWork(plan: plan),
-                priority: options.loadPriority,
-                progress: progress,
-                values: previews(of: plan, to: operation, url: url, key: cacheKey)
-            ) { [self] result in
-                finish(operation, result, plan, url, cacheKey, options)
-            }
-        }
-        guard !options.contains(.fromLoaderOnly) else { return load() }
-        let cached = self.plan(
-            url: url,
-            originalKey: plan.originalKey,
-            resultKey: plan.cacheKey,
-            options: options.union(.fromCacheOnly),
-            context: context
+    /// What asks the delegate before a loader is asked for a URL, for one load; nil without one. Equal to no other.
+    func permission(for url: URL) -> LoadPlan.Permission? {
+        guard delegate != nil else { return nil }
+        let load = LoadToken()
+        return LoadPlan.Permission(
+            { [self] in withExtendedLifetime(load) { mayDownload(url) } },
+            by: ObjectIdentifier(load)
         )
-        operation.subscribe(
-            to: ResultWork(plan: cached),
-            priority: options.loadPriority,
-            progress: nil
-        ) { [self] result in
-            if case .failure(let error) = result, error.isCacheMiss { return load() }
-            finish(operation, result, plan, url, cacheKey, options)
-        }
     }
+
+    private final class LoadToken: Sendable {}
 }
 
 extension WebImageError {

@@ -89,99 +89,21 @@ extension WebImageManager {
             return operation
         }
         running.withLock { $0.insert(operation) }
-        let policy = cachePolicy(for: context, parts: load.parts)
-        let judges = policy != .immutable && !options.contains(.fromLoaderOnly)
-        if options.contains(.refreshCached), !(judges && options.contains(.fromCacheOnly)) {
-            startRefreshing(operation, url: url, options: options, context: context, progress: progress)
-        } else if judges {
-            startJudging(operation, url: url, load: load, policy: policy, progress: progress)
-        } else {
-            start(operation, url: url, options: options, context: context, parts: load.parts, progress: progress)
-        }
-        return operation
-    }
-
-    /// Begins an ordinary load: what is cached, else what the loader has.
-    func start(
-        _ operation: WebImageLoadOperation,
-        url: URL,
-        options: WebImageOptions,
-        context: WebImageContext?,
-        progress: (@Sendable (LoadProgress) -> Void)?
-    ) {
-        start(operation, url: url, options: options, context: context, parts: parts, progress: progress)
-    }
-
-    private func start(
-        _ operation: WebImageLoadOperation,
-        url: URL,
-        options: WebImageOptions,
-        context: WebImageContext?,
-        parts: Parts?,
-        progress: (@Sendable (LoadProgress) -> Void)?
-    ) {
-        let originalKey = originalKey(for: url, context: context, parts: parts)
-        let resultKey = originalKey.map { self.resultKey(for: $0, context: context, parts: parts) }
-        let cacheKey = resultKey ?? ""
-        operation.observation?.noteStart(cacheKey: cacheKey)
-        let lookup = lookUp(resultKey, of: originalKey, options: options, context: context)
-        note(lookup, forKey: cacheKey, operation)
-        if case .found(let hit) = lookup {
-            guard options.contains(.queryMemoryData) else {
-                return operation.end(.success(.fromMemory(hit.image, url: url, key: cacheKey)))
-            }
-            let image = CachedImage(
-                manager: self,
-                operation: operation,
-                url: url,
-                originalKey: originalKey ?? "",
-                resultKey: cacheKey,
-                options: options,
-                context: context
-            )
-            return MemoryDataQuery(image).start(with: hit)
-        }
-        let plan = plan(
+        let originalKey = originalKey(for: url, context: context, parts: load.parts)
+        let resultKey = originalKey.map { self.resultKey(for: $0, context: context, parts: load.parts) }
+        operation.observation?.noteStart(cacheKey: resultKey ?? "")
+        let started = ManagedLoad(
+            manager: self,
+            operation: operation,
             url: url,
+            load: load,
             originalKey: originalKey,
-            resultKey: resultKey,
-            options: options,
-            context: context
+            resultKey: resultKey ?? "",
+            lookup: lookUp(resultKey, of: originalKey, options: options, context: context),
+            progress: progress
         )
-        if options.contains(.queryDiskDataSync),
-            let image = plan.imageFromDiskSync(for: operation, trace(of: operation))
-        {
-            return finish(operation, .success(.image(image)), plan, url, cacheKey, options)
-        }
-        if delegate != nil, !options.contains(.fromCacheOnly) {
-            return startAsking(
-                operation,
-                plan: plan,
-                url: url,
-                options: options,
-                context: context,
-                progress: progress
-            )
-        }
-        operation.subscribe(
-            to: ResultWork(plan: plan),
-            priority: options.loadPriority,
-            progress: progress,
-            values: previews(of: plan, to: operation, url: url, key: cacheKey)
-        ) { [self] result in
-            finish(operation, result, plan, url, cacheKey, options)
-        }
-    }
-
-    /// Delivers the previews that a load makes; nil for one that makes none.
-    func previews(
-        of plan: LoadPlan,
-        to operation: WebImageLoadOperation,
-        url: URL,
-        key: String
-    ) -> WorkValue.Receiver? {
-        guard plan.decode.isProgressive else { return nil }
-        return .previews { operation.deliver(preview: WebImageResult(preview: $0, url: url, key: key)) }
+        started.start()
+        return operation
     }
 
     /// The image in memory, unless the load must not look there.
@@ -230,36 +152,6 @@ extension WebImageManager {
         let scaled = shown.scaled(to: scale ?? ImageScaleFactor.forKey(originalKey))
         return .found(MemoryHit(cached: image, image: scaled))
     }
-
-    /// Ends a load with what the shared work brought.
-    func finish(
-        _ operation: WebImageLoadOperation,
-        _ result: WorkResult,
-        _ plan: LoadPlan,
-        _ url: URL,
-        _ cacheKey: String,
-        _ options: WebImageOptions
-    ) {
-        if !plan.replaces { totals.noteDisk(result, wasAsked: plan.asksDisk) }
-        switch result {
-        case .success(.image(let image)):
-            // What the caches have says nothing of the server.
-            if image.loaded != nil {
-                noteEnd(of: url, options: options, loader: plan.loader ?? imageLoader, error: nil)
-                plan.decode.original.fetch.map { noteFound(MissingPictures.Request($0)) }
-            }
-            let end: @Sendable () -> Void = {
-                operation.end(.success(WebImageResult(image, url: url, key: cacheKey)))
-            }
-            if options.contains(.waitStoreCache) { image.stores.whenDone(end) } else { end() }
-        case .success:
-            operation.end(.failure(WebImageError(.badImageData, "the load brought no image", url: url)))
-        case .failure(let error):
-            noteEnd(of: url, options: options, loader: plan.loader ?? imageLoader, error: error)
-            noteMissing(error.with(url: url), plan)
-            operation.end(.failure(error.with(url: url)))
-        }
-    }
 }
 
 extension WebImageError {
@@ -306,5 +198,24 @@ extension WebImageResult {
             response: nil,
             metrics: nil
         )
+    }
+}
+
+/// An image from memory: as it lies there, and as the load means it.
+struct MemoryHit {
+    /// The very object in the cache.
+    let cached: Image
+    /// The same at the load's scale.
+    let image: Image
+}
+
+/// What a look into memory came to.
+enum MemoryLookup {
+    case found(MemoryHit)
+    case missed(WebImageLoadEvent.MissReason)
+
+    var hit: MemoryHit? {
+        if case .found(let hit) = self { return hit }
+        return nil
     }
 }

@@ -1,27 +1,19 @@
 import FoundationEssentials
 
-/// What a load is after.
-enum LoadPurpose {
-    /// The picture, from wherever it is first found.
-    case picture
-    /// What the loader has that is newer than the original on disk.
-    case news
-    /// The picture made anew of the original on disk, because what was made of it before is out of date.
-    case renewal
-}
-
 extension WebImageManager {
     /// Resolves everything that decides how the image is got.
     ///
-    /// - Parameter derived: what is known of the original by what was made of it, when news are asked for.
+    /// - Parameters:
+    ///   - revalidation: how long what is cached serves; nil for ever.
+    ///   - permission: asked before the loader is.
     func plan(
         url: URL,
         originalKey: String?,
         resultKey: String?,
         options: WebImageOptions,
         context: WebImageContext?,
-        purpose: LoadPurpose = .picture,
-        derived: SourceContent? = nil
+        revalidation: LoadPlan.Revalidation? = nil,
+        permission: LoadPlan.Permission? = nil
     ) -> LoadPlan {
         let cache = context?.imageCache ?? imageCache
         let originalCache = context?.originalImageCache ?? cache
@@ -48,8 +40,8 @@ extension WebImageManager {
             cacheKey: originalKey,
             queriesDisk: originalQuery.includesDisk,
             storesDisk: originalStore.includesDisk,
-            refreshes: purpose == .news,
-            derived: derived,
+            revalidation: revalidation,
+            permission: permission,
             rule: storageRule(url, options, context),
             entryRule: EntryRule(policy),
             serializer: serializer
@@ -57,14 +49,12 @@ extension WebImageManager {
         let decodeOptions = decodeOptions(for: originalKey ?? url.absoluteString, options: options, context: context)
         let transformers = transformer(for: context).map { PipelineTransformer([$0]).flattened } ?? []
         let encodeOptions = context?.encodeOptions.flatMap { $0 == ImageEncodeOptions() ? nil : Boxed($0) }
-        let asksForResult = purpose == .picture
         let decode = LoadPlan.Decode(
             original: Boxed(original),
             coder: coder(for: context),
             options: decodeOptions,
             encodeOptions: encodeOptions,
-            // Previews of what may turn out to be nothing new would hide what is shown.
-            isProgressive: options.contains(.progressiveLoad) && asksForResult,
+            isProgressive: options.contains(.progressiveLoad),
             transformer: transformers.first
         )
         let gate = TransformGate(options, decodesFirstFrameOnly: decodeOptions.decodeFirstFrameOnly)
@@ -77,14 +67,16 @@ extension WebImageManager {
                     chain: LoadPlan.Chain(transformers, gate: gate),
                     cache: Identified(cache, by: ObjectIdentifier(cache)),
                     cacheKey: resultKey,
-                    queriesMemory: asksForResult && query.includesMemory,
-                    queriesDisk: asksForResult && query.includesDisk,
-                    queriesOriginalMemory: asksForResult && originalQuery.includesMemory,
+                    queriesMemory: query.includesMemory,
+                    queriesDisk: query.includesDisk,
+                    queriesOriginalMemory: originalQuery.includesMemory,
+                    readsMemoryData: options.contains(.queryMemoryData) && revalidation?.asksAlways != true
+                        && query.includesDisk,
                     store: store,
                     storesOriginalInMemory: originalStore.includesMemory,
                     encodeOptions: encodeOptions,
                     serializer: store.includesDisk ? serializer.map { Identified($0) } : nil,
-                    replaces: !asksForResult
+                    replaces: false
                 )
             )
         )

@@ -79,7 +79,8 @@ public struct WebImageResult: Sendable {
 
     /// The same, with what is known of how far it serves.
     func with(_ standing: Standing) -> WebImageResult {
-        WebImageResult(self, data: data, isFinal: isFinal, standing: standing)
+        guard cacheType != .none else { return self }
+        return WebImageResult(self, data: data, isFinal: isFinal, standing: standing)
     }
 
     /// The same, announced as one after which another may come.

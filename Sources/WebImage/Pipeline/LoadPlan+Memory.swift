@@ -8,6 +8,12 @@ extension LoadPlan {
         return PipelineImage(image: image, source: .memory, stores: StoreGroup())
     }
 
+    /// The bytes of an entry under the result's key, unless they are known to be another image's: what made the one new may have left the
+    /// other, as the load of a thumbnail does with the whole image in memory.
+    func data(of entry: CachedImageData?, for image: Image) -> Data? {
+        entry.flatMap { $0.mayBelong(to: image, isOriginal: isOriginal) ? $0.data : nil }
+    }
+
     /// The result, if it lies in memory under another key because it must not be transformed.
     func untransformedMemoryHit() -> PipelineImage? {
         guard queriesMemory, gate != .open, let key = untransformedKey,

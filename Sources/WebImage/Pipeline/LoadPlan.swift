@@ -52,25 +52,39 @@ struct LoadPlan: Sendable {
         }
     }
 
+    /// How long what is cached of an original serves.
+    struct Revalidation: Hashable, Sendable {
+        /// Whether the loader is asked whatever is known, and what is cached shown meanwhile (``WebImageOptions/refreshCached``).
+        let asksAlways: Bool
+        let policy: CachePolicy
+        let request: HTTPCacheRequest
+        /// What is known of an original that is not on disk, from what was made of it.
+        var derived: Boxed<DerivedSource>?
+        /// Whether something is cached of which nothing is known.
+        var isInMemory = false
+
+        /// The same for a load that gets what is stale only if the loader cannot be asked.
+        var byPolicy: Revalidation { Revalidation(asksAlways: false, policy: policy, request: request) }
+    }
+
     /// Getting the original bytes, from disk or from a loader.
     struct Original: Hashable, Sendable {
         /// Nil if only the caches may be asked.
-        let fetch: Boxed<Fetch>?
+        var fetch: Boxed<Fetch>?
         let cache: Identified<any ImageCaching, ObjectIdentifier>
         /// Nil if the caches must not be asked, or the key filter returned none.
         let cacheKey: String?
         var queriesDisk: Bool
         let storesDisk: Bool
-        /// Whether the loader is asked even if an entry is on disk, with the validators of that; what is there already ends the work with
-        /// ``WebImageError/Code/cacheNotModified``.
-        var refreshes: Bool
-        /// What is known of an original that is not on disk, from what was made of it.
-        var derived: Boxed<SourceContent>?
+        /// Nil if what is on disk serves as long as it lies there.
+        var revalidation: Boxed<Revalidation>?
+        /// The bytes, if they are at hand.
+        var given: Identified<GivenData, ObjectIdentifier>?
+        /// Asked before the loader is; nil if it may be.
+        var permission: Permission?
         let rule: Uncompared<StorageRule>
         /// Whether loads under ``rule`` store something else than others.
         let isSelective: Bool
-        /// Whether a refresh asks whatever is known.
-        var asksAlways: Bool
         /// What is required of an entry on disk; nil for nothing.
         var entryRule: EntryRule?
         /// Makes the bytes that are written to disk; nil to write them as they came.
@@ -84,8 +98,8 @@ struct LoadPlan: Sendable {
             cacheKey: String?,
             queriesDisk: Bool,
             storesDisk: Bool,
-            refreshes: Bool = false,
-            derived: SourceContent? = nil,
+            revalidation: Revalidation? = nil,
+            permission: Permission? = nil,
             rule: StorageRule = StorageRule(),
             entryRule: EntryRule? = nil,
             serializer: CacheSerializer? = nil
@@ -95,11 +109,10 @@ struct LoadPlan: Sendable {
             self.cacheKey = cacheKey
             self.queriesDisk = queriesDisk
             self.storesDisk = storesDisk
-            self.refreshes = refreshes
-            self.derived = refreshes ? derived.map { Boxed($0) } : nil
+            self.revalidation = cacheKey == nil ? nil : revalidation.map { Boxed($0) }
+            self.permission = fetch == nil ? nil : permission
             self.rule = Uncompared(value: rule)
             isSelective = rule.isSelective
-            asksAlways = refreshes && (rule.asksAlways || rule.policy == .revalidate)
             self.entryRule = queriesDisk ? entryRule : nil
             self.serializer = storesDisk ? serializer.map { Identified($0) } : nil
         }
@@ -107,11 +120,11 @@ struct LoadPlan: Sendable {
 
     /// Making an image of the original bytes.
     struct Decode: Hashable, Sendable {
-        let original: Boxed<Original>
+        var original: Boxed<Original>
         let coder: Identified<any ImageCoder, CoderIdentity>
         let options: ImageDecodeOptions
         /// Whether previews are made while the bytes arrive.
-        let isProgressive: Bool
+        var isProgressive: Bool
         /// How an image that came without bytes is encoded for the disk; nil for the defaults. Not compared: one entry is written for all
         /// loads that share the bytes, with the options of the one that started.
         let encodeOptions: Uncompared<Boxed<ImageEncodeOptions>?>
@@ -209,14 +222,18 @@ struct LoadPlan: Sendable {
     /// Getting the image that callers asked for, stored where they want it.
     struct Result: Hashable, Sendable {
         let url: Uncompared<URL>
-        let decode: Boxed<Decode>
+        var decode: Boxed<Decode>
         let chain: Chain
         let cache: Identified<any ImageCaching, ObjectIdentifier>
         /// The key of the result; nil if the caches take no part.
         let cacheKey: String?
-        let queriesMemory: Bool
-        let queriesDisk: Bool
-        let queriesOriginalMemory: Bool
+        var queriesMemory: Bool
+        var queriesDisk: Bool
+        var queriesOriginalMemory: Bool
+        /// Whether those who wait were shown what memory has, before it is refreshed.
+        var isShown = false
+        /// Whether an image from memory gets its encoded bytes from disk (``WebImageOptions/queryMemoryData``).
+        let readsMemoryData: Bool
         let store: ImageCacheType
         let storesOriginalInMemory: Bool
         /// Nil for the defaults.
@@ -224,8 +241,11 @@ struct LoadPlan: Sendable {
         /// Makes the bytes that are written to disk; nil if nothing is written.
         let serializer: Identified<CacheSerializer, ObjectIdentifier>?
         /// Whether what is stored replaces what is there, whatever the caches do by themselves.
-        let replaces: Bool
+        var replaces: Bool
     }
+
+    /// Asked whether a loader may be; equal to none of another load.
+    typealias Permission = Identified<@Sendable () -> Bool, ObjectIdentifier>
 
     let result: Boxed<Result>
 }
@@ -240,6 +260,7 @@ extension LoadPlan {
     var cacheKey: String? { result.value.cacheKey }
     var cache: any ImageCaching { result.value.cache.value }
     var queriesMemory: Bool { result.value.queriesMemory }
+    var readsMemoryData: Bool { result.value.readsMemoryData }
     var queriesOriginalMemory: Bool { result.value.queriesOriginalMemory }
     var store: ImageCacheType { result.value.store }
     var storesOriginalInMemory: Bool { result.value.storesOriginalInMemory }

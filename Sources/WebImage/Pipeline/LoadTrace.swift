@@ -125,7 +125,7 @@ extension WorkKey {
         switch self {
         case .diskRead: .disk
         case .fetch: .download
-        case .original, .store: .data
+        case .revalidation, .original, .store: .data
         case .decode, .entryImage: .decode
         case .transform: .transform
         case .result: .picture

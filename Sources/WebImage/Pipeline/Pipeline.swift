@@ -25,7 +25,7 @@ final class Pipeline: Sendable {
         fileprivate var wantsProgress: Bool { extras?.progress != nil || extras?.observation != nil }
 
         /// Whether it takes values of a kind.
-        func takes(_ kind: WorkValue.Kind) -> Bool { extras?.values?.kind == kind }
+        func takes(_ kind: WorkValue.Kind) -> Bool { extras?.values?.kinds.contains(kind) ?? false }
     }
 
     private struct State {
@@ -110,7 +110,8 @@ final class Pipeline: Sendable {
     ///   - parent: the job that depends on it; if that has ended, nothing happens.
     ///   - progress: called zero or more times before `completion`, on background threads that nothing else waits for.
     ///   - observation: gets the events of the work.
-    ///   - values: gets values of one kind, zero or more times before `completion`.
+    ///   - isCounted: whether joining work that runs is told in statistics.
+    ///   - values: gets values of some kinds, zero or more times before `completion`.
     ///   - completion: called exactly once, unless the subscription is given up first.
     /// - Returns: a place for ``unsubscribe(_:)`` and ``setPriority(_:of:)``; nil if the parent has ended.
     @discardableResult
@@ -121,6 +122,7 @@ final class Pipeline: Sendable {
         progress: (@Sendable (LoadProgress) -> Void)? = nil,
         observation: LoadObservation? = nil,
         values: WorkValue.Receiver? = nil,
+        isCounted: Bool = true,
         completion: @escaping @Sendable (WorkResult) -> Void
     ) -> Subscription? {
         let key = work.key
@@ -143,7 +145,7 @@ final class Pipeline: Sendable {
             guard let joined else { return (nil, []) }
             if subscriber.wantsProgress { state.listenerCount += 1 }
             if subscriber.takes(.partial) { partialCount.add() }
-            if !joined.isNew { state.joinCount += 1 }
+            if !joined.isNew, isCounted { state.joinCount += 1 }
             settle(joined.actions, &state)
             return (joined.subscription, joined.actions)
         }
@@ -155,7 +157,7 @@ final class Pipeline: Sendable {
     ///
     /// - Parameter end: called with what came of it, on the thread that ends the work.
     func keep(_ work: any Work, priority: LoadPriority, end: @escaping @Sendable (WorkResult) -> Void) {
-        subscribe(to: work, priority: priority, completion: end)
+        subscribe(to: work, priority: priority, isCounted: false, completion: end)
     }
 
     /// Gives a subscription up. True if it had not been completed; then it never will.

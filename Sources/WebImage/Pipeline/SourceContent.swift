@@ -8,12 +8,6 @@ struct SourceContent: Sendable, Hashable {
     var validators: CacheValidators?
 }
 
-/// The cause of a refresh's ``WebImageError/Code/cacheNotModified``: the server has what the entry on disk was made of.
-struct UnchangedContent: Error {
-    /// What is known of those bytes now.
-    let content: SourceContent
-}
-
 extension CachedImageData {
     /// What an entry under the original key was made of.
     var source: SourceContent {

@@ -7,17 +7,13 @@ struct StorageRule: Sendable {
     /// What is asked, as far as it is known before a request is sent.
     let request: HTTPCacheRequest
     let clock: ClockSource
-    /// Whether a refresh asks whatever is known, as with ``WebImageOptions/refreshCached``.
-    let asksAlways: Bool
 
     /// What stores everything.
     init(
         policy: CachePolicy = .immutable,
         request: HTTPCacheRequest = HTTPCacheRequest(),
-        clock: ClockSource = .system,
-        asksAlways: Bool = false
+        clock: ClockSource = .system
     ) {
-        self.asksAlways = asksAlways
         self.policy = policy
         self.request = request
         self.clock = clock
@@ -26,12 +22,19 @@ struct StorageRule: Sendable {
     /// Whether loads with this rule store other things than those with another; those of one URL that do not, share their work.
     var isSelective: Bool { policy == .http }
 
+    /// What to do about something cached.
+    ///
+    /// - Parameter isStored: whether there is something, also if nothing is known of it.
+    func decision(for known: KnownValidators?, isStored: Bool) -> HTTPCacheDecision {
+        let (record, now) = (known?.validators?.record, clock.wallTime())
+        return HTTPCacheMachine.decide(record, isStored: isStored, request: request, policy: policy, now: now)
+    }
+
     /// Whether an entry serves by now without asking: somebody else may have asked after a load had found that it does not.
     func serves(_ validators: CacheValidators?) -> Bool {
-        guard !asksAlways, let record = validators?.record else { return false }
-        let now = clock.wallTime()
-        let decision = HTTPCacheMachine.decide(record, isStored: true, request: request, policy: policy, now: now)
-        if case .hit = decision { return true }
+        guard validators?.record != nil else { return false }
+        let known = KnownValidators(validators: validators)
+        if case .hit = decision(for: known, isStored: true) { return policy != .revalidate }
         return false
     }
 

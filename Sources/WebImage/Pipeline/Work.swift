@@ -12,6 +12,7 @@ extension WorkKey {
         case .diskRead(let plan): DiskReadWork(plan: plan)
         case .entryImage(let plan): EntryImageWork(plan: plan)
         case .fetch(let plan): FetchWork(plan: plan)
+        case .revalidation(let plan): RevalidationWork(plan: plan) ?? OriginalWork(plan: plan)
         case .original(let plan): OriginalWork(plan: plan)
         case .store(let plan): StoreWork(plan: plan)
         case .decode(let plan): DecodeWork(plan: plan)
@@ -77,7 +78,15 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
     /// that comes meanwhile and wants another size would download them again. A refresh wants newer ones.
     static func keeps(_ output: WorkResult, of key: WorkKey) -> Bool {
         guard case .original(let plan) = key, case .success(.data(let original)) = output else { return false }
-        return original.source == .none && !plan.value.refreshes
+        return original.source == .none && plan.value.revalidation == nil && plan.value.given == nil
+    }
+
+    static func summary(of output: WorkResult, after note: WorkNote) -> WorkNote? {
+        guard case .success(.data(let original)) = output else { return nil }
+        return WorkNote(
+            .downloaded(byteCount: original.entry.data.count, original.loaded?.metrics),
+            at: note.time
+        )
     }
 
     let key: WorkKey

@@ -15,6 +15,8 @@ protocol WorkGraphNode: AnyObject, Sendable {
     static func takes(_ value: Value, _ receiver: Receiver) -> Bool
     /// Whether a node of this key is found with its output as long as nodes that depend on it run.
     static func keeps(_ output: Output, of key: Key) -> Bool
+    /// What one who gets kept output is told of how it came, after the note that it joined; nil for nothing.
+    static func summary(of output: Output, after note: Note) -> Note?
     /// The graph's, and guarded by whatever guards the graph.
     var links: WorkLinks<Self> { get set }
 }
@@ -194,7 +196,15 @@ struct WorkGraph<Node: WorkGraphNode> {
             )
             parent.links.dependencies.append(WorkLinks.Dependency(node: node, number: number))
         }
-        if let note { forward(note, receiver, parent, &actions) }
+        if let note {
+            forward(note, receiver, parent, &actions)
+            // While nobody observed, no notes were made.
+            if reports[ObjectIdentifier(node)]?.notes.isEmpty ?? true,
+                let summary = Node.summary(of: output, after: note)
+            {
+                forward(summary, receiver, parent, &actions)
+            }
+        }
         forwardReports(of: node, receiver, parent, &actions)
         actions.append(.deliver(receiver, parent, output))
         return (Subscription(node: node, number: number), false, actions)

@@ -7,6 +7,8 @@ enum WorkKey: Hashable, Sendable {
     case entryImage(Boxed<LoadPlan.EntryImage>)
     /// Getting bytes from a loader.
     case fetch(Boxed<LoadPlan.Fetch>)
+    /// Finding out whether what is cached of an original serves.
+    case revalidation(Boxed<LoadPlan.Original>)
     /// Getting the original bytes, from disk or from a loader.
     case original(Boxed<LoadPlan.Original>)
     /// Storing the original bytes once they have proved to be an image.

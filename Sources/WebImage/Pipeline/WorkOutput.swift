@@ -5,6 +5,7 @@ enum WorkOutput: Sendable {
     case diskEntry(CachedImageData?)
     case query(ImageCacheResult)
     case loaded(LoadedImageData, ByteReservation)
+    case revalidated(Revalidated)
     case data(OriginalData)
     case image(PipelineImage)
 }
@@ -17,29 +18,44 @@ enum WorkValue: Sendable {
     case partial(PartialImageData.Snapshot)
     /// An image of a body that is still arriving.
     case preview(Image)
+    /// How something cached stands that serves while a newer one is asked for.
+    case staleStatus(CacheStatus)
+    /// The image of it.
+    case stale(PipelineImage)
 
-    enum Kind: Sendable {
-        case partial, preview
+    struct Kind: OptionSet, Sendable {
+        let rawValue: UInt8
+
+        static let partial = Kind(rawValue: 1)
+        static let preview = Kind(rawValue: 2)
+        static let staleStatus = Kind(rawValue: 4)
+        static let stale = Kind(rawValue: 8)
     }
 
     var kind: Kind {
         switch self {
         case .partial: .partial
         case .preview: .preview
+        case .staleStatus: .staleStatus
+        case .stale: .stale
         }
     }
 
-    /// Takes values of one kind.
+    /// Takes values of some kinds.
     struct Receiver: Sendable {
-        let kind: Kind
+        let kinds: Kind
         let body: @Sendable (WorkValue) -> Void
 
         static func partialData(_ body: @escaping @Sendable (PartialImageData.Snapshot) -> Void) -> Receiver {
-            Receiver(kind: .partial) { if case .partial(let snapshot) = $0 { body(snapshot) } }
+            Receiver(kinds: .partial) { if case .partial(let snapshot) = $0 { body(snapshot) } }
         }
 
         static func previews(_ body: @escaping @Sendable (Image) -> Void) -> Receiver {
-            Receiver(kind: .preview) { if case .preview(let image) = $0 { body(image) } }
+            Receiver(kinds: .preview) { if case .preview(let image) = $0 { body(image) } }
+        }
+
+        static func staleStatus(_ body: @escaping @Sendable (CacheStatus) -> Void) -> Receiver {
+            Receiver(kinds: .staleStatus) { if case .staleStatus(let status) = $0 { body(status) } }
         }
     }
 }
@@ -74,6 +90,10 @@ struct PipelineImage: Sendable {
     var cacheKey: String?
     /// Whether the caches may keep it.
     var isStorable = true
+    /// How far it serves, if what is cached was judged.
+    var status: CacheStatus?
+    /// Whether it is what was sent before as stale.
+    var isUnchanged = false
     /// Ends when everything has been written to the caches.
     var stores: StoreGroup
     /// What is still reserved for it, and for what is made of it; ended by whoever made it, when it has been stored and handed over. Nil when

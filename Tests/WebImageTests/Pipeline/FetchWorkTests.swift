@@ -51,7 +51,8 @@ import Testing
                 cacheKey: "k",
                 queriesDisk: true,
                 storesDisk: stores,
-                refreshes: refreshes,
+                revalidation: refreshes
+                    ? LoadPlan.Revalidation(asksAlways: true, policy: .immutable, request: HTTPCacheRequest()) : nil,
                 serializer: serializer
             )
             return OriginalWork(plan: Boxed(plan)).key

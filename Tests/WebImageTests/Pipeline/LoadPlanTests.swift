@@ -20,7 +20,8 @@ import Testing
             originalKey: key,
             resultKey: key.map { manager.resultKey(for: $0, context: load.context) },
             options: load.options,
-            context: load.context
+            context: load.context,
+            revalidation: manager.revalidation(url, load)
         ).result
     }
 
@@ -108,14 +109,12 @@ import Testing
         (.retryFailed, "whether there is a load at all"),
         (.lowPriority, "how urgent it is"),
         (.highPriority, "how urgent it is"),
-        (.refreshCached, "which plan is made, and when"),
         (.continueInBackground, "what becomes of it when the program ends"),
         (.delayPlaceholder, "of views"),
         (.avoidAutoSetImage, "of views"),
         (.forceTransition, "of views"),
         (.waitTransition, "of views"),
         (.avoidAutoCancelImage, "of views"),
-        (.queryMemoryData, "what is delivered of a memory hit"),
         (.queryMemoryDataSync, "on which thread the caches are asked"),
         (.queryDiskDataSync, "on which thread the caches are asked"),
         (.avoidDecodeImage, "images are always decoded"),
@@ -142,7 +141,7 @@ import Testing
         "Fetch.url": "address is compared",
         "Fetch.rare": "owns what hooks is of",
         "Fetch.isGated": "when it starts",
-        "Original.rule": "isSelective and asksAlways are compared",
+        "Original.rule": "isSelective and revalidation are compared",
         "Original.isSecondTry": "only what is told depends on it",
         "Decode.encodeOptions": "one entry is written for all who share the bytes",
         "Decode.transformer": "only the memory that is asked for depends on it",
@@ -152,14 +151,15 @@ import Testing
     ]
 
     @Test func `All of a plan is compared, but for a short list`() {
-        let result = plan().value
+        let result = plan { $0.cachePolicy = .http }.value
         let decode = result.decode.value
         let original = decode.original.value
         let transform = LoadPlan.Transform(decode: result.decode, chain: result.chain, memory: nil)
         var found: Set<String> = []
         let query = query()
         let parts: [Any?] = [
-            original.fetch?.value, original, decode, result.chain, transform, result, query,
+            original.fetch?.value, original.revalidation?.value, original, decode, result.chain, transform, result,
+            query,
             EntryImageWork(plan: Boxed(query)).read.plan.value,
         ]
         for part in parts.compactMap(\.self) {
@@ -170,7 +170,6 @@ import Testing
         #expect(found == Set(uncompared.keys))
     }
 
-        "Fetch.isGated": "when it starts",
     private let cache = FakeDisk().cache()
 
     private func query(
@@ -213,6 +212,25 @@ import Testing
         #expect(read(query()).key != read(base).key)
         #expect(read(query()).key == DiskReadWork(cache: cache, cacheKey: "k").key, "what a load reads")
         #expect(read(base).key == read(query(queriesMemory: false).with(base.generation)).key)
+    }
+
+    @Test func `Loads of one downloader have equal plans, however it is reached, until its settings change`() {
+        let downloader = WebImageDownloader()
+        let ways: [any ImageLoading] = [
+            downloader, ImageLoadersManager(loaders: [downloader]),
+            ImageLoadersManager(loaders: [ImageLoadersManager(loaders: [downloader])]),
+        ]
+        let fetch = { (loader: any ImageLoading) in
+            plan { $0.imageLoader = loader }.value.decode.value.original.value.fetch
+        }
+        let own = Boxed(downloader.core.plan(ImageLoadRequest(url: url)))
+        for way in ways { #expect(fetch(way) == own) }
+        downloader.setValue("1", forHTTPHeaderField: "X-A")
+        for way in ways {
+            #expect(fetch(way) != own)
+            #expect(fetch(way) == Boxed(downloader.core.plan(ImageLoadRequest(url: url))))
+        }
+        #expect(fetch(WebImageDownloader()) != own)
     }
 
     @Test func `Every decode option makes another plan`() {

@@ -13,6 +13,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
     /// Receivers from 100 on take values.
     static func takes(_ value: String, _ receiver: Int) -> Bool { receiver >= 100 }
     static func keeps(_ output: Int, of key: String) -> Bool { key.hasPrefix("kept") }
+    static func summary(of output: Int, after note: String) -> String? { "\(note), made \(output)" }
 
     let key: String
     var links = WorkLinks<TestNode>()
@@ -275,7 +276,11 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         let end = graph.finish(bytes.node, with: 7)
         #expect(words(end) == ["deliver 2 7"] && graph.nodeCount == 1)
         // A caller gets it, and a node that depends on it.
-        #expect(words(try join(&graph, "kept", .normal, joining: "late").actions) == ["note 3 late", "deliver 3 7"])
+        #expect(
+            words(try join(&graph, "kept", .normal, joining: "late").actions) == [
+                "note 3 late", "note 3 late, made 7", "deliver 3 7",
+            ]
+        )
         let second = try join(&graph, "second", .normal)
         let joined = try join(&graph, "kept", .normal, parent: second.node)
         #expect(words(joined.actions) == ["deliver 5 7"] && joined.node === bytes.node)

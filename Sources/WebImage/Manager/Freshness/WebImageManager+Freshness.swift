@@ -9,11 +9,20 @@ extension WebImageManager {
     /// What is stored of the answers to a load.
     func storageRule(_ url: URL, _ options: WebImageOptions, _ context: WebImageContext?) -> StorageRule {
         let policy = cachePolicy(for: context, parts: parts)
-        return StorageRule(
+        return StorageRule(policy: policy, request: cacheRequest(url, policy, options, context), clock: clock)
+    }
+
+    /// How long what is cached serves a load; nil if as long as it is there, or if the caches are not asked.
+    func revalidation(_ url: URL, _ load: ResolvedLoad) -> LoadPlan.Revalidation? {
+        let (options, context) = (load.options, load.context)
+        guard !options.contains(.fromLoaderOnly) else { return nil }
+        let policy = cachePolicy(for: context, parts: load.parts)
+        let asksAlways = options.contains(.refreshCached) && !options.contains(.fromCacheOnly)
+        guard asksAlways || policy != .immutable else { return nil }
+        return LoadPlan.Revalidation(
+            asksAlways: asksAlways,
             policy: policy,
-            request: cacheRequest(url, policy, options, context),
-            clock: clock,
-            asksAlways: options.contains(.refreshCached)
+            request: cacheRequest(url, policy, options, context)
         )
     }
 
@@ -52,33 +61,6 @@ extension WebImageManager {
     /// What a server said of a picture that it does not have, if that still holds.
     func knownMissing(at url: URL, _ context: WebImageContext?) -> WebImageError? {
         knownMissing(.init(at: url, context))
-    }
-
-    /// Begins a load whose policy says how long what is cached serves: judges that, and delivers it, or asks the server before,
-    /// or behind.
-    ///
-    /// What lies in memory, and is fresh by what is known in memory of its entry, is delivered before the call returns.
-    func startJudging(
-        _ operation: WebImageLoadOperation,
-        url: URL,
-        load: ResolvedLoad,
-        policy: CachePolicy,
-        progress: (@Sendable (LoadProgress) -> Void)?
-    ) {
-        let (options, context) = (load.options, load.context)
-        guard let originalKey = originalKey(for: url, context: context, parts: load.parts) else {
-            return start(operation, url: url, options: options, context: context, progress: progress)
-        }
-        let image = CachedImage(
-            manager: self,
-            operation: operation,
-            url: url,
-            originalKey: originalKey,
-            resultKey: resultKey(for: originalKey, context: context, parts: load.parts),
-            options: options,
-            context: context
-        )
-        JudgedLoad(image: image, policy: policy, progress: progress).start()
     }
 }
 

@@ -143,7 +143,7 @@ final class PrefetchDataLoad: PrefetchLoad {
         guard manager.mayDownload(url) else { return skip(.downloadRefused(url)) }
         let subscription = manager.pipeline.subscribe(
             // What strangers send is on disk only once it was decoded; of others the header tells enough.
-            to: StoreWork(decode: plan.decode, decodes: !manager.policy.isTrusted),
+            to: StoreWork(decode: plan.permitted.decode, decodes: !manager.policy.isTrusted),
             priority: priority,
             observation: account.observation
         ) { [self] result in

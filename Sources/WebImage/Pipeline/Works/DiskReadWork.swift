@@ -15,15 +15,18 @@ struct DiskReadWork: Work {
             )
             job.finish(.success(.diskEntry(entry)))
         }
-        job.hold(DiskQuery(operation: operation))
+        job.hold(CacheOperation(operation))
     }
+}
 
-    private struct DiskQuery: RunningWork {
-        let operation: any WebImageOperation
+/// A query of a cache, which may have a priority.
+struct CacheOperation: RunningWork {
+    private let operation: any WebImageOperation
 
-        func cancel() { operation.cancel() }
-        func setPriority(_ priority: LoadPriority) { (operation as? any ImageLoaderOperation)?.setPriority(priority) }
-    }
+    init(_ operation: any WebImageOperation) { self.operation = operation }
+
+    func cancel() { operation.cancel() }
+    func setPriority(_ priority: LoadPriority) { (operation as? any ImageLoaderOperation)?.setPriority(priority) }
 }
 
 extension DiskReadWork {

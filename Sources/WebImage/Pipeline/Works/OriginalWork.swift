@@ -9,7 +9,8 @@ struct OriginalWork: Work {
     var cacheKey: String? { plan.value.cacheKey }
     var queriesDisk: Bool { plan.value.queriesDisk }
     var storesDisk: Bool { plan.value.storesDisk }
-    var refreshes: Bool { plan.value.refreshes }
+    /// Whether what lies on disk is out of date.
+    private var replaces: Bool { plan.value.revalidation != nil }
     var rule: StorageRule { plan.value.rule.value }
     var serializer: CacheSerializer? { plan.value.serializer?.value }
     /// Nil if only the caches may be asked.
@@ -22,32 +23,48 @@ struct OriginalWork: Work {
         let plan = plan.with {
             $0.queriesDisk = false
             $0.entryRule = nil
-            $0.refreshes = false
-            $0.asksAlways = false
-            $0.derived = nil
+            $0.revalidation = nil
+            $0.given = nil
             $0.isSecondTry.value = true
         }
         return OriginalWork(plan: plan)
     }
 
     func start(_ job: WorkJob) {
+        if let given = plan.value.given { return job.finish(.success(.data(given.value.original))) }
+        if let revalidation = RevalidationWork(plan: plan) { return revalidate(revalidation, job) }
         if let reason = reasonNotToLook { job.note(.diskMissed(key: cacheKey ?? "", reason)) }
-        guard queriesDisk, let cacheKey else { return startLoad(job, insteadOf: plan.value.derived) }
+        guard queriesDisk, let cacheKey else { return startLoad(job) }
         job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { result in
-            guard case .success(.diskEntry(let entry?)) = result else {
-                return startLoad(job, insteadOf: plan.value.derived)
-            }
+            guard case .success(.diskEntry(let entry?)) = result else { return startLoad(job) }
             if let problem = problem(of: entry) {
                 job.note(.diskMissed(key: cacheKey, .refused))
                 guard fetch != nil else { return job.finish(.failure(problem)) }
-                // Nor is the server asked whether it is still the same.
-                return startLoad(job, insteadOf: nil)
+                return startLoad(job)
             }
-            guard refreshes else {
-                return job.finish(.success(.data(OriginalData(entry: entry, source: .disk))))
+            job.finish(.success(.data(OriginalData(entry: entry, source: .disk))))
+        }
+    }
+
+    /// Gets the bytes on disk if they serve, else newer ones.
+    private func revalidate(_ work: RevalidationWork, _ job: WorkJob) {
+        let unjudged = OriginalWork(plan: plan.with { $0.revalidation = nil })
+        job.require(work) { result in
+            switch result {
+            case .success(.revalidated(.newer(let given))): job.finish(.success(.data(given.original)))
+            case .success(.revalidated(.current(let status))):
+                let stored = OriginalWork(plan: unjudged.plan.with { ($0.fetch, $0.permission) = (nil, nil) })
+                job.require(stored) { result in
+                    // What was there may have gone meanwhile.
+                    guard case .failure(let error) = result, error.code == .notCached, fetch != nil else {
+                        return job.finish(result)
+                    }
+                    if let error = status.error { return job.finish(.failure(error)) }
+                    job.require(unjudged) { job.finish($0) }
+                }
+            case .success: job.require(unjudged) { job.finish($0) }
+            case .failure: job.finish(result)
             }
-            if rule.serves(entry.validators) { return job.finish(.failure(.unchanged(entry.source, fetch?.url))) }
-            startLoad(job, insteadOf: Boxed(entry.source))
         }
     }
 
@@ -62,23 +79,20 @@ struct OriginalWork: Work {
         return cacheKey == nil ? .noKey : queriesDisk ? nil : .notAsked
     }
 
-    /// Asks the loader, for bytes other than those that are known if there are any.
-    private func startLoad(_ job: WorkJob, insteadOf known: Boxed<SourceContent>?) {
+    /// Asks the loader.
+    private func startLoad(_ job: WorkJob) {
         guard let fetch else { return job.finish(.failure(.notCached())) }
+        guard plan.value.permission?.value() ?? true else {
+            return job.finish(.failure(.downloadRefused(fetch.url)))
+        }
         // From here on it is what loads want that do not look at the disk.
-        if queriesDisk, !refreshes {
+        if queriesDisk {
             let same = withoutDisk
             guard job.pipeline.alias(job, as: same.key) else { return job.require(same) { job.finish($0) } }
         }
-        job.require(fetch.conditional(on: rule.conditions(from: known?.value.validators))) { result in
-            if let known, let answer = notModified(result) {
-                if let known = renewed(known.value, by: answer) {
-                    return job.finish(.failure(.unchanged(known, fetch.url)))
-                }
-                // It is about other bytes than those that are known: the whole has to come.
-                return job.require(fetch) { job.finish(outcome(of: $0, nil)) }
-            }
-            job.finish(outcome(of: result, known?.value))
+        job.require(fetch) { result in
+            guard case .success(.loaded(let loaded, let reservation)) = result else { return job.finish(result) }
+            job.finish(.success(.data(data(of: loaded, reservation))))
         }
     }
 
@@ -91,11 +105,10 @@ struct OriginalWork: Work {
         return OriginalWork(plan: plan)
     }
 
-    private func outcome(of result: WorkResult, _ known: SourceContent?) -> WorkResult {
-        guard case .success(.loaded(let loaded, let reservation)) = result else { return result }
-        if let known, let same = unchanged(loaded, known) { return .failure(.unchanged(same, fetch?.url)) }
+    /// What a loader brought, with the duty to store it.
+    func data(of loaded: LoadedImageData, _ reservation: ByteReservation) -> OriginalData {
         let isStorable = rule.admits(loaded.response) && fetch?.isForOthers(loaded.response) != true
-        let original = OriginalData(
+        return OriginalData(
             entry: CachedImageData(data: loaded.data),
             source: .none,
             loaded: loaded,
@@ -103,60 +116,15 @@ struct OriginalWork: Work {
             reservation: reservation,
             isStorable: isStorable
         )
-        return .success(.data(original))
-    }
-
-    // MARK: What is known already
-
-    /// An answer that nothing has changed.
-    private enum NotModified {
-        /// A loader of somebody's that says no more.
-        case unexplained
-        case response(HTTPResponse)
-    }
-
-    private func notModified(_ result: WorkResult) -> NotModified? {
-        switch result {
-        case .success(.loaded(let loaded, _)):
-            guard let response = loaded.response, response.statusCode == 304 else { return nil }
-            return .response(response)
-        case .failure(let error) where error.code == .cacheNotModified:
-            return error.response.map { .response($0) } ?? .unexplained
-        default: return nil
-        }
-    }
-
-    /// What is known now if a load brought what was known. The entry gets what was noted of the answer, if that is something else:
-    /// with it the next refresh may come without a body, or not be needed.
-    private func unchanged(_ loaded: LoadedImageData, _ known: SourceContent) -> SourceContent? {
-        guard !loaded.data.isEmpty, loaded.data.contentHash == known.hash, rule.admits(loaded.response) else {
-            return nil
-        }
-        let validators = rule.validators(of: loaded.response, receivedHash: known.validators?.receivedHash)
-        return amended(known, validators)
-    }
-
-    /// What is known with a 304, which the entry gets; nil when that is about other bytes.
-    private func renewed(_ known: SourceContent, by answer: NotModified) -> SourceContent? {
-        guard case .response(let response) = answer else { return known }
-        return rule.renewed(known.validators, by: response).map { amended(known, $0) }
-    }
-
-    private func amended(_ known: SourceContent, _ validators: CacheValidators?) -> SourceContent {
-        if let cacheKey, var validators, validators != known.validators {
-            validators.subject.value = known.hash
-            cache.amend(validators: validators, forKey: cacheKey)
-        }
-        return SourceContent(hash: known.hash, validators: validators)
     }
 
     // MARK: Storing
 
     private func makeStore(of loaded: LoadedImageData) -> StoreOnce? {
-        guard let cacheKey, storesDisk || refreshes else { return nil }
+        guard let cacheKey, storesDisk || replaces else { return nil }
         guard storesDisk else { return makeRemoval() }
         let url = fetch?.url
-        return StoreOnce { [cache, serializer, rule, refreshes] contents, group in
+        return StoreOnce { [cache, serializer, rule, replaces] contents, group in
             // Without bytes the picture is stored as the loader made it, and encoded.
             let bytes = loaded.data.isEmpty && loaded.image != nil ? nil : loaded.data
             let image = loaded.image ?? contents.image
@@ -172,7 +140,7 @@ struct OriginalWork: Work {
                 of: loaded.response,
                 receivedHash: isOther ? loaded.data.contentHash : nil
             )
-            if refreshes {
+            if replaces {
                 cache.replace(with: request) { group.leave() }
             } else {
                 cache.store(request) { group.leave() }
@@ -182,20 +150,8 @@ struct OriginalWork: Work {
 
     /// In place of a store: what lies there of the old picture is out of date all the same.
     private func makeRemoval() -> StoreOnce? {
-        guard let cacheKey, refreshes else { return nil }
+        guard let cacheKey, replaces else { return nil }
         return StoreOnce { [cache] _, group in cache.removeImage(forKey: cacheKey, from: .all) { group.leave() } }
-    }
-}
-
-extension WebImageError {
-    /// The error of a refresh that found what is known already.
-    fileprivate static func unchanged(_ known: SourceContent, _ url: URL?) -> WebImageError {
-        WebImageError(
-            .cacheNotModified,
-            "there is nothing newer",
-            url: url,
-            underlyingError: UnchangedContent(content: known)
-        )
     }
 }
 

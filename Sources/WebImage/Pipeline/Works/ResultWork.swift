@@ -5,14 +5,35 @@ struct ResultWork: Work {
     var key: WorkKey { .result(plan.result) }
 
     func start(_ job: WorkJob) {
+        guard plan.terms == nil else { return RevalidatedResult(plan, job).start() }
         // Between the caller's look into memory and now, another load may have put the image there.
         if let hit = plan.memoryHit() {
             job.note(.memoryHit(key: hit.cacheKey ?? plan.cacheKey ?? ""))
-            return job.finish(.success(.image(hit)))
+            return plan.readsMemoryData ? readData(of: hit, job) : job.finish(.success(.image(hit)))
         }
         guard plan.queriesDerivedDisk, let cacheKey = plan.cacheKey else { return make(job) }
         job.require(DiskReadWork(cache: plan.cache, cacheKey: cacheKey)) { result in
             if case .success(.diskEntry(let entry?)) = result { decodeDerived(entry, job) } else { make(job) }
+        }
+    }
+
+    /// Gets the encoded bytes of an image in memory from disk.
+    ///
+    /// Image and bytes are looked up one after the other, and something may be stored in between. So memory is looked at again when the
+    /// bytes are there: they are delivered only with the image that was there before and after.
+    private func readData(of hit: PipelineImage, isSecond: Bool = false, _ job: WorkJob) {
+        guard let cacheKey = plan.cacheKey, let cached = plan.cache.memoryImage(forKey: cacheKey),
+            cached.metadata.scaleDownLimitBytes == 0
+        else { return job.finish(.success(.image(hit))) }
+        job.require(DiskReadWork(cache: plan.cache, cacheKey: cacheKey)) { result in
+            var image = hit
+            if plan.cache.memoryImage(forKey: cacheKey) === cached {
+                if case .success(.diskEntry(let entry)) = result { image.data = plan.data(of: entry, for: cached) }
+            } else if let now = plan.memoryHit() {
+                if !isSecond { return readData(of: now, isSecond: true, job) }
+                image = now
+            }
+            job.finish(.success(.image(image)))
         }
     }
 

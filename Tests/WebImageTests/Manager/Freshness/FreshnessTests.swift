@@ -217,16 +217,21 @@ import Testing
             resultKey: harness.refresh.key,
             options: options,
             context: harness.context(),
-            purpose: .news
+            revalidation: LoadPlan.Revalidation(
+                asksAlways: options.contains(.refreshCached),
+                policy: .http,
+                request: HTTPCacheRequest()
+            )
         )
+        let work = try #require(RevalidationWork(plan: plan.decode.original.plan))
         let result = await withCheckedContinuation { continuation in
-            harness.manager.pipeline.subscribe(to: plan.decode.original) { continuation.resume(returning: $0) }
+            harness.manager.pipeline.subscribe(to: work) { continuation.resume(returning: $0) }
         }
-        guard case .failure(let error) = result else {
+        guard case .success(.revalidated(.current)) = result else {
             Issue.record("there is something newer")
             return
         }
-        #expect(error.code == .cacheNotModified && harness.requestCount == requestCount)
+        #expect(harness.requestCount == requestCount)
     }
 
     @Test func `The verdict and its reason are told`() async throws {

@@ -147,7 +147,14 @@ import Testing
         func key(_ policy: SourcePolicy) -> Boxed<LoadPlan.Original> {
             let manager = manager(policy)
             let load = manager.resolve(url, .fromCacheOnly, nil)
-            return manager.plan(of: url, load, load.options).decode.original.plan
+            let plan = manager.plan(
+                url: url,
+                originalKey: "key",
+                resultKey: "key",
+                options: load.options,
+                context: load.context
+            )
+            return plan.decode.original.plan
         }
         #expect(key(policy) == key(policy))
         let wide = try SourcePolicy.allowing(server)

@@ -1,0 +1,161 @@
+import FoundationEssentials
+
+/// Begins the work that gets the image of a load, and delivers what that sends.
+struct LoadDelivery: Sendable {
+    let manager: WebImageManager
+    let operation: WebImageLoadOperation
+    let plan: LoadPlan
+    let options: WebImageOptions
+    /// What memory had.
+    let lookup: MemoryLookup
+
+    private var url: URL { plan.url }
+    private var resultKey: String { plan.cacheKey ?? "" }
+
+    /// Begins; with a delegate only after a look through the caches, and if that allows it. Each load asks for itself.
+    func beginAsking(_ progress: (@Sendable (LoadProgress) -> Void)?) {
+        guard manager.delegate != nil, !options.contains(.fromCacheOnly) else { return begin(progress) }
+        let load: @Sendable () -> Void = {
+            guard operation.isRunning else { return }
+            if manager.mayDownload(url) { begin(progress) } else { operation.end(.failure(.downloadRefused(url))) }
+        }
+        guard !options.contains(.fromLoaderOnly) else { return load() }
+        operation.subscribe(to: ResultWork(plan: plan.cached), priority: options.loadPriority, progress: nil) {
+            result in
+            if case .failure(let error) = result, error.isCacheMiss { load() } else { finish(result) }
+        }
+    }
+
+    func begin(_ progress: (@Sendable (LoadProgress) -> Void)?) {
+        var kinds: WorkValue.Kind = plan.decode.isProgressive ? .preview : []
+        if plan.terms != nil { kinds.insert(.stale) }
+        operation.subscribe(
+            to: ResultWork(plan: plan),
+            priority: options.loadPriority,
+            progress: progress,
+            values: kinds.isEmpty ? nil : WorkValue.Receiver(kinds: kinds) { receive($0) }
+        ) { result in
+            if operation.isRunning { finish(result) }
+        }
+    }
+
+    private func receive(_ value: WorkValue) {
+        switch value {
+        case .preview(let image):
+            operation.deliver(preview: WebImageResult(preview: image, url: url, key: resultKey))
+        case .stale(let image):
+            guard operation.interimHash == nil, operation.isRunning else { return }
+            noteCached(image)
+            let result = result(of: image)
+            guard plan.terms?.asksAlways == false, operation.takesOneResult else {
+                return operation.deliver(.success(result.asInterim), isLast: false)
+            }
+            refreshBehind()
+            operation.end(.success(result), leavesWork: true)
+        case .partial, .staleStatus: break
+        }
+    }
+
+    /// Has what is newer got for those who come later.
+    private func refreshBehind() {
+        let refreshes = manager.refreshes
+        // Whoever has the image may wait for this at once.
+        refreshes.enter()
+        manager.pipeline.keep(ResultWork(plan: plan), priority: .low) { result in
+            guard case .success(.image(let image)) = result else { return refreshes.leave() }
+            image.stores.whenDone { refreshes.leave() }
+        }
+    }
+
+    private func result(of image: PipelineImage) -> WebImageResult {
+        let result = WebImageResult(image, url: url, key: resultKey)
+        guard let status = image.status, plan.terms?.asksAlways == false else { return result }
+        return result.with(manager.standing(status, of: url))
+    }
+
+    func finish(_ result: WorkResult) {
+        switch result {
+        case .success(.image(let image)): finish(image)
+        case .success: end(WebImageError(.badImageData, "the load brought no image", url: url))
+        case .failure(let error): end(error.with(url: url))
+        }
+    }
+
+    private func finish(_ image: PipelineImage) {
+        // What the caches have says nothing of the server.
+        if image.loaded != nil || image.status?.isConfirmed == true {
+            manager.noteEnd(of: url, options: options, loader: plan.loader ?? manager.imageLoader, error: nil)
+            plan.decode.original.fetch.map { manager.noteFound(MissingPictures.Request($0)) }
+        }
+        let end: @Sendable () -> Void
+        if isShown(image) {
+            if image.loaded != nil { operation.observation?.note(.notModified) }
+            end = { operation.endQuietly() }
+        } else {
+            noteFinal(image)
+            let result = result(of: image)
+            end = { operation.end(.success(result)) }
+        }
+        if options.contains(.waitStoreCache) { image.stores.whenDone(end) } else { end() }
+    }
+
+    /// Whether an image is what was delivered before. What the work sent may be another one than memory had then.
+    private func isShown(_ image: PipelineImage) -> Bool {
+        guard let shown = operation.interimHash else { return false }
+        let hash = image.image.metadata.knownSourceHash ?? image.status?.contentHash ?? 0
+        return shown != 0 && hash != 0 ? shown == hash : image.isUnchanged
+    }
+
+    private func end(_ error: WebImageError) {
+        let terms = plan.terms
+        if let terms, operation.interimHash != nil {
+            // Not remembered as failed: that would keep what is cached from being loaded, too. What was delivered was allowed to serve by
+            // a policy, and then a refresh that fails is nobody's business.
+            return terms.asksAlways ? operation.deliver(.failure(error), isLast: true) : operation.endQuietly()
+        }
+        if !error.isOfRefresh {
+            if terms != nil { manager.note(lookup, forKey: resultKey, operation) }
+            manager.totals.noteDisk(.failure(error), wasAsked: plan.asksDisk)
+            manager.noteEnd(of: url, options: options, loader: plan.loader ?? manager.imageLoader, error: error)
+        }
+        manager.noteMissing(error, plan)
+        operation.end(.failure(error))
+    }
+
+    // MARK: Counting
+
+    /// Counts the last image of a load.
+    private func noteFinal(_ image: PipelineImage) {
+        if image.status == nil {
+            if plan.terms != nil { manager.note(lookup, forKey: resultKey, operation) }
+            manager.totals.noteDisk(.success(.image(image)), wasAsked: plan.asksDisk)
+        } else if image.source != .none {
+            noteCached(image)
+        }
+    }
+
+    /// Counts something cached that is delivered after it was judged, or before it is refreshed.
+    func noteCached(_ image: PipelineImage) {
+        if image.source == .memory {
+            manager.totals.memory.hits.add()
+        } else {
+            // What lay in memory was of no use.
+            manager.note(lookup.hit == nil ? lookup : .missed(.absent), forKey: resultKey, operation)
+        }
+        manager.totals.noteDisk(.success(.image(image)), wasAsked: true)
+    }
+}
+
+extension WebImageManager {
+    /// How far something cached serves, as results tell it.
+    func standing(_ status: CacheStatus, of url: URL) -> WebImageResult.Standing {
+        let now = clock.wallTime()
+        let record = status.known?.validators?.record
+        return WebImageResult.Standing(
+            age: record.map { $0.freshness(now: now).age },
+            isStale: status.isStale,
+            response: record.map { HTTPCacheMachine.delivered($0, url: url, now: now) },
+            refreshError: status.error
+        )
+    }
+}

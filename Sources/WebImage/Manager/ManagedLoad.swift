@@ -1,0 +1,164 @@
+import FoundationEssentials
+
+/// One load: delivers what memory has if that serves, else begins the work that gets the image, and delivers what that sends.
+struct ManagedLoad: Sendable {
+    let manager: WebImageManager
+    let operation: WebImageLoadOperation
+    let url: URL
+    let load: ResolvedLoad
+    /// Nil if the key filter gave none.
+    let originalKey: String?
+    /// Empty if the key filter gave none.
+    let resultKey: String
+    /// What memory has.
+    let lookup: MemoryLookup
+    let progress: (@Sendable (LoadProgress) -> Void)?
+
+    private var options: WebImageOptions { load.options }
+    private var context: WebImageContext? { load.context }
+    private var cache: any ImageCaching { context?.imageCache ?? manager.imageCache }
+    private var originalCache: any ImageCaching { context?.originalImageCache ?? cache }
+
+    func start() {
+        let terms = originalKey == nil ? nil : manager.revalidation(url, load)
+        guard let terms else {
+            manager.note(lookup, forKey: resultKey, operation)
+            if let hit = lookup.hit, deliver(hit) { return }
+            let plan = plan(nil)
+            guard options.contains(.queryDiskDataSync),
+                let image = plan.imageFromDiskSync(for: operation, manager.trace(of: operation))
+            else { return delivery(plan).beginAsking(progress) }
+            return delivery(plan).finish(.success(.image(image)))
+        }
+        if terms.asksAlways { refresh(plan(terms)) } else { judge(terms) }
+    }
+
+    private func plan(_ terms: LoadPlan.Revalidation?) -> LoadPlan {
+        manager.plan(
+            url: url,
+            originalKey: originalKey,
+            resultKey: originalKey == nil ? nil : resultKey,
+            options: options,
+            context: context,
+            revalidation: terms,
+            permission: terms == nil ? nil : manager.permission(for: url)
+        )
+    }
+
+    private func delivery(_ plan: LoadPlan) -> LoadDelivery {
+        LoadDelivery(manager: manager, operation: operation, plan: plan, options: options, lookup: lookup)
+    }
+
+    // MARK: What is there at once
+
+    /// Shows what is cached before the loader is asked whether there is something newer.
+    private func refresh(_ plan: LoadPlan) {
+        var image = lookup.hit.map { PipelineImage(image: $0.image, source: .memory, stores: StoreGroup()) }
+        if image == nil, options.contains(.queryDiskDataSync) {
+            image = plan.cached.imageFromDiskSync(for: operation, manager.trace(of: operation))
+        }
+        guard let image else { return delivery(plan).begin(progress) }
+        if lookup.hit != nil { operation.observation?.note(.memoryHit(key: resultKey)) }
+        delivery(plan).noteCached(image)
+        let result = WebImageResult(image, url: url, key: resultKey)
+        guard plan.mayAskLoader else { return operation.end(.success(result)) }
+        operation.deliver(.success(result.asInterim), isLast: false)
+        // The completion may have cancelled the load.
+        if operation.isRunning { delivery(plan.shown).begin(progress) }
+    }
+
+    /// Delivers what is cached if it is known to serve, else has it judged.
+    private func judge(_ terms: LoadPlan.Revalidation) {
+        if terms.policy == .http, !options.contains(.fromCacheOnly), let error = manager.knownMissing(at: url, context)
+        {
+            return operation.end(.failure(error))
+        }
+        var terms = terms
+        var known = originalCache.knownValidators(forKey: originalKey ?? "")
+        if known == nil, let derived = DerivedSource(lookup.hit?.image, of: cache, resultKey) {
+            terms.derived = Boxed(derived)
+            known = derived.known
+        }
+        if known == nil, options.contains(.queryDiskDataSync) { known = knownOnDisk(&terms) }
+        terms.isInMemory = known == nil && lookup.hit != nil
+        let rule = StorageRule(policy: terms.policy, request: terms.request, clock: manager.clock)
+        guard known != nil || terms.isInMemory,
+            case .hit(let answer) = rule.decision(for: known, isStored: true)
+        else { return delivery(plan(terms)).begin(progress) }
+        let status = CacheStatus(known: known, isStale: answer.isStale)
+        let noteVerdict = {
+            guard let verdict = CacheVerdict(.hit(answer)) else { return }
+            operation.observation?.note(.judged(verdict))
+        }
+        if let hit = lookup.hit, hit.image.mayBeMade(of: status.contentHash), !readsDataLater(of: hit) {
+            noteVerdict()
+            manager.note(lookup, forKey: resultKey, operation)
+            _ = deliver(hit, status)
+            return
+        }
+        let plan = plan(terms)
+        if options.contains(.queryDiskDataSync), lookup.hit == nil,
+            let image = plan.cached.imageFromDiskSync(for: operation, manager.trace(of: operation)),
+            image.image.mayBeMade(of: status.contentHash)
+        {
+            noteVerdict()
+            delivery(plan).noteCached(image)
+            operation.end(
+                .success(WebImageResult(image, url: url, key: resultKey).with(manager.standing(status, of: url)))
+            )
+        } else {
+            delivery(plan).begin(progress)
+        }
+    }
+
+    /// Reads it on the caller's thread.
+    private func knownOnDisk(_ terms: inout LoadPlan.Revalidation) -> KnownValidators? {
+        guard let originalKey else { return nil }
+        if let known = originalCache.validatorsSync(forKey: originalKey) { return known }
+        guard resultKey != originalKey || cache !== originalCache,
+            let known = cache.validatorsSync(forKey: resultKey)
+        else { return nil }
+        terms.derived = DerivedSource(known, lookup.hit?.image, of: cache, resultKey).map { Boxed($0) }
+        return known
+    }
+
+    /// Delivers an image from memory, if no bytes have to be read for it in the background.
+    private func deliver(_ hit: MemoryHit, _ status: CacheStatus? = nil) -> Bool {
+        guard !readsDataLater(of: hit) else { return false }
+        var (image, data): (Image, Data?) = (hit.image, nil)
+        if readsData(of: hit) { (image, data) = withDataNow(hit) }
+        var result = WebImageResult.fromMemory(image, data: data, url: url, key: resultKey)
+        if let status { result = result.with(manager.standing(status, of: url)) }
+        operation.end(.success(result))
+        return true
+    }
+
+    // MARK: Encoded bytes of images from memory
+
+    private func readsData(of hit: MemoryHit) -> Bool {
+        // A byte limit made the image other than its bytes, and a load that may only look into memory reads no disk.
+        options.contains(.queryMemoryData) && hit.image.metadata.scaleDownLimitBytes == 0
+            && context?.queryCacheType?.includesDisk ?? true
+    }
+
+    private func readsDataLater(of hit: MemoryHit) -> Bool {
+        readsData(of: hit) && !options.contains(.queryMemoryDataSync)
+    }
+
+    /// Reads them here. As ``ResultWork`` does: with something stored in between, once more.
+    private func withDataNow(_ hit: MemoryHit) -> (Image, Data?) {
+        var hit = hit
+        let isOriginal = resultKey == originalKey
+        for _ in 0..<2 {
+            let entry = cache.diskEntry(forKey: resultKey)
+            guard let now = manager.memoryHit(forKey: resultKey, of: originalKey, options: options, context: context)
+            else { break }
+            guard now.cached !== hit.cached else {
+                let belongs = entry?.mayBelong(to: hit.cached, isOriginal: isOriginal) ?? false
+                return (hit.image, belongs ? entry?.data : nil)
+            }
+            hit = now
+        }
+        return (hit.image, nil)
+    }
+}

@@ -1,0 +1,227 @@
+import FoundationEssentials
+
+/// What is known of something that a cache has, and how far it serves.
+struct CacheStatus: Sendable {
+    /// Of the bytes that it was made of; no hash when that is not known, and nothing at all of what only memory has.
+    var known: KnownValidators?
+    var isStale = false
+    /// Why it could not be refreshed.
+    var error: WebImageError?
+    /// Whether the server said that it serves.
+    var isConfirmed = false
+
+    /// The XXH3 of the bytes.
+    var contentHash: UInt64? { known?.contentHash }
+}
+
+/// What a revalidation comes to.
+enum Revalidated: Sendable {
+    /// Nothing is cached.
+    case absent
+    /// What is cached serves.
+    case current(CacheStatus)
+    /// Other bytes than those that what is cached was made of.
+    case newer(GivenData)
+}
+
+/// Original bytes that are at hand.
+final class GivenData: Sendable {
+    let original: OriginalData
+
+    init(_ original: OriginalData) { self.original = original }
+}
+
+/// Finds out whether what is cached of an original serves: by what is known of it, or by asking the loader.
+///
+/// Before it asks behind something that serves meanwhile, it sends that as a stale value.
+struct RevalidationWork: Work {
+    let plan: Boxed<LoadPlan.Original>
+    private let terms: LoadPlan.Revalidation
+    private let cacheKey: String
+
+    /// Nil for a plan that says nothing of it.
+    init?(plan: Boxed<LoadPlan.Original>) {
+        guard let terms = plan.value.revalidation?.value, let cacheKey = plan.value.cacheKey else { return nil }
+        (self.plan, self.terms, self.cacheKey) = (plan, terms, cacheKey)
+    }
+
+    private var original: OriginalWork { OriginalWork(plan: plan) }
+    private var cache: any ImageCaching { plan.value.cache.value }
+    private var rule: StorageRule { plan.value.rule.value }
+    private var url: URL? { original.fetch?.url }
+
+    var key: WorkKey { .revalidation(plan) }
+
+    func start(_ job: WorkJob) {
+        guard !terms.asksAlways else { return ask(job, CacheStatus(), .never) }
+        if let derived = terms.derived?.value { return judge(derived.known, job) }
+        if let known = cache.knownValidators(forKey: cacheKey) { return judge(known, job) }
+        let operation = cache.queryValidators(forKey: cacheKey, priority: job.priority) { judge($0, job) }
+        job.hold(CacheOperation(operation))
+    }
+
+    // MARK: The decision
+
+    private func judge(_ known: KnownValidators?, _ job: WorkJob) {
+        let decision = rule.decision(for: known, isStored: known != nil || terms.isInMemory)
+        if let verdict = CacheVerdict(decision) { job.note(.judged(verdict)) }
+        let status = CacheStatus(known: known)
+        guard original.fetch != nil else { return serveCached(status, decision, job) }
+        switch decision {
+        case .hit(let answer): end(.current(CacheStatus(known: known, isStale: answer.isStale)), job)
+        case .serveStale:
+            guard mayAsk else { return end(.current(CacheStatus(known: known, isStale: true)), job) }
+            let permitted = RevalidationWork(plan: plan.with { $0.permission = nil }) ?? self
+            job.send(.staleStatus(CacheStatus(known: known, isStale: true)))
+            permitted.ask(job, status, .always)
+        case .revalidate(_, let fallback): ask(job, status, fallback)
+        case .fetch(.nothingStored): end(.absent, job)
+        case .fetch: ask(job, status, .never)
+        case .unsatisfiable: job.finish(.failure(.notCached(url)))
+        }
+    }
+
+    /// When only the caches may be asked, everything serves but the answer to another request.
+    private func serveCached(_ status: CacheStatus, _ decision: HTTPCacheDecision, _ job: WorkJob) {
+        var status = status
+        status.isStale = true
+        switch decision {
+        case .hit(let answer): status.isStale = answer.isStale
+        case .fetch(.varies): return job.finish(.failure(.notCached(url)))
+        default: break
+        }
+        end(.current(status), job)
+    }
+
+    private var mayAsk: Bool { plan.value.permission?.value() ?? true }
+
+    // MARK: Asking
+
+    private func ask(_ job: WorkJob, _ status: CacheStatus, _ fallback: HTTPStaleFallback) {
+        guard let fetch = original.fetch else { return job.finish(.failure(.notCached(url))) }
+        guard mayAsk else { return fail(.downloadRefused(fetch.url), status, fallback.whenUnreachable, job) }
+        guard plan.value.queriesDisk else {
+            return load(fetch, terms.derived?.value.content, status, fallback, job)
+        }
+        job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { result in
+            guard case .success(.diskEntry(let entry?)) = result else {
+                return load(fetch, terms.derived?.value.content, status, fallback, job)
+            }
+            if original.problem(of: entry) != nil {
+                job.note(.diskMissed(key: cacheKey, .refused))
+                // Nor is the server asked whether it is still the same.
+                return load(fetch, nil, status, fallback, job)
+            }
+            // Somebody else may have asked meanwhile.
+            if !terms.asksAlways, rule.serves(entry.validators) { return confirm(entry.source, job) }
+            load(fetch, entry.source, status, fallback, job)
+        }
+    }
+
+    /// Asks the loader, for bytes other than those that are known if there are any.
+    private func load(
+        _ fetch: FetchWork,
+        _ known: SourceContent?,
+        _ status: CacheStatus,
+        _ fallback: HTTPStaleFallback,
+        _ job: WorkJob
+    ) {
+        job.require(fetch.conditional(on: rule.conditions(from: known?.validators))) { result in
+            if let known, let answer = notModified(result) {
+                if let known = renewed(known, by: answer) { return confirm(known, job) }
+                // It is about other bytes than those that are known: the whole has to come.
+                return job.require(fetch) { end($0, nil, status, fallback, job) }
+            }
+            end(result, known, status, fallback, job)
+        }
+    }
+
+    private func end(
+        _ result: WorkResult,
+        _ known: SourceContent?,
+        _ status: CacheStatus,
+        _ fallback: HTTPStaleFallback,
+        _ job: WorkJob
+    ) {
+        switch result {
+        case .success(.loaded(let loaded, let reservation)):
+            if let known, let same = unchanged(loaded, known) { return confirm(same, job) }
+            end(.newer(GivenData(original.data(of: loaded, reservation))), job)
+        case .success: job.finish(.failure(WebImageError(.badImageData, "the loader delivered no data", url: url)))
+        case .failure(let error): fail(error.with(url: url), status, fallback.allows(error), job)
+        }
+    }
+
+    /// - Parameter serves: whether what is cached serves all the same.
+    private func fail(_ error: WebImageError, _ status: CacheStatus, _ serves: Bool, _ job: WorkJob) {
+        guard serves else { return job.finish(.failure(terms.asksAlways ? error : error.ofRefresh)) }
+        end(.current(CacheStatus(known: status.known, isStale: true, error: error)), job)
+    }
+
+    /// The server has what is known.
+    private func confirm(_ known: SourceContent, _ job: WorkJob) {
+        job.note(.notModified)
+        terms.derived?.value.renew(known)
+        let validators = KnownValidators(validators: known.validators, contentHash: known.hash)
+        end(.current(CacheStatus(known: validators, isConfirmed: true)), job)
+    }
+
+    private func end(_ result: Revalidated, _ job: WorkJob) { job.finish(.success(.revalidated(result))) }
+
+    // MARK: What is known already
+
+    /// An answer that nothing has changed.
+    private enum NotModified {
+        /// A loader of somebody's that says no more.
+        case unexplained
+        case response(HTTPResponse)
+    }
+
+    private func notModified(_ result: WorkResult) -> NotModified? {
+        switch result {
+        case .success(.loaded(let loaded, _)):
+            guard let response = loaded.response, response.statusCode == 304 else { return nil }
+            return .response(response)
+        case .failure(let error) where error.code == .cacheNotModified:
+            return error.response.map { .response($0) } ?? .unexplained
+        default: return nil
+        }
+    }
+
+    /// What is known now if a load brought what was known. The entry gets what was noted of the answer, if that is something else:
+    /// with it the next refresh may come without a body, or not be needed.
+    private func unchanged(_ loaded: LoadedImageData, _ known: SourceContent) -> SourceContent? {
+        guard !loaded.data.isEmpty, loaded.data.contentHash == known.hash, rule.admits(loaded.response) else {
+            return nil
+        }
+        let validators = rule.validators(of: loaded.response, receivedHash: known.validators?.receivedHash)
+        return amended(known, validators)
+    }
+
+    /// What is known with a 304, which the entry gets; nil when that is about other bytes.
+    private func renewed(_ known: SourceContent, by answer: NotModified) -> SourceContent? {
+        guard case .response(let response) = answer else { return known }
+        return rule.renewed(known.validators, by: response).map { amended(known, $0) }
+    }
+
+    private func amended(_ known: SourceContent, _ validators: CacheValidators?) -> SourceContent {
+        if var validators, validators != known.validators {
+            validators.subject.value = known.hash
+            cache.amend(validators: validators, forKey: cacheKey)
+        }
+        return SourceContent(hash: known.hash, validators: validators)
+    }
+}
+
+extension HTTPStaleFallback {
+    /// Whether what is stored serves after this error.
+    func allows(_ error: WebImageError) -> Bool {
+        switch error.code {
+        case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .secureConnectionFailed,
+            .transportFailed, .hostUnavailable:
+            whenUnreachable
+        case .invalidDownloadStatusCode: whenServerFails && [500, 502, 503, 504].contains(error.statusCode)
+        default: false
+        }
+    }
+}
