@@ -9,7 +9,7 @@ final class ProgressRelay: Sendable {
     private struct State {
         var body: Body?
         var pending = FIFOList<LoadProgress>()
-        var latest: Int64 = -1
+        var latest: LoadProgress?
         var isOver = false
     }
 
@@ -31,8 +31,8 @@ final class ProgressRelay: Sendable {
     /// Leaves a reading. Calls nobody.
     func post(_ progress: LoadProgress) {
         let isNews = state.withLock { state -> Bool in
-            guard !state.isOver, progress.receivedByteCount > state.latest else { return false }
-            state.latest = progress.receivedByteCount
+            guard !state.isOver, state.latest.map(progress.isAfter) ?? true else { return false }
+            state.latest = progress
             let isFull = state.pending.count == Self.capacity
             if isFull { _ = state.pending.popLast() }
             state.pending.append(progress)
@@ -73,5 +73,13 @@ extension ProgressRelay? {
         var isCancelled = false
         if case .failure(let error) = result { isCancelled = error.code == .cancelled }
         self.end(drops: isCancelled, completion)
+    }
+}
+
+extension LoadProgress {
+    /// Whether more has come, or as much of another length.
+    fileprivate func isAfter(_ other: LoadProgress) -> Bool {
+        receivedByteCount > other.receivedByteCount
+            || receivedByteCount == other.receivedByteCount && expectedByteCount != other.expectedByteCount
     }
 }
