@@ -8,7 +8,7 @@ extension ImageCachesManager {
     /// Reads the entry on disk on the caller's thread, of the highest cache that has it.
     public func diskEntry(forKey key: String) -> CachedImageData? { first(forKey: key) { $0.diskEntry(forKey: key) } }
 
-    /// What is known of the entry on disk without looking there, of the highest cache that knows something.
+    /// Returns the validators that the highest cache holds in memory, without reading the disk.
     public func knownValidators(forKey key: String) -> KnownValidators? {
         first(forKey: key) { $0.knownValidators(forKey: key) }
     }

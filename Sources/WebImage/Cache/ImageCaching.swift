@@ -73,7 +73,7 @@ public protocol ImageCaching: AnyObject, Sendable {
     /// Removes one entry.
     func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?)
 
-    /// Which level has the key; the first of memory and disk that does.
+    /// Returns the first level, memory or disk, that has the key.
     func containsImage(
         forKey key: String,
         in cacheType: ImageCacheType,

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Begins the work that gets the image of a load, and delivers what that sends.
+/// Subscribes a load to its work in the graph and delivers its values and result.
 struct LoadDelivery: Sendable {
     let manager: WebImageManager
     let operation: WebImageLoadOperation

@@ -1,6 +1,6 @@
-/// The plans of the parts that a load is made of when what is cached does not serve for ever.
+/// The plans of a load's parts when cached images are revalidated.
 extension LoadPlan {
-    /// How long what is cached serves; nil for ever.
+    /// The terms of revalidation; nil if cached images never expire.
     var terms: Revalidation? { decode.original.plan.value.revalidation?.value }
 
     private func with(
@@ -21,7 +21,7 @@ extension LoadPlan {
         )
     }
 
-    /// The same as if what is cached served for ever.
+    /// The plan without revalidation.
     var unjudged: LoadPlan { with { $0.revalidation = nil } }
 
     /// The same when it is known that the loader may be asked.
@@ -42,10 +42,10 @@ extension LoadPlan {
         return original.plan.value.permission?.value() ?? true && original.fetch?.canStart ?? false
     }
 
-    /// What the caches have.
+    /// The plan for a load from the caches only.
     var cached: LoadPlan { with { $0.makeCached() } }
 
-    /// The result made of the original on disk, because what was made of it before is out of date.
+    /// The plan for making the result again from the original on disk, because the stored result is out of date.
     var renewed: LoadPlan {
         with {
             $0.makeNew()
@@ -54,7 +54,7 @@ extension LoadPlan {
         }
     }
 
-    /// What the loader has, because what is cached is of no use.
+    /// The plan for a load from the loader only.
     var fromLoader: LoadPlan {
         with {
             $0.makeNew()
@@ -66,7 +66,7 @@ extension LoadPlan {
         }
     }
 
-    /// The result made of bytes that are newer than what is cached.
+    /// The plan for making the result from bytes newer than the cached ones.
     func newer(_ given: GivenData) -> LoadPlan {
         with {
             $0.makeNew()

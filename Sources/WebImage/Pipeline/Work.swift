@@ -43,21 +43,6 @@ private struct LoaderOperation: RunningWork {
 final class WorkJob: WorkGraphNode, @unchecked Sendable {
     // Sendable because the pipeline's lock guards `links`.
 
-    /// Something under way that takes more than one call to cancel.
-    struct Handle: RunningWork {
-        let body: @Sendable () -> Void
-        let item: any RunningWork
-
-        /// - Parameter body: called in the place of the item's own `cancel()`.
-        init(_ item: any RunningWork, cancel body: @escaping @Sendable () -> Void) {
-            self.item = item
-            self.body = body
-        }
-
-        func cancel() { body() }
-        func setPriority(_ priority: LoadPriority) { item.setPriority(priority) }
-    }
-
     private struct State {
         var isCancelled = false
         var priority: LoadPriority

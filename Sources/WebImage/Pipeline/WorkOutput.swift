@@ -12,7 +12,7 @@ enum WorkOutput: Sendable {
 
 typealias WorkResult = Result<WorkOutput, WebImageError>
 
-/// What a piece of shared work sends before it ends.
+/// A value that shared work sends before its output.
 enum WorkValue: Sendable {
     /// Bytes of a body that is still arriving.
     case partial(PartialImageData.Snapshot)

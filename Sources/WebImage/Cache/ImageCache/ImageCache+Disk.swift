@@ -152,7 +152,7 @@ extension ImageCache {
         return writes.withLock { $0.generations.generation(of: key) }
     }
 
-    /// Whether a key has not changed since, nor was about to.
+    /// True if the key has neither changed since nor a change pending.
     func isCurrent(_ generation: Generation, forKey key: String) -> Bool {
         let key = MemoryCacheKey(key)
         return writes.withLock { $0.generations.isCurrent(generation, of: key) }
@@ -201,7 +201,7 @@ extension ImageCache {
         return (found, generation)
     }
 
-    /// What readers of a key must see besides what is on disk, and the generation of that.
+    /// The pending state that readers of a key must see on top of the disk, and its generation.
     func pendingEntry(forKey key: String) -> (PendingEntry, Generation) {
         let replaces = !config.writesWithoutOverwriting
         let key = MemoryCacheKey(key)

@@ -20,7 +20,7 @@ extension ImageCache {
     /// The entry on disk. Synchronous.
     public func diskEntry(forKey key: String) -> CachedImageData? { readEntry(forKey: key) }
 
-    /// Whether there is an entry on disk, or one about to be written. Synchronous; does not open the file.
+    /// Returns true if there is an entry on disk, or one about to be written. Synchronous; does not open the file.
     public func diskDataExists(forKey key: String) -> Bool { hasEntry(forKey: key) }
 
     // MARK: On a thread of the cache
@@ -44,7 +44,7 @@ extension ImageCache {
         }
     }
 
-    /// Which level has the key; the first of memory and disk that does.
+    /// Returns the first level, memory or disk, that has the key.
     ///
     /// - Parameters:
     ///   - key: the key.
@@ -61,7 +61,7 @@ extension ImageCache {
         onDiskQueue(.inline, { $0.hasEntry(forKey: key) ? .disk : .none }, completion)
     }
 
-    /// Which level has the key; the first of memory and disk that does.
+    /// Returns the first level, memory or disk, that has the key.
     public func containsImage(forKey key: String, in cacheType: ImageCacheType = .all) async -> ImageCacheType {
         await withCheckedContinuation { continuation in
             containsImage(forKey: key, in: cacheType) { continuation.resume(returning: $0) }

@@ -1,4 +1,4 @@
-/// What is known of entries' validators, by key: an LRU cache of bounded size. All in O(1), and a lookup allocates nothing.
+/// An LRU cache of entries' validators, by key, of bounded size. All operations are O(1), and a lookup allocates nothing.
 struct KnownValidatorsTable {
     /// Most keys: 4096 is what some ten screens of thumbnails ask for, and about 4 MB with the fields of ordinary servers.
     static let capacity = 4096

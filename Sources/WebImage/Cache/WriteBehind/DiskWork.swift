@@ -77,7 +77,7 @@ struct PendingImage: Sendable {
     let image: Image
     let options: ImageEncodeOptions
     let coder: any ImageCoder
-    /// What is stored with it.
+    /// The metadata stored with the entry.
     private(set) var extendedData: Data?
     private(set) var validators: CacheValidators?
     private(set) var thumbHash: ThumbHash?

@@ -14,7 +14,7 @@ struct Generations {
         return Generation(own: changes[place], all: allChanges, isSettled: writers[place] == 0 && allWriters == 0)
     }
 
-    /// Whether a key has not changed since, nor was about to.
+    /// True if the key has neither changed since nor a change pending.
     func isCurrent(_ generation: Generation, of key: MemoryCacheKey) -> Bool {
         generation.isSettled && generation == self.generation(of: key)
     }

@@ -25,7 +25,7 @@ struct PendingEntry {
             }
         }
 
-        /// What is stored with it.
+        /// The metadata stored with the entry.
         var extendedData: Data? {
             switch self {
             case .entry(let entry): entry.extendedData

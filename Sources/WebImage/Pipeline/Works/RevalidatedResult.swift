@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// The part of a ``ResultWork`` that serves what is cached only as long as that is judged to serve: asks whether it does, and finds it, or
-/// makes the result of what is newer. What is cached and serves while the loader is asked is sent before.
+/// The part of a ``ResultWork`` for loads with revalidation: requires a ``RevalidationWork``, then finds the cached image or makes the result
+/// of newer bytes. A stale image that serves while the loader is asked is sent first.
 struct RevalidatedResult: Sendable {
     let plan: LoadPlan
     let job: WorkJob

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// What is known of something that a cache has, and how far it serves.
+/// The freshness of a cached image.
 struct CacheStatus: Sendable {
-    /// Of the bytes that it was made of; no hash when that is not known, and nothing at all of what only memory has.
+    /// The validators of the bytes that it was made of; without a hash if that is unknown, and nil for an image that only memory has.
     var known: KnownValidators?
     var isStale = false
     /// Why it could not be refreshed.
@@ -14,13 +14,13 @@ struct CacheStatus: Sendable {
     var contentHash: UInt64? { known?.contentHash }
 }
 
-/// What a revalidation comes to.
+/// The outcome of a revalidation.
 enum Revalidated: Sendable {
     /// Nothing is cached.
     case absent
-    /// What is cached serves.
+    /// The cached image serves.
     case current(CacheStatus)
-    /// Other bytes than those that what is cached was made of.
+    /// The loader brought other bytes than those that the cached image was made of.
     case newer(GivenData)
 }
 
@@ -31,9 +31,9 @@ final class GivenData: Sendable {
     init(_ original: OriginalData) { self.original = original }
 }
 
-/// Finds out whether what is cached of an original serves: by what is known of it, or by asking the loader.
+/// Revalidates the cached original: by its validators and the cache policy, or by a conditional request to the loader.
 ///
-/// Before it asks behind something that serves meanwhile, it sends that as a stale value.
+/// If stale content may serve while the loader is asked, it is sent as a value first.
 struct RevalidationWork: Work {
     let plan: Boxed<LoadPlan.Original>
     private let terms: LoadPlan.Revalidation
