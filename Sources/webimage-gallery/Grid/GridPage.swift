@@ -44,7 +44,6 @@ final class GridPage {
         root = KeptWidget(Make.required(gtk_scrolled_window_new()))
         gtk_grid_view_set_min_columns(view.opaque, 1)
         gtk_grid_view_set_max_columns(view.opaque, 24)
-        gtk_grid_view_set_single_click_activate(view.opaque, 1)
         gtk_widget_add_css_class(view, "gallery-grid")
         Make.setAccessibleLabel(of: view, "Pictures")
         gtk_scrolled_window_set_child(widget.opaque, view)
@@ -123,5 +122,36 @@ final class GridPage {
             nil,
             GConnectFlags(rawValue: 0)
         )
+        openOnClick()
+    }
+
+    /// Has one click open a picture. GTK's own setting for that takes the keyboard to where the pointer rests, in newer versions after each
+    /// key, so that arrows lead nowhere.
+    private func openOnClick() {
+        guard let click = gtk_gesture_click_new() else { return }
+        typealias Call = @convention(c) (OpaquePointer, gint, Double, Double, UnsafeMutableRawPointer) -> Void
+        let released: Call = { _, count, x, y, owner in
+            nonisolated(unsafe) let owner = owner
+            MainActor.assumeIsolated {
+                let page = Unmanaged<GridPage>.fromOpaque(owner).takeUnretainedValue()
+                if count == 1, let index = page.index(atX: x, y: y) { page.open(index) }
+            }
+        }
+        g_signal_connect_data(
+            UnsafeMutableRawPointer(click),
+            "released",
+            unsafeBitCast(released, to: GCallback.self),
+            Unmanaged.passUnretained(self).toOpaque(),
+            nil,
+            GConnectFlags(rawValue: 0)
+        )
+        gtk_widget_add_controller(view, click)
+    }
+
+    /// The picture whose item is at a place of the grid.
+    private func index(atX x: Double, y: Double) -> Int? {
+        var widget = gtk_widget_pick(view, x, y, GTK_PICK_DEFAULT)
+        while let current = widget, gtk_widget_get_parent(current) != view { widget = gtk_widget_get_parent(current) }
+        return cells.first { gtk_widget_get_parent($0.value) == widget }?.key
     }
 }

@@ -52,11 +52,35 @@ import WebImage
         #expect(title(bench) == "200 pictures")
         #expect(await focuses(bench, 199))
         // Keys go on from there.
-        try await bench.key("Left", "Return")
+        try await bench.key("Left")
+        #expect(await focuses(bench, 198))
+        try await bench.key("Return")
         #expect(title(bench) == "picture-198.bmp")
         try await bench.key("Home", "Escape")
         #expect(await focuses(bench, 0))
         #expect(bench.scroll == 0)
+    }
+
+    @Test func `Arrows go on from where the keyboard is, also while the pointer rests there`() async throws {
+        let bench = try await shown(3)
+        try await bench.key("Right")
+        #expect(await focuses(bench, 1))
+        try await bench.point(at: try #require(bench.window.grid.cells[1]), 20, 20)
+        try await bench.key("Right")
+        #expect(await focuses(bench, 2))
+    }
+
+    @Test func `A click opens a picture, on its cell and on the edge around it`() async throws {
+        let bench = try await shown(3)
+        let cell = try #require(bench.window.grid.cells[1])
+        try await bench.click(cell)
+        #expect(title(bench) == "picture-1.bmp")
+        try await bench.key("Escape")
+        #expect(await focuses(bench, 1))
+        try await bench.point(at: try #require(gtk_widget_get_parent(cell)), 2, 2)
+        try await bench.input(["click", "1"])
+        await bench.frames()
+        #expect(title(bench) == "picture-1.bmp")
     }
 
     @Test func `Buttons go to the pictures beside, as far as there are any`() async throws {
