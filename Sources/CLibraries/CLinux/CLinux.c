@@ -45,6 +45,12 @@ void *webimage_allocate_aligned(size_t alignment, size_t byte_count) {
     return posix_memalign(&block, alignment, byte_count) == 0 ? block : NULL;
 }
 
+static _Thread_local void *thread_reservation;
+
+void *webimage_reservation(void) { return thread_reservation; }
+
+void webimage_set_reservation(void *reservation) { thread_reservation = reservation; }
+
 void webimage_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 int webimage_open_directory(int directory, const char *path) {

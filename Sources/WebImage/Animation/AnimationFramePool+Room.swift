@@ -20,12 +20,17 @@ extension AnimationFramePool {
             return .awaited
         case .ask: break
         }
-        let request = budget.request(need, priority: priority, mayShrink: false) { [weak self] answer in
-            self?.answered(answer)
+        let outcome = budget.request(need, priority: priority, mayShrink: false) { [weak self] in self?.answered($0) }
+        switch outcome {
+        case .answered(let answer):
+            state.withLock { $0.room.answered(nil) }
+            return taken(answer)
+        case .waiting(let request):
+            // Nobody may need the frame by now.
+            if !state.withLock({ $0.room.waits(for: request) }) { budget.cancel(request) }
+            if state.withLock({ $0.buffer.next() == nil }) { giveUpRoom() }
+            return .awaited
         }
-        if let answer = state.withLock({ $0.room.asked(request) }) { return taken(answer) }
-        if state.withLock({ $0.buffer.next() == nil }) { giveUpRoom() }
-        return .awaited
     }
 
     /// Gives back what is reserved for a frame that nobody needs, or takes back that it is asked for.
@@ -36,11 +41,12 @@ extension AnimationFramePool {
     }
 
     private func answered(_ answer: DecodedMemoryBudget.Answer) {
-        let priority = state.withLock { state -> LoadPriority? in
-            // In any case somebody has to come, if only to give it back.
-            state.room.answered(answer) ? state.buffer.next()?.priority ?? .low : nil
+        let priority = state.withLock { state in
+            state.room.answered(answer)
+            return state.buffer.next()?.priority
         }
-        if let priority { lane.request(self, priority) }
+        // In any case somebody has to come, if only to give it back.
+        lane.request(self, priority ?? .low)
     }
 
     private func taken(_ answer: DecodedMemoryBudget.Answer) -> Room {

@@ -13,39 +13,33 @@ struct AnimationRoom {
     private var request: UInt64?
     private var answer: Answer?
     private var isWaiting = false
-    /// Whether a thread is just asking, to which an answer is left.
-    private var isAsking = false
 
-    /// A frame is needed. After `ask`, ``asked(_:)`` has to follow.
+    /// A frame is needed.
     mutating func begin() -> Step {
         if let answer = answer.take() { return .take(answer) }
         guard !isWaiting else { return .wait(request) }
-        (isWaiting, isAsking) = (true, true)
+        isWaiting = true
         return .ask
     }
 
-    /// The budget was asked; an answer that has come meanwhile is to be taken.
-    mutating func asked(_ id: UInt64) -> Answer? {
-        isAsking = false
+    /// The answer will come.
+    ///
+    /// - Returns: whether it is still wanted; else the request is to be taken back.
+    mutating func waits(for id: UInt64) -> Bool {
         if isWaiting { request = id }
-        return answer.take()
+        return isWaiting || answer != nil
     }
 
-    /// The budget has answered.
-    ///
-    /// - Returns: whether somebody has to come for the answer.
-    mutating func answered(_ answer: Answer) -> Bool {
+    /// The budget has answered, and that is kept if it is not taken at once.
+    mutating func answered(_ answer: Answer?) {
         (request, isWaiting) = (nil, false)
         self.answer = answer
-        return !isAsking
     }
 
     /// No frame is needed any more.
     ///
     /// - Returns: what is to be taken back, and what is to be let go of outside of locks.
     mutating func giveUp() -> (request: UInt64?, answer: Answer?) {
-        // Whoever is asking looks then whether a frame is needed.
-        guard !isAsking else { return (nil, nil) }
         isWaiting = false
         return (request.take(), answer.take())
     }

@@ -4,7 +4,10 @@ extension ImageCoder {
     /// Decodes, and says of the image what a coder of one's own may have left unsaid: that it is less than the bytes are must be
     /// known of an image before it is put anywhere. An animation gets its frames, to be decoded when they are asked for.
     func completeImage(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        try complete(try decode(data, options: options), of: data, options: options)
+        let image = try complete(try decode(data, options: options), of: data, options: options)
+        // Coders of this process are believed.
+        if self is IsolatedImageCoder { try MemoryReservation.current()?.check(image) }
+        return image
     }
 
     /// The same for an image that was decoded of the data.

@@ -38,14 +38,15 @@ extension LoadPlan {
 
     /// The image of an entry that was stored under the result's own key; nil if it is no picture.
     ///
-    /// - Parameter admission: what was asked for with ``derivedOptions``.
+    /// - Parameter options: in place of ``derivedOptions``, to make less of the picture.
     func decodeDerived(
         _ entry: CachedImageData,
-        _ admission: DecodeAdmission,
+        _ options: ImageDecodeOptions?,
         _ trace: LoadTrace
     ) -> PipelineImage? {
         try? trace.decoding(entry.data.count) { () throws(WebImageError) in
-            let image = try admission.completeImage(of: entry.data, by: decode.coder)
+            let image = try decode.coder.completeImage(of: entry.data, options: options ?? derivedOptions)
+            trace.pipeline.budget.made(image)
             var metadata = image.metadata
             metadata.isThumbnail = decode.options.isThumbnail
             metadata.isTransformed = !chain.isEmpty

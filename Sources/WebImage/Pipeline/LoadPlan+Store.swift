@@ -122,12 +122,4 @@ extension PipelineImage {
         copy.original = nil
         return copy
     }
-
-    /// The same when it is where a budget finds it, and counts no more as a decode under way.
-    var settled: PipelineImage {
-        room?.end()
-        var copy = self
-        copy.room = nil
-        return copy
-    }
 }

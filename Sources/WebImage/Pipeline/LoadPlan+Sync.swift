@@ -12,64 +12,34 @@ extension LoadPlan {
             trace.note(.memoryHit(key: hit.cacheKey ?? ""))
             return hit
         }
-        if let image = derivedImageSync(trace) {
-            return operation.isRunning ? storedInMemory(image, trace).settled : image.settled
-        }
+        if let image = derivedImageSync(for: operation, trace) { return image }
         let original = decode.original
         guard original.queriesDisk, let originalKey, let entry = original.cache.diskEntry(forKey: originalKey) else {
             return nil
         }
         trace.note(.diskHit(key: originalKey, byteCount: entry.data.count))
         guard original.problem(of: entry) == nil else { return nil }
-        let image = try? trace.decoding(entry.data.count) { () throws(WebImageError) in
-            try decodedNow(
-                entry.data,
-                decode.options,
-                transformer: chain.whole,
-                trace
-            ) {
-                (admission) throws(WebImageError) in
-                try decode.decoded(OriginalData(entry: entry, source: .disk), options: admission.options)
+        let budget = trace.pipeline.budget
+        let cost = MemoryCost.decode(entry.data, decode.coder, decode.options, transformer: chain.whole)
+        return try? budget.perform(cost) { (options) throws(WebImageError) in
+            let image = try trace.decoding(entry.data.count) { () throws(WebImageError) in
+                try decode.decoded(OriginalData(entry: entry, source: .disk), options: options)
             }
+            budget.made(image.image, for: chain.whole)
+            let result = try transformed(image, trace)
+            budget.made(result.image)
+            return operation.isRunning ? stored(result, trace) : result
         }
-        guard let image, let result = try? transformed(image, trace) else { return nil }
-        if let room = image.room { room.hold(result.image) } else { trace.pipeline.budget.hold(result.image) }
-        return operation.isRunning ? stored(result, trace).settled : result.settled
     }
 
-    private func derivedImageSync(_ trace: LoadTrace) -> PipelineImage? {
+    private func derivedImageSync(for operation: WebImageLoadOperation, _ trace: LoadTrace) -> PipelineImage? {
         guard queriesDerivedDisk, let cacheKey, let entry = cache.diskEntry(forKey: cacheKey) else { return nil }
         trace.note(.diskHit(key: cacheKey, byteCount: entry.data.count))
-        return try? decodedNow(entry.data, derivedOptions, trace) { (admission) throws(WebImageError) in
-            guard let image = decodeDerived(entry, admission, trace) else {
-                throw WebImageError(.badImageData, "the entry is no picture")
-            }
-            return image
+        let cost = MemoryCost.decode(entry.data, decode.coder, derivedOptions)
+        let image = try? trace.pipeline.budget.perform(cost) { (options) -> PipelineImage? in
+            guard let image = decodeDerived(entry, options, trace) else { return nil }
+            return operation.isRunning ? storedInMemory(image, trace) : image
         }
-    }
-
-    /// Decodes within the budget, without waiting for others.
-    private func decodedNow(
-        _ data: Data,
-        _ options: ImageDecodeOptions,
-        transformer: (any ImageTransformer)? = nil,
-        _ trace: LoadTrace,
-        _ body: (DecodeAdmission) throws(WebImageError) -> PipelineImage
-    ) throws(WebImageError) -> PipelineImage {
-        var result: PipelineImage?
-        let budget = trace.pipeline.budget
-        let room = try budget.decodeNow(
-            data,
-            coder: decode.coder,
-            options: options,
-            transformer: transformer
-        ) { (admission) throws(WebImageError) in
-            let image = try body(admission)
-            result = image
-            return image.image
-        }
-        guard var result else { throw WebImageError(.badImageData, "the entry is no picture") }
-        result.room = room
-        return result
+        return image ?? nil
     }
 }

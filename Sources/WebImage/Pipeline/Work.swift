@@ -190,55 +190,46 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         pipeline.finish(self, with: result)
     }
 
-    /// Does work that ends with an image, and then ends what was reserved for it. When the work is done, nothing of it holds the image
-    /// any more: it is where a budget finds it, in a cache, or with whoever wanted it.
+    /// Does a part of the work on a decode thread, once there is memory for what it costs.
     ///
-    /// - Parameter body: returns what was reserved, unless it is over.
-    func ending(_ body: () -> MemoryReservation?) { body()?.end() }
+    /// - Parameters:
+    ///   - image: see ``WorkQueue/submit(cost:of:after:priority:_:)``.
+    ///   - queue: in place of the pipeline's.
+    func perform(
+        _ cost: MemoryCost,
+        after image: Image? = nil,
+        on queue: WorkQueue? = nil,
+        _ body: @escaping BudgetedJob.Body
+    ) {
+        let queue = queue ?? pipeline.decodeQueue
+        hold(queue.submit(cost: cost, of: pipeline.budget, after: image, priority: priority, body))
+    }
 
     /// Makes an image of another on a decode thread, when there is room for it; its outcome ends the job.
     ///
     /// - Parameters:
-    ///   - room: what is reserved for it already. If that does for the transform, it begins at once.
     ///   - transformer: what makes the other, for what that takes.
     ///   - next: what the result is given to then.
     ///   - end: what becomes of the result before the job ends.
     func transform(
         _ input: Image,
         by transformer: (any ImageTransformer)?,
-        room: MemoryReservation? = nil,
         next: (any ImageTransformer)? = nil,
         _ body: @escaping @Sendable () throws(WebImageError) -> PipelineImage,
         then end: @escaping @Sendable (PipelineImage) -> PipelineImage = { $0 }
     ) {
-        let (queue, budget) = (pipeline.decodeQueue, pipeline.budget)
         // It owns what goes in, and is let go of before the end.
         let steps = Lock<(@Sendable () throws(WebImageError) -> PipelineImage)?>(body)
-        let run: AdmittedJob.Body = { [self] admission in
-            ending {
-                guard let body = steps.withLock({ $0.take() }), !isCancelled else { return nil }
-                do throws(WebImageError) {
-                    let admission = try admission.get()
-                    var image = try body()
-                    let kept = MemoryDemand.ofTransforming(image.image, by: next)
-                    image.room = admission.made(image.image, in: budget, keeping: kept)
-                    finish(.success(.image(end(image))))
-                    return image.room
-                } catch {
-                    finish(.failure(error))
-                    return nil
-                }
+        perform(.transforming(input, by: transformer), after: input) { [self] given in
+            guard let body = steps.withLock({ $0.take() }), !isCancelled else { return }
+            do throws(WebImageError) {
+                _ = try given.get()
+                let image = try body()
+                pipeline.budget.made(image.image, for: next)
+                finish(.success(.image(end(image))))
+            } catch {
+                finish(.failure(error))
             }
         }
-        let need = MemoryDemand.ofTransforming(input, by: transformer)
-        let item: AdmittedItem
-        if let there = room?.handOver(atLeast: need) {
-            let admission = DecodeAdmission(options: ImageDecodeOptions(), reservation: there)
-            item = .plain(queue.submit(priority: priority) { run(.success(admission)) })
-        } else {
-            let demand = MemoryDemand.bytes(need)
-            item = queue.submit(demand, to: budget, priority: priority, isBegun: true, former: room?.handOver(), run)
-        }
-        hold(item)
     }
 }

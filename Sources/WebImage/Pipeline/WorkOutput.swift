@@ -96,7 +96,4 @@ struct PipelineImage: Sendable {
     var isUnchanged = false
     /// Ends when everything has been written to the caches.
     var stores: StoreGroup
-    /// What is still reserved for it, and for what is made of it; ended by whoever made it, when it has been stored and handed over. Nil when
-    /// the budget is off, or nothing was decoded.
-    var room: MemoryReservation?
 }

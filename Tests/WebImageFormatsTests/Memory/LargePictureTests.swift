@@ -46,9 +46,8 @@ import Testing
     func `A thumbnail of 200 megapixels is refused by a budget of half a gigabyte`(file: String) throws {
         let (budget, data) = (DecodedMemoryBudget(byteLimit: 512 << 20), try data(file))
         let refused = #expect(throws: WebImageError.self) {
-            _ = try budget.decodeNow(data, coder: manager, options: thumbnail()) {
-                (admission) throws(WebImageError) in
-                try manager.decode(data, options: admission.options)
+            _ = try budget.perform(.decode(data, manager, thumbnail())) { (options) throws(WebImageError) in
+                try manager.decode(data, options: options ?? thumbnail())
             }
         }
         #expect(refused?.limit?.name == "memoryBudget")

@@ -23,9 +23,11 @@ import Testing
 
         /// Asks for all there is, for something else.
         func takeAll() {
-            budget.request(4 << 20, priority: .normal, mayShrink: false) { [others] answer in
+            let keep: @Sendable (DecodedMemoryBudget.Answer) -> Void = { [others] answer in
                 if case .admitted(let reservation) = answer { others.withLock { $0.append(reservation) } }
             }
+            let outcome = budget.request(4 << 20, priority: .normal, mayShrink: false, then: keep)
+            if case .answered(let answer) = outcome { keep(answer) }
         }
 
         func wish(_ indices: [Int], isWaiting: Bool = false) {

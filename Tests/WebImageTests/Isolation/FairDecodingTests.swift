@@ -83,10 +83,10 @@ struct FairDecodingTests {
         let budget = DecodedMemoryBudget(byteLimit: 64 << 20)
         let ended = try await whileDecodersHang(coder()) {
             _ = CodingQueue.shared.submit(
-                .decode(data, ImageCodersManager.shared, ImageDecodeOptions()),
-                to: budget
-            ) { admission in
-                if case .success = admission { done.withLock { $0 = true } }
+                cost: .decode(data, ImageCodersManager.shared, ImageDecodeOptions()),
+                of: budget
+            ) { given in
+                if case .success = given { done.withLock { $0 = true } }
             }
             #expect(await comes { done.withLock { $0 } })
         }
@@ -102,23 +102,23 @@ struct FairDecodingTests {
         let codes = Lock<[WebImageError.Code]>([])
         let data = IsolationHarness.picture("greedy")
         for _ in 0..<8 {
-            _ = CodingQueue.shared.submit(.decode(data, hostile, ImageDecodeOptions()), to: budget) { admission in
-                let image = admission.flatMap { admission in
-                    Result { () throws(WebImageError) in try admission.completeImage(of: data, by: hostile) }
+            _ = CodingQueue.shared.submit(cost: .decode(data, hostile, ImageDecodeOptions()), of: budget) { given in
+                let image = given.flatMap { options in
+                    Result { () throws(WebImageError) in
+                        try hostile.completeImage(of: data, options: options ?? ImageDecodeOptions())
+                    }
                 }
                 if case .failure(let error) = image { codes.withLock { $0.append(error.code) } }
-                (try? admission.get())?.reservation?.end()
             }
         }
         #expect(await comes { budget.usage.inFlightByteCount == 8 << 20 && budget.usage.waitingCount > 0 })
         let before = Lock<Int?>(nil)
         let good = try Fixtures.data("PNG/photo-rgb.png")
         _ = CodingQueue.shared.submit(
-            .decode(good, ImageCodersManager.shared, ImageDecodeOptions()),
-            to: budget
-        ) { admission in
+            cost: .decode(good, ImageCodersManager.shared, ImageDecodeOptions()),
+            of: budget
+        ) { _ in
             before.withLock { $0 = codes.withLock { $0.count } }
-            (try? admission.get())?.reservation?.end()
         }
         #expect(await comes { codes.withLock { $0.count == 8 } && before.withLock { $0 != nil } })
         #expect(try #require(before.withLock { $0 }) <= 4, "at most those that were there before it")

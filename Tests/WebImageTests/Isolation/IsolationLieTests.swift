@@ -85,16 +85,10 @@ struct IsolationLieTests {
             await valueOnThread {
                 Result {
                     let (coder, options) = (IsolationHarness.coder(), ImageDecodeOptions())
-                    let made = Lock<Image?>(nil)
                     let data = IsolationHarness.picture(name)
-                    let room = try budget.decodeNow(data, coder: coder, options: options) {
-                        (admission) throws(WebImageError) in
-                        let image = try coder.completeImage(of: data, options: admission.options)
-                        made.withLock { $0 = image }
-                        return image
+                    return try budget.perform(.decode(data, coder, options)) { (given) throws(WebImageError) in
+                        try coder.completeImage(of: data, options: given ?? options)
                     }
-                    room?.end()
-                    return try #require(made.withLock { $0 })
                 }
             }
         }

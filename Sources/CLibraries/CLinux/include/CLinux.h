@@ -33,6 +33,10 @@ void *webimage_allocate_aligned(size_t alignment, size_t byte_count);
 /// Bytes that a block of `malloc` really has.
 size_t webimage_usable_size(void *block);
 
+/// What the calling thread was told that its job has reserved of a memory budget; NULL for nothing.
+void *webimage_reservation(void);
+void webimage_set_reservation(void *reservation);
+
 /// Names the calling thread; the system keeps 15 bytes.
 void webimage_name_thread(const char *name);
 

@@ -90,7 +90,7 @@ final class DiskQuery<Value: Sendable>: ImageLoaderOperation {
         let item = queue.submit(priority: priority) { [result] in
             if result.isWanted { result.finish(body()) }
         }
-        result.attach(AdmittedItem.plain(item))
+        result.attach(BudgetedItem.plain(item))
     }
 
     func cancel() { result.cancel()?(nil) }

@@ -7,6 +7,13 @@ extension DecodedMemoryBudget {
         case refused(WebImageError)
     }
 
+    /// What a request comes to at first.
+    enum Outcome: Sendable {
+        case answered(Answer)
+        /// The answer will come; a number for ``cancel(_:)`` and ``setPriority(_:of:)``.
+        case waiting(UInt64)
+    }
+
     /// What is to be done outside the lock.
     enum Step {
         case answer(@Sendable (Answer) -> Void, Answer)
@@ -29,9 +36,8 @@ extension DecodedMemoryBudget {
     ///   - waits: false to be answered before this returns.
     ///   - evicts: false to be let in only if there is room already, and nobody waits for it; for what does not wait.
     ///   - patience: that of the load, of which this may be one request of several.
-    ///   - body: called once unless the request is cancelled first; perhaps before this returns. Must neither block nor decode.
-    /// - Returns: a number for ``cancel(_:)`` and ``setPriority(_:of:)``.
-    @discardableResult
+    ///   - body: called once with an answer that does not come at once, unless the request is cancelled first; perhaps before this
+    ///     returns. Must neither block nor decode.
     func request(
         _ need: Int,
         priority: LoadPriority,
@@ -42,7 +48,16 @@ extension DecodedMemoryBudget {
         evicts: Bool = true,
         patience: MemoryPatience = MemoryPatience(),
         then body: @escaping @Sendable (Answer) -> Void
-    ) -> UInt64 {
+    ) -> Outcome {
+        // An answer that comes before this has asked to the end is returned.
+        let first = Lock<(isAsking: Bool, answer: Answer?)>((true, nil))
+        let receive: @Sendable (Answer) -> Void = { answer in
+            let isLeft = first.withLock { first in
+                if first.isAsking { first.answer = answer }
+                return first.isAsking
+            }
+            if !isLeft { body(answer) }
+        }
         // Coders of anybody's say what is needed: sums of it must not overflow.
         let need = min(max(need, 0), Self.mostNeed)
         let (id, steps) = state.withLock { state -> (UInt64, [Step]) in
@@ -55,11 +70,15 @@ extension DecodedMemoryBudget {
                 waits: waits,
                 evicts: evicts
             )
-            state.waiting[id] = Waiting(need: need, patience: patience, body: body)
+            state.waiting[id] = Waiting(need: need, patience: patience, body: receive)
             return (id, resolve(actions, &state))
         }
         perform(steps)
-        return id
+        let answer = first.withLock { first in
+            first.isAsking = false
+            return first.answer.take()
+        }
+        return answer.map(Outcome.answered) ?? .waiting(id)
     }
 
     /// More than any limit, and little enough to be added up.
@@ -121,9 +140,7 @@ extension DecodedMemoryBudget {
         _ storages: [PixelStorage],
         _ tell: (inout MemoryAdmission, Int) -> [MemoryAdmission.Action]
     ) {
-        var seen: Set<ObjectIdentifier> = []
-        let new = storages.filter { !$0.isCharged && seen.insert(ObjectIdentifier($0)).inserted }
-            .map { ($0, $0.blockByteCount) }
+        let new = storages.filter { !$0.isCharged }.map { ($0, $0.blockByteCount) }
         let steps = change { tell(&$0, new.reduce(0) { $0 + $1.1 }) }
         // One that is refused, because another thread was quicker, gives its bytes back at once.
         for (storage, bytes) in new { storage.attach(MemoryCharge(bytes, to: self)) }

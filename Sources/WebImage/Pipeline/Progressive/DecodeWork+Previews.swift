@@ -43,8 +43,8 @@ extension DecodeWork {
         /// - Parameter completion: called on a decode thread; with nil when the picture has to be decoded at once.
         func finish(_ data: Data, then completion: @escaping ProgressiveSession.Completion) {
             // Kept until then: with the object the session would be cancelled.
-            session.finish(data, attempt: attempt.withLock { $0 }) { [self] image, room in
-                withExtendedLifetime(self) { completion(image, room) }
+            session.finish(data, attempt: attempt.withLock { $0 }) { [self] image in
+                withExtendedLifetime(self) { completion(image) }
             }
         }
     }

@@ -3,8 +3,7 @@ import FoundationEssentials
 /// Decodes one picture while it arrives: at most one step at a time, on the threads for decoding, and each with all that has come
 /// meanwhile.
 final class ProgressiveSession: RunningWork {
-    /// Gets the picture, and what is still reserved for it, to be ended when it has been stored.
-    typealias Completion = @Sendable (Image?, MemoryReservation?) -> Void
+    typealias Completion = @Sendable (Image?) -> Void
     /// Told what is known of the picture before it is there; gets it by calling its argument, if it is of use. Whether it was.
     typealias HeaderReceiver = @Sendable (_ properties: () -> ImageProperties?) -> Bool
 
@@ -148,8 +147,10 @@ final class ProgressiveSession: RunningWork {
         }
         if isReclaimed { fail() }
         if let end {
-            let (image, room) = whole(end.data, end.attempt)
-            return end.completion(image, room)
+            let image = whole(end.data, end.attempt)
+            let room = work.room.take()
+            guard let image, let room else { return end.completion(image) }
+            return room.goOn(with: image) { end.completion(image) }
         }
         if let snapshot, let image = partial(snapshot), !state.withLock({ $0.isOver }) {
             memory.hold(image)
@@ -211,37 +212,35 @@ final class ProgressiveSession: RunningWork {
             let own = try? coder.memoryNeed(of: data, options: options)
         else { return false }
         let need = full.totalByteCount.addingReportingOverflow(own.outputByteCount)
-        let answer = memory.now(need.overflow ? .max : need.partialValue, mayShrink: false, evicts: false)
-        guard case .admitted(let reservation) = answer else {
-            fail()
-            return false
-        }
-        work.room = ArrivingRoom(reservation, of: memory) { [weak self] in
+        work.room = memory.roomOfWhatIsLeft(need.overflow ? .max : need.partialValue) { [weak self] in
             self?.state.withLock { $0.isReclaimed = true }
             self?.run()
         }
-        return true
+        if work.room == nil { fail() }
+        return work.room != nil
     }
 
-    private func whole(_ data: Data, _ attempt: Int) -> (Image?, MemoryReservation?) {
+    /// The picture; without one there is no room for it either.
+    private func whole(_ data: Data, _ attempt: Int) -> Image? {
         begin(attempt, data.count)
-        defer { (work.decoder, work.room) = (nil, nil) }
+        var image: Image?
+        defer {
+            work.decoder = nil
+            if image == nil { work.room = nil }
+        }
         guard !work.hasFailed, let decoder = work.decoder else {
             // All has come at once, or in a format that is no use in parts.
             tell { try? coder.properties(of: data, limits: options.limits) }
-            return (nil, nil)
+            return nil
         }
         do throws(WebImageError) {
             try decoder.update(data, isFinished: true)
             tell { decoder.properties }
-            let image = try decoder.image(maximumPreviewPixelCount: Self.previewPixelCount)
-            // How much of the rest is needed is known to whoever goes on with it.
-            guard let image, let room = work.room?.reservation else { return (image, nil) }
-            room.hold(image, keeping: .max)
-            return (image, room)
+            image = try decoder.image(maximumPreviewPixelCount: Self.previewPixelCount)
         } catch {
-            return (nil, nil)
+            image = nil
         }
+        return image
     }
 
     /// Tells what is known of the picture, unless its size was told before.

@@ -64,15 +64,11 @@ struct EntryImageWork: Work {
             guard case .success(.diskEntry(let entry?)) = result else {
                 return job.finish(.success(.query(ImageCacheResult())))
             }
-            let budget = cache.budget
-            let demand = MemoryDemand.decode(entry.data, coder, options)
-            let item = cache.codingQueue.submit(demand, to: budget, priority: job.priority) { admission in
+            let cost = MemoryCost.decode(entry.data, coder, options)
+            let item = cache.codingQueue.submit(cost: cost, of: cache.budget, priority: job.priority) { given in
                 guard !job.isCancelled else { return }
                 // What is refused has no image; nor has data that cannot be decoded.
-                let admitted = try? admission.get()
-                let result = image(of: entry, admitted)
-                if let image = result.image { admitted?.end(with: image, in: budget) }
-                job.finish(.success(.query(result)))
+                job.finish(.success(.query(image(of: entry, (try? given.get()) ?? nil))))
             }
             job.hold(item)
         }
@@ -81,34 +77,26 @@ struct EntryImageWork: Work {
     /// The image of an entry's bytes, put into memory. Another query of the key may have done so meanwhile: then its image,
     /// without the bytes if it may be of others. Data that cannot be decoded gives a result without an image.
     ///
-    /// - Parameter admission: nil where there is no room to decode it.
-    private func image(of entry: CachedImageData, _ admission: DecodeAdmission?) -> ImageCacheResult {
+    /// - Parameter given: with what it is decoded; nil where there is no room for that.
+    private func image(of entry: CachedImageData, _ given: ImageDecodeOptions?) -> ImageCacheResult {
         if plan.value.queriesMemory, let image = imageInMemory,
             !(image.metadata.isDamaged && options.refusesDamagedData)
         {
             return ImageCacheResult(image: image, data: isCurrent ? entry.data : nil, cacheType: .memory)
         }
-        guard let admission, let decoded = try? admission.completeImage(of: entry.data, by: coder) else {
+        guard let given, let decoded = try? coder.completeImage(of: entry.data, options: given) else {
             return ImageCacheResult(data: entry.data, cacheType: .disk)
         }
+        cache.budget.made(decoded)
         // In memory it stands for what a load would have put there, and a refresh asks what it was made of.
         let image = decoded.with(sourceHash: entry.source.hash, extendedData: entry.extendedData)
-        if plan.value.storesInMemory { putIntoMemory(image, decodedWith: admission.options) }
+        if plan.value.storesInMemory { putIntoMemory(image, decodedWith: given) }
         return ImageCacheResult(image: image, data: entry.data, cacheType: .disk)
     }
 
     /// The same on the caller's thread, within the budget and without waiting for others.
     func imageNow(of entry: CachedImageData) -> ImageCacheResult {
-        var result: ImageCacheResult?
-        let room = try? cache.budget.decodeNow(entry.data, coder: coder, options: options) {
-            (admission) throws(WebImageError) in
-            let decoded = image(of: entry, admission)
-            result = decoded
-            guard let image = decoded.image else { throw WebImageError(.badImageData, "the entry cannot be decoded") }
-            return image
-        }
-        // By now it is where the budget finds it.
-        room?.end()
+        let result = try? cache.budget.perform(.decode(entry.data, coder, options)) { image(of: entry, $0) }
         return result ?? image(of: entry, nil)
     }
 

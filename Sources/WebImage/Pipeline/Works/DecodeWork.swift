@@ -18,80 +18,36 @@ struct DecodeWork: Work {
             case .success(.data(let original)):
                 guard let previews, original.source == .none else { return decode(original, job) }
                 job.hold(previews.handle)
-                previews.finish(original.entry.data) { decode(original, job, decoded: $0, room: $1) }
+                previews.finish(original.entry.data) { decode(original, job, decoded: $0) }
             case .success: job.finish(.failure(WebImageError(.badImageData, "the loader delivered no data")))
             case .failure(let error): job.finish(.failure(error))
             }
         }
     }
 
-    /// - Parameters:
-    ///   - image: what was decoded while the bytes arrived.
-    ///   - room: what is reserved for that.
-    private func decode(
-        _ original: OriginalData,
-        _ job: WorkJob,
-        decoded image: Image? = nil,
-        room: MemoryReservation? = nil
-    ) {
-        let url = self.original.fetch?.url
+    /// - Parameter image: what was decoded while the bytes arrived.
+    private func decode(_ original: OriginalData, _ job: WorkJob, decoded image: Image? = nil) {
         job.note(.queued(.decode))
-        let budget = job.pipeline.budget
-        let demand = demand(original, decoded: image)
-        // If nothing more is decoded, what was reserved for the picture while it arrived lasts until it is stored.
-        let left = demand.isNothing ? room : nil
         let arrived = Lock(image)
-        let body: AdmittedJob.Body = { admission in
-            job.ending {
-                guard !job.isCancelled else { return nil }
-                do throws(WebImageError) {
-                    let admission = try admission.get()
-                    // Of what is not decoded the budget knows no options.
-                    let options = demand.mayShrink ? admission.options : nil
-                    let image = arrived.withLock { $0.take() }
-                    var made = try job.trace.decoding(original.entry.data.count) { () throws(WebImageError) in
-                        try decoded(original, image, options: options)
-                    }
-                    if demand.mayShrink { try admission.reservation?.check(made.image, madeBy: coder) }
-                    made.room = self.room(for: made.image, admission, left, in: budget)
-                    deliver(made, original, job)
-                    return made.room
-                } catch {
-                    // Bytes on disk that are no picture must not stand in the way of a good download.
-                    if original.source == .disk, self.original.fetch != nil, !error.isOfMemoryBudget {
-                        job.note(.diskMissed(key: self.original.cacheKey ?? "", .damaged))
-                        getData(self.original.fromLoader, job)
-                    } else {
-                        job.finish(.failure(error.with(url: url)))
-                    }
-                    return nil
+        job.perform(cost(original, decoded: image), after: image) { given in
+            guard !job.isCancelled else { return }
+            do throws(WebImageError) {
+                let options = try given.get()
+                let image = arrived.withLock { $0.take() }
+                let made = try job.trace.decoding(original.entry.data.count) { () throws(WebImageError) in
+                    try decoded(original, image, options: options)
                 }
+                job.pipeline.budget.made(made.image, for: plan.value.transformer.value)
+                deliver(made, original, job)
+            } catch {
+                // Bytes on disk that are no picture must not stand in the way of a good download.
+                guard original.source == .disk, self.original.fetch != nil, !error.isOfMemoryBudget else {
+                    return job.finish(.failure(error.with(url: self.original.fetch?.url)))
+                }
+                job.note(.diskMissed(key: self.original.cacheKey ?? "", .damaged))
+                getData(self.original.fromLoader, job)
             }
         }
-        let item = job.pipeline.decodeQueue.submit(
-            demand,
-            to: budget,
-            priority: job.priority,
-            isBegun: room != nil,
-            former: left == nil ? room : nil,
-            body
-        )
-        job.hold(item)
-    }
-
-    /// What stays reserved for an image that was made.
-    ///
-    /// - Parameter left: what was reserved while it arrived.
-    private func room(
-        for image: Image,
-        _ admission: DecodeAdmission,
-        _ left: MemoryReservation?,
-        in budget: DecodedMemoryBudget
-    ) -> MemoryReservation? {
-        let next = MemoryDemand.ofTransforming(image, by: plan.value.transformer.value)
-        guard let left else { return admission.made(image, in: budget, keeping: next) }
-        left.hold(image, keeping: next)
-        return left
     }
 
     private func deliver(_ image: PipelineImage, _ original: OriginalData, _ job: WorkJob) {
@@ -101,8 +57,8 @@ struct DecodeWork: Work {
         if !job.isCancelled { job.finish(.success(.image(stored(image, original)))) }
     }
 
-    /// What making the picture takes: nothing of one that is there.
-    func demand(_ original: OriginalData, decoded image: Image? = nil) -> MemoryDemand {
+    /// What making the picture costs: nothing of one that is there.
+    func cost(_ original: OriginalData, decoded image: Image? = nil) -> MemoryCost {
         if let image = original.loaded?.image {
             let need = image.reductionNeed(by: options).totalByteCount
             return need > 0 ? .bytes(need) : .nothing

@@ -40,27 +40,17 @@ struct ResultWork: Work {
     /// Decodes what was stored under the result's own key; if that is no picture, makes the result anew.
     private func decodeDerived(_ entry: CachedImageData, _ job: WorkJob) {
         job.note(.queued(.decode))
-        let budget = job.pipeline.budget
-        let demand = MemoryDemand.decode(entry.data, plan.decode.coder, plan.derivedOptions)
-        let item = job.pipeline.decodeQueue.submit(demand, to: budget, priority: job.priority) { admission in
-            job.ending {
-                guard !job.isCancelled else { return nil }
-                if case .failure(let error) = admission, error.isOfMemoryBudget {
-                    job.finish(.failure(error.with(url: plan.url)))
-                } else if let admission = try? admission.get(),
-                    var image = plan.decodeDerived(entry, admission, job.trace)
-                {
-                    image.room = admission.made(image.image, in: budget)
-                    if !job.isCancelled { job.finish(.success(.image(plan.storedInMemory(image, job.trace)))) }
-                    return image.room
-                } else {
-                    job.note(.diskMissed(key: plan.cacheKey ?? "", .damaged))
-                    make(job)
-                }
-                return nil
+        job.perform(.decode(entry.data, plan.decode.coder, plan.derivedOptions)) { given in
+            guard !job.isCancelled else { return }
+            if case .failure(let error) = given, error.isOfMemoryBudget {
+                job.finish(.failure(error.with(url: plan.url)))
+            } else if case .success(let options) = given, let image = plan.decodeDerived(entry, options, job.trace) {
+                if !job.isCancelled { job.finish(.success(.image(plan.storedInMemory(image, job.trace)))) }
+            } else {
+                job.note(.diskMissed(key: plan.cacheKey ?? "", .damaged))
+                make(job)
             }
         }
-        job.hold(item)
     }
 
     private func make(_ job: WorkJob) {

@@ -33,19 +33,16 @@ struct StoreWork: Work {
 
     private func check(_ original: OriginalData, _ job: WorkJob) {
         let decodes = plan.value.decodes && !original.isWithoutBytes
-        let budget = job.pipeline.budget
         // The header of what workers decode is read by them, too.
         let queue = CodingQueue.queue(of: decode.coder, for: original.entry.data, else: job.pipeline.decodeQueue)
-        let demand = decodes ? decode.demand(original) : .nothing
-        let item = queue.submit(demand, to: budget, priority: job.priority) { admission in
+        job.perform(decodes ? decode.cost(original) : .nothing, on: queue) { given in
             guard !job.isCancelled else { return }
             var contents = decode.contents(nil)
             do throws(WebImageError) {
-                let admission = try admission.get()
+                let options = try given.get()
                 if decodes {
-                    let made = try decode.decoded(original, options: demand.mayShrink ? admission.options : nil)
-                    if demand.mayShrink { try admission.reservation?.check(made.image, madeBy: decode.coder) }
-                    admission.end(with: made.image, in: budget)
+                    let made = try decode.decoded(original, options: options)
+                    job.pipeline.budget.made(made.image)
                     contents.seen = made.image
                 } else if !original.isWithoutBytes {
                     _ = try decode.coder.properties(of: original.entry.data, limits: decode.options.limits)
@@ -55,7 +52,6 @@ struct StoreWork: Work {
             }
             store(original, contents, job)
         }
-        job.hold(item)
     }
 
     private func store(_ original: OriginalData, _ contents: StoreContents, _ job: WorkJob) {

@@ -41,7 +41,7 @@ struct TransformWork: Work {
             switch result {
             case .success(.image(let image)):
                 job.note(.queued(.transform))
-                job.transform(image.image, by: chain.last, room: image.room, next: next) { () throws(WebImageError) in
+                job.transform(image.image, by: chain.last, next: next) { () throws(WebImageError) in
                     do throws(WebImageError) { return try body(image) } catch { throw error.with(url: url) }
                 }
             case .success: job.finish(.failure(WebImageError(.transformFailed, "there is no image to transform")))
@@ -67,8 +67,11 @@ struct TransformWork: Work {
                 defer { isBusy.withLock { $0 = false } }
                 let input = PipelineImage(image: image, source: .none, stores: StoreGroup())
                 guard !job.isCancelled else { return }
-                let output = budget.makeOfWhatIsLeft(MemoryDemand.ofTransforming(image, by: chain.last)) {
-                    try? body(input).image
+                let output = try? budget.perform(.transforming(image, by: chain.last), evicts: false) {
+                    (_) throws(WebImageError) in
+                    let output = try body(input).image
+                    budget.made(output)
+                    return output
                 }
                 if let output { job.send(.preview(output)) }
             }

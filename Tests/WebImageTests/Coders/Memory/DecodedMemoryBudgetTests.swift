@@ -24,12 +24,13 @@ private struct Bench {
         _ name: String,
         _ kept: Lock<[MemoryReservation]>,
         priority: LoadPriority = .normal
-    ) -> AdmittedItem {
-        queue.submit(.bytes(bytes), to: budget, priority: priority) { [log] result in
+    ) -> BudgetedItem {
+        queue.submit(cost: .bytes(bytes), of: budget, priority: priority) { [log, budget] result in
             switch result {
-            case .success(let admission):
+            case .success:
                 log.withLock { $0.append("in \(name)") }
-                if let reservation = admission.reservation { kept.withLock { $0.append(reservation) } }
+                let reservation = MemoryReservation.current(of: budget)?.handOver()
+                if let reservation { kept.withLock { $0.append(reservation) } }
             case .failure(let error):
                 log.withLock { $0.append("out \(name) \(error.limit?.required ?? 0)") }
             }
@@ -206,8 +207,10 @@ private struct Bench {
         var shown: Image? = try image(400)
         if let shown { budget.hold(shown) }
         let log = Lock<[Bool]>([])
-        let body: AdmittedJob.Body = { result in log.withLock { $0.append((try? result.get()) != nil) } }
-        _ = queue.submit(.bytes(600 << 10), to: budget, body)
+        let body: BudgetedJob.Body = { result in
+            log.withLock { log in if case .success = result { log.append(true) } else { log.append(false) } }
+        }
+        _ = queue.submit(cost: .bytes(600 << 10), of: budget, body)
         queue.runAll()
         #expect(timers.withLock { $0.count } == 1 && log.withLock { $0 } == [])
         shown = nil
@@ -215,7 +218,7 @@ private struct Bench {
         #expect(log.withLock { $0 } == [true] && shown == nil)
         let other = try image(400)
         budget.hold(other)
-        _ = queue.submit(.bytes(600 << 10), to: budget, body)
+        _ = queue.submit(cost: .bytes(600 << 10), of: budget, body)
         queue.runAll()
         let last = timers.withLock { $0.last }
         last?()
@@ -241,9 +244,10 @@ private struct Bench {
         let patience = MemoryPatience()
         let refusals = Lock(0)
         func ask() {
-            budget.request(600 << 10, priority: .normal, mayShrink: false, patience: patience) { answer in
+            let outcome = budget.request(600 << 10, priority: .normal, mayShrink: false, patience: patience) { answer in
                 if case .refused = answer { refusals.withLock { $0 += 1 } }
             }
+            if case .answered(.refused) = outcome { refusals.withLock { $0 += 1 } }
         }
         ask()
         clock.advance(2)
@@ -324,13 +328,41 @@ private struct Bench {
         withExtendedLifetime(picture) {}
     }
 
+    @Test func `A job that goes on with an image of the running one takes over what is left, and no other job does`()
+        throws
+    {
+        let bench = Bench(1 << 20)
+        let (picture, other, flip) = (
+            try image(200), try image(200), FlippingTransformer(horizontal: true, vertical: false)
+        )
+        let need = MemoryCost.transforming(picture, by: flip).fixedByteCount ?? 0
+        let (queue, budget) = (bench.queue, bench.budget)
+        let ran = Lock<[String]>([])
+        let first = queue.submit(cost: .bytes(900 << 10), of: budget) { _ in
+            budget.made(picture, for: flip)
+            for (name, image) in [("other", other), ("mine", picture), ("late", picture)] {
+                let cost = MemoryCost.transforming(image, by: flip)
+                _ = queue.submit(cost: cost, of: budget, after: image) { _ in
+                    ran.withLock { $0.append("\(name) \(budget.usage.inFlightByteCount / need)") }
+                }
+            }
+        }
+        #expect(queue.waitingCount == 1)
+        queue.takeNext()?()
+        #expect(budget.usage.inFlightByteCount == need && queue.waitingCount == 3)
+        queue.runAll()
+        #expect(ran.withLock { $0 } == ["other 2", "mine 1", "late 1"])
+        #expect(budget.usage.inFlightByteCount == 0 && MemoryReservation.current() == nil)
+        withExtendedLifetime((first, picture, other)) {}
+    }
+
     @Test(arguments: [false, true]) func `A job that is over keeps nothing of what it was to do`(isCancelled: Bool) {
         let queue = WorkQueue(stepped: "test")
         let budget = DecodedMemoryBudget(isProcessWide: false, queue: queue, delays: .system)
         budget.byteLimit = 1 << 20
         var owned: Owned? = Owned()
         weak let left = owned
-        let item = queue.submit(.bytes(100), to: budget) { [owned] _ in withExtendedLifetime(owned) {} }
+        let item = queue.submit(cost: .bytes(100), of: budget) { [owned] _ in withExtendedLifetime(owned) {} }
         owned = nil
         if isCancelled { item.cancel() }
         queue.runAll()
@@ -346,7 +378,7 @@ private struct Bench {
         budget.byteLimit = 1 << 20
         let held = try image(400)
         budget.hold(held)
-        for _ in 0..<3 { budget.request(.max, priority: .normal, mayShrink: false) { _ in } }
+        for _ in 0..<3 { _ = budget.request(.max, priority: .normal, mayShrink: false) { _ in } }
         budget.byteLimit = 0
         #expect(budget.usage.waitingCount == 0)
         withExtendedLifetime(held) {}
@@ -358,10 +390,7 @@ private struct Bench {
         let room = Lock<ArrivingRoom?>(nil)
         // In a function of its own, which lets go of the reservation.
         func begin() {
-            guard case .admitted(let reservation) = bench.budget.now(900 << 10, mayShrink: false, evicts: false) else {
-                return
-            }
-            let arriving = ArrivingRoom(reservation, of: bench.budget) {
+            let arriving = bench.budget.roomOfWhatIsLeft(900 << 10) {
                 bench.queue.submit { room.withLock { $0 = nil } }
             }
             room.withLock { $0 = arriving }
@@ -385,8 +414,8 @@ private struct Bench {
         for number in 0..<400 {
             let priority = LoadPriority.allCases[number % 3]
             let bytes = (number % 7 + 1) << 18
-            let item = queue.submit(.bytes(bytes), to: budget, priority: priority) { result in
-                if let reservation = try? result.get().reservation {
+            let item = queue.submit(cost: .bytes(bytes), of: budget, priority: priority) { _ in
+                if let reservation = MemoryReservation.current(of: budget) {
                     let usage = budget.usage
                     most.withLock { $0 = max($0, usage.inFlightByteCount + usage.heldByteCount) }
                     if let image = try? Image(bitmap: .allocate(width: 64, height: 64, pixelFormat: .rgb8)) {

@@ -43,7 +43,7 @@ private final class Stage: Sendable {
     }
 
     func finish(_ text: String, attempt: Int = 0) {
-        session.finish(Data(text.utf8), attempt: attempt) { [ends] image, _ in
+        session.finish(Data(text.utf8), attempt: attempt) { [ends] image in
             ends.withLock { $0.append(image?.pixelWidth) }
         }
     }
@@ -170,7 +170,7 @@ private final class Stage: Sendable {
             former = waiting
             stage.take("grow1")
             stage.run()
-            stage.session.finish(Data("grow12".utf8), attempt: 0) { [ends = stage.ends] image, _ in
+            stage.session.finish(Data("grow12".utf8), attempt: 0) { [ends = stage.ends] image in
                 withExtendedLifetime(waiting) { ends.withLock { $0.append(image?.pixelWidth) } }
             }
             stage.run()

@@ -1,18 +1,29 @@
 import FoundationEssentials
 
-/// What a piece of work will take of a budget.
-enum MemoryDemand: Sendable {
+/// What a job costs of a memory budget.
+enum MemoryCost: Sendable {
     /// Decoding a picture, with its frames if they are to be loaded, and with room to transform it then, if it is: who holds a picture and
     /// has no room to go on with it is in the way of all others.
     case decode(Data, any ImageCoder, ImageDecodeOptions, transformer: (any ImageTransformer)? = nil)
     /// So many bytes, whatever they are for.
     case bytes(Int)
-    /// Nothing: what is to be done takes no memory that counts.
     case nothing
 
-    /// The options that are begun with.
-    var options: ImageDecodeOptions {
-        if case .decode(_, _, let options, _) = self { options } else { ImageDecodeOptions() }
+    /// What a transformer makes of an image; nothing without one.
+    static func transforming(_ image: Image, by transformer: (any ImageTransformer)?) -> MemoryCost {
+        .bytes(transformer?.memoryNeed(of: ImageExtent(image)).totalByteCount ?? 0)
+    }
+
+    /// The options that a decode begins with.
+    var options: ImageDecodeOptions? { if case .decode(_, _, let options, _) = self { options } else { nil } }
+
+    /// Bytes of what can be done with no less; nil for a decode.
+    var fixedByteCount: Int? {
+        switch self {
+        case .decode: nil
+        case .bytes(let count): count
+        case .nothing: 0
+        }
     }
 
     /// Where it is done: on the threads that wait for workers, if those decode.
@@ -27,41 +38,40 @@ enum MemoryDemand: Sendable {
         return (coder as? IsolatedImageCoder)?.isolation.domain ?? ""
     }
 
-    /// Whether it can be done with less.
-    var mayShrink: Bool { if case .decode = self { true } else { false } }
-
     /// Bytes at its peak.
     ///
+    /// - Parameter options: in place of those that it begins with.
     /// - Throws: what the coder throws, which would refuse the picture as well.
-    func need(_ options: ImageDecodeOptions) throws(WebImageError) -> Int {
-        switch self {
-        case .decode(let data, let coder, _, let transformer):
-            try coder.completeMemoryNeed(of: data, options: options, transformer: transformer)
-        case .bytes(let count): count
-        case .nothing: 0
-        }
+    func need(_ options: ImageDecodeOptions?) throws(WebImageError) -> Int {
+        guard case .decode(let data, let coder, let own, let transformer) = self else { return fixedByteCount ?? 0 }
+        return try coder.completeMemoryNeed(of: data, options: options ?? own, transformer: transformer)
     }
 
-    /// The options with which it takes at most so many bytes; nil when it cannot be made that small.
-    func options(within room: Int, from options: ImageDecodeOptions) -> ImageDecodeOptions? {
-        guard case .decode = self else { return nil }
-        var smaller = options
-        let limit = options.scaleDownLimitBytes
+    /// The options with which it takes at most so many bytes.
+    ///
+    /// - Parameter attempt: how often that has been tried: each time there may be less room.
+    /// - Throws: ``WebImageError/Code/limitExceeded`` when it cannot be made that small.
+    func options(
+        within room: Int,
+        from options: ImageDecodeOptions?,
+        attempt: Int
+    ) throws(WebImageError) -> ImageDecodeOptions {
+        guard attempt < Self.mostAttempts, var smaller = options ?? self.options else { throw exceeds(room) }
+        let limit = smaller.scaleDownLimitBytes
         smaller.scaleDownLimitBytes = limit > 0 ? min(limit, room) : room
         // What a decode takes besides its pixels is not known beforehand, so it is tried.
-        while smaller.scaleDownLimitBytes >= Self.leastLimit {
-            guard let need = try? need(smaller) else { return nil }
+        while smaller.scaleDownLimitBytes >= Self.leastLimit, let need = try? need(smaller) {
             if need <= room { return smaller }
             smaller.scaleDownLimitBytes -= max(smaller.scaleDownLimitBytes / 4, 1)
         }
-        return nil
+        throw exceeds(room)
     }
 
-    /// Bytes for what a transformer makes of an image; 0 without one.
-    static func ofTransforming(_ image: Image, by transformer: (any ImageTransformer)?) -> Int {
-        transformer?.memoryNeed(of: ImageExtent(image)).totalByteCount ?? 0
+    private func exceeds(_ room: Int) -> WebImageError {
+        .memoryBudgetExceeded(allowed: room, required: (try? need(nil)) ?? .max)
     }
 
+    private static let mostAttempts = 8
     /// Less than 64 pixels by 64 are no use to anybody.
     private static let leastLimit = 64 * 64 * 4
 }
