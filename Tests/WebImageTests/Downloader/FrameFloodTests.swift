@@ -8,10 +8,10 @@ import Testing
 @Suite(.enabled(if: NginxServer.isInstalled), .serialized, .timeLimit(.minutes(2))) struct FrameFloodTests {
     private static let megabyte = 1 << 20
 
-    private func downloader(trusting flood: FrameFlood) -> WebImageDownloader {
+    private func downloader(trusting flood: FrameFlood, timeout: Double = 3) -> WebImageDownloader {
         var config = WebImageDownloaderConfig()
         config.certificateAuthorityFile = flood.certificate
-        config.downloadTimeout = 3
+        config.downloadTimeout = timeout
         config.maximumResponseByteCount = Self.megabyte
         return WebImageDownloader(config: config)
     }
@@ -45,7 +45,7 @@ import Testing
 
     @Test func `A download in a flood is cut off with an error that says why`() async throws {
         let flood = try FrameFlood(.priority)
-        let downloader = downloader(trusting: flood)
+        let downloader = downloader(trusting: flood, timeout: 60)
         let recorder = await begin(flood, downloader).recorder
         await recorder.end()
         #expect(recorder.code == .networkConnectionLost)
