@@ -1,8 +1,8 @@
 extension ThumbHash {
     /// The longer side of what is hashed: twice the frequencies that a hash holds.
     private static let gridSide = 16
-    /// Samples of a cell along one side.
-    private static let sampleSide = 4
+    /// The most samples of a cell along one side.
+    private static let mostSamples = 4
 
     /// Hashes samples of an image, upright: about the same as ``init(_:)``, in a hundredth of the time (20 µs whatever the size),
     /// for a hash that costs nearly nothing beside a decode.
@@ -39,15 +39,13 @@ extension ThumbHash {
     /// The means of samples spread evenly over each cell.
     private static func fill(_ grid: Bitmap, from bitmap: Bitmap) {
         let components = bitmap.pixelFormat.bytesPerPixel
-        withOffsets(grid.width, bitmap.width) { columns in
-            withOffsets(grid.height, bitmap.height) { lines in
+        withOffsets(grid.width, bitmap.width) { columns, across in
+            withOffsets(grid.height, bitmap.height) { lines, down in
                 for row in 0..<grid.height {
                     let output = grid.mutableRow(row).assumingMemoryBound(to: UInt8.self)
-                    let lines = UnsafeBufferPointer(rebasing: lines[row * sampleSide..<(row + 1) * sampleSide])
+                    let lines = UnsafeBufferPointer(rebasing: lines[row * down..<(row + 1) * down])
                     for column in 0..<grid.width {
-                        let columns = UnsafeBufferPointer(
-                            rebasing: columns[column * sampleSide..<(column + 1) * sampleSide]
-                        )
+                        let columns = UnsafeBufferPointer(rebasing: columns[column * across..<(column + 1) * across])
                         let mean = mean(of: bitmap, lines, columns, components)
                         for component in 0..<components {
                             output[column * components + component] = UInt8(truncatingIfNeeded: mean[component])
@@ -77,16 +75,17 @@ extension ThumbHash {
                 if components == 4 { fourth &+= UInt32(sample[3]) }
             }
         }
-        let count = UInt32(sampleSide * sampleSide)
+        let count = UInt32(lines.count * columns.count)
         return (SIMD4(first, second, third, fourth) &+ count / 2) / count
     }
 
-    /// Where samples are taken along a side of so many pixels.
-    private static func withOffsets(_ cells: Int, _ side: Int, _ body: (UnsafeBufferPointer<Int>) -> Void) {
-        let count = cells * sampleSide
+    /// Where samples are taken along a side of so many pixels, and how many in each cell: no more than it has pixels.
+    private static func withOffsets(_ cells: Int, _ side: Int, _ body: (UnsafeBufferPointer<Int>, Int) -> Void) {
+        let perCell = min(mostSamples, (side + cells - 1) / cells)
+        let count = cells * perCell
         withUnsafeTemporaryAllocation(of: Int.self, capacity: count) { offsets in
             for index in 0..<count { offsets[index] = min((2 * index + 1) * side / (2 * count), side - 1) }
-            body(UnsafeBufferPointer(offsets))
+            body(UnsafeBufferPointer(offsets), perCell)
         }
     }
 }

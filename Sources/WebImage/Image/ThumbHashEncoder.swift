@@ -15,8 +15,10 @@ struct ThumbHashEncoder {
         var scale = 1.0
     }
 
-    /// Cosines along one side, of more frequencies than any channel needs.
-    private typealias Cosines = [Double]
+    /// One number for each frequency, more of these than any channel needs.
+    private typealias Frequencies = SIMD8<Double>
+    /// Cosines along one side, by place.
+    private typealias Cosines = [Frequencies]
 
     /// - Parameter shape: the sides of the picture, where the bitmap tells them roughly.
     init(_ bitmap: Bitmap, shape: (width: Int, height: Int)? = nil) {
@@ -84,7 +86,7 @@ struct ThumbHashEncoder {
         let down = width == height ? across : Self.cosines(height)
         var waves: [Double] = []
         waves.reserveCapacity(64)
-        var lines = [Double](repeating: 0, count: height * Self.mostFrequencies)
+        var lines = [Frequencies](repeating: Frequencies(), count: height)
         func transform(_ channel: Int, _ columns: Int, _ rows: Int) -> Channel {
             self.transform(channel, columns, rows, (across, down), &lines, &waves)
         }
@@ -113,9 +115,6 @@ struct ThumbHashEncoder {
         return bytes
     }
 
-    /// Of lightness in a picture without alpha.
-    private static let mostFrequencies = 7
-
     /// Strength that is nothing but rounding; scaled up it would make a plain picture hash differently on each machine.
     private static let noise = 1e-10
 
@@ -123,24 +122,25 @@ struct ThumbHashEncoder {
 
     /// The cosine transform, only the triangle of low frequencies. Its waves, scaled to 0...1, come behind those that are there.
     ///
-    /// - Parameter lines: room for the sums along the rows of pixels, by frequency.
+    /// - Parameter lines: room for the sums along the rows of pixels.
     private func transform(
         _ channel: Int,
         _ columns: Int,
         _ rows: Int,
         _ cosines: (across: Cosines, down: Cosines),
-        _ lines: inout [Double],
+        _ lines: inout [Frequencies],
         _ waves: inout [Double]
     ) -> Channel {
-        sumLines(channel, columns, cosines.across, &lines)
+        sumLines(channel, cosines.across, &lines)
         var result = Channel(constant: 0, scale: 0)
         let begin = waves.count
         for row in 0..<rows {
+            var sums = Frequencies()
+            for y in 0..<height { sums += lines[y] * cosines.down[y][row] }
+            sums /= Double(width * height)
             var column = 0
             while column * rows < columns * (rows - row) {
-                var sum = 0.0
-                for y in 0..<height { sum += lines[column * height + y] * cosines.down[row * height + y] }
-                sum /= Double(width * height)
+                let sum = sums[column]
                 if column > 0 || row > 0 {
                     waves.append(sum)
                     result.scale = max(result.scale, abs(sum))
@@ -157,40 +157,36 @@ struct ThumbHashEncoder {
     }
 
     /// What every row of pixels has of each frequency.
-    private func sumLines(_ channel: Int, _ columns: Int, _ across: Cosines, _ lines: inout [Double]) {
-        let (width, height) = (width, height)
+    private func sumLines(_ channel: Int, _ across: Cosines, _ lines: inout [Frequencies]) {
         channels.withUnsafeBufferPointer { channels in
             across.withUnsafeBufferPointer { across in
                 for y in 0..<height {
                     let pixels = (channel * height + y) * width
-                    for column in 0..<columns {
-                        var line = 0.0
-                        for x in 0..<width { line += channels[pixels + x] * across[column * width + x] }
-                        lines[column * height + y] = line
-                    }
+                    var line = Frequencies()
+                    for x in 0..<width { line += across[x] * channels[pixels + x] }
+                    lines[y] = line
                 }
             }
         }
     }
 
-    /// Those of the side that most samples of images have.
-    private static let usualCosines = makeCosines(mostFrequencies, 16)
+    /// Those of the sides that samples of images have, by their length.
+    private static let usualCosines = (0...16).map(makeCosines)
 
     private static func cosines(_ length: Int) -> Cosines {
-        length == 16 ? usualCosines : makeCosines(mostFrequencies, length)
+        length < usualCosines.count ? usualCosines[length] : makeCosines(length)
     }
 
-    private static func makeCosines(_ frequencies: Int, _ length: Int) -> Cosines {
+    private static func makeCosines(_ length: Int) -> Cosines {
         // In steps: as one expression it takes the compiler seconds.
         let step: Double = .pi / Double(length)
-        return [Double](unsafeUninitializedCapacity: frequencies * length) { output, used in
-            for frequency in 0..<frequencies {
-                for place in 0..<length {
-                    let angle = step * Double(frequency) * (Double(place) + 0.5)
-                    output.initializeElement(at: frequency * length + place, to: cos(angle))
-                }
+        return (0..<length).map { place in
+            var cosines = Frequencies()
+            for frequency in cosines.indices {
+                let angle = step * Double(frequency) * (Double(place) + 0.5)
+                cosines[frequency] = cos(angle)
             }
-            used = frequencies * length
+            return cosines
         }
     }
 }
