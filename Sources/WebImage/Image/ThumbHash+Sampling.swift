@@ -39,16 +39,22 @@ extension ThumbHash {
     /// The means of samples spread evenly over each cell.
     private static func fill(_ grid: Bitmap, from bitmap: Bitmap) {
         let components = bitmap.pixelFormat.bytesPerPixel
-        withOffsets(grid.width, bitmap.width) { columns, across in
-            withOffsets(grid.height, bitmap.height) { lines, down in
-                for row in 0..<grid.height {
-                    let output = grid.mutableRow(row).assumingMemoryBound(to: UInt8.self)
-                    let lines = UnsafeBufferPointer(rebasing: lines[row * down..<(row + 1) * down])
-                    for column in 0..<grid.width {
-                        let columns = UnsafeBufferPointer(rebasing: columns[column * across..<(column + 1) * across])
-                        let mean = mean(of: bitmap, lines, columns, components)
-                        for component in 0..<components {
-                            output[column * components + component] = UInt8(truncatingIfNeeded: mean[component])
+        withOffsets(grid.width, bitmap.width, times: components) { columns, across in
+            withOffsets(grid.height, bitmap.height, times: 1) { lines, down in
+                withUnsafeTemporaryAllocation(of: SIMD4<UInt32>.self, capacity: grid.width) { sums in
+                    let count = UInt32(across * down)
+                    for row in 0..<grid.height {
+                        sums.initialize(repeating: SIMD4())
+                        for line in lines[row * down..<(row + 1) * down] {
+                            let input = bitmap.mutableRow(line).assumingMemoryBound(to: UInt8.self)
+                            add(input, columns, across, components, to: sums)
+                        }
+                        let output = grid.mutableRow(row).assumingMemoryBound(to: UInt8.self)
+                        for column in 0..<grid.width {
+                            let mean = (sums[column] &+ count / 2) / count
+                            for component in 0..<components {
+                                output[column * components + component] = UInt8(truncatingIfNeeded: mean[component])
+                            }
                         }
                     }
                 }
@@ -56,35 +62,42 @@ extension ThumbHash {
         }
     }
 
-    /// The mean of samples of three or four components.
-    @inline(__always)
-    private static func mean(
-        of bitmap: Bitmap,
-        _ lines: UnsafeBufferPointer<Int>,
+    /// Adds a line's samples of three or four components, so many in each cell.
+    private static func add(
+        _ line: UnsafePointer<UInt8>,
         _ columns: UnsafeBufferPointer<Int>,
-        _ components: Int
-    ) -> SIMD4<UInt32> {
-        var (first, second, third, fourth): (UInt32, UInt32, UInt32, UInt32) = (0, 0, 0, 0)
-        for line in lines {
-            let input = bitmap.mutableRow(line).assumingMemoryBound(to: UInt8.self)
-            for column in columns {
-                let sample = input + column &* components
-                first &+= UInt32(sample[0])
-                second &+= UInt32(sample[1])
-                third &+= UInt32(sample[2])
-                if components == 4 { fourth &+= UInt32(sample[3]) }
+        _ across: Int,
+        _ components: Int,
+        to sums: UnsafeMutableBufferPointer<SIMD4<UInt32>>
+    ) {
+        var sample = 0
+        for cell in sums.indices {
+            var (first, second, third, fourth): (UInt32, UInt32, UInt32, UInt32) = (0, 0, 0, 0)
+            for _ in 0..<across {
+                let pixel = line + columns[sample]
+                first &+= UInt32(pixel[0])
+                second &+= UInt32(pixel[1])
+                third &+= UInt32(pixel[2])
+                if components == 4 { fourth &+= UInt32(pixel[3]) }
+                sample &+= 1
             }
+            sums[cell] &+= SIMD4(first, second, third, fourth)
         }
-        let count = UInt32(lines.count * columns.count)
-        return (SIMD4(first, second, third, fourth) &+ count / 2) / count
     }
 
     /// Where samples are taken along a side of so many pixels, and how many in each cell: no more than it has pixels.
-    private static func withOffsets(_ cells: Int, _ side: Int, _ body: (UnsafeBufferPointer<Int>, Int) -> Void) {
+    ///
+    /// - Parameter step: what one pixel of the side counts.
+    private static func withOffsets(
+        _ cells: Int,
+        _ side: Int,
+        times step: Int,
+        _ body: (UnsafeBufferPointer<Int>, Int) -> Void
+    ) {
         let perCell = min(mostSamples, (side + cells - 1) / cells)
         let count = cells * perCell
         withUnsafeTemporaryAllocation(of: Int.self, capacity: count) { offsets in
-            for index in 0..<count { offsets[index] = min((2 * index + 1) * side / (2 * count), side - 1) }
+            for index in 0..<count { offsets[index] = min((2 * index + 1) * side / (2 * count), side - 1) * step }
             body(UnsafeBufferPointer(offsets), perCell)
         }
     }
