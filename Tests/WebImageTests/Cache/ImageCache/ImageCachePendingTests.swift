@@ -66,15 +66,21 @@ import Testing
         let gate = hold(cache)
         store(data, "waiting", in: cache)
         let isCleared = Lock(false)
-        cache.clear(.all) { isCleared.withLock { $0 = true } }
+        let (clears, clear) = AsyncStream<Void>.makeStream()
+        cache.clear(.all) {
+            isCleared.withLock { $0 = true }
+            clear.finish()
+        }
         store(data, "after", in: cache)
         #expect(cache.diskEntry(forKey: "before")?.data == nil)
         #expect(cache.diskEntry(forKey: "waiting")?.data == nil)
         #expect(cache.diskEntry(forKey: "after")?.data == data)
         #expect(!isCleared.withLock { $0 })
         gate.open()
-        await cache.flush()
+        for await _ in clears {}
         #expect(isCleared.withLock { $0 })
+        // Another thread may still be writing.
+        await cache.flush()
         #expect(cache.diskCache.entries().map(\.key) == ["after"])
     }
 
