@@ -4,10 +4,7 @@ extension DownloadTransfer {
     func send(_ request: DownloadRequest, _ plan: Plan) {
         let config = plan.config.value
         // A modifier, a handler or the server may have chosen the place.
-        if let refusal = core.refusal(of: request.url, by: config.sourcePolicy) {
-            part?.writer?.close()
-            return end(.failure(refusal))
-        }
+        if let refusal = core.refusal(of: request.url, by: config.sourcePolicy) { return end(.failure(refusal)) }
         var transferRequest = HTTPTransferRequest(request, config: config)
         // libcurl's own following knows no handlers, does not change all methods as it should, and knows few secrets.
         transferRequest.followsRedirects =
@@ -24,15 +21,11 @@ extension DownloadTransfer {
         let number = life.withLock { life -> Int? in
             if case .over = life.stage { return nil }
             life.requestCount += 1
-            life.keeping.note(request, store: plan.store(for: request), claimed: part?.writer)
+            life.keeping.note(request, store: plan.store(for: request))
             return life.requestCount
         }
-        guard let number else {
-            part?.writer?.close()
-            return
-        }
+        guard let number else { return }
         if number == 1, plan.hooks.requestModifier != nil, let refusal = core.refusal(of: request.url, by: record) {
-            part?.writer?.close()
             return end(.failure(refusal))
         }
         self.request = request

@@ -70,7 +70,8 @@ public final class WebImageDownloader: ImageLoading {
     /// Cancels everything that runs or waits.
     public func cancelAllDownloads() { core.cancelAll() }
 
-    /// Removes all bodies that are kept in ``WebImageDownloaderConfig/partialDownloadDirectory``, but those that are being received.
+    /// Removes all bodies that are kept in ``WebImageDownloaderConfig/partialDownloadDirectory``. Those that are being received may be
+    /// kept later all the same.
     ///
     /// - Parameters:
     ///   - callbackQueue: where `completion` runs.

@@ -98,7 +98,7 @@ public struct WebImageDownloaderConfig: Sendable, Hashable {
     /// ``WebImageOptions/handleCookies`` nothing is kept on disk. The files tell neither URLs nor secrets. What is kept is told to be
     /// the same picture by the validator, which the server must repeat, and by its last 4 KiB, which are received again.
     public var partialDownloadDirectory: String?
-    /// Most bytes that are kept in ``partialDownloadDirectory``, by all processes that use it with this bound; the oldest go first.
+    /// Most bytes of disk space that are taken in ``partialDownloadDirectory``, by all processes that use it with this bound; the oldest go first.
     /// 64 MiB by default; 0 keeps nothing, and removes what there is.
     public var maximumPartialByteCount = 64 << 20
     /// Seconds for which a body that broke off is kept. 7 days by default.

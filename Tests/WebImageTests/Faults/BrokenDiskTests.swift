@@ -97,24 +97,6 @@ import Testing
         #expect(run.lines == ["memory", "task", "disk", "picture"])
     }
 
-    @Test func `A part that a stopped process holds keeps nobody waiting`() throws {
-        let harness = PartialStoreHarness()
-        let bytes = noise(20_000)
-        harness.keep(bytes, in: harness.store())
-        let holder = try HelperProcess(
-            path: "/usr/bin/flock",
-            ["--no-fork", "--exclusive", harness.filePath(), "/bin/sh", "-c", "echo ready; exec sleep 100"]
-        )
-        #expect(holder.readLine() == "ready")
-        holder.send(SIGSTOP)
-        #expect(harness.claim(in: harness.store()) == nil)
-        harness.keep(noise(9_000), in: harness.store())
-        #expect(harness.file()?.count == bytes.count + PartialHead.byteCount, "it is left alone")
-        holder.kill()
-        holder.wait()
-        #expect(harness.claim(in: harness.store()).map { [UInt8]($0.bytes) } == bytes)
-    }
-
     @Test(arguments: [-315_360_000.0, 315_360_000.0])
     func `A clock that jumps by ten years costs no entries at once`(jump: Double) {
         let clock = ManualClock()

@@ -8,7 +8,7 @@ extension DownloadTransfer {
     func resume(_ request: DownloadRequest, _ plan: Plan) {
         let former = former.flatMap { $0.head.key == PartialKey(request) ? $0 : nil }
         self.former = nil
-        let isLooking = plan.store(for: request)?.claim(request, limit: plan.config.value.maximumResponseByteCount) {
+        let isLooking = plan.store(for: request)?.find(request, limit: plan.config.value.maximumResponseByteCount) {
             found in
             self.part = found ?? former
             self.send(request, plan)
@@ -97,10 +97,12 @@ extension DownloadTransfer {
 
     /// Removes what there was.
     func dropPart() {
-        part?.writer?.remove()
+        let (store, key) = life.withLock { life in
+            defer { life.keeping.end() }
+            return (life.keeping.store, life.keeping.savedKey)
+        }
+        if let key = key ?? part?.head.key { store?.remove(key) }
         part = nil
-        let writer = life.withLock { $0.keeping.end() }
-        writer?.remove()
     }
 
     // MARK: Keeping what has come
@@ -108,28 +110,25 @@ extension DownloadTransfer {
     /// Has what has come of a slow body written. Whether there is one.
     func keepSlowBody(now: UInt64) -> Bool {
         let wallTime = core.clock.wallTime()
-        let (isUnderWay, writer, bytes) = life.withLock { life -> (Bool, PartialWriter?, Data?) in
+        let (isUnderWay, store, part) = life.withLock { life -> (Bool, PartialDownloads?, PartialDownload?) in
             guard life.keeping.isUnderWay, case .running = life.stage else { return (false, nil, nil) }
-            let count = life.body.count
-            let writer = life.keeping.writerForSlowBody(of: count, now: now, wallTime: wallTime)
-            return (true, writer, writer == nil ? nil : life.body.snapshot())
+            return (true, life.keeping.store, life.keeping.slowPart(of: life.body, now: now, wallTime: wallTime))
         }
-        if let writer, let bytes { writer.save(bytes) }
+        if let part { store?.save(part) }
         return isUnderWay
     }
 
-    /// Has what has come of a body written that nobody waits for any more, and lets others have the file at once: the same may be
-    /// asked for again before the transport has let go of this.
+    /// Has what has come of a body written that nobody waits for any more: the same may be asked for again before the transport has
+    /// ended this.
     func keepCancelledBody() {
         let wallTime = core.clock.wallTime()
-        let (writer, bytes) = life.withLock { life -> (PartialWriter?, Data?) in
-            let count = life.body.count
-            if life.keeping.isUnderWay, let writer = life.keeping.writerForBody(of: count, wallTime: wallTime) {
-                return (writer, life.body.snapshot())
-            }
-            return (life.keeping.claimed, nil)
+        let (store, part) = life.withLock { life -> (PartialDownloads?, PartialDownload?) in
+            // What is there is not this transfer's any more.
+            defer { life.keeping.store = nil }
+            guard life.body.count > life.keeping.savedCount else { return (nil, nil) }
+            return (life.keeping.store, life.keeping.part(of: life.body, wallTime: wallTime))
         }
-        writer?.close(saving: bytes)
+        if let part { store?.save(part) }
     }
 
     /// What another attempt can begin with after this one has failed.
@@ -143,39 +142,22 @@ extension DownloadTransfer {
             return completion()
         }
         let wallTime = core.clock.wallTime()
-        let former = part
+        let (store, kept) = life.withLock { life -> (PartialDownloads?, PartialDownload?) in
+            (life.keeping.store, life.keeping.part(of: life.body, wallTime: wallTime))
+        }
+        leftover = kept ?? part
         part = nil
-        let (kept, writer) = life.withLock { life -> (PartialDownload?, PartialWriter?) in
-            // While the overlap is being received, nothing is there that was not there before.
-            if overlap > 0, let former {
-                return (life.body.snapshot().map { PartialDownload(head: former.head, bytes: $0) }, nil)
-            }
-            let count = life.body.count
-            guard let head = life.keeping.headOfBody(of: count, wallTime: wallTime), let bytes = life.body.snapshot()
-            else { return (nil, nil) }
-            let writer = life.keeping.writerForBody(of: count, wallTime: wallTime)
-            return (PartialDownload(head: head, bytes: bytes), writer)
-        }
-        leftover = kept ?? former
-        // Whoever is told may ask again at once, so others must be able to have the file by then.
-        leftover?.writer = nil
-        if let writer {
-            writer.close(saving: kept?.bytes, completion: completion)
-        } else if let writer = former?.writer {
-            writer.close(completion: completion)
-        } else {
-            completion()
-        }
+        guard let kept, let store else { return completion() }
+        store.save(kept, completion: completion)
     }
 
     /// The body is there; nothing of it has to be kept any more.
     func forgetKeptBody() {
-        let (writer, claimed) = life.withLock { life -> (PartialWriter?, PartialWriter?) in
-            let claimed = life.keeping.claimed
-            return (life.keeping.end(), claimed)
+        let (store, key) = life.withLock { life in
+            defer { life.keeping.end() }
+            return (life.keeping.store, life.keeping.savedKey)
         }
-        // What came may have said nothing of what there was.
-        if let writer { writer.remove() } else { claimed?.close() }
+        if let key { store?.remove(key) }
         if resumedByteCount > 0 { part = nil }
     }
 }

@@ -10,12 +10,12 @@ enum PartialAnswer: Sendable, Hashable {
     case unrelated
 
     /// - Parameters:
-    ///   - response: the answer to a request for everything from the byte `start` on, if the version is that of `part`.
-    ///   - part: what is there.
-    init(_ response: HTTPResponse, part: PartialHead, start: Int) {
+    ///   - response: the answer to the request for the rest, if the version is that of `part`.
+    ///   - count: how many bytes are there.
+    init(_ response: HTTPResponse, part: PartialHead, count: Int) {
         switch response.statusCode {
         case 206:
-            self = Self.whole(from: response, part: part, start: start).map { .rest($0) } ?? .useless
+            self = Self.whole(from: response, part: part, count: count).map { .rest($0) } ?? .useless
         case 416: self = .useless
         case 200..<300, 404, 410: self = .whole
         default: self = .unrelated
@@ -23,11 +23,12 @@ enum PartialAnswer: Sendable, Hashable {
     }
 
     /// The answer that would have come with the whole; nil when the rest does not fit the part.
-    private static func whole(from response: HTTPResponse, part: PartialHead, start: Int) -> HTTPResponse? {
+    private static func whole(from response: HTTPResponse, part: PartialHead, count: Int) -> HTTPResponse? {
         guard part.validator.fits(response.headers), PartialRules.isPlain(response.headers),
             !(response.mimeType?.hasPrefix("multipart/") ?? false),
             let range = response.headers["Content-Range"].flatMap({ ContentRange($0) }),
-            range.first == Int64(start), range.last == range.total - 1, range.total >= Int64(part.count),
+            range.first == Int64(PartialRules.start(after: count)), range.last == range.total - 1,
+            range.total >= Int64(count),
             part.total == nil || part.total == range.total
         else { return nil }
         if response.headers["Transfer-Encoding"] == nil, let length = response.contentLength,

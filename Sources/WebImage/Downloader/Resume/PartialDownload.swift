@@ -1,13 +1,20 @@
 import FoundationEssentials
 
+/// What is known of the beginning of a body: whose it is and of which version.
+struct PartialHead: Sendable, Hashable, Codable {
+    var key: PartialKey
+    var validator: PartialValidator
+    /// Bytes of the whole; nil when that is not known.
+    var total: Int64?
+    var lastModified: String?
+    var contentType: String?
+}
+
 /// The beginning of a body, left by an attempt that broke off: an earlier one of this download, or of another process.
 struct PartialDownload: Sendable {
-    /// What is known of it. Its `count` and `hash` are those of the file and not looked at here.
     var head: PartialHead
     /// The bytes.
     var bytes: Data
-    /// The file that it is kept in, which is locked as long as anybody has this; nil without one.
-    var writer: PartialWriter?
 
     /// The first byte that is asked for.
     var start: Int { PartialRules.start(after: bytes.count) }
@@ -20,8 +27,22 @@ struct PartialDownload: Sendable {
 
     /// What an answer to that request means.
     func answer(_ response: HTTPResponse) -> PartialAnswer {
-        var head = head
-        head.count = bytes.count
-        return PartialAnswer(response, part: head, start: start)
+        PartialAnswer(response, part: head, count: bytes.count)
     }
+}
+
+extension PartialDownload {
+    /// An entry of the cache that keeps it.
+    ///
+    /// - Returns: nil for an entry of something else.
+    init?(_ entry: CachedImageData, key: PartialKey) {
+        guard let head = entry.extendedData.flatMap({ try? JSONDecoder().decode(PartialHead.self, from: $0) }),
+            head.key == key, entry.data.count >= PartialRules.leastByteCount,
+            head.total.map({ $0 >= Int64(entry.data.count) }) ?? true
+        else { return nil }
+        self.init(head: head, bytes: entry.data)
+    }
+
+    /// The entry of the cache that keeps it.
+    var entry: CachedImageData { CachedImageData(data: bytes, extendedData: try? JSONEncoder().encode(head)) }
 }

@@ -1,9 +1,8 @@
 import FoundationEssentials
-import Glibc
 
-/// The parts of bodies that broke off, in a directory: one file each, which one process at a time has open.
+/// Keeps parts of bodies that broke off: entries of a disk cache of its own, whose keys are digests.
 ///
-/// Files are only touched on ``queue``. Whether there is anything for a request is known without them once the directory has been
+/// The disk is only touched on ``queue``. Whether there is anything for a request is known without it once the directory has been
 /// read, so downloads that nothing is kept for do not wait.
 final class PartialDownloads: Sendable {
     /// How much is kept, and for how long.
@@ -14,18 +13,16 @@ final class PartialDownloads: Sendable {
         var age = 7.0 * 86_400
     }
 
-    struct State {
+    private struct State {
         var limits: Limits
-        /// Sizes of all files by name; nil until the directory has been read.
-        var sizes: [String: Int]?
-        /// The hashes of their URLs, and of some that are gone.
-        var urls: Set<UInt64> = []
-        /// Those that are open in here.
-        var active: Set<String> = []
+        var cache: DiskCache?
+        /// The hashes of the URLs of all parts, and of some that are gone; nil until the directory has been read.
+        var urls: Set<UInt64>?
         /// When the directory was last read, in monotonic nanoseconds.
         var readAt: UInt64 = 0
         var isReading = false
-        var jumps: ClockJumpGuard
+        /// What is still to be stored, or removed where it is nil: for each key the latest wish.
+        var wishes: [PartialKey: PartialDownload?] = [:]
     }
 
     /// For how many nanoseconds a reading of the directory holds: other processes leave parts there, too.
@@ -34,9 +31,9 @@ final class PartialDownloads: Sendable {
 
     let directory: String
     let queue: WorkQueue
-    let clock: ClockSource
-    let calls: FileCalls
-    let state: Lock<State>
+    private let clock: ClockSource
+    private let calls: FileCalls
+    private let state: Lock<State>
 
     /// - Parameter queue: runs one job at a time.
     init(
@@ -50,8 +47,11 @@ final class PartialDownloads: Sendable {
         self.clock = clock
         self.calls = calls
         self.queue = queue ?? Self.sharedQueue
-        state = Lock(State(limits: limits, jumps: ClockJumpGuard(clock)))
+        state = Lock(State(limits: limits))
     }
+
+    /// Where the files are: apart, so that no other cache takes them for its own, nor this one those of another.
+    var path: String { directory + "/bodies" }
 
     /// A smaller bound makes the oldest go at once.
     var limits: Limits {
@@ -67,13 +67,13 @@ final class PartialDownloads: Sendable {
 
     // MARK: From any thread
 
-    /// Looks for a part of what `request` asks for. It is its caller's alone as long as anybody holds its writer.
+    /// Looks for a part of what `request` asks for.
     ///
     /// - Parameters:
     ///   - limit: most bytes of it.
     ///   - completion: called on the store's queue with what there is; not called when the answer is false.
     /// - Returns: false when there is nothing, which is known at once.
-    func claim(
+    func find(
         _ request: DownloadRequest,
         limit: Int,
         completion: @escaping @Sendable (PartialDownload?) -> Void
@@ -82,111 +82,105 @@ final class PartialDownloads: Sendable {
         let (isNothing, mustRead) = state.withLock { state -> (Bool, Bool) in
             // Where nothing is to be kept nothing is used, and what there is goes.
             let isOff = state.limits.byteCount <= 0
-            let isDue = state.sizes == nil ? isOff : now &- state.readAt > Self.refreshInterval
+            let isDue = state.urls == nil ? isOff : now &- state.readAt > Self.refreshInterval
             let mustRead = isDue && !state.isReading
             if mustRead { state.isReading = true }
-            return (isOff || state.sizes?.isEmpty ?? false, mustRead)
+            return (isOff || state.urls?.isEmpty ?? false, mustRead)
         }
         if mustRead { queue.submit { self.tidyUp() } }
         guard !isNothing else { return false }
         // A key takes longer to make than most downloads can spare.
         let url = PartialKey.hash(of: request.url.absoluteString)
-        guard state.withLock({ $0.sizes == nil || $0.urls.contains(url) }), let key = PartialKey(request) else {
-            return false
-        }
-        let name = key.fileName
-        guard state.withLock({ $0.sizes.map { $0[name] != nil } ?? true }) else { return false }
-        queue.submit { completion(self.open(key, name, limit: limit)) }
+        guard state.withLock({ $0.urls?.contains(url) ?? true }), let key = PartialKey(request) else { return false }
+        queue.submit { completion(self.read(key, limit: limit)) }
         return true
     }
 
-    /// Keeps a body that begins anew.
-    func writer(for head: PartialHead) -> PartialWriter { PartialWriter(head: head, store: self) }
-
-    /// Closes a file that a writer lets go of.
-    func close(_ file: PartialFile, name: String) {
-        let handle = UncheckedBox(file)
-        queue.submit {
-            handle.value.close()
-            self.noteClose(of: name)
-        }
+    /// Stores a part in place of what there was. If more comes before it is written, only that is.
+    ///
+    /// - Parameter completion: called on the store's queue when it is on disk, or will never be.
+    func save(_ part: PartialDownload, completion: (@Sendable () -> Void)? = nil) {
+        post(part, part.head.key)
+        if let completion { queue.submit(completion) }
     }
 
-    /// Removes all parts that nobody writes.
+    /// Removes a part.
+    func remove(_ key: PartialKey) { post(nil, key) }
+
+    /// Removes all parts.
     ///
     /// - Parameter completion: called on the store's queue.
     func removeAll(completion: (@Sendable () -> Void)? = nil) {
         queue.submit {
-            self.readDirectory()
-            let names = self.state.withLock { state in
-                (state.sizes ?? [:]).keys.filter { !state.active.contains($0) }
-            }
-            let directory = try? CacheDirectory(path: self.directory).open()
-            for name in names {
-                directory?.remove(name)
-                self.noteRemoval(of: name)
-            }
+            self.cache(making: false)?.removeAllData()
+            self.tidyUp()
             completion?()
         }
     }
 
+    private func post(_ part: PartialDownload?, _ key: PartialKey) {
+        let isFirst = state.withLock { state -> Bool in
+            if part != nil { state.urls?.insert(key.urlHash) }
+            guard case .none = state.wishes.updateValue(part, forKey: key) else { return false }
+            return true
+        }
+        if isFirst { queue.submit { self.grant(key) } }
+    }
+
     // MARK: On the queue
 
-    private func open(_ key: PartialKey, _ name: String, limit: Int) -> PartialDownload? {
-        if state.withLock({ $0.sizes == nil }) { readDirectory() }
-        guard state.withLock({ $0.sizes?[name] != nil }), let directory = try? CacheDirectory(path: directory).open()
+    private func grant(_ key: PartialKey) {
+        let (wish, limits) = state.withLock { ($0.wishes.removeValue(forKey: key) ?? nil, $0.limits) }
+        guard let wish else {
+            cache(making: false)?.removeData(forKey: key.text)
+            return
+        }
+        let entry = wish.entry
+        guard entry.extendedData != nil, entry.data.count <= limits.byteCount else { return }
+        cache(making: true)?.store(entry, forKey: key.text)
+    }
+
+    private func read(_ key: PartialKey, limit: Int) -> PartialDownload? {
+        let (limits, isKnown) = state.withLock { ($0.limits, $0.urls != nil) }
+        let entry = cache(making: false)?.read(key.text)
+        let age = entry.map { clock.wallTime() - Double($0.footer.created) / 1e9 } ?? 0
+        if !isKnown || age > limits.age { tidyUp() }
+        guard let entry, entry.footer.bodyLength <= limit, let cache = cache(making: false),
+            cache.containsData(forKey: key.text)
         else { return nil }
-        switch PartialFile.open(
-            name,
-            in: directory,
-            key: key,
-            limit: limit,
-            calls: calls,
-            isExpired: expiry(now: clock.wallTime())
-        ) {
-        case .part(let file, let head, let bytes):
-            state.withLock { state in
-                state.active.insert(name)
-                state.sizes?[name] = head.count + PartialHead.byteCount
+        return PartialDownload(entry.content, key: key)
+    }
+
+    /// Removes what is too old or too much, and reads which parts there are.
+    private func tidyUp() {
+        var urls: Set<UInt64> = []
+        if let cache = cache(making: false) {
+            if limits.byteCount > 0 { cache.removeExpiredData() } else { cache.removeAllData() }
+            DirectoryScan(path: path, calls: calls).forEachEntry { item, _ in
+                if let url = PartialKey.urlHash(inFileName: item.string) { urls.insert(url) }
+                return true
             }
-            return PartialDownload(
-                head: head,
-                bytes: bytes,
-                writer: PartialWriter(head: head, file: file, store: self)
-            )
-        case .removed:
-            noteRemoval(of: name)
-            return nil
-        case .none:
-            return nil
         }
-    }
-
-    /// A file for a new part; nil when somebody else writes it.
-    func makeFile(_ name: String) throws(SystemCallError) -> PartialFile? {
-        let directory = try CacheDirectory(path: directory).prepare()
-        // Parts can be kept without a tag as well.
-        try? CacheDirectory.writeTag(in: directory)
-        guard let file = try PartialFile.create(name, in: directory, calls: calls) else { return nil }
-        state.withLock { _ = $0.active.insert(name) }
-        return file
-    }
-
-    /// A file is not written any more.
-    func noteClose(of name: String) { state.withLock { _ = $0.active.remove(name) } }
-
-    /// A file is gone.
-    func noteRemoval(of name: String) {
+        let time = clock.monotonicNanoseconds()
         state.withLock { state in
-            state.active.remove(name)
-            state.sizes?[name] = nil
+            // What is still to be written is not there yet.
+            state.urls = state.wishes.reduce(into: urls) { if $1.value != nil { $0.insert($1.key.urlHash) } }
+            state.readAt = time
+            state.isReading = false
         }
     }
-}
 
-/// Carries something to a job of a queue.
-private struct UncheckedBox<Value>: @unchecked Sendable {
-    // Sendable because whoever gives it away has it no longer.
-    let value: Value
-    init(_ value: Value) { self.value = value }
+    /// The cache with the present limits; nil where there is no directory yet, unless it is to be made.
+    private func cache(making: Bool) -> DiskCache? {
+        let (limits, former) = state.withLock { ($0.limits, $0.cache) }
+        guard former != nil || making || (try? CacheDirectory(path: path).open()) != nil else { return nil }
+        var config = ImageCacheConfig()
+        config.maxDiskSize = limits.byteCount
+        config.maxDiskAge = max(limits.age, 0)
+        config.diskCacheExpireType = .modificationDate
+        let cache = former ?? DiskCache(path: path, config: config, clock: clock, calls: calls)
+        cache.config = config
+        state.withLock { $0.cache = cache }
+        return cache
+    }
 }

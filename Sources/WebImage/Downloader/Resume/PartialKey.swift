@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// What a part of a body belongs to: the URL, and everything else of a request that the answer may depend on. What was received
 /// with somebody's rights is not for others.
-struct PartialKey: Sendable, Hashable {
+struct PartialKey: Sendable, Hashable, Codable {
     let urlHash: UInt64
     /// Stands for the URL, the fields, the credential and the options. Secrets, which URLs can have as well, are in here, and on
     /// disk, only as this digest.
@@ -34,11 +34,8 @@ struct PartialKey: Sendable, Hashable {
         digest = Hashing.md5Hex(url + "\n" + lines.joined())
     }
 
-    /// The name of its file. Its first half is of the URL alone.
-    var fileName: String {
-        let hash = String(urlHash, radix: 16)
-        return Self.prefix + String(repeating: "0", count: 16 - hash.utf8.count) + hash + digest.prefix(16)
-    }
+    /// Its key in the cache. The path extension, which file names have as well, is of the URL alone.
+    var text: String { "\(digest).\(String(urlHash, radix: 16))" }
 
     /// What tells, at little cost, that there is nothing of a URL.
     static func hash(of url: String) -> UInt64 {
@@ -48,16 +45,9 @@ struct PartialKey: Sendable, Hashable {
 
     /// The hash of the URL in the name of a file.
     static func urlHash(inFileName name: String) -> UInt64? {
-        UInt64(name.dropFirst(prefix.utf8.count).prefix(16), radix: 16)
+        name.split(separator: ".").last.flatMap { UInt64($0, radix: 16) }
     }
 
-    /// Whether a file of this name is a part.
-    static func isFileName(_ name: some Collection<UInt8>) -> Bool {
-        name.count == prefix.utf8.count + 32 && name.starts(with: prefix.utf8)
-            && name.dropFirst(prefix.utf8.count).allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
-    }
-
-    private static let prefix = "part-"
     private static let excluding = ["Range", "If-Range", "If-Match", "If-Unmodified-Since"]
     /// Fields that ask whether there is something newer, and say nothing of what it is.
     private static let leftOut: Set<String> = ["if-none-match", "if-modified-since", "cache-control", "pragma"]

@@ -1,5 +1,5 @@
 /// What tells one version of a picture from another, byte for byte.
-enum PartialValidator: Sendable, Hashable {
+enum PartialValidator: Sendable, Hashable, Codable {
     /// A strong entity tag, with its quotes.
     case entityTag(String)
     /// A date of last modification that is old enough to be strong.

@@ -92,18 +92,14 @@ import Testing
         Row(testDescription: "503", status: 503, headers: [:], expected: .unrelated),
     ]
 
-    private func part(total: Int? = 65_536) -> PartialHead {
-        var head = PartialHead.sample(total: total)
-        head.count = 10_000
-        return head
-    }
+    private func part(total: Int? = 65_536) -> PartialHead { PartialDownload.sample([], total: total).head }
 
     private func answer(_ status: Int, _ headers: HTTPHeaders, _ part: PartialHead) -> PartialAnswer {
         answer(untagged: status, (["ETag": Self.tag] as HTTPHeaders).overlaid(with: headers), part)
     }
 
     private func answer(untagged status: Int, _ headers: HTTPHeaders, _ part: PartialHead) -> PartialAnswer {
-        PartialAnswer(HTTPResponse(url: testURL("/"), statusCode: status, headers: headers), part: part, start: 5904)
+        PartialAnswer(HTTPResponse(url: testURL("/"), statusCode: status, headers: headers), part: part, count: 10_000)
     }
 
     private func rest(_ headers: HTTPHeaders, _ part: PartialHead) -> HTTPResponse? {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebImage
 
-/// Parts on disk: found by the next process, whole or not at all, and by one at a time.
+/// Parts on disk: found by the next process, whole or not at all.
 @Suite struct PartialDownloadsTests {
     private let harness = PartialStoreHarness()
     private let bytes = noise(20_000)
@@ -20,11 +20,11 @@ import Testing
 
     @Test func `Where nothing is kept nobody waits, once that is known`() {
         let store = harness.store()
-        #expect(store.claim(.plain, limit: .max) { _ in }, "the directory has not been looked at")
+        #expect(store.find(.plain, limit: .max) { _ in }, "the directory has not been looked at")
         harness.run()
-        #expect(!store.claim(.plain, limit: .max) { _ in })
+        #expect(!store.find(.plain, limit: .max) { _ in })
         harness.keep(bytes, in: store)
-        #expect(!store.claim(.plain("/other"), limit: .max) { _ in })
+        #expect(!store.find(.plain("/other"), limit: .max) { _ in })
         #expect(harness.claim(in: store) != nil)
         #expect(!FileManager.default.fileExists(atPath: harness.directory.path("other")))
     }
@@ -49,79 +49,37 @@ import Testing
         #expect(harness.claim(in: one) != nil)
     }
 
-    @Test func `A body is added to, and all of it is found`() throws {
-        let store = harness.store()
-        var writer: PartialWriter? = store.writer(for: .sample())
-        for count in [5000, 5001, 9000, 20_000] {
-            writer?.save(Data(bytes[..<count]))
-            harness.run()
-            #expect(harness.file()?.count == count + PartialHead.byteCount)
-        }
-        writer?.close()
-        harness.run()
-        let part = try #require(harness.claim(in: store))
-        #expect([UInt8](part.bytes) == bytes)
-        writer = part.writer
-        let more = bytes + noise(3000, seed: 2)
-        writer?.save(Data(more))
-        writer?.close()
-        harness.run()
-        #expect(harness.claim(in: harness.store()).map { [UInt8]($0.bytes) } == more)
-    }
-
     @Test func `Of bytes that wait to be written only the latest are`() {
         let store = harness.store()
         let ends = Lock(0)
-        let writer = store.writer(for: .sample())
-        writer.save(Data(bytes[..<5000]))
-        writer.save(Data(bytes[..<6000]))
-        writer.close { ends.withLock { $0 += 1 } }
-        writer.close(saving: Data(bytes)) { ends.withLock { $0 += 1 } }
-        #expect(harness.queue.waitingCount == 1)
+        store.save(.sample(Array(bytes[..<5000])))
+        store.save(.sample(Array(bytes[..<6000])))
+        store.save(.sample(bytes)) { ends.withLock { $0 += 1 } }
+        #expect(harness.queue.waitingCount == 2, "one job writes, and one tells")
         harness.run()
-        #expect(ends.withLock { $0 } == 2)
+        #expect(ends.withLock { $0 } == 1)
         #expect(harness.claim(in: store)?.bytes.count == bytes.count)
     }
 
-    @Test func `A part has one owner at a time`() throws {
-        let (one, other) = (harness.store(), harness.store())
-        harness.keep(bytes, in: one)
-        var part = harness.claim(in: one)
-        #expect(part != nil)
-        #expect(harness.claim(in: other) == nil && harness.claim(in: one) == nil)
-        harness.keep(noise(9000), in: other)
-        #expect(harness.file()?.count == bytes.count + PartialHead.byteCount, "nor is it written by another")
-        part?.writer?.close()
-        harness.run()
-        #expect(harness.claim(in: other).map { [UInt8]($0.bytes) } == bytes)
-        part = nil
-        harness.run()
-    }
-
-    @Test func `An owner that just goes away gives the part back`() {
+    @Test func `A part that is to be removed is gone, also if it was still to be written`() {
         let store = harness.store()
         harness.keep(bytes, in: store)
-        var part = harness.claim(in: store)
-        withExtendedLifetime(part) {}
-        part = nil
+        store.save(.sample(bytes + bytes))
+        store.remove(PartialDownload.sample([]).head.key)
         harness.run()
+        #expect(harness.sizes.isEmpty && harness.claim(in: store) == nil)
+        store.remove(PartialDownload.sample([]).head.key)
+        harness.keep(bytes, in: store)
         #expect(harness.claim(in: store) != nil)
     }
 
-    @Test func `A removed part is gone, and nothing brings it back`() {
+    @Test func `A part that is still to be written is found when the directory is read`() {
         let store = harness.store()
-        let writer = store.writer(for: .sample())
-        writer.save(Data(bytes))
-        harness.run()
-        writer.save(Data(bytes + bytes))
-        writer.remove()
-        harness.run()
-        writer.save(Data(bytes + bytes))
-        writer.close()
-        harness.run()
-        #expect(harness.sizes.isEmpty)
-        #expect(harness.claim(in: store) == nil)
-        #expect(!store.claim(.plain, limit: .max) { _ in }, "and that is known")
+        _ = harness.claim(in: store)
+        harness.clock.advance(11)
+        _ = store.find(.plain, limit: .max) { _ in }
+        store.save(.sample(bytes))
+        #expect(harness.claim(in: store) != nil)
     }
 
     @Test func `A new body takes the place of another`() {
@@ -139,16 +97,29 @@ import Testing
         #expect(harness.claim(limit: bytes.count, in: store) != nil)
     }
 
-    @Test func `Everything can be removed but what is being written`() {
+    @Test func `Everything can be removed`() {
         let store = harness.store()
         harness.keep(bytes, in: store)
         harness.keep(bytes, .plain("/b"), in: store)
-        let part = harness.claim(.plain("/b"), in: store)
         let isDone = Lock(false)
         store.removeAll { isDone.withLock { $0 = true } }
         harness.run()
-        #expect(isDone.withLock { $0 } && part != nil)
-        #expect(harness.file() == nil && harness.file(.plain("/b")) != nil)
-        #expect(harness.claim(in: store) == nil)
+        #expect(isDone.withLock { $0 } && harness.names.isEmpty)
+        #expect(!store.find(.plain, limit: .max) { _ in }, "and that is known")
+    }
+
+    @Test func `A cache in the same directory leaves parts alone, and they leave it alone`() {
+        let cache = DiskCache(path: harness.path)
+        cache.store(Data(bytes), forKey: "image")
+        let store = harness.store(limits: .init(byteCount: 30_000, age: 3600))
+        harness.keep(bytes, in: store)
+        harness.clock.advance(1)
+        harness.keep(bytes, .plain("/b"), in: store)
+        #expect(cache.containsData(forKey: "image") && cache.totalCount == 1)
+        cache.removeAllData()
+        #expect(harness.claim(.plain("/b"), in: store) != nil)
+        store.removeAll()
+        harness.run()
+        #expect(harness.names.isEmpty)
     }
 }

@@ -126,7 +126,7 @@ import Testing
         var trusting = DownloadRequest.plain
         trusting.verifiesCertificates = false
         let keys = (others + [cookies, trusting, .plain]).compactMap { PartialKey($0) }
-        #expect(keys.count == 12 && Set(keys).count == 12 && Set(keys.map(\.fileName)).count == 12)
+        #expect(keys.count == 12 && Set(keys).count == 12 && Set(keys.map(\.text)).count == 12)
     }
 
     @Test func `Conditions, and the order and case of names, make no other part`() {
@@ -143,12 +143,20 @@ import Testing
         let key = try #require(PartialKey(.plain("/a", headers: ["Authorization": "Bearer secret"])))
         #expect(key.digest.utf8.count == 32)
         #expect(!key.digest.contains("secret"))
-        #expect(PartialKey.isFileName(Array(key.fileName.utf8)))
         #expect(key.urlHash == PartialKey.hash(of: testURL("/a").absoluteString))
-        #expect(PartialKey.urlHash(inFileName: key.fileName) == key.urlHash)
-        #expect(!CacheFileName.isEntryName(Array(key.fileName.utf8)), "a cache in the same directory leaves it alone")
-        for name in ["part-", "part-" + String(repeating: "g", count: 32), "CACHEDIR.TAG", key.fileName + "0"] {
-            #expect(!PartialKey.isFileName(Array(name.utf8)))
-        }
+        #expect(PartialKey.urlHash(inFileName: CacheFileName(key: key.text).string) == key.urlHash)
+        for name in ["", "CACHEDIR.TAG", key.digest] { #expect(PartialKey.urlHash(inFileName: name) == nil) }
+    }
+
+    @Test func `The length of what a server says of a part is bounded`() throws {
+        let request = DownloadRequest.plain("/" + String(repeating: "a", count: 100_000))
+        let headers: HTTPHeaders = [
+            "ETag": "\"\(String(repeating: "e", count: 510))\"",
+            "Last-Modified": String(repeating: "m", count: 65),
+            "Content-Type": String(repeating: "t", count: 257),
+        ]
+        let response = HTTPResponse(url: request.url, statusCode: 200, headers: headers)
+        let head = try #require(PartialRules.head(of: response, to: request, now: 0))
+        #expect(head.contentType == nil && head.lastModified == nil)
     }
 }

@@ -51,8 +51,9 @@ import Testing
             }
         }
         await flush(downloader)
-        let left = (try? FileManager.default.contentsOfDirectory(atPath: directory.path("partial"))) ?? []
-        #expect(left.allSatisfy { !$0.hasPrefix("part-") }, "nothing is left")
+        let store = try #require(downloader.core.partials)
+        let left = (try? FileManager.default.contentsOfDirectory(atPath: store.path)) ?? []
+        #expect(left.allSatisfy { !CacheFileName.isEntryName($0.utf8) }, "nothing is left")
     }
 
     @Test func `Further attempts go on by themselves`() async throws {

@@ -21,33 +21,37 @@ final class PartialStoreHarness {
     func run() { while let job = queue.takeNext() { job() } }
 
     func keep(_ bytes: [UInt8], _ request: DownloadRequest = .plain, total: Int? = nil, in store: PartialDownloads) {
-        let writer = store.writer(for: .sample(request, total: total))
-        writer.close(saving: Data(bytes))
+        store.save(.sample(bytes, request, total: total))
         run()
     }
 
     /// What a store finds for a request.
     func claim(_ request: DownloadRequest = .plain, limit: Int = .max, in store: PartialDownloads) -> PartialDownload? {
         let found = Lock<PartialDownload?>(nil)
-        _ = store.claim(request, limit: limit) { part in found.withLock { $0 = part } }
+        _ = store.find(request, limit: limit) { part in found.withLock { $0 = part } }
         run()
         return found.withLock { $0 }
     }
 
+    /// The directory of the files.
+    var filesPath: String { store().path }
+
     func filePath(_ request: DownloadRequest = .plain) -> String {
-        path + "/" + (PartialKey(request)?.fileName ?? "")
+        filesPath + "/" + CacheFileName(key: PartialKey(request)?.text ?? "").string
     }
 
     func file(_ request: DownloadRequest = .plain) -> [UInt8]? { Self.bytes(filePath(request)) }
 
     /// The files of parts.
     var names: [String] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        return names.filter { PartialKey.isFileName(Array($0.utf8)) }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: filesPath)) ?? []
+        return names.filter { CacheFileName.isEntryName($0.utf8) }
     }
 
-    /// Their sizes.
-    var sizes: [Int] { names.compactMap { Self.bytes(path + "/" + $0)?.count }.sorted() }
+    /// How many bytes of bodies are in them.
+    var sizes: [Int] {
+        names.isEmpty ? [] : DiskCache(path: filesPath).entries().map(\.byteCount).sorted()
+    }
 
     static func bytes(_ path: String) -> [UInt8]? {
         (try? Data(contentsOf: URL(filePath: path))).map { [UInt8]($0) }
@@ -64,16 +68,17 @@ extension DownloadRequest {
     }
 }
 
-extension PartialHead {
-    /// A head for a request with an entity tag.
-    static func sample(_ request: DownloadRequest = .plain, total: Int? = nil) -> PartialHead {
-        PartialHead(
+extension PartialDownload {
+    /// A part for a request with an entity tag.
+    static func sample(_ bytes: [UInt8], _ request: DownloadRequest = .plain, total: Int? = nil) -> PartialDownload {
+        let head = PartialHead(
             key: PartialKey(request) ?? PartialKey(urlHash: 0, digest: ""),
             validator: .entityTag("\"one\""),
             total: total.map(Int64.init),
             lastModified: "Sun, 06 Nov 1994 08:49:37 GMT",
             contentType: "image/jpeg"
         )
+        return PartialDownload(head: head, bytes: Data(bytes))
     }
 }
 
