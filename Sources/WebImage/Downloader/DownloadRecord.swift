@@ -138,8 +138,8 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     // MARK: Attempts
 
     /// The present attempt, to be begun; it counts as sent.
-    func send() -> DownloadTransfer {
-        let transfer = DownloadTransfer(self, attempt: attempt, former: former)
+    func send(_ plan: DownloadTransfer.Plan) -> DownloadTransfer {
+        let transfer = DownloadTransfer(self, attempt: attempt, former: former, plan: plan)
         self.transfer = transfer
         former = nil
         isSent = true

@@ -1,7 +1,7 @@
 /// What is sent, and where it goes on.
 extension DownloadTransfer {
     /// Sends a request, for the rest of the body if a part is there.
-    func send(_ request: DownloadRequest, _ plan: Plan) {
+    func send(_ request: DownloadRequest) {
         let config = plan.config.value
         // A modifier, a handler or the server may have chosen the place.
         if let refusal = core.refusal(of: request.url, by: config.sourcePolicy) { return end(.failure(refusal)) }
@@ -32,13 +32,13 @@ extension DownloadTransfer {
         outcome = HostReport.Outcome()
         hasToldHost = false
         requestTime = core.clock.wallTime()
-        beginBody(plan)
+        beginBody()
         part?.apply(to: &transferRequest)
         if number == 1 {
             core.note(request, of: record)
-            showPart(plan)
+            showPart()
         }
-        let running = plan.transport.start(transferRequest, sink: self)
+        let running = core.transport.start(transferRequest, sink: self)
         let isOver = life.withLock { life -> Bool in
             if case .over = life.stage { return true }
             // The transport may have gone on to a redirect meanwhile.
@@ -49,7 +49,7 @@ extension DownloadTransfer {
     }
 
     /// What a redirect is answered with; nil to take it for the answer.
-    func redirect(_ response: HTTPResponse, _ request: DownloadRequest, _ plan: Plan) -> WebImageError? {
+    func redirect(_ response: HTTPResponse, _ request: DownloadRequest) -> WebImageError? {
         let config = plan.config.value
         let proposed: DownloadRequest
         switch RedirectRules.next(after: response, to: request, count: chain.count, config: config) {

@@ -3,12 +3,12 @@ import FoundationEssentials
 /// What comes back. The transport calls these, one at a time.
 extension DownloadTransfer: HTTPTransferSink {
     func didReceive(_ response: HTTPResponse) -> WebImageError? {
-        guard let plan, let request else { return nil }
+        guard let request else { return nil }
         outcome.response = response
         outcome.redirectCount = response.exchange?.redirects.count ?? 0
-        if RedirectRules.isRedirect(response), let answer = redirect(response, request, plan) { return answer }
+        if RedirectRules.isRedirect(response), let answer = redirect(response, request) { return answer }
         // From here on, the rest of a body is like the whole.
-        guard let response = taken(response, plan) else { return partRefusal }
+        guard let response = taken(response) else { return partRefusal }
         let modified = plan.hooks.responseModifier.map { $0.modifiedResponse(for: response) } ?? response
         guard var delivered = modified else {
             core.note(response, of: record)
@@ -22,11 +22,11 @@ extension DownloadTransfer: HTTPTransferSink {
         (sniffer, nextSniff) = (plan.sniffer, 0)
         // What a modifier says of the length is not what comes.
         expected = request.method == "HEAD" ? nil : response.expectedByteCount
-        bodyBegins(response, plan)
+        bodyBegins(response)
         return nil
     }
 
-    private func bodyBegins(_ response: HTTPResponse, _ plan: Plan) {
+    private func bodyBegins(_ response: HTTPResponse) {
         let isKept = request.map { plan.store(for: $0) != nil } ?? false
         let now = isKept ? core.clock.monotonicNanoseconds() : 0
         let head = resumedByteCount > 0 ? part?.head : nil
@@ -69,7 +69,7 @@ extension DownloadTransfer: HTTPTransferSink {
             return partRefusal
         }
         let progress = LoadProgress(receivedByteCount: Int64(byteCount), expectedByteCount: expected)
-        let interval = min(max(plan?.config.value.minimumProgressInterval ?? 0, 0), 1)
+        let interval = min(max(plan.config.value.minimumProgressInterval, 0), 1)
         if let expected, progress.receivedByteCount < expected {
             guard progress.fraction - lastReportedFraction >= interval else { return nil }
         }
@@ -84,7 +84,7 @@ extension DownloadTransfer: HTTPTransferSink {
     /// - Parameter interval: the least growth of a body of unknown length, as a part of what there was; that of others has been
     ///   looked at.
     private func leavePartialData(_ interval: Double, byteCount: Int) {
-        guard plan?.hooks.decryptor == nil else { return }
+        guard plan.hooks.decryptor == nil else { return }
         if let expected {
             guard Int64(byteCount) < expected else { return }
         } else {
@@ -110,15 +110,15 @@ extension DownloadTransfer: HTTPTransferSink {
         outcome.error = error
         outcome.redirectCount = max(outcome.redirectCount, metrics.redirectCount)
         if !hasToldHost { tellHost() }
-        if let next, let plan {
+        if let next {
             self.next = nil
             chain.note(metrics)
-            return send(next, plan)
+            return send(next)
         }
         var metrics = chain.completed(metrics)
         metrics.resumedByteCount = Int64(resumedByteCount)
         let result = result(error, metrics: metrics)
-        guard case .success(let loaded) = result, let decryptor = plan?.hooks.decryptor else {
+        guard case .success(let loaded) = result, let decryptor = plan.hooks.decryptor else {
             return end(result, metrics: metrics)
         }
         decrypt(loaded, decryptor, metrics: metrics)
@@ -161,7 +161,7 @@ extension DownloadTransfer: HTTPTransferSink {
             return .failure(WebImageError(.badImageData, "the response has no body"))
         }
         if let problem = sniffer?.problem(of: data) { return .failure(problem) }
-        if plan?.partials != nil || resumedByteCount > 0 { forgetKeptBody() }
+        if plan.partials != nil || resumedByteCount > 0 { forgetKeptBody() }
         return .success(LoadedImageData(data: data, response: response, metrics: metrics))
     }
 }

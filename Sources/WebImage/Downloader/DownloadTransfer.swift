@@ -3,14 +3,16 @@ import FoundationEssentials
 /// One attempt of a download: sends the request, follows redirects that the transport leaves to it, checks the response,
 /// collects the body, and reports to everyone who waits for it. The user's hooks are asked in here.
 final class DownloadTransfer: @unchecked Sendable {
-    // Sendable because `life` is a lock; `former`, `plan` and what follows are written before a transport has the sink, and
+    // Sendable because `life` is a lock; `former`, `request` and what follows are written before a transport has the sink, and
     // afterwards only in the sink's calls, which come one at a time. `leftover` is written before the core is told of the end,
     // and read by the core afterwards.
 
     /// What a download is sent and checked with; the same from the start to the end.
     struct Plan: Sendable {
-        let transport: any HTTPTransport
         let config: ConfigSnapshot
+        /// The fields of all requests of the downloader.
+        let headers: HTTPHeaders
+        /// Those of the load, and the downloader's own in place of those that it does not have.
         let hooks: DownloadTransferHooks
         /// Where bodies that break off are kept.
         let partials: PartialDownloads?
@@ -49,13 +51,13 @@ final class DownloadTransfer: @unchecked Sendable {
     let record: DownloadRecord
     /// Which attempt of the download this is, 1 for the first.
     let attempt: Int
+    let plan: Plan
     var core: DownloaderCore { record.core }
     /// Where what has come so far is left, for previews.
     let partialData: PartialImageData?
     /// What the attempt before has left, until this one looks at it.
     var former: PartialDownload?
     let life = Lock(Life())
-    var plan: Plan?
     var request: DownloadRequest?
     /// With whose rights, a modifier left out.
     var rights = LoadRights.none
@@ -86,8 +88,8 @@ final class DownloadTransfer: @unchecked Sendable {
     /// What this attempt leaves for the next.
     var leftover: PartialDownload?
 
-    init(_ record: DownloadRecord, attempt: Int, former: PartialDownload?) {
-        self.record = record
+    init(_ record: DownloadRecord, attempt: Int, former: PartialDownload?, plan: Plan) {
+        (self.record, self.plan) = (record, plan)
         partialData = record.partialData
         self.attempt = attempt
         self.former = former
@@ -96,25 +98,11 @@ final class DownloadTransfer: @unchecked Sendable {
     // MARK: Life
 
     /// Asks the request modifier and sends the request.
-    ///
-    /// - Parameters:
-    ///   - hooks: those of the load, and the downloader's own in place of those that it does not have.
-    ///   - partials: where bodies that break off are kept.
-    ///   - deadline: when the download must be over, on the monotonic clock.
-    func begin(
-        _ transport: any HTTPTransport,
-        config: ConfigSnapshot,
-        headers: HTTPHeaders,
-        hooks: DownloadTransferHooks,
-        partials: PartialDownloads? = nil,
-        deadline: UInt64? = nil
-    ) {
-        let plan = Plan(transport: transport, config: config, hooks: hooks, partials: partials, deadline: deadline)
-        self.plan = plan
+    func begin() {
         let request = DownloadRequest(
             url: record.url,
-            headers: headers.overlaid(with: record.headers),
-            credential: config.value.credential,
+            headers: plan.headers.overlaid(with: record.headers),
+            credential: plan.config.value.credential,
             handlesCookies: record.options.contains(.handleCookies),
             verifiesCertificates: !record.options.contains(.allowInvalidSSLCertificates),
             attempt: attempt
@@ -123,11 +111,11 @@ final class DownloadTransfer: @unchecked Sendable {
         rights = LoadRights(digest: digest, isKnown: true)
         switch plan.hooks.requestModifier?.body {
         case nil:
-            resume(request, plan)
+            resume(request)
         case .immediate(let modify):
-            take(modify(request), plan)
+            take(modify(request))
         case .asynchronous(let modify):
-            let task = Task { self.take(await modify(request), plan) }
+            let task = Task { self.take(await modify(request)) }
             let isOver = life.withLock { life -> Bool in
                 switch life.stage {
                 case .starting: life.stage = .modifying(task)
@@ -158,12 +146,12 @@ final class DownloadTransfer: @unchecked Sendable {
     }
 
     /// Sends what a modifier made of the request.
-    private func take(_ modified: DownloadRequest?, _ plan: Plan) {
+    private func take(_ modified: DownloadRequest?) {
         guard let modified else {
             return end(.failure(WebImageError(.invalidDownloadOperation, "the request modifier said no")))
         }
         if let problem = modified.problem { return end(.failure(problem)) }
-        resume(modified, plan)
+        resume(modified)
     }
 
     func end(_ result: Result<LoadedImageData, WebImageError>, metrics: DownloadMetrics = DownloadMetrics()) {

@@ -4,7 +4,8 @@ import FoundationEssentials
 extension DownloaderCore {
     /// What is to be done, outside the lock, for downloads whose turn has come.
     enum Turn {
-        case start(DownloaderState.Start)
+        /// An attempt begins, once those have been told who want to know.
+        case start(DownloadTransfer, CallbackMailbox?)
         /// Another attempt, or the host, is to be waited for.
         case wait(Wait)
         case over(DownloadRecord.Remains, WebImageError)
@@ -38,7 +39,7 @@ extension DownloaderCore {
                 if !state.config.value.sourcePolicy.isTrusted, record.startedAt == nil {
                     record.startedAt = clock.monotonicNanoseconds()
                 }
-                turns.append(.start(state.send(record)))
+                turns.append(state.send(record))
             case .hold(let seconds):
                 putAside += 1
                 record.pause = DownloadRecord.Pause(since: clock.monotonicNanoseconds(), isForHost: true)
@@ -65,16 +66,9 @@ extension DownloaderCore {
     func run(_ turns: [Turn]) {
         for turn in turns {
             switch turn {
-            case .start(let start):
-                start.events?.deliver()
-                start.transfer.begin(
-                    transport,
-                    config: start.config,
-                    headers: start.headers,
-                    hooks: start.hooks,
-                    partials: start.partials,
-                    deadline: start.deadline
-                )
+            case .start(let transfer, let events):
+                events?.deliver()
+                transfer.begin()
             case .wait(let wait):
                 pause(wait)
             case .more:
@@ -134,16 +128,15 @@ extension DownloaderState {
         if isObserved { emit(.started(record.info)) }
     }
 
-    /// What the download's present attempt starts with; it counts as sent.
-    mutating func send(_ record: DownloadRecord) -> Start {
-        Start(
-            transfer: record.send(),
+    /// Begins the download's present attempt, which counts as sent.
+    mutating func send(_ record: DownloadRecord) -> DownloaderCore.Turn {
+        let plan = DownloadTransfer.Plan(
             config: config,
             headers: headers,
             hooks: record.hooks.filled(from: hooks),
             partials: partials,
-            deadline: record.deadline(config.value.sourcePolicy),
-            events: record.leave(.requestSent(attempt: record.attempt))
+            deadline: record.deadline(config.value.sourcePolicy)
         )
+        return .start(record.send(plan), record.leave(.requestSent(attempt: record.attempt)))
     }
 }

@@ -2,19 +2,6 @@ import FoundationEssentials
 
 /// What the lock of a ``DownloaderCore`` guards.
 struct DownloaderState {
-    /// A transfer to start, with what it starts with.
-    struct Start {
-        let transfer: DownloadTransfer
-        let config: ConfigSnapshot
-        let headers: HTTPHeaders
-        let hooks: DownloadTransferHooks
-        let partials: PartialDownloads?
-        /// When the download must be over.
-        let deadline: UInt64?
-        /// Who is to be told.
-        let events: CallbackMailbox?
-    }
-
     var config: ConfigSnapshot
     var headers: HTTPHeaders
     var headersProblem: WebImageError?

@@ -5,22 +5,22 @@ extension DownloadTransfer {
     // MARK: Before the request is sent
 
     /// Looks for what an earlier attempt has left, and then sends the request.
-    func resume(_ request: DownloadRequest, _ plan: Plan) {
+    func resume(_ request: DownloadRequest) {
         let former = former.flatMap { $0.head.key == PartialKey(request) ? $0 : nil }
         self.former = nil
         let isLooking = plan.store(for: request)?.find(request, limit: plan.config.value.maximumResponseByteCount) {
             found in
             self.part = found ?? former
-            self.send(request, plan)
+            self.send(request)
         }
         guard isLooking != true else { return }
         part = former
-        send(request, plan)
+        send(request)
     }
 
     /// Puts what is there of the body into its buffer.
-    func beginBody(_ plan: Plan) {
-        emptyBody(plan)
+    func beginBody() {
+        emptyBody()
         guard let part else { return }
         let isThere = life.withLock { life -> Bool in
             if let total = part.head.total { life.body.expect(total) }
@@ -36,14 +36,14 @@ extension DownloadTransfer {
 
     /// Shows what is there of the body to those who want previews, before the server has said anything: unless it is cookies that
     /// say who may see it.
-    func showPart(_ plan: Plan) {
+    func showPart() {
         guard let part, let request, !request.handlesCookies, plan.hooks.decryptor == nil else { return }
         guard let (place, data) = bytesToShow() else { return }
         place.begin()
         place.update(data, expectedByteCount: part.head.total)
     }
 
-    private func emptyBody(_ plan: Plan) {
+    private func emptyBody() {
         life.withLock { $0.body = BodyBuffer(limit: plan.config.value.maximumResponseByteCount) }
         (lastReportedFraction, lastLeftByteCount) = (0, 0)
         (overlap, resumedByteCount) = (0, 0)
@@ -52,7 +52,7 @@ extension DownloadTransfer {
     // MARK: The answer
 
     /// What an answer is taken for; nil when it is refused, because the whole has to be asked for.
-    func taken(_ response: HTTPResponse, _ plan: Plan) -> HTTPResponse? {
+    func taken(_ response: HTTPResponse) -> HTTPResponse? {
         guard let part else { return response }
         switch part.answer(response) {
         case .rest(let whole):
@@ -63,13 +63,13 @@ extension DownloadTransfer {
             return whole
         case .whole:
             dropPart()
-            emptyBody(plan)
+            emptyBody()
             return response
         case .useless:
             askAnew()
             return nil
         case .unrelated:
-            emptyBody(plan)
+            emptyBody()
             return response
         }
     }
@@ -136,7 +136,7 @@ extension DownloadTransfer {
     /// - Parameter completion: called when it is on disk, if it is to be there: who is told of a failure may leave at once.
     func keepFailedBody(_ error: WebImageError, completion: @escaping @Sendable () -> Void) {
         // Under a policy an attempt begins with nothing: each body is judged from its own first byte.
-        let isTrusted = plan?.config.value.sourcePolicy.isTrusted ?? true
+        let isTrusted = plan.config.value.sourcePolicy.isTrusted
         guard error.code != .limitExceeded, isTrusted else {
             dropPart()
             return completion()
