@@ -31,8 +31,8 @@ extension DownloaderCore {
 
     /// What a request that was sent says about its host.
     func note(_ report: HostReport, of record: DownloadRecord) {
-        let (turns, pauses) = locked { state -> ([Turn], [DownloadRecord.Pause]) in
-            guard report.kind != .answered || report.retryAfter != nil || !state.hosts.isEmpty else { return ([], []) }
+        update { state in
+            guard report.kind != .answered || report.retryAfter != nil || !state.hosts.isEmpty else { return }
             let held = state.hosts.note(
                 report,
                 of: record.id,
@@ -40,22 +40,17 @@ extension DownloaderCore {
                 at: clock.monotonicNanoseconds(),
                 random: random()
             )
-            guard !held.isEmpty else { return ([], []) }
-            let pauses = wake(held, &state)
-            return (takeStarts(&state), pauses)
+            wake(held, &state)
         }
-        withExtendedLifetime(pauses) {}
-        run(turns)
     }
 
-    /// Lets those wait for their turn again that were held for what another finds out. What they waited with, to be let go of
-    /// without the lock.
-    func wake(_ held: [UInt64], _ state: inout DownloaderState) -> [DownloadRecord.Pause] {
-        guard !held.isEmpty else { return [] }
+    /// Lets those wait for their turn again that were held for what another finds out.
+    func wake(_ held: [UInt64], _ state: inout DownloaderState) {
+        guard !held.isEmpty else { return }
         let now = clock.monotonicNanoseconds()
-        return held.compactMap { id in
-            guard let record = state.records[id], record.pause?.isForHost == true else { return nil }
-            return state.endPause(of: record, at: now)
+        for id in held {
+            guard let record = state.records[id], record.pause?.isForHost == true else { continue }
+            state.endPause(of: record, at: now)
         }
     }
 }

@@ -72,7 +72,7 @@ extension DownloaderCore {
             case .wait(let wait):
                 pause(wait)
             case .more:
-                CodingQueue.shared.submit { [self] in run(locked { takeStarts(&$0) }) }
+                CodingQueue.shared.submit { [self] in update { _ in } }
             case .over(let remains, let error):
                 // The end of one download starts the next: in here, each would fail within the one before it.
                 CodingQueue.shared.submit { [self] in
@@ -100,24 +100,25 @@ extension DownloaderCore {
     }
 
     private func wake(_ record: DownloadRecord, attempt: Int) {
-        let (turns, pause) = locked { state -> ([Turn], DownloadRecord.Pause?) in
-            guard state.has(record), record.attempt == attempt else { return ([], nil) }
-            let pause = state.endPause(of: record, at: clock.monotonicNanoseconds())
-            return (takeStarts(&state), pause)
+        update { state in
+            guard state.has(record), record.attempt == attempt else { return }
+            state.endPause(of: record, at: clock.monotonicNanoseconds())
         }
-        withExtendedLifetime(pause) {}
-        run(turns)
     }
 }
 
 extension DownloaderState {
-    /// Lets a download that was put aside wait for its turn again. What it waited with, to be let go of without the lock.
-    mutating func endPause(of record: DownloadRecord, at now: UInt64) -> DownloadRecord.Pause? {
-        guard let pause = record.pause else { return nil }
+    /// Lets a download that was put aside wait for its turn again.
+    mutating func endPause(of record: DownloadRecord, at now: UInt64) {
+        guard let pause = record.pause else { return }
         if !pause.isForHost, now > pause.since { record.paused += now - pause.since }
         record.pause = nil
-        wake(record)
-        return pause
+        endedPauses.append(pause)
+        // With the priority that it has by now.
+        if case .parked = record.place {
+            leavePlace(record)
+            enqueue(record)
+        }
     }
 
     /// Counts a download as started, if it is its first attempt, and tells observers.

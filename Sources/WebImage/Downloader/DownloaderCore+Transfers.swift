@@ -38,12 +38,7 @@ extension DownloaderCore {
     /// The network has done its part of a transfer whose end is still to come, because its bytes are being decrypted: it gives
     /// its place to the next download.
     func networkDidEnd(_ record: DownloadRecord) {
-        run(
-            locked { state -> [Turn] in
-                if state.has(record) { state.leavePlace(record) }
-                return takeStarts(&state)
-            }
-        )
+        update { if $0.has(record) { $0.leavePlace(record) } }
     }
 
     enum Ending {
@@ -59,15 +54,14 @@ extension DownloaderCore {
         _ result: Result<LoadedImageData, WebImageError>,
         metrics: DownloadMetrics
     ) {
-        let (ending, turns, pauses) = locked { state -> (Ending?, [Turn], [DownloadRecord.Pause]) in
+        let (ending, turns) = locked { state -> (Ending?, [Turn]) in
             // Perhaps nobody waits for this attempt any more.
-            guard state.has(record), record.pause == nil, record.attempt == attempt else { return (nil, [], []) }
+            guard state.has(record), record.pause == nil, record.attempt == attempt else { return (nil, []) }
             state.noteReceived(metrics.receivedByteCount)
             let ending = conclude(record, result, metrics: metrics, &state)
-            let pauses = wake(state.hosts.release(record.id), &state)
-            return (ending, takeStarts(&state), pauses)
+            wake(state.hosts.release(record.id), &state)
+            return (ending, takeStarts(&state))
         }
-        withExtendedLifetime(pauses) {}
         switch ending {
         case nil: break
         case .again(let wait)?:

@@ -45,7 +45,7 @@ final class DownloaderCore: Sendable {
     var config: WebImageDownloaderConfig {
         get { state.withLock { $0.config.given } }
         set {
-            let (starts, pauses) = locked { state -> ([Turn], [DownloadRecord.Pause]) in
+            update { state in
                 let former = state.config.given
                 let held = former.hostBackOff != newValue.hostBackOff ? state.hosts.reset() : []
                 state.use(newValue)
@@ -54,23 +54,14 @@ final class DownloaderCore: Sendable {
                 }
                 state.updateRights()
                 state.partials = Self.partials(newValue, former: state.partials, clock: clock)
-                let pauses = wake(held, &state)
-                return (takeStarts(&state), pauses)
+                wake(held, &state)
             }
-            withExtendedLifetime(pauses) {}
-            run(starts)
         }
     }
 
     var isSuspended: Bool {
         get { state.withLock { $0.isSuspended } }
-        set {
-            let starts = locked { state -> [Turn] in
-                state.isSuspended = newValue
-                return takeStarts(&state)
-            }
-            run(starts)
-        }
+        set { update { $0.isSuspended = newValue } }
     }
 
     var transferCount: Int { state.withLock { $0.records.count } }
@@ -154,13 +145,11 @@ final class DownloaderCore: Sendable {
     /// Ends a download that has not ended yet; its receiver has its cancellation then.
     func cancel(_ record: DownloadRecord) {
         let error = WebImageError.cancelled(record.url)
-        let (remains, turns, pauses) = locked {
-            state -> (DownloadRecord.Remains?, [Turn], [DownloadRecord.Pause]) in
-            guard let remains = state.remove(record, error: error, metrics: nil) else { return (nil, [], []) }
-            let pauses = wake(state.hosts.release(record.id), &state)
-            return (remains, takeStarts(&state), pauses)
+        let (remains, turns) = locked { state -> (DownloadRecord.Remains?, [Turn]) in
+            guard let remains = state.remove(record, error: error, metrics: nil) else { return (nil, []) }
+            wake(state.hosts.release(record.id), &state)
+            return (remains, takeStarts(&state))
         }
-        withExtendedLifetime(pauses) {}
         guard let remains else { return }
         remains.abandon()
         run(turns)
@@ -222,14 +211,24 @@ final class DownloaderCore: Sendable {
 
     /// Changes the state, and tells observers afterwards.
     func locked<Result>(_ body: (inout DownloaderState) -> Result) -> Result {
-        let (result, outbox) = state.withLock { state -> (Result, [CallbackMailbox]) in
+        let (result, outbox, pauses) = state.withLock { state -> (Result, [CallbackMailbox], [DownloadRecord.Pause]) in
             let result = body(&state)
-            guard !state.outbox.isEmpty else { return (result, []) }
-            defer { state.outbox = [] }
-            return (result, state.outbox)
+            defer { (state.outbox, state.endedPauses) = ([], []) }
+            return (result, state.outbox, state.endedPauses)
         }
+        withExtendedLifetime(pauses) {}
         for mailbox in outbox { mailbox.deliver() }
         return result
+    }
+
+    /// Changes the state, and starts what may start then.
+    func update(_ body: (inout DownloaderState) -> Void) {
+        run(
+            locked { state in
+                body(&state)
+                return takeStarts(&state)
+            }
+        )
     }
 
     func retireIfDone() {

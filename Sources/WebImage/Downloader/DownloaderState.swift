@@ -17,6 +17,8 @@ struct DownloaderState {
     var observers: [(mailbox: CallbackMailbox, body: @Sendable (DownloadEvent) -> Void)] = []
     /// Observers with news, to be told once the lock is given back.
     var outbox: [CallbackMailbox] = []
+    /// What downloads have waited with, to be released once the lock is given back.
+    var endedPauses: [DownloadRecord.Pause] = []
     /// The hosts that have failed lately, or asked to be left alone.
     var hosts = HostTable()
     /// How fast bytes arrive.
@@ -106,7 +108,7 @@ extension DownloaderState {
         enqueue(record)
     }
 
-    private mutating func enqueue(_ record: DownloadRecord) {
+    mutating func enqueue(_ record: DownloadRecord) {
         record.place = .waiting(queue.insert(record, priority: record.priority))
     }
 
@@ -135,13 +137,6 @@ extension DownloaderState {
         leavePlace(record)
         record.place = .parked
         parkedCount += 1
-    }
-
-    /// Lets a parked download wait for its turn again, with the priority that it has by now.
-    mutating func wake(_ record: DownloadRecord) {
-        guard case .parked = record.place else { return }
-        leavePlace(record)
-        enqueue(record)
     }
 
     /// Makes a download more or less urgent, behind those that wait there (before them, last in first out).
