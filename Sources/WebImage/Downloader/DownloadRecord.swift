@@ -149,8 +149,7 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     /// When all attempts together must be over, on the monotonic clock; nil where nothing bounds them.
     func deadline(_ policy: SourcePolicy) -> UInt64? {
         guard !policy.isTrusted, policy.maximumDuration > 0, let startedAt else { return nil }
-        let (sum, overflow) = startedAt.addingReportingOverflow(TransferTimer.nanoseconds(policy.maximumDuration))
-        return overflow ? nil : sum
+        return startedAt.adding(clamped: TransferTimer.nanoseconds(policy.maximumDuration))
     }
 
     /// Puts the next attempt in place of the present one, which has ended.

@@ -84,8 +84,7 @@ struct DownloaderState {
 
     /// Counts bytes; what a transport of one's own says of them must not overflow.
     mutating func noteReceived(_ count: Int64) {
-        let (sum, overflow) = counts.receivedByteCount.addingReportingOverflow(max(count, 0))
-        counts.receivedByteCount = overflow ? .max : sum
+        counts.receivedByteCount = counts.receivedByteCount.adding(clamped: max(count, 0))
     }
 
     /// All but the callers.

@@ -35,8 +35,7 @@ struct LineMeter: Sendable {
 
     /// So many more bytes have come. True when ``noteBytes(at:)`` is due.
     mutating func add(_ count: Int64) -> Bool {
-        let (sum, overflow) = total.addingReportingOverflow(max(count, 0))
-        if !overflow { total = sum }
+        total = total.adding(clamped: max(count, 0))
         return total - noted >= Self.grain
     }
 
@@ -56,7 +55,6 @@ struct LineMeter: Sendable {
     /// How long something was under way.
     private func busyTime(at now: UInt64) -> UInt64 {
         guard isBusy, now > busySince else { return busyBefore }
-        let (sum, overflow) = busyBefore.addingReportingOverflow(now - busySince)
-        return overflow ? .max : sum
+        return busyBefore.adding(clamped: now - busySince)
     }
 }

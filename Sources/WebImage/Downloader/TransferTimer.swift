@@ -62,19 +62,19 @@ struct TransferTimer: Sendable {
 
     /// When to ask again; `UInt64.max` for never. Activity only moves it later, except the first.
     var nextDeadline: UInt64 {
-        var deadline = limits.total > 0 ? Self.sum(startedAt, limits.total) : .max
-        if let lastActivity { deadline = min(deadline, Self.sum(lastActivity, limits.idle)) }
+        var deadline = limits.total > 0 ? startedAt.adding(clamped: limits.total) : .max
+        if let lastActivity { deadline = min(deadline, lastActivity.adding(clamped: limits.idle)) }
         if let windowStart, limits.minimumBytesPerSecond > 0 {
-            deadline = min(deadline, Self.sum(windowStart, limits.idle))
+            deadline = min(deadline, windowStart.adding(clamped: limits.idle))
         }
         return deadline
     }
 
     /// Why the transfer must end now, or nil.
     mutating func check(at now: UInt64) -> Expiry? {
-        if limits.total > 0, now >= Self.sum(startedAt, limits.total) { return .total }
-        if let lastActivity, now >= Self.sum(lastActivity, limits.idle) { return .idle }
-        if let start = windowStart, limits.minimumBytesPerSecond > 0, now >= Self.sum(start, limits.idle) {
+        if limits.total > 0, now >= startedAt.adding(clamped: limits.total) { return .total }
+        if let lastActivity, now >= lastActivity.adding(clamped: limits.idle) { return .idle }
+        if let start = windowStart, limits.minimumBytesPerSecond > 0, now >= start.adding(clamped: limits.idle) {
             let needed = Double(limits.minimumBytesPerSecond) * Double(now - start) / 1e9
             if Double(bytes - windowBytes) < needed { return .tooSlow }
             windowStart = now
@@ -88,9 +88,12 @@ struct TransferTimer: Sendable {
         guard seconds > 0 else { return 0 }
         return seconds >= 1e9 ? 1_000_000_000_000_000_000 : UInt64(seconds * 1e9)
     }
+}
 
-    private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
-        let (sum, overflow) = left.addingReportingOverflow(right)
+extension FixedWidthInteger {
+    /// The sum, or the greatest number where there is none.
+    func adding(clamped other: Self) -> Self {
+        let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
     }
 }

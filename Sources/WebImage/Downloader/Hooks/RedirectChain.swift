@@ -29,12 +29,7 @@ struct RedirectChain: Sendable {
         headByteCount += max(metrics.heads.value.byteCount - noted.byteCount, 0)
         fieldCount += max(metrics.heads.value.fieldCount - noted.fieldCount, 0)
         noted = DownloadMetrics.Heads()
-        receivedByteCount = Self.sum(receivedByteCount, metrics.receivedByteCount)
-    }
-
-    private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
-        let (sum, overflow) = left.addingReportingOverflow(max(right, 0))
-        return overflow ? .max : sum
+        receivedByteCount = receivedByteCount.adding(clamped: max(metrics.receivedByteCount, 0))
     }
 
     /// Takes from the bounds of the next request what is used up.
@@ -56,7 +51,7 @@ struct RedirectChain: Sendable {
         guard count > 0 || elapsed > 0 || receivedByteCount > 0 else { return metrics }
         var metrics = metrics
         metrics.redirectCount += count
-        metrics.receivedByteCount = Self.sum(receivedByteCount, metrics.receivedByteCount)
+        metrics.receivedByteCount = receivedByteCount.adding(clamped: max(metrics.receivedByteCount, 0))
         metrics.delay(by: elapsed)
         return metrics
     }

@@ -48,11 +48,11 @@ struct HostHealth: Sendable, Equatable {
 
     /// Whether what there is to remember is so old that it does not count any more.
     func isStale(at now: UInt64) -> Bool {
-        guard now >= askedUntil, now > Self.sum(heardAt, Self.memory) else { return false }
+        guard now >= askedUntil, now > heardAt.adding(clamped: Self.memory) else { return false }
         return switch circuit {
         case .closed: true
         case .open(let until): now >= until
-        case .halfOpen: now > Self.sum(probedAt, Self.memory)
+        case .halfOpen: now > probedAt.adding(clamped: Self.memory)
         }
     }
 
@@ -63,7 +63,7 @@ struct HostHealth: Sendable, Equatable {
         case .open(let until) where until > now: return .failing(max(until - now, asked))
         case _ where asked > 0: return .asked(asked)
         case .closed: return .proceed
-        case .halfOpen(let probe) where probe != id && now < Self.sum(probedAt, Self.probePatience): return .awaitProbe
+        case .halfOpen(let probe) where probe != id && now < probedAt.adding(clamped: Self.probePatience): return .awaitProbe
         case .open, .halfOpen:
             circuit = .halfOpen(probe: id)
             probedAt = now
@@ -99,7 +99,7 @@ struct HostHealth: Sendable, Equatable {
         // Who tells nothing does not keep young what others told.
         if kind != .silent { heardAt = max(heardAt, now) }
         let seconds = BackOff.clamp(retryAfter ?? 0, to: BackOff.clamp(policy.maximumRetryAfter, to: .infinity))
-        if seconds > 0 { askedUntil = max(askedUntil, Self.sum(now, TransferTimer.nanoseconds(seconds))) }
+        if seconds > 0 { askedUntil = max(askedUntil, now.adding(clamped: TransferTimer.nanoseconds(seconds))) }
         switch (kind, circuit) {
         case (.silent, _): break
         case (.answered, _):
@@ -124,12 +124,7 @@ struct HostHealth: Sendable, Equatable {
 
     private mutating func open(_ policy: HostBackOffPolicy, at now: UInt64, random: Double) {
         let seconds = policy.delay(afterOpenings: openings, random: random)
-        circuit = .open(until: Self.sum(now, TransferTimer.nanoseconds(seconds)))
+        circuit = .open(until: now.adding(clamped: TransferTimer.nanoseconds(seconds)))
         openings = min(openings + 1, 1000)
-    }
-
-    private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
-        let (sum, overflow) = left.addingReportingOverflow(right)
-        return overflow ? .max : sum
     }
 }

@@ -76,12 +76,12 @@ struct HostTable {
     private mutating func noteAsk(_ url: URL, _ retryAfter: Double, _ policy: HostBackOffPolicy, at now: UInt64) {
         let seconds = BackOff.clamp(retryAfter, to: BackOff.clamp(policy.maximumRetryAfter, to: .infinity))
         guard seconds > 0 else { return }
-        let (until, overflow) = now.addingReportingOverflow(TransferTimer.nanoseconds(seconds))
+        let until = now.adding(clamped: TransferTimer.nanoseconds(seconds))
         let hash = Self.hash(of: url)
         if askedURLs[hash] == nil, askedURLs.count >= Self.capacity {
             if let first = askedURLs.min(by: { $0.value < $1.value }) { askedURLs[first.key] = nil }
         }
-        askedURLs[hash] = max(askedURLs[hash] ?? 0, overflow ? .max : until)
+        askedURLs[hash] = max(askedURLs[hash] ?? 0, until)
     }
 
     /// Differs from one process to the next, so that nobody can find a URL that is taken for another.
