@@ -68,59 +68,33 @@ public final class ClosureImageLoader: ImageLoading {
         progress: @escaping @Sendable (LoadProgress) -> Void,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation {
-        TaskLoadOperation(request, load: load, progress: progress, completion: completion)
-    }
-
-    /// What the loader was made with.
-    public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { blocks(url, error) }
-}
-
-/// A load that is one task: one end, whoever comes first, no progress after it.
-private final class TaskLoadOperation: ImageLoaderOperation {
-    private let url: URL
-    private let receiver: LoadReceiver
-    private let task: Task<Void, Never>
-
-    init(
-        _ request: ImageLoadRequest,
-        load: @escaping ClosureImageLoader.Load,
-        progress: @escaping @Sendable (LoadProgress) -> Void,
-        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
-    ) {
-        let receiver = LoadReceiver(progress: progress, completion: completion)
-        self.receiver = receiver
-        url = request.url
-        task = Task(priority: Self.taskPriority(request.priority)) {
+        let receiver = LoadReceiver(url: request.url, progress: progress, completion: completion)
+        let task = Task(priority: request.priority.ofTasks) { [load] in
             do {
                 receiver.finish(.success(try await load(request) { receiver.post($0) }))
             } catch {
                 receiver.finish(.failure(Self.error(error).with(url: request.url)))
             }
         }
+        return receiver.load(by: .task(task))
     }
 
-    var isCancelled: Bool { receiver.isCancelled }
-
-    func cancel() {
-        // In this order: a task that hears of it may end with a picture at once.
-        receiver.finish(.failure(.cancelled(url)))
-        task.cancel()
-    }
-
-    /// Tasks keep the priority that they were started with, unless something of more urgency waits for them.
-    func setPriority(_ priority: LoadPriority) {}
-
-    private static func taskPriority(_ priority: LoadPriority) -> TaskPriority {
-        switch priority {
-        case .low: .low
-        case .normal: .medium
-        case .high: .high
-        }
-    }
+    /// What the loader was made with.
+    public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { blocks(url, error) }
 
     private static func error(_ error: any Error) -> WebImageError {
         if let error = error as? WebImageError { return error }
         if error is CancellationError { return .cancelled() }
         return WebImageError(.transportFailed, "the loader failed", underlyingError: error)
+    }
+}
+
+extension LoadPriority {
+    fileprivate var ofTasks: TaskPriority {
+        switch self {
+        case .low: .low
+        case .normal: .medium
+        case .high: .high
+        }
     }
 }

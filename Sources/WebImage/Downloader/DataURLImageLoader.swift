@@ -33,15 +33,14 @@ public final class DataURLImageLoader: ImageLoading {
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation {
         let (limit, sniffer) = (maximumDataURLByteCount, sniffer)
-        return QueuedLoadOperation(request, on: .fileReading, progress: progress, completion: completion) {
-            report,
-            _ throws(WebImageError) in
-            let data = try DataURL(request.url.absoluteString, limit: limit).data
-            guard !data.isEmpty else { throw WebImageError(.badImageData, "the data URL is empty") }
-            if let problem = sniffer?.problem(of: data) { throw problem }
-            report(LoadProgress(receivedByteCount: Int64(data.count), expectedByteCount: Int64(data.count)))
-            return data
-        }
+        return LoadReceiver(url: request.url, progress: progress, completion: completion)
+            .load(on: .fileReading, priority: request.priority) { receiver throws(WebImageError) in
+                let data = try DataURL(request.url.absoluteString, limit: limit).data
+                guard !data.isEmpty else { throw WebImageError(.badImageData, "the data URL is empty") }
+                if let problem = sniffer?.problem(of: data) { throw problem }
+                receiver.post(LoadProgress(receivedByteCount: Int64(data.count), expectedByteCount: Int64(data.count)))
+                return data
+            }
     }
 
     /// A data URL never changes: whatever fails once fails again, but for a limit, which may be raised.

@@ -253,7 +253,7 @@ extension DownloaderCore: ImageLoading {
     ) -> any ImageLoaderOperation {
         // The graph calls nobody after an end, and one at a time.
         if request.trace != nil { return start(request, progress: progress, completion: completion) }
-        let receiver = LoadReceiver(progress: progress, completion: completion)
+        let receiver = LoadReceiver(url: request.url, progress: progress, completion: completion)
         return start(request, progress: { receiver.post($0) }, completion: { receiver.finish($0) })
     }
 

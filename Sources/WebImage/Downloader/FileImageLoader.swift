@@ -34,22 +34,16 @@ public final class FileImageLoader: ImageLoading {
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation {
         let limit = maximumFileByteCount
-        return QueuedLoadOperation(request, on: queue, progress: progress, completion: completion) {
-            report,
-            isCancelled throws(WebImageError) in
-            try Self.read(request.url, limit: limit, report: report, isCancelled: isCancelled)
-        }
+        return LoadReceiver(url: request.url, progress: progress, completion: completion)
+            .load(on: queue, priority: request.priority) { receiver throws(WebImageError) in
+                try Self.read(request.url, limit: limit, for: receiver)
+            }
     }
 
     /// Only a URL that is not of a file of this machine; a missing file may come.
     public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { error.code == .invalidURL }
 
-    private static func read(
-        _ url: URL,
-        limit: Int,
-        report: (LoadProgress) -> Void,
-        isCancelled: () -> Bool
-    ) throws(WebImageError) -> Data {
+    private static func read(_ url: URL, limit: Int, for receiver: LoadReceiver) throws(WebImageError) -> Data {
         let path = try path(of: url)
         // Without waiting: opening a pipe for reading would block until somebody writes.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -62,11 +56,11 @@ public final class FileImageLoader: ImageLoading {
         }
         let size = Int(status.st_size)
         guard size <= limit else { throw .limitExceeded("maximumFileByteCount", allowed: limit, required: size) }
-        report(LoadProgress(receivedByteCount: 0, expectedByteCount: Int64(size)))
-        guard let data = try readAll(descriptor, size: size, limit: limit, path: path, isCancelled: isCancelled) else {
+        receiver.post(LoadProgress(receivedByteCount: 0, expectedByteCount: Int64(size)))
+        guard let data = try readAll(descriptor, size: size, limit: limit, path: path, for: receiver) else {
             throw WebImageError(.badImageData, "the file is empty")
         }
-        report(LoadProgress(receivedByteCount: Int64(data.count), expectedByteCount: Int64(data.count)))
+        receiver.post(LoadProgress(receivedByteCount: Int64(data.count), expectedByteCount: Int64(data.count)))
         return data
     }
 
@@ -75,10 +69,10 @@ public final class FileImageLoader: ImageLoading {
         size: Int,
         limit: Int,
         path: String,
-        isCancelled: () -> Bool
+        for receiver: LoadReceiver
     ) throws(WebImageError) -> Data? {
         var buffer = BodyBuffer(limit: limit + 1, sizedExactly: size + 1)
-        while !isCancelled() {
+        while !receiver.isCancelled {
             // One byte more than is left, so that the end shows without another allocation. What has grown since is read on.
             let left = size + 1 - buffer.count
             let most = min(left > 0 ? left : 64 << 10, 4 << 20, limit + 1 - buffer.count)
