@@ -36,10 +36,10 @@ package struct DataURL {
         let body = bytes[(comma + 1)..<end]
         let header = percentDecoded(bytes[5..<comma])
         let (type, isBase64) = split(header)
-        // Of base64 at least so many, as padding stands for up to two bytes fewer, and without it there may be two more.
-        let characters = percentDecodedCount(body)
-        try check(isBase64 ? characters / 4 * 3 - 2 : characters, limit)
+        // At least so many bytes: of an escape's three one is left, and padding stands for up to two of base64.
+        try check(isBase64 ? body.count / 12 * 3 - 2 : body.count / 3, limit)
         let decoded = percentDecoded(body)
+        try check(isBase64 ? decoded.count / 4 * 3 - 2 : decoded.count, limit)
         let data = isBase64 ? try base64Decoded(decoded) : Data(decoded)
         try check(data.count, limit)
         return (type, data)
@@ -59,46 +59,17 @@ package struct DataURL {
         return (text, isBase64)
     }
 
+    /// A sign without two digits stands for itself.
     private static func percentDecoded(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8] {
-        guard bytes.contains(UInt8(ascii: "%")) else { return Array(bytes) }
+        var rest = bytes
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
-        var index = bytes.startIndex
-        while index < bytes.endIndex {
-            let escaped = escapedByte(bytes, at: index)
-            result.append(escaped ?? bytes[index])
-            index += escaped == nil ? 1 : 3
+        while let byte = rest.popFirst() {
+            let digits = byte == UInt8(ascii: "%") ? rest.prefix(2).compactMap(\.hexValue) : []
+            if digits.count == 2 { rest.removeFirst(2) }
+            result.append(digits.count == 2 ? digits[0] << 4 | digits[1] : byte)
         }
         return result
-    }
-
-    /// How many bytes ``percentDecoded(_:)`` makes. A sign without two digits stands for itself.
-    private static func percentDecodedCount(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
-        var count = bytes.count
-        var index = bytes.startIndex
-        while let sign = bytes[index...].firstIndex(of: UInt8(ascii: "%")) {
-            let isEscape = escapedByte(bytes, at: sign) != nil
-            if isEscape { count -= 2 }
-            index = sign + (isEscape ? 3 : 1)
-        }
-        return count
-    }
-
-    /// What a percent sign and two digits stand for; nil when there is anything else.
-    private static func escapedByte(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, at index: Int) -> UInt8? {
-        guard bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.endIndex, let high = hexValue(bytes[index + 1]),
-            let low = hexValue(bytes[index + 2])
-        else { return nil }
-        return high << 4 | low
-    }
-
-    private static func hexValue(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 
     /// White space is skipped and padding may be missing, as browsers have it; anything else must be right.

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 
 /// Names the program to servers.
@@ -20,27 +21,16 @@ enum UserAgent {
     }
 
     private static var executableName: String {
-        var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let length = path.withUnsafeMutableBytes { buffer -> Int in
-            guard let base = buffer.baseAddress else { return 0 }
-            return readlink("/proc/self/exe", base.assumingMemoryBound(to: CChar.self), buffer.count)
-        }
-        guard length > 0 else { return "" }
-        let name = path[..<length].split(separator: UInt8(ascii: "/")).last ?? []
-        return String(decoding: name, as: UTF8.self)
+        let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        return path?.split(separator: "/").last.map(String.init) ?? ""
     }
 
-    /// Printable ASCII of `text`, parentheses and the rest replaced.
+    /// Printable ASCII of `text` without parentheses, and without blanks at the ends.
     private static func ascii(_ text: String) -> String {
-        String(
-            decoding: text.unicodeScalars.compactMap { scalar -> UInt8? in
-                guard scalar.isASCII, scalar.value >= 32, scalar.value < 127, scalar != "(", scalar != ")" else {
-                    return nil
-                }
-                return UInt8(scalar.value)
-            },
-            as: UTF8.self
-        ).trimmed
+        let parentheses = "()".utf8
+        var bytes = text.utf8.filter { (32..<127).contains($0) && !parentheses.contains($0) }.drop { $0 == 32 }
+        while bytes.last == 32 { bytes.removeLast() }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func token(_ text: String) -> String {
@@ -49,15 +39,5 @@ enum UserAgent {
 
     private static func text<Field>(_ field: inout Field) -> String {
         withUnsafeBytes(of: &field) { bytes in String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
-    }
-}
-
-extension String {
-    /// Without blanks at the ends.
-    fileprivate var trimmed: String {
-        var rest = self[...]
-        while rest.first == " " { rest.removeFirst() }
-        while rest.last == " " { rest.removeLast() }
-        return String(rest)
     }
 }

@@ -114,11 +114,5 @@ enum RedirectRules {
     }
 
     /// Whether two URLs are at the same place: scheme, host and port.
-    static func haveSameOrigin(_ left: URL, _ right: URL) -> Bool {
-        left.scheme?.lowercased() == right.scheme?.lowercased()
-            && left.host()?.lowercased() == right.host()?.lowercased()
-            && port(of: left) == port(of: right)
-    }
-
-    private static func port(of url: URL) -> Int { url.port ?? (DownloaderCore.isSecure(url) ? 443 : 80) }
+    static func haveSameOrigin(_ left: URL, _ right: URL) -> Bool { HostKey(left).map { $0 == HostKey(right) } ?? false }
 }

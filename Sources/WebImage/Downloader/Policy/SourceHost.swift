@@ -59,10 +59,8 @@ enum SourceHost: Hashable, Sendable {
                 bytes.append(byte)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(IPAddress.digit),
-                let low = rest.popFirst().flatMap(IPAddress.digit)
-            else { return nil }
-            bytes.append(UInt8(high << 4 | low))
+            guard let high = rest.popFirst()?.hexValue, let low = rest.popFirst()?.hexValue else { return nil }
+            bytes.append(high << 4 | low)
         }
         return String(validating: bytes, as: UTF8.self)
     }
