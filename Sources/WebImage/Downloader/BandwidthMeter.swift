@@ -49,3 +49,64 @@ struct BandwidthMeter: Sendable {
         lastAt = now
     }
 }
+
+/// How fast bytes arrive over all transfers of a downloader: an average over the time in which something is under way, in
+/// which what is five seconds of such time old counts half.
+///
+/// A pure value; times are monotonic nanoseconds. Bytes are added up without a look at the clock until there are enough.
+struct LineMeter: Sendable {
+    /// Bytes after which the clock is worth a look.
+    static let grain: Int64 = 128 << 10
+    /// Fewer bytes, all together, say nothing about the line.
+    static let leastByteCount: Int64 = 64 << 10
+
+    private var meter: BandwidthMeter
+    private(set) var isBusy = false
+    /// When the present time of work began, and how much there was before.
+    private var busySince: UInt64 = 0
+    private var busyBefore: UInt64 = 0
+    private var total: Int64 = 0
+    private var noted: Int64 = 0
+
+    init() {
+        meter = BandwidthMeter(halfLife: 5)
+        meter.note(total: 0, at: 0)
+    }
+
+    /// Something is under way from now on, or nothing.
+    mutating func setBusy(_ isBusy: Bool, at now: UInt64) {
+        guard isBusy != self.isBusy else { return }
+        if isBusy {
+            busySince = now
+        } else {
+            noteBytes(at: now)
+            busyBefore = busyTime(at: now)
+        }
+        self.isBusy = isBusy
+    }
+
+    /// So many more bytes have come. True when ``noteBytes(at:)`` is due.
+    mutating func add(_ count: Int64) -> Bool {
+        total = total.adding(clamped: max(count, 0))
+        return total - noted >= Self.grain
+    }
+
+    mutating func noteBytes(at now: UInt64) {
+        meter.note(total: total, at: busyTime(at: now))
+        noted = total
+    }
+
+    /// Bytes per second; nil while there is too little to say.
+    func rate(at now: UInt64) -> Double? {
+        guard total >= Self.leastByteCount else { return nil }
+        var copy = self
+        copy.noteBytes(at: now)
+        return copy.meter.rate(at: copy.busyTime(at: now))
+    }
+
+    /// How long something was under way.
+    private func busyTime(at now: UInt64) -> UInt64 {
+        guard isBusy, now > busySince else { return busyBefore }
+        return busyBefore.adding(clamped: now - busySince)
+    }
+}

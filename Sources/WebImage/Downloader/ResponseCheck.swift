@@ -20,7 +20,9 @@ struct ResponseCheck {
         if status == 304 {
             return WebImageError(.cacheNotModified, "the server has nothing newer", statusCode: status)
         }
-        if !config.sourcePolicy.isTrusted, let problem = ResponseFraming.problem(of: received.headers) { return problem }
+        if !config.sourcePolicy.isTrusted, let problem = ResponseFraming.problem(of: received.headers) {
+            return problem
+        }
         // Part of a picture that nobody asked for is no picture.
         if let acceptable = config.acceptableStatusCodes, !acceptable.contains(status) || status == 206 && !sendsRange {
             let words = "the server answered with status \(status)"

@@ -131,3 +131,63 @@ extension WebImageOptions {
         return contains(.lowPriority) ? .low : .normal
     }
 }
+
+extension WebImageDownloader {
+    /// Reports everything that happens to this downloader's downloads, from now on.
+    ///
+    /// - Parameters:
+    ///   - queue: where `body` runs. The main thread by default.
+    ///   - body: called for one event at a time, in order. With ``CallbackQueue/inline`` on the thread that caused the event, which
+    ///     may be the network thread: it must be quick then.
+    /// - Returns: the observation, which ends when it is cancelled or let go of.
+    ///
+    /// Costs nothing while nobody observes.
+    public func observe(
+        on queue: CallbackQueue = .main,
+        _ body: @escaping @Sendable (DownloadEvent) -> Void
+    ) -> DownloadObservation {
+        let mailbox = CallbackMailbox(queue)
+        core.addObserver(mailbox, body)
+        return DownloadObservation(mailbox, core: core)
+    }
+
+    /// What it is doing, and what it has done so far.
+    public var statistics: DownloadStatistics { core.statistics }
+
+    /// How fast bytes arrive at present, in bytes per second: over all transfers of this downloader together, averaged over the time in
+    /// which something was under way, so that it does not fall while nothing is wanted. What is five seconds of such time old counts
+    /// half.
+    ///
+    /// Nil until 64 KiB have come and something was under way for a quarter of a second. A figure of what pictures take in the end, with
+    /// the servers' share of the waiting in it, and not of what the line could carry. Costs next to nothing.
+    public var estimatedBytesPerSecond: Double? { core.bytesPerSecond }
+}
+
+extension WebImageDownloader {
+    /// Changes what is sent for downloads whose context has no modifier of its own. Nil by default.
+    ///
+    /// Changing a hook of the downloader has effect for downloads that are asked for afterwards; they do not join those before.
+    public var requestModifier: DownloadRequestModifier? {
+        get { core.hooks.requestModifier }
+        set { core.changeHooks { $0.requestModifier = newValue } }
+    }
+
+    /// Changes the responses of downloads whose context has no modifier of its own. Nil by default.
+    public var responseModifier: DownloadResponseModifier? {
+        get { core.hooks.responseModifier }
+        set { core.changeHooks { $0.responseModifier = newValue } }
+    }
+
+    /// Decrypts the bodies of downloads whose context has no decryptor of its own. Nil by default.
+    public var decryptor: DownloadDecryptor? {
+        get { core.hooks.decryptor }
+        set { core.changeHooks { $0.decryptor = newValue } }
+    }
+
+    /// Decides about the redirects of downloads whose context has no handler of its own. Nil, the default, follows those that the
+    /// limits allow.
+    public var redirectHandler: DownloadRedirectHandler? {
+        get { core.hooks.redirectHandler }
+        set { core.changeHooks { $0.redirectHandler = newValue } }
+    }
+}

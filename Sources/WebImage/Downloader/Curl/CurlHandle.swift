@@ -17,29 +17,22 @@ final class CurlTextList {
 
 /// A request's fields as the list that libcurl wants.
 final class CurlHeaderList {
-    private let lines: CurlTextList
-    var list: UnsafeMutablePointer<curl_slist>? { lines.list }
+    let lines: CurlTextList
     private let headers: HTTPHeaders
     private let hasBody: Bool
 
     init(_ request: HTTPTransferRequest) {
-        headers = request.headers
-        hasBody = request.sendsBody
-        lines = CurlTextList(Self.lines(of: headers, hasBody: hasBody))
+        (headers, hasBody) = (request.headers, request.sendsBody)
+        // "Name:" removes a field of libcurl's own; a semicolon stands for an empty value.
+        var lines = headers.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        // The type is nobody's to invent, and a server that does not answer when it is asked before costs a second.
+        for name in ["Content-Type", "Expect"] where hasBody && headers[name] == nil { lines.append("\(name):") }
+        self.lines = CurlTextList(lines)
     }
 
     /// Whether it is the list of `request`, too.
     func serves(_ request: HTTPTransferRequest) -> Bool {
         hasBody == request.sendsBody && headers == request.headers
-    }
-
-    private static func lines(of headers: HTTPHeaders, hasBody: Bool) -> [String] {
-        // "Name:" removes a field of libcurl's own; a semicolon stands for an empty value.
-        var lines = headers.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
-        guard hasBody else { return lines }
-        // The type is nobody's to invent, and a server that does not answer when it is asked before costs a second.
-        for name in ["Content-Type", "Expect"] where headers[name] == nil { lines.append("\(name):") }
-        return lines
     }
 }
 
@@ -115,7 +108,7 @@ final class CurlHandle {
         headerList = headers
         let address = HostName.address(of: request.url)
         set(CURLOPT_URL, address)
-        webimage_curl_set_pointer(easy, CURLOPT_HTTPHEADER, headers.list)
+        webimage_curl_set_pointer(easy, CURLOPT_HTTPHEADER, headers.lines.list)
         for option in [
             CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_XFERINFODATA, CURLOPT_PRIVATE, CURLOPT_OPENSOCKETDATA,
             CURLOPT_DEBUGDATA,

@@ -114,5 +114,7 @@ enum RedirectRules {
     }
 
     /// Whether two URLs are at the same place: scheme, host and port.
-    static func haveSameOrigin(_ left: URL, _ right: URL) -> Bool { HostKey(left).map { $0 == HostKey(right) } ?? false }
+    static func haveSameOrigin(_ left: URL, _ right: URL) -> Bool {
+        HostKey(left).map { $0 == HostKey(right) } ?? false
+    }
 }

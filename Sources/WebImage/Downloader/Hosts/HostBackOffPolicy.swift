@@ -1,3 +1,5 @@
+import Glibc
+
 /// When and for how long a downloader leaves a host alone that fails, or that asks for it.
 ///
 /// A host is a scheme, a name and a port. Failures that say something about it are counted: its name is not found, no
@@ -61,4 +63,17 @@ extension HostBackOffPolicy {
         let jitter = BackOff.clamp(jitter, to: 1)
         return whole * (1 - jitter) + whole * jitter * BackOff.clamp(random, to: 1)
     }
+}
+
+/// Waits that grow.
+enum BackOff {
+    /// `base` times `multiplier` as often as there were others, at most `maximum`; senseless figures count as 0.
+    static func seconds(base: Double, multiplier: Double, maximum: Double, count: Int) -> Double {
+        let longest = clamp(maximum, to: .infinity)
+        let factor = pow(clamp(multiplier, to: .infinity), Double(count))
+        return clamp(clamp(base, to: longest) * factor, to: longest)
+    }
+
+    /// Between 0 and `limit`; what is no number is 0.
+    static func clamp(_ value: Double, to limit: Double) -> Double { value > 0 ? min(value, limit) : 0 }
 }

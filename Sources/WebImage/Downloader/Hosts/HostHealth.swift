@@ -63,7 +63,8 @@ struct HostHealth: Sendable, Equatable {
         case .open(let until) where until > now: return .failing(max(until - now, asked))
         case _ where asked > 0: return .asked(asked)
         case .closed: return .proceed
-        case .halfOpen(let probe) where probe != id && now < probedAt.adding(clamped: Self.probePatience): return .awaitProbe
+        case .halfOpen(let probe) where probe != id && now < probedAt.adding(clamped: Self.probePatience):
+            return .awaitProbe
         case .open, .halfOpen:
             circuit = .halfOpen(probe: id)
             probedAt = now

@@ -5,17 +5,21 @@ enum ResponseFraming {
     /// A body that is packed for the way is unpacked by libcurl whatever it asked for; and what says two things of its length is
     /// read differently by those on the way.
     static func problem(of headers: HTTPHeaders) -> WebImageError? {
-        guard let coding = headers["Transfer-Encoding"] else {
-            return lengthProblem(headers)
-        }
-        guard headers["Content-Length"] == nil else {
-            return WebImageError(.transportFailed, "the response has both a length and a transfer coding")
-        }
-        let names = coding.lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
-        guard names == ["chunked"] else {
+        if let coding = headers["Transfer-Encoding"] {
+            if headers["Content-Length"] != nil {
+                return WebImageError(.transportFailed, "the response has both a length and a transfer coding")
+            }
+            if elements(coding.lowercased()) == ["chunked"] { return nil }
             return WebImageError(.transportFailed, "the transfer coding '\(coding.prefix(60))' is refused")
         }
-        return nil
+        guard let value = headers["Content-Length"] else { return nil }
+        let lengths = Set(elements(value))
+        if lengths.count == 1, lengths.allSatisfy({ $0.utf8.allSatisfy(\.isASCIIDigit) }) { return nil }
+        return WebImageError(.transportFailed, "the announced length '\(value.prefix(60))' is no number")
+    }
+
+    private static func elements(_ list: String) -> [String] {
+        list.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
     }
 
     /// Whether the announced length is a number that 64 bits do not hold. libcurl takes it for none.
@@ -24,15 +28,5 @@ enum ResponseFraming {
         let digits = value.utf8.prefix { $0 != UInt8(ascii: ",") }.filter { $0 != 32 && $0 != 9 }
         return !digits.isEmpty && digits.allSatisfy { (48...57).contains($0) }
             && Int64(String(decoding: digits, as: UTF8.self)) == nil
-    }
-
-    private static func lengthProblem(_ headers: HTTPHeaders) -> WebImageError? {
-        guard let value = headers["Content-Length"] else { return nil }
-        let lengths = Set(value.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } })
-        let isNumber = lengths.first?.utf8.allSatisfy { (48...57).contains($0) } ?? false
-        guard lengths.count == 1, isNumber else {
-            return WebImageError(.transportFailed, "the announced length '\(value.prefix(60))' is no number")
-        }
-        return nil
     }
 }

@@ -62,7 +62,7 @@ enum PartialRules {
     static func head(of response: HTTPResponse, to request: DownloadRequest, now: Double) -> PartialHead? {
         let headers = response.headers
         guard response.statusCode == 200, isPlain(headers), !forbidsStoring(headers),
-            !contains("none", in: headers["Accept-Ranges"]),
+            headers["Accept-Ranges"]?.lowercased() != "none",
             let validator = PartialValidator(headers, now: now), let key = PartialKey(request)
         else { return nil }
         return PartialHead(
@@ -84,13 +84,5 @@ enum PartialRules {
     }
 
     /// Whether `Cache-Control` says that nothing must be stored.
-    static func forbidsStoring(_ headers: HTTPHeaders) -> Bool { contains("no-store", in: headers["Cache-Control"]) }
-
-    /// Whether a list has an element, its arguments aside.
-    private static func contains(_ word: String, in list: String?) -> Bool {
-        guard let list else { return false }
-        return list.lowercased().split(separator: ",").contains { element in
-            element.prefix { $0 != "=" && $0 != ";" }.filter { $0 != " " && $0 != "\t" } == word
-        }
-    }
+    static func forbidsStoring(_ headers: HTTPHeaders) -> Bool { HTTPCacheControl(headers).says(.noStore) }
 }

@@ -72,7 +72,7 @@ final class SinkLog: HTTPTransferSink {
         return request
     }
 
-    private func budget() -> [Int] { hedging.account { [$0.running, $0.hedges] } }
+    private func budget() -> [Int] { hedging.counts.withLock { [$0.transfers, $0.hedges] } }
 
     // MARK: One request
 

@@ -38,7 +38,7 @@ import Testing
         let networks = AddressKind.table.map(\.network).filter { $0.address.family == .v4 }
         let network = networks[random.below(networks.count)]
         let mask = network.prefixLength == 32 ? 0 : UInt32.max >> UInt32(network.prefixLength)
-        return (network.address.v4Number ?? 0) | (UInt32(truncatingIfNeeded: random.next()) & mask)
+        return UInt32(truncatingIfNeeded: network.address.low) | (UInt32(truncatingIfNeeded: random.next()) & mask)
     }
 
     private func number(_ value: UInt32, _ random: inout SeededGenerator) -> String {
