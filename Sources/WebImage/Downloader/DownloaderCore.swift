@@ -116,25 +116,21 @@ final class DownloaderCore: Sendable {
         if let problem = DetachedThread.forkProblem ?? Self.problem(of: request) { return refuse(problem) }
         let record = DownloadRecord(request, core: self, progress: progress, completion: completion)
         let accept = ImageCodersManager.shared.accept
-        enum Answer {
-            case accepted([Turn], CallbackMailbox?)
-            case refused(WebImageError)
-        }
-        let answer = locked { state -> Answer in
+        let answer = locked { state -> Result<([Turn], CallbackMailbox?), WebImageError> in
             if state.isInvalidated {
-                return .refused(WebImageError(.invalidDownloadOperation, "the downloader was invalidated"))
+                return .failure(WebImageError(.invalidDownloadOperation, "the downloader was invalidated"))
             }
             if let problem = state.headersProblem ?? refusal(of: request.url, by: state.config.value.sourcePolicy) {
-                return .refused(problem)
+                return .failure(problem)
             }
             state.use(accept)
             state.add(record)
             let turns = takeStarts(&state)
-            return .accepted(turns, record.isSent ? nil : record.leave(.queued(.download)))
+            return .success((turns, record.isSent ? nil : record.leave(.queued(.download))))
         }
         switch answer {
-        case .refused(let error): return refuse(error)
-        case .accepted(let turns, let events):
+        case .failure(let error): return refuse(error)
+        case .success((let turns, let events)):
             events?.deliver()
             request.trace?.hold(record)
             run(turns)
