@@ -47,7 +47,11 @@ public struct LoadProgress: Sendable, Hashable {
     /// Bytes that will come in all; nil when the server does not say.
     public var expectedByteCount: Int64?
     /// How fast bytes arrive at present; nil when that is not known. Not looked at when readings are compared.
-    public var bytesPerSecond: Double?
+    public var bytesPerSecond: Double? {
+        get { speed.value }
+        set { speed.value = newValue }
+    }
+    private var speed: Uncompared<Double?>
     /// A part of the whole between 0 and 1; 0 when the whole is unknown.
     public var fraction: Double {
         guard let expectedByteCount, expectedByteCount > 0 else { return 0 }
@@ -58,18 +62,7 @@ public struct LoadProgress: Sendable, Hashable {
     public init(receivedByteCount: Int64, expectedByteCount: Int64?, bytesPerSecond: Double? = nil) {
         self.receivedByteCount = receivedByteCount
         self.expectedByteCount = expectedByteCount
-        self.bytesPerSecond = bytesPerSecond
-    }
-
-    /// Whether as much is there of as much.
-    public static func == (left: LoadProgress, right: LoadProgress) -> Bool {
-        left.receivedByteCount == right.receivedByteCount && left.expectedByteCount == right.expectedByteCount
-    }
-
-    /// Feeds the two counts.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(receivedByteCount)
-        hasher.combine(expectedByteCount)
+        speed = Uncompared(value: bytesPerSecond)
     }
 }
 

@@ -14,8 +14,8 @@ public final class PartialImageData: Sendable {
         var attempt: Int
     }
 
-    private static let lastAttempt = Lock(0)
-    private let attempt = Lock(PartialImageData.nextAttempt())
+    private static let lastAttempt = Counter()
+    private let attempt = Lock(PartialImageData.lastAttempt.add())
     private let wanted: @Sendable () -> Bool
     private let receive: @Sendable (Snapshot) -> Void
 
@@ -29,16 +29,9 @@ public final class PartialImageData: Sendable {
 
     /// Says that the picture begins anew: what was left so far is not part of it.
     public func begin() {
-        let attempt = Self.nextAttempt()
+        let attempt = Self.lastAttempt.add()
         self.attempt.withLock { $0 = attempt }
         receive(Snapshot(data: Data(), expectedByteCount: nil, attempt: attempt))
-    }
-
-    private static func nextAttempt() -> Int {
-        lastAttempt.withLock { last in
-            last += 1
-            return last
-        }
     }
 
     /// Leaves all bytes that are there so far. They must not change any more.

@@ -23,25 +23,16 @@ public struct CacheVerdict: Sendable, Hashable {
 
     /// Nil when nothing is cached.
     init?(_ decision: HTTPCacheDecision) {
+        let (rule, age): (HTTPCacheRule, Double?)
         switch decision {
-        case .hit(let answer): self.init(.serves, answer)
-        case .serveStale(let answer): self.init(.servesStale, answer)
-        case .revalidate(let answer, _): self.init(.asksFirst, answer)
+        case .hit(let answer): (outcome, rule, age) = (.serves, answer.rule, answer.age)
+        case .serveStale(let answer): (outcome, rule, age) = (.servesStale, answer.rule, answer.age)
+        case .revalidate(let answer, _): (outcome, rule, age) = (.asksFirst, answer.rule, answer.age)
         case .fetch(.nothingStored): return nil
-        case .fetch(let rule): self.init(outcome: .loads, age: nil, explanation: rule.explanation)
-        case .unsatisfiable(let rule): self.init(outcome: .refuses, age: nil, explanation: rule.explanation)
+        case .fetch(let other): (outcome, rule, age) = (.loads, other, nil)
+        case .unsatisfiable(let other): (outcome, rule, age) = (.refuses, other, nil)
         }
-    }
-
-    private init(_ outcome: Outcome, _ answer: HTTPCacheAnswer) {
-        self.init(
-            outcome: outcome,
-            age: answer.rule == .noRecord ? nil : answer.age,
-            explanation: answer.rule.explanation
-        )
-    }
-
-    private init(outcome: Outcome, age: Double?, explanation: String) {
-        (self.outcome, self.age, self.explanation) = (outcome, age, explanation)
+        self.age = rule == .noRecord ? nil : age
+        explanation = rule.explanation
     }
 }

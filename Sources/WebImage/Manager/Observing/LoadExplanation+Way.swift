@@ -122,8 +122,4 @@ extension LoadExplanation {
         let list = facts.isEmpty ? "" : " (\(facts.joined(separator: ", ")))"
         return "\(Wording.bytes(Int64(count))) in \(Wording.duration(nanoseconds))\(list)"
     }
-
-    static func retry(_ retry: LoadStory.Retry) -> String {
-        "an attempt failed, \(words(retry.error)), and was repeated after \(Wording.duration(seconds: retry.after))."
-    }
 }

@@ -25,9 +25,19 @@ public enum LoadExplanation {
         sentences += [phase.verdict.map(verdict)].compactMap { $0 }
         sentences += [isFirst ? way(story, phase) : news(story, phase)].compactMap { $0 }
         if isFirst, phase.isNotModified { sentences.append("there is nothing newer.") }
-        sentences += phase.download.retries.map(retry)
-        sentences += phase.decodes.map(decode)
-        if !phase.transforms.isEmpty { sentences.append(transforms(phase.transforms)) }
+        sentences += phase.download.retries.map {
+            "an attempt failed, \(words($0.error)), and was repeated after \(Wording.duration(seconds: $0.after))."
+        }
+        sentences += phase.decodes.map { decode in
+            let wait = decode.waited >= 1_000_000 ? ", after \(Wording.duration(decode.waited)) in line" : ""
+            let time = decode.nanoseconds > 0 ? " in \(Wording.duration(decode.nanoseconds))" : ""
+            return "decoded to \(decode.width)×\(decode.height)\(time)\(wait)."
+        }
+        if !phase.transforms.isEmpty {
+            let time = phase.transforms.reduce(UInt64(0)) { $0 &+ $1.nanoseconds }
+            let keys = phase.transforms.map(\.key).joined(separator: ", ")
+            sentences.append("transformed by \(keys)" + (time > 0 ? " in \(Wording.duration(time))." : "."))
+        }
         sentences += [stores(story, phase)].compactMap { $0 }
         if let interim = phase.interim {
             sentences.append(
@@ -52,18 +62,6 @@ public enum LoadExplanation {
     }
 
     // MARK: What was done with it
-
-    private static func decode(_ decode: LoadStory.Decode) -> String {
-        let wait = decode.waited >= 1_000_000 ? ", after \(Wording.duration(decode.waited)) in line" : ""
-        let time = decode.nanoseconds > 0 ? " in \(Wording.duration(decode.nanoseconds))" : ""
-        return "decoded to \(decode.width)×\(decode.height)\(time)\(wait)."
-    }
-
-    private static func transforms(_ list: [LoadStory.Transform]) -> String {
-        let keys = list.map(\.key).joined(separator: ", ")
-        let time = list.reduce(UInt64(0)) { $0 &+ $1.nanoseconds }
-        return "transformed by \(keys)" + (time > 0 ? " in \(Wording.duration(time))." : ".")
-    }
 
     private static func stores(_ story: LoadStory, _ phase: LoadStory.Phase) -> String? {
         func places(_ isIncluded: (String) -> Bool) -> String? {

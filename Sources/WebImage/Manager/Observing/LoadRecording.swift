@@ -21,12 +21,10 @@ public final class LoadRecording: WebImageLoadObserver {
     /// What happened and why, a paragraph on a line of its own for each load, in the order the loads began. Paragraphs of loads
     /// that have not ended say so.
     public var explanation: String {
-        var order: [UInt64] = []
-        var loads: [UInt64: [WebImageLoadEvent]] = [:]
-        for event in events {
-            if loads[event.loadID] == nil { order.append(event.loadID) }
-            loads[event.loadID, default: []].append(event)
-        }
+        let events = events
+        let loads = Dictionary(grouping: events, by: \.loadID)
+        var seen: Set<UInt64> = []
+        let order = events.map(\.loadID).filter { seen.insert($0).inserted }
         return order.compactMap { loads[$0].map(LoadExplanation.text) }.joined(separator: "\n")
     }
 

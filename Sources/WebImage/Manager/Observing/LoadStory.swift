@@ -10,24 +10,6 @@ struct LoadStory {
         var reason: WebImageLoadEvent.MissReason?
     }
 
-    struct Decode {
-        var width: Int
-        var height: Int
-        var nanoseconds: UInt64
-        /// Nanoseconds in line before it began.
-        var waited: UInt64
-    }
-
-    struct Transform {
-        var key: String
-        var nanoseconds: UInt64
-    }
-
-    struct Retry {
-        var error: WebImageError
-        var after: Double
-    }
-
     /// What a loader did. Times are those of the events.
     struct Download {
         /// When it got in line for room, and in a downloader's line.
@@ -36,7 +18,7 @@ struct LoadStory {
         var asked: UInt64?
         var sent: UInt64?
         var response: (time: UInt64, value: HTTPResponse)?
-        var retries: [Retry] = []
+        var retries: [(error: WebImageError, after: Double)] = []
         var progress: LoadProgress?
         var end: (time: UInt64, byteCount: Int, metrics: DownloadMetrics?)?
     }
@@ -48,8 +30,9 @@ struct LoadStory {
         var diskLooks: [DiskLook] = []
         var joined: [WebImageLoadEvent.Stage] = []
         var download = Download()
-        var decodes: [Decode] = []
-        var transforms: [Transform] = []
+        /// How long each took and was in line before, in nanoseconds.
+        var decodes: [(width: Int, height: Int, nanoseconds: UInt64, waited: UInt64)] = []
+        var transforms: [(key: String, nanoseconds: UInt64)] = []
         var stored: [(key: String, type: ImageCacheType)] = []
         var isNotModified = false
         var verdict: CacheVerdict?
@@ -99,9 +82,8 @@ struct LoadStory {
         case .decoded(let width, let height, _, let nanoseconds):
             let begun = event.time > nanoseconds ? event.time - nanoseconds : 0
             let waited = queued[.decode].map { begun > $0 ? begun - $0 : 0 } ?? 0
-            phase.decodes.append(Decode(width: width, height: height, nanoseconds: nanoseconds, waited: waited))
-        case .transformed(let key, let nanoseconds):
-            phase.transforms.append(Transform(key: key, nanoseconds: nanoseconds))
+            phase.decodes.append((width, height, nanoseconds, waited))
+        case .transformed(let key, let nanoseconds): phase.transforms.append((key, nanoseconds))
         default: phase.download.add(event)
         }
     }
@@ -133,7 +115,7 @@ extension LoadStory.Download {
         case .firstByte(let response): self.response = (event.time, response)
         case .progress(let progress): self.progress = progress
         case .retried(let error, let seconds):
-            retries.append(LoadStory.Retry(error: error, after: seconds))
+            retries.append((error, seconds))
             (response, progress) = (nil, nil)
         case .downloaded(let count, let metrics): end = (event.time, count, metrics)
         default: break
