@@ -42,13 +42,20 @@ struct LoadDelivery: Sendable {
     private func receive(_ value: WorkValue) {
         switch value {
         case .preview(let image):
-            operation.deliver(preview: WebImageResult(preview: image, url: url, key: resultKey))
+            let preview = WebImageResult(
+                image: image,
+                cacheType: .none,
+                url: url,
+                cacheKey: resultKey,
+                isFinal: false
+            )
+            operation.deliver(preview, isPreview: true)
         case .stale(let image):
             guard operation.interimHash == nil, operation.isRunning else { return }
             noteCached(image)
             let result = result(of: image)
             guard plan.terms?.asksAlways == false, operation.takesOneResult else {
-                return operation.deliver(.success(result.asInterim), isLast: false)
+                return operation.deliver(result.asInterim)
             }
             refreshBehind()
             operation.end(.success(result), leavesWork: true)
@@ -70,7 +77,7 @@ struct LoadDelivery: Sendable {
     private func result(of image: PipelineImage) -> WebImageResult {
         let result = WebImageResult(image, url: url, key: resultKey)
         guard let status = image.status, plan.terms?.asksAlways == false else { return result }
-        return result.with(manager.standing(status, of: url))
+        return result.with(status, now: manager.clock.wallTime())
     }
 
     func finish(_ result: WorkResult) {
@@ -84,8 +91,8 @@ struct LoadDelivery: Sendable {
     private func finish(_ image: PipelineImage) {
         // What the caches have says nothing of the server.
         if image.loaded != nil || image.status?.isConfirmed == true {
-            manager.noteEnd(of: url, options: options, loader: plan.loader ?? manager.imageLoader, error: nil)
-            plan.decode.original.fetch.map { manager.noteFound(MissingPictures.Request($0)) }
+            manager.noteEnd(of: plan, options, nil)
+            plan.decode.original.fetch.map { manager.noteFound(MissingPictures.Request(url: $0.url, headers: $0.headers)) }
         }
         let end: @Sendable () -> Void
         if isShown(image) {
@@ -111,12 +118,12 @@ struct LoadDelivery: Sendable {
         if let terms, operation.interimHash != nil {
             // Not remembered as failed: that would keep what is cached from being loaded, too. What was delivered was allowed to serve by
             // a policy, and then a refresh that fails is nobody's business.
-            return terms.asksAlways ? operation.deliver(.failure(error), isLast: true) : operation.endQuietly()
+            return terms.asksAlways ? operation.end(.failure(error)) : operation.endQuietly()
         }
         if !error.isOfRefresh {
             if terms != nil { manager.note(lookup, forKey: resultKey, operation) }
             manager.totals.noteDisk(.failure(error), wasAsked: plan.asksDisk)
-            manager.noteEnd(of: url, options: options, loader: plan.loader ?? manager.imageLoader, error: error)
+            manager.noteEnd(of: plan, options, error)
         }
         manager.noteMissing(error, plan)
         operation.end(.failure(error))
@@ -143,19 +150,5 @@ struct LoadDelivery: Sendable {
             manager.note(lookup.hit == nil ? lookup : .missed(.absent), forKey: resultKey, operation)
         }
         manager.totals.noteDisk(.success(.image(image)), wasAsked: true)
-    }
-}
-
-extension WebImageManager {
-    /// How far something cached serves, as results tell it.
-    func standing(_ status: CacheStatus, of url: URL) -> WebImageResult.Standing {
-        let now = clock.wallTime()
-        let record = status.known?.validators?.record
-        return WebImageResult.Standing(
-            age: record.map { $0.freshness(now: now).age },
-            isStale: status.isStale,
-            response: record.map { HTTPCacheMachine.delivered($0, url: url, now: now) },
-            refreshError: status.error
-        )
     }
 }

@@ -2,6 +2,15 @@ import FoundationEssentials
 
 /// One load: delivers what memory has if that serves, else begins the work that gets the image, and delivers what that sends.
 struct ManagedLoad: Sendable {
+    /// What is loaded.
+    enum Kind {
+        case image
+        /// The original bytes.
+        case data
+        /// The original bytes, which are only brought to disk.
+        case store
+    }
+
     let manager: WebImageManager
     let operation: WebImageLoadOperation
     let url: URL
@@ -10,43 +19,62 @@ struct ManagedLoad: Sendable {
     let originalKey: String?
     /// Empty if the key filter gave none.
     let resultKey: String
-    /// What memory has.
-    let lookup: MemoryLookup
     let progress: (@Sendable (LoadProgress) -> Void)?
+    /// What memory has.
+    private(set) var lookup = MemoryLookup.missed(.notAsked)
 
     private var options: WebImageOptions { load.options }
-    private var context: WebImageContext? { load.context }
-    private var cache: any ImageCaching { context?.imageCache ?? manager.imageCache }
-    private var originalCache: any ImageCaching { context?.originalImageCache ?? cache }
+    private var cache: any ImageCaching { manager.cache(for: load) }
+    private var originalCache: any ImageCaching { manager.originalCache(for: load) }
 
-    func start() {
+    mutating func start(as kind: Kind) {
+        operation.observation?.noteStart(cacheKey: resultKey)
+        switch kind {
+        case .image:
+            lookup = manager.lookUp(resultKey, of: originalKey, load)
+            startImage()
+        case .data: startData()
+        case .store: startStoring()
+        }
+    }
+
+    private func startImage() {
         let terms = originalKey == nil ? nil : manager.revalidation(url, load)
         guard let terms else {
             manager.note(lookup, forKey: resultKey, operation)
             if let hit = lookup.hit, deliver(hit) { return }
             let plan = plan(nil)
             guard options.contains(.queryDiskDataSync),
-                let image = plan.imageFromDiskSync(for: operation, manager.trace(of: operation))
+                let image = imageFromDiskSync(plan)
             else { return delivery(plan).beginAsking(progress) }
             return delivery(plan).finish(.success(.image(image)))
         }
         if terms.asksAlways { refresh(plan(terms)) } else { judge(terms) }
     }
 
-    private func plan(_ terms: LoadPlan.Revalidation?) -> LoadPlan {
+    func plan(_ terms: LoadPlan.Revalidation?, asksDelegate: Bool = false) -> LoadPlan {
         manager.plan(
             url: url,
             originalKey: originalKey,
             resultKey: originalKey == nil ? nil : resultKey,
-            options: options,
-            context: context,
+            load,
             revalidation: terms,
-            permission: terms == nil ? nil : manager.permission(for: url)
+            permission: terms == nil && !asksDelegate ? nil : manager.permission(for: url, operation)
         )
+    }
+
+    /// What the server said of an image that it does not have, if that still holds and the load is to heed it.
+    func knownMissing(_ terms: LoadPlan.Revalidation?) -> WebImageError? {
+        guard terms?.policy == .http, terms?.asksAlways == false, !options.contains(.fromCacheOnly) else { return nil }
+        return manager.knownMissing(.init(at: url, load.context))
     }
 
     private func delivery(_ plan: LoadPlan) -> LoadDelivery {
         LoadDelivery(manager: manager, operation: operation, plan: plan, options: options, lookup: lookup)
+    }
+
+    private func imageFromDiskSync(_ plan: LoadPlan) -> PipelineImage? {
+        plan.imageFromDiskSync(for: operation, LoadTrace(operation.observation, of: manager.pipeline))
     }
 
     // MARK: What is there at once
@@ -55,24 +83,21 @@ struct ManagedLoad: Sendable {
     private func refresh(_ plan: LoadPlan) {
         var image = lookup.hit.map { PipelineImage(image: $0.image, source: .memory, stores: StoreGroup()) }
         if image == nil, options.contains(.queryDiskDataSync) {
-            image = plan.cached.imageFromDiskSync(for: operation, manager.trace(of: operation))
+            image = imageFromDiskSync(plan.cached)
         }
         guard let image else { return delivery(plan).begin(progress) }
         if lookup.hit != nil { operation.observation?.note(.memoryHit(key: resultKey)) }
         delivery(plan).noteCached(image)
         let result = WebImageResult(image, url: url, key: resultKey)
         guard plan.mayAskLoader else { return operation.end(.success(result)) }
-        operation.deliver(.success(result.asInterim), isLast: false)
+        operation.deliver(result.asInterim)
         // The completion may have cancelled the load.
         if operation.isRunning { delivery(plan.shown).begin(progress) }
     }
 
     /// Delivers what is cached if it is known to serve, else has it judged.
     private func judge(_ terms: LoadPlan.Revalidation) {
-        if terms.policy == .http, !options.contains(.fromCacheOnly), let error = manager.knownMissing(at: url, context)
-        {
-            return operation.end(.failure(error))
-        }
+        if let error = knownMissing(terms) { return operation.end(.failure(error)) }
         var terms = terms
         var known = originalCache.knownValidators(forKey: originalKey ?? "")
         if known == nil, let derived = DerivedSource(lookup.hit?.image, of: cache, resultKey) {
@@ -87,8 +112,7 @@ struct ManagedLoad: Sendable {
         else { return delivery(plan(terms)).begin(progress) }
         let status = CacheStatus(known: known, isStale: answer.isStale)
         let noteVerdict = {
-            guard let verdict = CacheVerdict(.hit(answer)) else { return }
-            operation.observation?.note(.judged(verdict))
+            if let verdict = CacheVerdict(.hit(answer)) { operation.observation?.note(.judged(verdict)) }
         }
         if let hit = lookup.hit, hit.image.mayBeMade(of: status.contentHash), !readsDataLater(of: hit) {
             noteVerdict()
@@ -98,14 +122,13 @@ struct ManagedLoad: Sendable {
         }
         let plan = plan(terms)
         if options.contains(.queryDiskDataSync), lookup.hit == nil,
-            let image = plan.cached.imageFromDiskSync(for: operation, manager.trace(of: operation)),
+            let image = imageFromDiskSync(plan.cached),
             image.image.mayBeMade(of: status.contentHash)
         {
             noteVerdict()
             delivery(plan).noteCached(image)
-            operation.end(
-                .success(WebImageResult(image, url: url, key: resultKey).with(manager.standing(status, of: url)))
-            )
+            let result = WebImageResult(image, url: url, key: resultKey)
+            operation.end(.success(result.with(status, now: manager.clock.wallTime())))
         } else {
             delivery(plan).begin(progress)
         }
@@ -127,8 +150,8 @@ struct ManagedLoad: Sendable {
         guard !readsDataLater(of: hit) else { return false }
         var (image, data): (Image, Data?) = (hit.image, nil)
         if readsData(of: hit) { (image, data) = withDataNow(hit) }
-        var result = WebImageResult.fromMemory(image, data: data, url: url, key: resultKey)
-        if let status { result = result.with(manager.standing(status, of: url)) }
+        var result = WebImageResult(image: image, data: data, cacheType: .memory, url: url, cacheKey: resultKey)
+        if let status { result = result.with(status, now: manager.clock.wallTime()) }
         operation.end(.success(result))
         return true
     }
@@ -138,7 +161,7 @@ struct ManagedLoad: Sendable {
     private func readsData(of hit: MemoryHit) -> Bool {
         // A byte limit made the image other than its bytes, and a load that may only look into memory reads no disk.
         options.contains(.queryMemoryData) && hit.image.metadata.scaleDownLimitBytes == 0
-            && context?.queryCacheType?.includesDisk ?? true
+            && load.context?.queryCacheType?.includesDisk ?? true
     }
 
     private func readsDataLater(of hit: MemoryHit) -> Bool {
@@ -151,8 +174,7 @@ struct ManagedLoad: Sendable {
         let isOriginal = resultKey == originalKey
         for _ in 0..<2 {
             let entry = cache.diskEntry(forKey: resultKey)
-            guard let now = manager.memoryHit(forKey: resultKey, of: originalKey, options: options, context: context)
-            else { break }
+            guard let now = manager.lookUp(resultKey, of: originalKey, load).hit else { break }
             guard now.cached !== hit.cached else {
                 let belongs = entry?.mayBelong(to: hit.cached, isOriginal: isOriginal) ?? false
                 return (hit.image, belongs ? entry?.data : nil)

@@ -16,7 +16,7 @@ public struct WebImageEvents: AsyncSequence, Sendable {
     /// Waits for the next event of a load.
     public struct Iterator: AsyncIteratorProtocol {
         let events: WebImageEvents
-        private var session: Session?
+        private var load: RunningLoad?
 
         init(events: WebImageEvents) { self.events = events }
 
@@ -24,23 +24,35 @@ public struct WebImageEvents: AsyncSequence, Sendable {
         ///
         /// - Throws: ``WebImageError``, once; also when a cached picture was delivered and could not be refreshed.
         public mutating func next() async throws -> WebImageEvent? {
-            let session = session ?? events.start()
-            self.session = session
-            return try await session.next()
+            let load = load ?? events.start()
+            self.load = load
+            return try await withTaskCancellationHandler {
+                await load.feed.next()
+            } onCancel: {
+                load.operation.cancel()
+            }.get()
         }
     }
 
-    private func start() -> Session {
-        let load = manager.resolve(url, options, context).awaited
+    /// A load that is iterated; it ends with the last iterator.
+    private final class RunningLoad: Sendable {
+        let feed: EventFeed
+        let operation: WebImageLoadOperation
+
+        init(_ feed: EventFeed, _ operation: WebImageLoadOperation) { (self.feed, self.operation) = (feed, operation) }
+
+        deinit { operation.cancel() }
+    }
+
+    private func start() -> RunningLoad {
         let feed = EventFeed()
         let operation = manager.begin(
             url,
-            load,
+            manager.resolve(url, options, context).awaited,
             progress: { feed.add(.progress($0)) },
             receiver: .deliveries { delivery in
                 switch delivery {
-                case .preview(let picture): feed.add(.result(picture))
-                case .interim(let result): if case .success(let picture) = result { feed.add(.result(picture)) }
+                case .interim(let picture): feed.add(.result(picture))
                 case .last(.success(let picture)):
                     feed.add(.result(picture))
                     feed.finish(nil)
@@ -49,29 +61,7 @@ public struct WebImageEvents: AsyncSequence, Sendable {
                 }
             }
         )
-        return Session(feed: feed, operation: operation)
-    }
-
-    /// A load that is being iterated; it ends with the last iterator.
-    private final class Session: Sendable {
-        private let feed: EventFeed
-        private let operation: WebImageLoadOperation
-
-        init(feed: EventFeed, operation: WebImageLoadOperation) {
-            self.feed = feed
-            self.operation = operation
-        }
-
-        deinit { operation.cancel() }
-
-        func next() async throws(WebImageError) -> WebImageEvent? {
-            let next = await withTaskCancellationHandler {
-                await feed.next()
-            } onCancel: {
-                operation.cancel()
-            }
-            return try next.get()
-        }
+        return RunningLoad(feed, operation)
     }
 }
 

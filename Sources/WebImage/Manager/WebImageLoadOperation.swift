@@ -7,24 +7,23 @@ public import FoundationEssentials
 /// more call may come.
 public final class WebImageLoadOperation: WebImageOperation {
     typealias Completion = @Sendable (Result<WebImageResult, WebImageError>) -> Void
-    typealias EndHandler = @Sendable () -> Void
 
     /// Who gets the results.
     enum Receiver: Sendable {
-        /// Hears of each as it comes.
+        /// Gets each image as it comes.
         case each(Completion)
-        /// Can take one alone: the last picture, with what went wrong after it.
+        /// Can take only one: the last image, with what went wrong after it.
         case last(Completion)
-        /// Hears of each, and whether it was the last.
+        /// Gets each image, and hears which is the last.
         case deliveries(@Sendable (Delivery) -> Void)
+        /// Gets the original bytes and no image; none from a load that brings them to disk.
+        case data(@Sendable (Result<Data, WebImageError>) -> Void)
     }
 
     /// Something that a load delivers.
     package enum Delivery: Sendable {
-        /// Another delivery follows.
-        case interim(Result<WebImageResult, WebImageError>)
-        /// A picture that is still arriving; another delivery follows.
-        case preview(WebImageResult)
+        /// A preview, or an image that is being refreshed; another delivery follows.
+        case interim(WebImageResult)
         /// Nothing follows.
         case last(Result<WebImageResult, WebImageError>)
         /// The interim result before it was the last.
@@ -34,19 +33,23 @@ public final class WebImageLoadOperation: WebImageOperation {
     private struct State {
         /// Nil when the load has ended.
         var receiver: Receiver?
-        /// Brings deliveries one after the other when there are several; nil before the first interim result.
-        var mailbox: DeliveryMailbox?
+        /// Delivers one after the other and in order, on a concurrent queue too; nil before the first interim result.
+        var mailbox: CallbackMailbox?
         var subscription: Pipeline.Subscription?
         /// How often shared work was begun.
         var turn: UInt32 = 0
         /// What the caller said last; nil if nothing.
         var priority: LoadPriority?
         var isCancelled = false
-        var endHandler: EndHandler?
         /// The hash of the bytes of an image after which another was announced (0 when that is not known); nil before.
         var interimHash: UInt64?
+        /// For a receiver who takes only one: that image as the last of its load, with what went wrong after it.
+        var held: (@Sendable (WebImageError?) -> WebImageResult)?
     }
 
+    private static let lastNumber = Counter()
+    /// Later loads have higher ones.
+    let number = UInt64(lastNumber.add())
     /// What is being loaded; nil if the caller's string was no URL.
     public let url: URL?
     private let callbackQueue: CallbackQueue
@@ -55,7 +58,7 @@ public final class WebImageLoadOperation: WebImageOperation {
     /// Nil when nobody observes the load.
     let observation: LoadObservation?
     /// The list that the load may be in until it ends.
-    private let running: Lock<RunningLoads>?
+    private let running: Lock<[UInt64: WebImageLoadOperation]>?
     private let state: Lock<State>
 
     init(
@@ -64,7 +67,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         pipeline: Pipeline,
         totals: LoadTotals? = nil,
         observation: LoadObservation? = nil,
-        running: Lock<RunningLoads>? = nil,
+        running: Lock<[UInt64: WebImageLoadOperation]>? = nil,
         receiver: Receiver
     ) {
         self.running = running
@@ -75,13 +78,6 @@ public final class WebImageLoadOperation: WebImageOperation {
         self.pipeline = pipeline
         state = Lock(State(receiver: receiver))
     }
-
-    convenience init(
-        url: URL?,
-        callbackQueue: CallbackQueue,
-        pipeline: Pipeline,
-        completion: @escaping Completion
-    ) { self.init(url: url, callbackQueue: callbackQueue, pipeline: pipeline, receiver: .each(completion)) }
 
     /// Whether ``cancel()`` came before the end.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
@@ -105,11 +101,7 @@ public final class WebImageLoadOperation: WebImageOperation {
 
     /// Gives the load up: its completion is called now (on the callback queue) with ``WebImageError/Code/cancelled``, also after
     /// a result that was not final. Work that nobody else waits for stops.
-    public func cancel() {
-        let ending = takeEnd(isCancelled: true)
-        if let subscription = ending.subscription { pipeline.unsubscribe(subscription) }
-        finish(ending, with: .failure(.cancelled(url)))
-    }
+    public func cancel() { Self.cancel([self], in: pipeline) }
 
     /// Cancels loads in this order: all of them leave the work that they wait for, in the background if there are very many, and are told.
     static func cancel(_ loads: [WebImageLoadOperation], in pipeline: Pipeline) {
@@ -127,24 +119,6 @@ public final class WebImageLoadOperation: WebImageOperation {
         if let subscription { pipeline.setPriority(priority, of: subscription) }
     }
 
-    /// Calls `body` once when the load has ended, before the completion, in the order of the handlers; at once if it has ended
-    /// already.
-    func addEndHandler(_ body: @escaping EndHandler) {
-        let isOver = state.withLock { state -> Bool in
-            guard state.receiver != nil else { return true }
-            guard let former = state.endHandler else {
-                state.endHandler = body
-                return false
-            }
-            state.endHandler = {
-                former()
-                body()
-            }
-            return false
-        }
-        if isOver { body() }
-    }
-
     /// Begins shared work in the name of this load, in the place of what it waited for before, which is given up if it has not
     /// ended. Does nothing when the load is over, and gives the work up again if that happens meanwhile.
     func subscribe(
@@ -154,16 +128,12 @@ public final class WebImageLoadOperation: WebImageOperation {
         values: WorkValue.Receiver? = nil,
         completion: @escaping @Sendable (WorkResult) -> Void
     ) {
-        struct Turn {
-            let number: UInt32
-            let priority: LoadPriority
-            let former: Pipeline.Subscription?
-        }
-        let turn = state.withLock { state -> Turn? in
+        let turn = state.withLock {
+            state -> (number: UInt32, priority: LoadPriority, former: Pipeline.Subscription?)? in
             guard state.receiver != nil else { return nil }
             state.turn &+= 1
             defer { state.subscription = nil }
-            return Turn(number: state.turn, priority: state.priority ?? priority, former: state.subscription)
+            return (state.turn, state.priority ?? priority, state.subscription)
         }
         guard let turn else { return }
         if let former = turn.former { pipeline.unsubscribe(former) }
@@ -193,38 +163,27 @@ public final class WebImageLoadOperation: WebImageOperation {
     private func whileRunning(
         _ progress: @escaping @Sendable (LoadProgress) -> Void
     ) -> @Sendable (LoadProgress) -> Void {
-        { [self] reading in
-            if isRunning { progress(reading) }
-        }
+        { [self] in if isRunning { progress($0) } }
     }
 
-    /// Delivers a preview. Nothing after the end, and nothing to those who can take one result alone.
-    func deliver(preview: WebImageResult) {
-        let mailbox = state.withLock { state -> DeliveryMailbox? in
+    /// Delivers a preview, or an image that is being refreshed. Nothing after the end.
+    func deliver(_ interim: WebImageResult, isPreview: Bool = false) {
+        let mailbox = state.withLock { state -> CallbackMailbox? in
             guard let receiver = state.receiver else { return nil }
-            let mailbox = state.mailbox ?? DeliveryMailbox(callbackQueue)
+            let mailbox = state.mailbox ?? CallbackMailbox(callbackQueue)
             state.mailbox = mailbox
-            mailbox.put(.preview(preview), for: receiver)
-            return mailbox
-        }
-        mailbox?.deliver()
-    }
-
-    /// Delivers a result: the last one, which ends the load, or one after which another delivery may come. Nothing after the
-    /// end.
-    func deliver(_ result: Result<WebImageResult, WebImageError>, isLast: Bool) {
-        guard !isLast else { return end(result) }
-        let mailbox = state.withLock { state -> DeliveryMailbox? in
-            guard let receiver = state.receiver else { return nil }
-            let mailbox = state.mailbox ?? DeliveryMailbox(callbackQueue)
-            state.mailbox = mailbox
+            if !isPreview { state.interimHash = interim.image.metadata.sourceHash }
             // Under the lock, so that nothing that ends the load gets in before it.
-            mailbox.put(.interim(result), for: receiver)
-            if case .success(let result) = result { state.interimHash = result.image.metadata.sourceHash }
+            switch receiver {
+            case .each(let completion): mailbox.append { completion(.success(interim)) }
+            case .last: if !isPreview { state.held = { interim.asLast(refreshError: $0) } }
+            case .deliveries(let body): mailbox.append { body(.interim(interim)) }
+            case .data: break
+            }
             return mailbox
         }
         guard let mailbox else { return }
-        if let observation, case .success(let result) = result { observation.noteInterim(result.cacheType) }
+        if !isPreview { observation?.noteInterim(interim.cacheType) }
         mailbox.deliver()
     }
 
@@ -237,19 +196,28 @@ public final class WebImageLoadOperation: WebImageOperation {
         finish(ending, with: result)
     }
 
-    private func finish(_ ending: Ending, with result: Result<WebImageResult, WebImageError>) {
+    /// Ends a load of bytes, which were found on disk or come from a loader.
+    func end(_ data: Data, from source: ImageCacheType) {
+        let ending = takeEnd()
+        guard case .data(let completion)? = ending.receiver else { return }
+        leave()
+        observation?.end(.delivered(source))
+        callbackQueue.async { completion(.success(data)) }
+    }
+
+    private func finish(_ ending: State, with result: Result<WebImageResult, WebImageError>) {
         guard let receiver = ending.receiver else { return }
-        totals?.noteEnd(of: result)
-        leaveList()
-        ending.endHandler?()
+        if case .failure(let error) = result { leave(error) } else { leave() }
         observation?.end(result)
-        if let mailbox = ending.mailbox {
-            mailbox.put(.last(result), for: receiver)
-            return mailbox.deliver()
-        }
         switch receiver {
-        case .each(let completion), .last(let completion): callbackQueue.async { completion(result) }
-        case .deliveries(let body): callbackQueue.async { body(.last(result)) }
+        case .each(let completion): call(ending.mailbox) { completion(result) }
+        case .last(let completion):
+            guard case .failure(let error) = result, error.code != .cancelled, let held = ending.held else {
+                return call(ending.mailbox) { completion(result) }
+            }
+            call(ending.mailbox) { completion(.success(held(error))) }
+        case .deliveries(let body): call(ending.mailbox) { body(.last(result)) }
+        case .data(let completion): callbackQueue.async { completion(result.map { _ in Data() }) }
         }
     }
 
@@ -257,47 +225,42 @@ public final class WebImageLoadOperation: WebImageOperation {
     func endQuietly() {
         let ending = takeEnd()
         guard let receiver = ending.receiver else { return }
-        totals?.delivered.add()
-        leaveList()
-        ending.endHandler?()
+        guard ending.interimHash != nil else {
+            // It would be a load that never completes.
+            let error = WebImageError(.cacheNotModified, "the load ended without a picture")
+            return finish(ending, with: .failure(error))
+        }
+        leave()
         observation?.endWithInterim()
-        // Without an interim result this would be a load that never completes; the mailbox sees to that.
-        let mailbox = ending.mailbox ?? DeliveryMailbox(callbackQueue)
-        mailbox.put(.nothingMore, for: receiver)
+        switch receiver {
+        case .last(let completion):
+            if let held = ending.held { call(ending.mailbox) { completion(.success(held(nil))) } }
+        case .deliveries(let body): call(ending.mailbox) { body(.nothingMore) }
+        case .each, .data: break
+        }
+    }
+
+    /// Calls the receiver for the last time, after what was delivered before.
+    private func call(_ mailbox: CallbackMailbox?, _ body: @escaping @Sendable () -> Void) {
+        guard let mailbox else { return callbackQueue.async(body) }
+        mailbox.append(body)
         mailbox.deliver()
     }
 
-    private func leaveList() {
-        let ended = running?.withLock { $0.remove(self) }
+    /// Counts the end and takes the load off the manager's list.
+    private func leave(_ error: WebImageError? = nil) {
+        totals?.noteEnd(error)
+        let ended = running?.withLock { $0.removeValue(forKey: number) }
         withExtendedLifetime(ended) {}
     }
 
-    /// What a load leaves behind when it ends; empty if it had ended before.
-    private struct Ending {
-        var receiver: Receiver?
-        var mailbox: DeliveryMailbox?
-        var endHandler: EndHandler?
-        var subscription: Pipeline.Subscription?
-    }
-
-    /// Takes all of it at once: between two sections ``subscribe(to:priority:progress:completion:)`` could leave work that
-    /// nobody gives up.
-    private func takeEnd(isCancelled: Bool = false) -> Ending {
+    /// Takes all that a load leaves behind; empty if it had ended before. At once: between two sections
+    /// ``subscribe(to:priority:progress:completion:)`` could leave work that nobody gives up.
+    private func takeEnd(isCancelled: Bool = false) -> State {
         state.withLock { state in
-            guard let receiver = state.receiver else { return Ending() }
-            defer {
-                state.receiver = nil
-                state.mailbox = nil
-                state.endHandler = nil
-                state.subscription = nil
-            }
-            if isCancelled { state.isCancelled = true }
-            return Ending(
-                receiver: receiver,
-                mailbox: state.mailbox,
-                endHandler: state.endHandler,
-                subscription: state.subscription
-            )
+            guard state.receiver != nil else { return State() }
+            defer { state = State(isCancelled: isCancelled, interimHash: state.interimHash) }
+            return state
         }
     }
 }

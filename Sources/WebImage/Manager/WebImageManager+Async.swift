@@ -51,17 +51,14 @@ extension WebImageManager {
     }
 
     private func memoryResult(_ url: URL, _ load: ResolvedLoad) -> WebImageResult? {
-        let (options, context) = (load.options, load.context)
         // An observed load takes the long way, on which everything is told.
-        guard !load.isObserved, refusal(of: url, context) == nil,
-            options.isDisjoint(with: [.refreshCached, .queryMemoryData]),
-            cachePolicy(for: context, parts: load.parts) == .immutable,
-            options.contains(.retryFailed) || !isFailed(url),
-            let original = originalKey(for: url, context: context, parts: load.parts)
+        guard !load.isObserved, load.options.isDisjoint(with: [.refreshCached, .queryMemoryData]),
+            cachePolicy(for: load) == .immutable, problem(with: url, load) == nil,
+            let original = originalKey(for: url, load)
         else { return nil }
-        let key = resultKey(for: original, context: context, parts: load.parts)
-        guard let image = memoryImage(forKey: key, of: original, options: options, context: context) else { return nil }
+        let key = resultKey(for: original, load)
+        guard let image = lookUp(key, of: original, load).hit?.image else { return nil }
         totals.directHits.add()
-        return .fromMemory(image, url: url, key: key)
+        return WebImageResult(image: image, cacheType: .memory, url: url, cacheKey: key)
     }
 }

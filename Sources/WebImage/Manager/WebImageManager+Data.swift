@@ -13,130 +13,68 @@ extension WebImageManager {
         options: WebImageOptions = [],
         context: WebImageContext? = nil
     ) async throws(WebImageError) -> Data {
-        let load = resolve(url, options, context)
-        let account = LoadAccount(load, url: url, manager: self)
-        let asksDisk = !load.options.contains(.fromLoaderOnly) && load.context?.queryCacheType?.includesDisk ?? true
-        do throws(WebImageError) {
-            let original = try await original(of: url, load, account.observation)
-            totals.noteDisk(.success(.data(original)), wasAsked: asksDisk)
-            account.end(.delivered(original.source))
-            return original.entry.data
-        } catch {
-            totals.noteDisk(.failure(error), wasAsked: asksDisk)
-            account.end(error.code == .cancelled ? .cancelled : .failed(error))
-            throw error
-        }
+        let load = resolve(url, options, context).awaited
+        return try await awaitResult { begin(url, load, as: .data, receiver: .data($0)) }
     }
+}
 
-    private func original(
-        of url: URL,
-        _ load: ResolvedLoad,
-        _ observation: LoadObservation?
-    ) async throws(WebImageError) -> OriginalData {
-        if let refusal = refusal(of: url, load.context) { throw refusal }
-        if !load.options.contains(.retryFailed), isFailed(url) { throw .blacklisted(url) }
+extension ManagedLoad {
+    /// Gets the original bytes.
+    func startData() {
         // The server is asked before what is stale is served, as nothing is sent twice here.
-        var terms = revalidation(url, load)
+        var terms = manager.revalidation(url, load)
         if terms?.asksAlways == true { terms = terms?.policy == .immutable ? nil : terms?.byPolicy }
-        if terms?.policy == .http, !load.options.contains(.fromCacheOnly),
-            let error = knownMissing(at: url, load.context)
-        {
-            throw error
-        }
-        let key = originalKey(for: url, context: load.context, parts: load.parts)
-        let plan = plan(
-            url: url,
-            originalKey: key,
-            resultKey: key,
-            options: load.options,
-            context: load.context,
-            revalidation: terms,
-            permission: permission(for: url)
-        )
-        let result = await dataResult(plan, load.options.loadPriority, observation)
-        switch result {
-        case .success(.data(let original)) where !original.isWithoutBytes:
-            if original.loaded != nil { noteFound(.init(at: url, load.context)) }
-            return original
-        case .success: throw WebImageError(.badImageData, "the load brought no data", url: url)
-        case .failure(let error):
-            noteMissing(error.with(url: url), plan)
-            throw error.with(url: url)
+        if let error = knownMissing(terms) { return operation.end(.failure(error)) }
+        let plan = plan(terms, asksDelegate: true)
+        let work = plan.decode.original
+        operation.subscribe(to: work, priority: load.options.loadPriority, progress: nil) { result in
+            manager.totals.noteDisk(result, wasAsked: work.queriesDisk)
+            switch result {
+            case .success(.data(let original)) where !original.isWithoutBytes:
+                if original.loaded != nil { manager.noteFound(.init(at: url, load.context)) }
+                operation.end(original.entry.data, from: original.source)
+            case .success:
+                operation.end(.failure(WebImageError(.badImageData, "the load brought no data", url: url)))
+            case .failure(let error):
+                manager.noteMissing(error.with(url: url), plan)
+                operation.end(.failure(error.with(url: url)))
+            }
         }
     }
 
-    private func dataResult(
-        _ plan: LoadPlan,
-        _ priority: LoadPriority,
-        _ observation: LoadObservation?
-    ) async -> WorkResult {
-        let (work, pipeline, url) = (plan.decode.original, pipeline, plan.url)
-        observation?.noteStart(cacheKey: plan.originalKey ?? "")
-        let request = DataRequest()
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let late = request.begin(continuation) { end in
-                    pipeline.subscribe(
-                        to: work,
-                        priority: priority,
-                        observation: observation,
-                        completion: end
-                    )
-                }
-                if let late { pipeline.unsubscribe(late) }
-            }
-        } onCancel: {
-            request.cancel(.cancelled(url)) { pipeline.unsubscribe($0) }
+    /// Brings the original bytes to disk, if they are not there.
+    func startStoring() {
+        let plan = plan(nil)
+        let original = plan.decode.original
+        // Without a key, or where originals may not be stored, there is nothing to be done.
+        guard let originalKey, original.storesDisk else { return operation.end(.failure(.notStorable(url))) }
+        guard !load.options.contains(.fromLoaderOnly) else { return store(plan) }
+        original.cache.containsImage(forKey: originalKey, in: .disk) { type in
+            guard !type.includesDisk else { return operation.end(Data(), from: .disk) }
+            operation.observation?.note(.diskMissed(key: originalKey, .absent))
+            store(plan)
+        }
+    }
+
+    private func store(_ plan: LoadPlan) {
+        guard operation.isRunning else { return }
+        guard load.options.contains(.fromCacheOnly) || manager.mayDownload(url) else {
+            return operation.end(.failure(.downloadRefused(url)))
+        }
+        // What strangers send is on disk only once it was decoded; of others the header tells enough.
+        let work = StoreWork(decode: plan.decode, decodes: !manager.policy.isTrusted)
+        operation.subscribe(to: work, priority: load.options.loadPriority, progress: nil) { result in
+            var error: WebImageError?
+            if case .failure(let failure) = result { error = failure.with(url: url) }
+            manager.noteEnd(of: plan, load.options, error)
+            if let error { operation.end(.failure(error)) } else { operation.end(Data(), from: .none) }
         }
     }
 }
 
-/// Resumes a continuation once, whichever of result and cancel comes first.
-private final class DataRequest: Sendable {
-    private struct State {
-        var continuation: CheckedContinuation<WorkResult, Never>?
-        var subscription: Pipeline.Subscription?
-        var cancellation: WebImageError?
-    }
-
-    private let state = Lock(State())
-
-    /// Returns the subscription if the request ended while it was made, for the caller to give up.
-    func begin(
-        _ continuation: CheckedContinuation<WorkResult, Never>,
-        _ subscribe: (@escaping @Sendable (WorkResult) -> Void) -> Pipeline.Subscription?
-    ) -> Pipeline.Subscription? {
-        let cancellation = state.withLock { state -> WebImageError? in
-            if state.cancellation == nil { state.continuation = continuation }
-            return state.cancellation
-        }
-        if let cancellation {
-            continuation.resume(returning: .failure(cancellation))
-            return nil
-        }
-        let subscription = subscribe { [self] in end($0) }
-        return state.withLock { state in
-            // A cancel that came meanwhile has not seen the subscription.
-            guard state.continuation != nil, state.cancellation == nil else { return subscription }
-            state.subscription = subscription
-            return nil
-        }
-    }
-
-    func cancel(_ error: WebImageError, _ unsubscribe: (Pipeline.Subscription) -> Void) {
-        let subscription = state.withLock { state in
-            state.cancellation = error
-            return state.subscription
-        }
-        if let subscription { unsubscribe(subscription) }
-        end(.failure(error))
-    }
-
-    private func end(_ result: WorkResult) {
-        let continuation = state.withLock { state in
-            defer { state.continuation = nil }
-            return state.continuation
-        }
-        continuation?.resume(returning: result)
+extension WebImageError {
+    /// The error of a picture that is to be brought to disk and has no place there.
+    static func notStorable(_ url: URL?) -> WebImageError {
+        WebImageError(.invalidDownloadOperation, "it has no cache key, or originals are not stored on disk", url: url)
     }
 }

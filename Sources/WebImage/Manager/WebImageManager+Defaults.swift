@@ -1,31 +1,19 @@
 extension WebImageManager {
-    private struct Defaults {
-        var cache: (any ImageCaching)?
-        var loader: (any ImageLoading)?
-        var memoryBudget: DecodedMemoryBudget?
-    }
-
-    private static let defaults = Lock(Defaults())
+    private static let cache = Lock<(any ImageCaching)?>(nil)
+    private static let loader = Lock<(any ImageLoading)?>(nil)
 
     /// The cache of managers that are made later without one; ``ImageCache/shared`` when nil, which it is by default.
     /// ``shared`` is made when it is first used.
     public static var defaultImageCache: (any ImageCaching)? {
-        get { defaults.withLock { $0.cache } }
-        set { withExtendedLifetime(defaults.withLock { exchange(&$0.cache, for: newValue) }) {} }
+        get { cache.withLock { $0 } }
+        set { withExtendedLifetime(cache.withLock { exchange(&$0, for: newValue) }) {} }
     }
 
     /// The loader of managers that are made later without one; ``ImageLoadersManager/shared`` when nil, which it is by default.
     /// ``shared`` is made when it is first used.
     public static var defaultImageLoader: (any ImageLoading)? {
-        get { defaults.withLock { $0.loader } }
-        set { withExtendedLifetime(defaults.withLock { exchange(&$0.loader, for: newValue) }) {} }
-    }
-
-    /// The budget of managers that are made later without one; ``DecodedMemoryBudget/shared`` when nil, which it is by default.
-    /// ``shared`` is made when it is first used.
-    public static var defaultMemoryBudget: DecodedMemoryBudget? {
-        get { defaults.withLock { $0.memoryBudget } }
-        set { withExtendedLifetime(defaults.withLock { exchange(&$0.memoryBudget, for: newValue) }) {} }
+        get { loader.withLock { $0 } }
+        set { withExtendedLifetime(loader.withLock { exchange(&$0, for: newValue) }) {} }
     }
 }
 

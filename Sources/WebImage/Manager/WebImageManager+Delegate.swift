@@ -13,17 +13,14 @@ extension WebImageManager {
         delegate?.imageManager(self, shouldDownloadImageFor: url) ?? true
     }
 
-    /// What asks the delegate before a loader is asked for a URL, for one load; nil without one. Equal to no other.
-    func permission(for url: URL) -> LoadPlan.Permission? {
+    /// What asks the delegate before a loader is asked for a URL, for one load; nil without one. Equal to no other load's.
+    func permission(for url: URL, _ load: WebImageLoadOperation) -> LoadPlan.Permission? {
         guard delegate != nil else { return nil }
-        let load = LoadToken()
         return LoadPlan.Permission(
             { [self] in withExtendedLifetime(load) { mayDownload(url) } },
             by: ObjectIdentifier(load)
         )
     }
-
-    private final class LoadToken: Sendable {}
 }
 
 extension WebImageError {

@@ -3,24 +3,25 @@ public import FoundationEssentials
 extension WebImageManager {
     /// The key under which the original of `url` lies in the caches; empty if the key filter gives none. The
     /// ``optionsProcessor`` is not asked. With fields or credentials of the downloader that say who asks, a digest of them is part of it.
-    public func cacheKey(for url: URL) -> String { originalKey(for: url, context: nil) ?? "" }
+    public func cacheKey(for url: URL) -> String { originalKey(for: url, given(nil)) ?? "" }
 
     /// The key under which the result of a load with `context` lies in the caches: that of the original, with a suffix for
     /// a thumbnail size and one for a transformer. Empty if the key filter gives none. The ``optionsProcessor`` is not asked:
     /// where it changes sizes, transformers or filters, the key is another. With fields among the context's
     /// ``WebImageContext/additionalHeaders`` that say who asks, such as `Authorization` and `Cookie`, a digest of them is part of it.
     public func cacheKey(for url: URL, context: WebImageContext?) -> String {
-        guard let original = originalKey(for: url, context: context) else { return "" }
-        return resultKey(for: original, context: context)
+        let load = given(context)
+        return originalKey(for: url, load).map { resultKey(for: $0, load) } ?? ""
     }
 
-    func originalKey(for url: URL, context: WebImageContext?) -> String? {
-        originalKey(for: url, context: context, parts: parts)
+    /// A load that the ``optionsProcessor`` is not asked about.
+    private func given(_ context: WebImageContext?) -> ResolvedLoad {
+        ResolvedLoad(options: [], context: context, parts: parts)
     }
 
-    func originalKey(for url: URL, context: WebImageContext?, parts: Parts?) -> String? {
-        let rights = rights(of: url, context: context)
-        guard let filter = context?.cacheKeyFilter ?? parts?.values.cacheKeyFilter else {
+    func originalKey(for url: URL, _ load: ResolvedLoad) -> String? {
+        let rights = rights(of: url, load)
+        guard let filter = load.context?.cacheKeyFilter ?? load.parts?.values.cacheKeyFilter else {
             return rights.key(url.absoluteString)
         }
         // All that has an empty key would lie under the same one.
@@ -28,24 +29,23 @@ extension WebImageManager {
     }
 
     /// With whose rights a URL is loaded: those of the context's fields and of the loader's own.
-    func rights(of url: URL, context: WebImageContext?) -> LoadRights {
+    func rights(of url: URL, _ load: ResolvedLoad) -> LoadRights {
         var request = ImageLoadRequest(url: url)
-        if let context, context.hasRareProperties { request.additionalHeaders = context.additionalHeaders }
-        return (context?.imageLoader ?? imageLoader).rights(for: request)
+        if let context = load.context, context.hasRareProperties {
+            request.additionalHeaders = context.additionalHeaders
+        }
+        return loader(for: load).rights(for: request)
     }
 
-    func resultKey(for originalKey: String, context: WebImageContext?) -> String {
-        resultKey(for: originalKey, context: context, parts: parts)
-    }
-
-    func resultKey(for originalKey: String, context: WebImageContext?, parts: Parts?) -> String {
+    func resultKey(for originalKey: String, _ load: ResolvedLoad) -> String {
+        let context = load.context
         var key = originalKey
         if let size = context?.thumbnailPixelSize, size.isUsable {
             let preserves = context?.preserveAspectRatio ?? true
             let covers = context?.thumbnailCovers ?? false
             key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: preserves, covers: covers)
         }
-        if let transformer = transformer(for: context, parts: parts) {
+        if let transformer = transformer(for: load) {
             var transformerKey = transformer.transformerKey
             // Transformers work in points: with another scale the same one makes other pixels.
             if let scale = context?.explicitScale, scale != ImageScaleFactor.forKey(originalKey) {
@@ -56,14 +56,10 @@ extension WebImageManager {
         return key
     }
 
-    func transformer(for context: WebImageContext?) -> (any ImageTransformer)? {
-        transformer(for: context, parts: parts)
-    }
-
-    func transformer(for context: WebImageContext?, parts: Parts?) -> (any ImageTransformer)? {
+    func transformer(for load: ResolvedLoad) -> (any ImageTransformer)? {
         let choice: (any ImageTransformer)? =
-            switch context?.imageTransformer {
-            case nil, .inherited?: parts?.values.transformer
+            switch load.context?.imageTransformer {
+            case nil, .inherited?: load.parts?.values.transformer
             case .some(.none): nil
             case .transformer(let transformer)?: transformer
             }

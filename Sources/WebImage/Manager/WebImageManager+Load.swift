@@ -63,13 +63,13 @@ extension WebImageManager {
         _ url: URL?,
         complaint: @autoclosure () -> String = "the URL is missing or empty",
         _ load: ResolvedLoad,
-        progress: (@Sendable (LoadProgress) -> Void)?,
+        as kind: ManagedLoad.Kind = .image,
+        progress: (@Sendable (LoadProgress) -> Void)? = nil,
         receiver: WebImageLoadOperation.Receiver
     ) -> WebImageLoadOperation {
-        let (options, context) = (load.options, load.context)
         let operation = WebImageLoadOperation(
             url: url,
-            callbackQueue: context?.callbackQueue ?? .main,
+            callbackQueue: load.context?.callbackQueue ?? .main,
             pipeline: pipeline,
             totals: totals,
             observation: LoadObservation(load, url: url, pipeline: pipeline),
@@ -80,67 +80,47 @@ extension WebImageManager {
             operation.end(.failure(WebImageError(.invalidURL, complaint(), url: url)))
             return operation
         }
-        if let refusal = refusal(of: url, context) {
-            operation.end(.failure(refusal))
+        if let problem = problem(with: url, load) {
+            operation.end(.failure(problem))
             return operation
         }
-        if !options.contains(.retryFailed), isFailed(url) {
-            operation.end(.failure(.blacklisted(url)))
-            return operation
-        }
-        running.withLock { $0.insert(operation) }
-        let originalKey = originalKey(for: url, context: context, parts: load.parts)
-        let resultKey = originalKey.map { self.resultKey(for: $0, context: context, parts: load.parts) }
-        operation.observation?.noteStart(cacheKey: resultKey ?? "")
-        let started = ManagedLoad(
+        running.withLock { $0[operation.number] = operation }
+        let originalKey = originalKey(for: url, load)
+        var started = ManagedLoad(
             manager: self,
             operation: operation,
             url: url,
             load: load,
             originalKey: originalKey,
-            resultKey: resultKey ?? "",
-            lookup: lookUp(resultKey, of: originalKey, options: options, context: context),
+            resultKey: (kind == .image ? originalKey.map { resultKey(for: $0, load) } : originalKey) ?? "",
             progress: progress
         )
-        started.start()
+        started.start(as: kind)
         return operation
     }
 
-    /// The image in memory, unless the load must not look there.
-    func memoryImage(
-        forKey key: String?,
-        of originalKey: String?,
-        options: WebImageOptions,
-        context: WebImageContext?
-    ) -> Image? { memoryHit(forKey: key, of: originalKey, options: options, context: context)?.image }
-
-    /// The image in memory, unless the load must not look there, as it lies there and as the load means it.
-    func memoryHit(
-        forKey key: String?,
-        of originalKey: String?,
-        options: WebImageOptions,
-        context: WebImageContext?
-    ) -> MemoryHit? { lookUp(key, of: originalKey, options: options, context: context).hit }
+    /// Why a load does not begin; nil where it does.
+    func problem(with url: URL, _ load: ResolvedLoad) -> WebImageError? {
+        if let refusal = refusal(of: url, load.context) { return refusal }
+        guard !load.options.contains(.retryFailed), isFailed(url) else { return nil }
+        return WebImageError(.blacklisted, "the URL failed before and is not tried again without retryFailed", url: url)
+    }
 
     /// Looks for the image in memory, unless the load must not.
-    func lookUp(
-        _ key: String?,
-        of originalKey: String?,
-        options: WebImageOptions,
-        context: WebImageContext?
-    ) -> MemoryLookup {
-        guard let key, let originalKey else { return .missed(.noKey) }
+    func lookUp(_ key: String, of originalKey: String?, _ load: ResolvedLoad) -> MemoryLookup {
+        let (options, context) = (load.options, load.context)
+        guard let originalKey else { return .missed(.noKey) }
         guard !options.contains(.fromLoaderOnly), context?.queryCacheType?.includesMemory ?? true else {
             return .missed(.notAsked)
         }
-        guard let image = (context?.imageCache ?? imageCache).memoryImage(forKey: key) else { return .missed(.absent) }
+        guard let image = cache(for: load).memoryImage(forKey: key) else { return .missed(.absent) }
         let limit =
             image.metadata.scaleDownLimitBytes == 0
-            ? 0 : decodeOptions(for: key, options: options, context: context).scaleDownLimitBytes
+            ? 0 : decodeOptions(for: key, load).scaleDownLimitBytes
         guard image.serves(scaleDownLimitBytes: limit) else { return .missed(.otherByteLimit) }
         let refusesDamage =
             image.metadata.isDamaged
-            && decodeOptions(for: key, options: options, context: context).refusesDamagedData
+            && decodeOptions(for: key, load).refusesDamagedData
         guard !refusesDamage else { return .missed(.absent) }
         let wantsStill =
             options.contains(.decodeFirstFrameOnly) || context?.decodeOptions?.decodeFirstFrameOnly ?? false
@@ -151,53 +131,6 @@ extension WebImageManager {
         guard scale != nil || image.scale != 1 else { return .found(MemoryHit(cached: image, image: shown)) }
         let scaled = shown.scaled(to: scale ?? ImageScaleFactor.forKey(originalKey))
         return .found(MemoryHit(cached: image, image: scaled))
-    }
-}
-
-extension WebImageError {
-    /// The error of a load whose URL failed before.
-    static func blacklisted(_ url: URL) -> WebImageError {
-        WebImageError(.blacklisted, "the URL failed before and is not tried again without retryFailed", url: url)
-    }
-}
-
-extension WebImageResult {
-    init(_ image: PipelineImage, url: URL, key: String) {
-        self.init(
-            image: image.image,
-            data: image.data,
-            cacheType: image.source,
-            url: url,
-            cacheKey: image.cacheKey ?? key,
-            response: image.loaded?.response,
-            metrics: image.loaded?.metrics
-        )
-    }
-
-    /// A picture that is still arriving.
-    init(preview: Image, url: URL, key: String) {
-        self.init(
-            image: preview,
-            data: nil,
-            cacheType: .none,
-            url: url,
-            cacheKey: key,
-            response: nil,
-            metrics: nil,
-            isFinal: false
-        )
-    }
-
-    static func fromMemory(_ image: Image, data: Data? = nil, url: URL, key: String) -> WebImageResult {
-        WebImageResult(
-            image: image,
-            data: data,
-            cacheType: .memory,
-            url: url,
-            cacheKey: key,
-            response: nil,
-            metrics: nil
-        )
     }
 }
 

@@ -10,13 +10,12 @@ extension WebImageManager {
         url: URL,
         originalKey: String?,
         resultKey: String?,
-        options: WebImageOptions,
-        context: WebImageContext?,
+        _ load: ResolvedLoad,
         revalidation: LoadPlan.Revalidation? = nil,
         permission: LoadPlan.Permission? = nil
     ) -> LoadPlan {
-        let cache = context?.imageCache ?? imageCache
-        let originalCache = context?.originalImageCache ?? cache
+        let (options, context) = (load.options, load.context)
+        let (cache, originalCache) = (cache(for: load), originalCache(for: load))
         let asksCaches = !options.contains(.fromLoaderOnly)
         let isOriginal = originalKey == resultKey && cache === originalCache
         let query = asksCaches ? context?.queryCacheType ?? .all : .none
@@ -24,15 +23,15 @@ extension WebImageManager {
         // One key, one lookup: what is said of the result holds for an original that is the result.
         if isOriginal { originalQuery = ImageCacheType(memory: false, disk: query.includesDisk) }
         let originalStore = context?.originalStoreCacheType ?? .disk
-        let serializer = context?.cacheSerializer ?? cacheSerializer
+        let serializer = serializer(for: load)
         let fetch = LoadPlan.Fetch(
             url: url,
-            loader: context?.imageLoader ?? imageLoader,
+            loader: loader(for: load),
             options: options.intersection(.affectingRequest),
             headers: context?.additionalHeaders ?? HTTPHeaders(),
             loadValues: context?.loadValues ?? OptionValues(),
             context: context,
-            rights: rights(of: url, context: context)
+            rights: rights(of: url, load)
         )
         let original = LoadPlan.Original(
             fetch: options.contains(.fromCacheOnly) ? nil : Boxed(fetch),
@@ -42,16 +41,16 @@ extension WebImageManager {
             storesDisk: originalStore.includesDisk,
             revalidation: revalidation,
             permission: permission,
-            rule: storageRule(url, options, context),
+            rule: storageRule(url, load),
             entryRule: EntryRule(policy),
             serializer: serializer
         )
-        let decodeOptions = decodeOptions(for: originalKey ?? url.absoluteString, options: options, context: context)
-        let transformers = transformer(for: context).map { PipelineTransformer([$0]).flattened } ?? []
+        let decodeOptions = decodeOptions(for: originalKey ?? url.absoluteString, load)
+        let transformers = transformer(for: load).map { PipelineTransformer([$0]).flattened } ?? []
         let encodeOptions = context?.encodeOptions.flatMap { $0 == ImageEncodeOptions() ? nil : Boxed($0) }
         let decode = LoadPlan.Decode(
             original: Boxed(original),
-            coder: coder(for: context),
+            coder: coder(for: load),
             options: decodeOptions,
             encodeOptions: encodeOptions,
             isProgressive: options.contains(.progressiveLoad),
@@ -83,19 +82,18 @@ extension WebImageManager {
     }
 
     /// What decodes and encodes.
-    private func coder(for context: WebImageContext?) -> any ImageCoder {
-        let place = (context?.decoding ?? decoding).within(domain: workerDomain)
-        return place.coder(insteadOf: context?.imageCoder ?? ImageCodersManager.shared)
+    private func coder(for load: ResolvedLoad) -> any ImageCoder {
+        let place = load.context?.decoding ?? load.parts?.values.decoding ?? .inProcess
+        return place.within(domain: workerDomain).coder(
+            insteadOf: load.context?.imageCoder ?? ImageCodersManager.shared
+        )
     }
 
     /// The decode options of a load. Size options come from the context alone, because only those are part of the key: a
     /// scaled image must never lie under the key of the whole one.
-    func decodeOptions(
-        for key: String,
-        options: WebImageOptions,
-        context: WebImageContext?
-    ) -> ImageDecodeOptions {
-        var result = ImageDecodeOptions(context ?? WebImageContext(), options: options, key: key)
+    func decodeOptions(for key: String, _ load: ResolvedLoad) -> ImageDecodeOptions {
+        let context = load.context
+        var result = ImageDecodeOptions(context ?? WebImageContext(), options: load.options, key: key)
         result.thumbnailPixelSize = context?.thumbnailPixelSize.flatMap { $0.isUsable ? $0 : nil }
         result.preserveAspectRatio = context?.preserveAspectRatio ?? true
         result.thumbnailCovers = context?.thumbnailCovers ?? false

@@ -64,13 +64,6 @@ extension WebImageManager {
         return policy.refusal(of: url)
     }
 
-    /// The one place where a policy changes how a load is made: what it asks for is taken back as far as the policy says. Limits of
-    /// decoding follow with the decode options.
-    func withinPolicy(_ load: ResolvedLoad) -> ResolvedLoad {
-        var load = load
-        load.options.subtract([.handleCookies, .allowInvalidSSLCertificates])
-        return load
-    }
 }
 
 extension SourcePolicy {

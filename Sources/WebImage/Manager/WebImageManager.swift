@@ -22,32 +22,27 @@ public final class WebImageManager: Sendable {
     let totals = LoadTotals()
     /// Refreshes that no load waits for.
     let refreshes = StoreGroup()
-    /// Loads under way that can be cancelled.
-    let running = Lock(RunningLoads())
-    private let activity: Lock<Activity>
+    /// Loads under way that can be cancelled, by their number.
+    let running = Lock<[UInt64: WebImageLoadOperation]>([:])
+    let activity: Lock<Activity>
 
-    private struct Activity {
+    struct Activity {
         var failedURLs: FailedURLs
         var missing = MissingPictures()
     }
 
-    /// A manager of a cache and a loader. By default they are ``defaultImageCache`` and ``defaultImageLoader``, and if there are
-    /// none, the shared ones. It decodes within ``defaultMemoryBudget``, and if there is none, within that of the process, which is
-    /// off until it has a limit.
-    public convenience init(cache: (any ImageCaching)? = nil, loader: (any ImageLoading)? = nil) {
-        self.init(cache: cache, loader: loader, memoryBudget: Self.defaultMemoryBudget ?? .shared)
-    }
-
-    /// A manager whose loads decode within a budget.
+    /// A manager of a cache and a loader.
     ///
     /// - Parameters:
-    ///   - cache: where pictures are looked for and stored; as in ``init(cache:loader:)`` by default. The budget evicts from its memory.
-    ///   - loader: what brings what the cache does not have; as there by default.
-    ///   - memoryBudget: what decoded pictures may take. Work is shared with managers that have the same one.
+    ///   - cache: where pictures are looked for and stored; ``defaultImageCache`` by default, and if there is none, the shared one.
+    ///     The budget evicts from its memory.
+    ///   - loader: what brings what the cache does not have; ``defaultImageLoader`` by default, and if there is none, the shared one.
+    ///   - memoryBudget: what decoded pictures may take; by default the process's, which is off until it has a limit. Work is shared
+    ///     with managers that have the same one.
     public convenience init(
         cache: (any ImageCaching)? = nil,
         loader: (any ImageLoading)? = nil,
-        memoryBudget: DecodedMemoryBudget
+        memoryBudget: DecodedMemoryBudget = .shared
     ) {
         self.init(
             cache: cache ?? Self.defaultImageCache ?? ImageCache.shared,
@@ -97,7 +92,8 @@ public final class WebImageManager: Sendable {
     /// Cancels every load of this manager, the latest first.
     public func cancelAll() {
         // The latest first: an earlier one would hand its place in the downloader to a later one that is about to go, too.
-        WebImageLoadOperation.cancel(running.withLock { $0.removeAll() }, in: pipeline)
+        let loads = running.withLock { exchange(&$0, for: [:]) }.sorted { $0.key > $1.key }
+        WebImageLoadOperation.cancel(loads.map(\.value), in: pipeline)
     }
 
     /// Allows a URL that failed before, or at which there was nothing, to be tried again.
@@ -122,12 +118,6 @@ public final class WebImageManager: Sendable {
         return activity.withLock { $0.missing.error(of: request, at: now) }
     }
 
-    /// Remembers for some seconds that there is nothing.
-    func noteMissing(_ request: MissingPictures.Request, _ error: WebImageError, for seconds: Double) {
-        let now = clock.wallTime()
-        activity.withLock { $0.missing.insert(request, error, at: now, for: seconds) }
-    }
-
     /// Forgets that there was nothing.
     func noteFound(_ request: MissingPictures.Request) { activity.withLock { $0.missing.remove(request) } }
 
@@ -135,6 +125,10 @@ public final class WebImageManager: Sendable {
     public func isFailed(_ url: URL) -> Bool { activity.withLock { $0.failedURLs.contains(url) } }
 
     /// Remembers or forgets a URL by how its load ended.
+    func noteEnd(of plan: LoadPlan, _ options: WebImageOptions, _ error: WebImageError?) {
+        noteEnd(of: plan.url, options: options, loader: plan.loader ?? imageLoader, error: error)
+    }
+
     func noteEnd(of url: URL, options: WebImageOptions, loader: any ImageLoading, error: WebImageError?) {
         if let error {
             // What lies in the cache says nothing about what the URL would have brought.

@@ -170,8 +170,8 @@ final class ViewLoad {
     private func deliver(_ delivery: WebImageLoadOperation.Delivery) {
         guard !isOver else { return }
         switch delivery {
-        case .interim(let result), .last(let result): deliver(result)
-        case .preview(let picture): deliver(.success(picture))
+        case .interim(let picture): deliver(.success(picture))
+        case .last(let result): deliver(result)
         case .nothingMore where hasPicture:
             end()
             forgetCallbacks()

@@ -53,10 +53,13 @@ private final class ValidatorDisk: DiskCaching {
         var context = WebImageContext()
         context.callbackQueue = .inline
         let deliveries = Deliveries()
-        let operation = manager.loadImage(with: url, options: options.union(.waitStoreCache), context: context) {
-            deliveries.record($0)
-        }
-        operation.addEndHandler { deliveries.noteEnd() }
+        manager.loadImage(
+            with: url,
+            options: options.union(.waitStoreCache),
+            context: context,
+            end: { deliveries.noteEnd() },
+            completion: { deliveries.record($0) }
+        )
         return await deliveries.all(atLeast: count)
     }
 

@@ -75,14 +75,13 @@ final class HTTPCacheClient: Sendable {
         context.cachePolicy = .http
         context.additionalHeaders = headers
         let deliveries = Deliveries()
-        let operation = manager.loadImage(
+        manager.loadImage(
             with: url,
             options: options.union(.waitStoreCache),
-            context: context
-        ) {
-            deliveries.record($0)
-        }
-        operation.addEndHandler { deliveries.noteEnd() }
+            context: context,
+            end: { deliveries.noteEnd() },
+            completion: { deliveries.record($0) }
+        )
         return Outcome(results: await deliveries.all(atLeast: count))
     }
 }

@@ -25,31 +25,20 @@ import Testing
 
     @Test func `A cancel at the moment a prefetch to disk begins its download never leaves it running`() async {
         let harness = ManagerHarness()
-        let current = Lock<PrefetchDataLoad?>(nil)
+        let prefetcher = WebImagePrefetcher(manager: harness.manager)
         let isOver = Lock(false)
         let stopped = EventCounter()
         startThread {
-            while !isOver.withLock({ $0 }) { current.withLock { $0 }?.cancel() }
+            while !isOver.withLock({ $0 }) { harness.manager.cancelAll() }
             stopped.signal()
         }
-        let resolved = harness.manager.resolve(harness.url, [], harness.context())
         for _ in 0..<TestEffort.rounds(20_000) {
-            let isEnded = Lock(false)
-            let load = PrefetchDataLoad(
-                manager: harness.manager,
-                url: harness.url,
-                options: [],
-                priority: .low,
-                account: LoadAccount(resolved, url: harness.url, manager: harness.manager)
-            ) { _ in
-                isEnded.withLock { $0 = true }
-            }
-            current.withLock { $0 = load }
-            load.start(resolved)
-            await wait(while: !isEnded.withLock({ $0 }))
+            let end = await prefetcher.prefetchAll([harness.url], target: .disk, context: harness.context())
+            #expect(end.skippedCount == 1)
         }
         isOver.withLock { $0 = true }
         await stopped.wait(for: 1)
         #expect(await harness.manager.pipeline.becomesIdle())
+        #expect(harness.manager.runningCount == 0 && harness.loader.loads.allSatisfy(\.isCancelled))
     }
 }

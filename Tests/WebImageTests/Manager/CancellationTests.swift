@@ -50,6 +50,21 @@ import Testing
         #expect(manager.pipeline.runningCount == 0 && manager.pipeline.waitingCount == 0)
     }
 
+    @Test func `Loads of bytes and prefetches to disk are cancelled with all others`() async {
+        let harness = ManagerHarness()
+        let prefetcher = WebImagePrefetcher(manager: harness.manager)
+        let (url, other, context) = (harness.url, URL(string: "http://host/other")!, harness.context())
+        async let progress = prefetcher.prefetchAll([other], target: .disk, context: context)
+        let data = Task { try await harness.manager.data(with: url, context: context) }
+        _ = await harness.loader.waitForLoads(2)
+        #expect(harness.manager.isRunning && harness.manager.statistics.runningLoads == 2)
+        harness.manager.cancelAll()
+        await #expect(throws: WebImageError.cancelled(url)) { try await data.value }
+        #expect(await progress.skippedCount == 1)
+        #expect(harness.loader.loads.allSatisfy(\.isCancelled) && !harness.manager.isRunning)
+        #expect(harness.manager.statistics.cancelled == 2)
+    }
+
     @Test func `All loads are cancelled, the latest first`() {
         let harness = ManagerHarness()
         let order = Lock<[Int]>([])

@@ -55,12 +55,15 @@ import Testing
         let image = Image(bitmap: try .allocate(width: 1, height: 1, pixelFormat: .rgb8))
         let url = URL(string: "http://host/a")!
         let feed = EventFeed()
+        func result(_ key: String) -> WebImageResult {
+            WebImageResult(image: image, cacheType: .memory, url: url, cacheKey: key)
+        }
         func progress(_ count: Int64) -> WebImageEvent {
             .progress(LoadProgress(receivedByteCount: count, expectedByteCount: nil))
         }
-        feed.add(.result(.fromMemory(image, url: url, key: "first")))
+        feed.add(.result(result("first")))
         for count in 0..<10_000 { feed.add(progress(Int64(count))) }
-        feed.add(.result(.fromMemory(image, url: url, key: "second")))
+        feed.add(.result(result("second")))
         feed.finish(WebImageError(.timedOut, "after it"))
         feed.finish(nil)
         feed.add(progress(1))

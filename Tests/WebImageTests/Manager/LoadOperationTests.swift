@@ -23,30 +23,18 @@ import Testing
                 receiver: receiver(outcome)
             )
             let image = Image(bitmap: try .allocate(width: 1, height: 1, pixelFormat: .rgb8))
-            result = .fromMemory(image, url: url, key: "k")
+            result = WebImageResult(image: image, cacheType: .memory, url: url, cacheKey: "k")
         }
-    }
-
-    @Test func `Handlers of the end are called in their order, before the completion, and at once after it`() throws {
-        let harness = try Harness()
-        let order = Lock<[String]>([])
-        let outcome = harness.outcome
-        harness.operation.addEndHandler { order.withLock { $0.append("first \(outcome.count)") } }
-        harness.operation.addEndHandler { order.withLock { $0.append("second \(outcome.count)") } }
-        harness.operation.end(.success(harness.result))
-        harness.operation.addEndHandler { order.withLock { $0.append("late \(outcome.count)") } }
-        harness.operation.end(.success(harness.result))
-        #expect(order.withLock { $0 } == ["first 0", "second 0", "late 1"])
     }
 
     @Test func `An interim result keeps the load running, and nothing comes after the last`() throws {
         let harness = try Harness()
-        harness.operation.deliver(.success(harness.result), isLast: false)
+        harness.operation.deliver(harness.result)
         #expect(harness.outcome.count == 1 && harness.operation.isRunning && !harness.operation.isFinished)
-        harness.operation.deliver(.success(harness.result), isLast: true)
+        harness.operation.end(.success(harness.result))
         #expect(harness.outcome.count == 2 && harness.operation.isFinished)
-        harness.operation.deliver(.success(harness.result), isLast: false)
-        harness.operation.deliver(.success(harness.result), isLast: true)
+        harness.operation.deliver(harness.result)
+        harness.operation.end(.success(harness.result))
         #expect(harness.outcome.count == 2)
     }
 
@@ -55,28 +43,31 @@ import Testing
         #expect(result.isFinal && result.refreshError == nil)
         let interim = WebImageResult(
             image: result.image,
-            data: nil,
             cacheType: .disk,
             url: result.url,
             cacheKey: "k",
-            response: nil,
-            metrics: nil,
             isFinal: false,
-            refreshError: WebImageError(.timedOut, "too slow")
+            standing: WebImageResult.Standing(refreshError: WebImageError(.timedOut, "too slow"))
         )
         #expect(!interim.isFinal && interim.refreshError?.code == .timedOut)
     }
 
-    @Test func `A load that ends quietly after an interim result calls its handlers and nothing else`() throws {
+    @Test
+    func `A load that ends quietly after an interim result delivers nothing else, and says so to who can hear it`()
+        throws
+    {
         let harness = try Harness()
-        let ends = Lock(0)
-        harness.operation.addEndHandler { ends.withLock { $0 += 1 } }
-        harness.operation.deliver(.success(harness.result), isLast: false)
+        harness.operation.deliver(harness.result)
         harness.operation.endQuietly()
         harness.operation.endQuietly()
         harness.operation.cancel()
-        #expect(harness.outcome.count == 1 && ends.withLock { $0 } == 1)
-        #expect(harness.operation.isFinished && !harness.operation.isCancelled)
+        #expect(harness.outcome.count == 1 && harness.operation.isFinished && !harness.operation.isCancelled)
+        let log = Lock<[Bool]>([])
+        let told = try Harness { _ in .deliveries { delivery in log.withLock { $0.append(delivery.isEnd) } } }
+        told.operation.deliver(told.result)
+        told.operation.endQuietly()
+        told.operation.endQuietly()
+        #expect(log.withLock { $0 } == [false, true])
     }
 
     @Test func `A load that ends quietly and has delivered nothing completes with an error`() async throws {
@@ -91,26 +82,26 @@ import Testing
     @Test func `Who takes one result gets the last picture, with what went wrong after it`() async throws {
         func harness() throws -> Harness { try Harness { outcome in .last { outcome.record($0) } } }
         let quiet = try harness()
-        quiet.operation.deliver(.success(quiet.result), isLast: false)
+        quiet.operation.deliver(quiet.result)
         #expect(quiet.outcome.count == 0)
         quiet.operation.endQuietly()
         let unchanged = try await quiet.outcome.value().get()
         #expect(unchanged.image === quiet.result.image && unchanged.isFinal && unchanged.refreshError == nil)
 
         let failed = try harness()
-        failed.operation.deliver(.success(failed.result), isLast: false)
+        failed.operation.deliver(failed.result)
         failed.operation.end(.failure(WebImageError(.timedOut, "too slow")))
         let kept = try await failed.outcome.value().get()
         #expect(kept.image === failed.result.image && kept.isFinal && kept.refreshError?.code == .timedOut)
 
         let changed = try harness()
         let newer = try harness().result
-        changed.operation.deliver(.success(changed.result), isLast: false)
+        changed.operation.deliver(changed.result)
         changed.operation.end(.success(newer))
         #expect(try await changed.outcome.value().get().image === newer.image)
 
         let cancelled = try harness()
-        cancelled.operation.deliver(.success(cancelled.result), isLast: false)
+        cancelled.operation.deliver(cancelled.result)
         cancelled.operation.cancel()
         #expect(await cancelled.outcome.error()?.code == .cancelled)
 
@@ -122,10 +113,10 @@ import Testing
 
     @Test func `A cancel after an interim result delivers the cancellation once`() async throws {
         let harness = try Harness()
-        harness.operation.deliver(.success(harness.result), isLast: false)
+        harness.operation.deliver(harness.result)
         harness.operation.cancel()
         harness.operation.cancel()
-        harness.operation.deliver(.success(harness.result), isLast: true)
+        harness.operation.end(.success(harness.result))
         let results = await harness.outcome.values(2)
         #expect(results.count == 2 && harness.operation.isCancelled)
         #expect(throws: WebImageError.cancelled(harness.result.url)) { try results[1].get() }
@@ -142,7 +133,7 @@ import Testing
             }
         }
         operation.withLock { $0 = harness.operation }
-        harness.operation.deliver(.success(harness.result), isLast: false)
+        harness.operation.deliver(harness.result)
         #expect(order.withLock { $0 } == ["first", "cancelled"])
         operation.withLock { $0 = nil }
     }
@@ -164,7 +155,7 @@ import Testing
                     done.signal()
                 }
             }
-            harness.operation.deliver(.success(harness.result), isLast: false)
+            harness.operation.deliver(harness.result)
             harness.operation.end(.failure(WebImageError(.timedOut, "too slow")))
             await done.wait(for: 2)
             #expect(order.withLock { $0 } == [true, false])
@@ -177,17 +168,15 @@ import Testing
             let harness = try Harness(on: .global) { _ in
                 .deliveries { delivery in log.withLock { $0.append(delivery) } }
             }
-            let ended = EventCounter()
-            harness.operation.addEndHandler { ended.signal() }
             DispatchQueue.concurrentPerform(iterations: 4) { number in
                 switch number {
-                case 0: harness.operation.deliver(.success(harness.result), isLast: false)
+                case 0: harness.operation.deliver(harness.result)
                 case 1: harness.operation.end(.success(harness.result))
                 case 2: harness.operation.endQuietly()
                 default: harness.operation.cancel()
                 }
             }
-            await ended.wait(for: 1)
+            #expect(harness.operation.isFinished)
             let deadline = ContinuousClock.now + .seconds(20)
             while !log.withLock({ $0.last?.isEnd ?? false }), ContinuousClock.now < deadline { await Task.yield() }
             let deliveries = log.withLock { $0 }
@@ -201,8 +190,9 @@ import Testing
         let operation = WebImageLoadOperation(
             url: harness.url,
             callbackQueue: .inline,
-            pipeline: harness.manager.pipeline
-        ) { outcome.record($0) }
+            pipeline: harness.manager.pipeline,
+            receiver: .each { outcome.record($0) }
+        )
         func work(_ path: String) -> FetchWork {
             FetchWork(url: URL(string: "http://host/\(path)")!, loader: harness.loader, options: [])
         }
@@ -228,8 +218,9 @@ import Testing
         let operation = WebImageLoadOperation(
             url: harness.url,
             callbackQueue: .inline,
-            pipeline: harness.manager.pipeline
-        ) { _ in }
+            pipeline: harness.manager.pipeline,
+            receiver: .each { _ in }
+        )
         let first = FetchWork(url: URL(string: "http://host/first")!, loader: harness.loader, options: [])
         let second = FetchWork(url: URL(string: "http://host/second")!, loader: waiting, options: [])
         operation.subscribe(to: first, priority: .normal, progress: nil) { _ in
@@ -247,8 +238,9 @@ import Testing
         let operation = WebImageLoadOperation(
             url: harness.url,
             callbackQueue: .inline,
-            pipeline: harness.manager.pipeline
-        ) { _ in }
+            pipeline: harness.manager.pipeline,
+            receiver: .each { _ in }
+        )
         let second = FetchWork(url: URL(string: "http://host/second")!, loader: harness.loader, options: [])
         let first = FetchWork(
             url: harness.url,

@@ -197,10 +197,13 @@ struct RefreshHarness {
         context: WebImageContext? = nil
     ) -> (operation: WebImageLoadOperation, deliveries: Deliveries) {
         let deliveries = Deliveries()
-        let operation = manager.loadImage(with: url, options: options, context: context ?? self.context()) {
-            deliveries.record($0)
-        }
-        operation.addEndHandler { deliveries.noteEnd() }
+        let operation = manager.loadImage(
+            with: url,
+            options: options,
+            context: context ?? self.context(),
+            end: { deliveries.noteEnd() },
+            completion: { deliveries.record($0) }
+        )
         return (operation, deliveries)
     }
 

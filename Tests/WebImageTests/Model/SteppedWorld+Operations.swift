@@ -62,7 +62,11 @@ extension SteppedWorld {
             with: ModelKeys.urls[spec.url],
             options: spec.options,
             context: context,
-            progress: spec.hearsProgress ? hear : nil
+            progress: spec.hearsProgress ? hear : nil,
+            end: { [unowned model] in
+                model.note(.end, load.number)
+                model.end(load)
+            }
         ) { [unowned self] result in
             model.note(result, of: load)
             if mutant == .doubleCompletion, load.number % 3 == 2 { model.note(result, of: load) }
@@ -74,10 +78,6 @@ extension SteppedWorld {
         }
         load.trace = operation
         if !spec.isDropped, load.finalCount == 0 { load.operation = operation }
-        operation.addEndHandler { [unowned model] in
-            model.note(.end, load.number)
-            model.end(load)
-        }
     }
 
     /// Whether a URL counts as failed, which must be as the model has it.

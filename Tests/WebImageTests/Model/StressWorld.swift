@@ -158,11 +158,11 @@ final class StressWorld: Sendable {
             with: ModelKeys.urls[spec.url],
             options: spec.options,
             context: context,
-            progress: spec.hearsProgress ? ignore : nil
+            progress: spec.hearsProgress ? ignore : nil,
+            end: { load.state.withLock { $0.hasEnded = true } }
         ) { [self] result in note(result, of: load) }
         load.state.withLock { $0.operation = operation }
         if !spec.isDropped { callers.withLock { $0.held.append(operation) } }
-        operation.addEndHandler { load.state.withLock { $0.hasEnded = true } }
     }
 
     private func note(_ result: Result<WebImageResult, WebImageError>, of load: Load) {

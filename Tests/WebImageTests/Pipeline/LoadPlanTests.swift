@@ -14,13 +14,12 @@ import Testing
         var context = WebImageContext()
         change(&context)
         let load = manager.resolve(url, options, context)
-        let key = manager.originalKey(for: url, context: load.context)
+        let key = manager.originalKey(for: url, load)
         return manager.plan(
             url: url,
             originalKey: key,
-            resultKey: key.map { manager.resultKey(for: $0, context: load.context) },
-            options: load.options,
-            context: load.context,
+            resultKey: key.map { manager.resultKey(for: $0, load) },
+            load,
             revalidation: manager.revalidation(url, load)
         ).result
     }

@@ -141,7 +141,7 @@ extension ComplaintTests {
         #expect(try await harness.load { $0.scaleDownLimitBytes = bytes }.image.pixelWidth == whole.pixelWidth)
         // The bit stands for a limit of 60 MiB, unless the context has another.
         let manager = harness.manager
-        let options = manager.decodeOptions(for: "k", options: .scaleDownLargeImages, context: nil)
+        let options = manager.decodeOptions(for: "k", manager.resolve(nil, .scaleDownLargeImages, nil))
         #expect(options.scaleDownLimitBytes == 60 << 20)
         await harness.cache.clear(.memory)
         let both = try await harness.load(options: .scaleDownLargeImages) { $0.scaleDownLimitBytes = bytes / 2 }.image

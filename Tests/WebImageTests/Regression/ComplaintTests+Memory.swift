@@ -125,8 +125,8 @@ extension ComplaintTests {
             }
             let key = url.absoluteString
             manager.loadImage(with: url, context: context, progress: { _ in useEverything() }) { _ in end() }
-            manager.loadImage(with: url, options: [.refreshCached, .waitStoreCache], context: context) { _ in }
-                .addEndHandler(end)
+            manager.loadImage(with: url, options: [.refreshCached, .waitStoreCache], context: context, end: end) { _ in
+            }
             cache.store(ImageStoreRequest(key: "stored", data: picture), completion: end)
             cache.queryImage(forKey: key, context: context) { _ in end() }
             _ = cache.queryDisk(forKey: key, priority: .high) { _ in end() }

@@ -115,7 +115,7 @@ extension TrapTests {
             for context in [inline, small] {
                 begin { manager.loadImage(with: url, options: .waitStoreCache, context: context) { _ in end() } }
                 begin {
-                    manager.loadImage(with: url, options: .refreshCached, context: context) { _ in }.addEndHandler(end)
+                    manager.loadImage(with: url, options: .refreshCached, context: context, end: end) { _ in }
                 }
                 begin { manager.loadImage(with: url, options: .fromCacheOnly, context: context) { _ in end() } }
             }

@@ -78,14 +78,6 @@ public struct WebImageLoadEvent: Sendable {
         case cancelled
         /// The load failed, or with ``WebImageOptions/refreshCached`` what should have come after the cached picture.
         case failed(WebImageError)
-
-        /// Whether nothing comes after it.
-        public var isEnd: Bool {
-            switch self {
-            case .delivered, .cancelled, .failed: true
-            default: false
-            }
-        }
     }
 
     /// A part of a load that can be shared and can wait.

@@ -10,12 +10,6 @@ public struct WebImageStatistics: Sendable, Hashable {
         public var misses = 0
         /// The part of the looks that were hits, between 0 and 1; 0 when there were none.
         public var hitRatio: Double { hits + misses == 0 ? 0 : Double(hits) / Double(hits + misses) }
-
-        /// A level with these counts.
-        public init(hits: Int = 0, misses: Int = 0) {
-            self.hits = hits
-            self.misses = misses
-        }
     }
 
     // MARK: This manager's loads
@@ -63,14 +57,11 @@ public struct WebImageStatistics: Sendable, Hashable {
     public var waitingDecodes = 0
     /// Bytes that wait to be decoded, or are expected to.
     public var undecodedByteCount = 0
-
-    /// All zero.
-    public init() {}
 }
 
 extension WebImageManager {
     /// What the loads of this manager have come to, and what is under way. Downloads, decodes and queues are counted for all
-    /// managers together that share work, as all do that are made with ``init(cache:loader:)``.
+    /// managers together that share work, as all do that are made with ``init(cache:loader:memoryBudget:)`` without a budget.
     ///
     /// Takes a few locks for a moment; the counting itself takes none.
     public var statistics: WebImageStatistics {
@@ -81,31 +72,25 @@ extension WebImageManager {
         result.delivered = totals.delivered.value + direct
         result.failed = totals.failed.value
         result.cancelled = totals.cancelled.value
-        result.runningLoads = runningCount + totals.runningOthers.value
+        result.runningLoads = runningCount
         result.loads = result.delivered + result.failed + result.cancelled + result.runningLoads
-        pipeline.fill(&result)
+        result.joined = pipeline.joinCount
+        result.downloads = pipeline.totals.downloads.value
+        result.downloadFailures = pipeline.totals.downloadFailures.value
+        result.retries = pipeline.totals.retries.value
+        result.receivedByteCount = Int64(pipeline.totals.receivedByteCount.value)
+        result.storedByteCount = Int64(pipeline.totals.storedByteCount.value)
+        result.decodes = pipeline.totals.decodes.value
+        result.decodedPixelCount = Int64(pipeline.totals.decodedPixelCount.value)
+        result.runningWorks = pipeline.runningCount
+        result.runningDownloads = pipeline.totals.runningDownloads.value
+        result.waitingDownloads = pipeline.gate.waitingCount
+        result.waitingDecodes = pipeline.decodeQueue.waitingCount + WorkerPools.waitingCount
+        result.undecodedByteCount = pipeline.gate.reservedByteCount
         let waiting = imageLoader.waitingDownloadCount
         result.waitingDownloads += waiting
         result.runningDownloads = max(result.runningDownloads - waiting, 0)
         return result
-    }
-}
-
-extension Pipeline {
-    fileprivate func fill(_ result: inout WebImageStatistics) {
-        result.joined = joinCount
-        result.downloads = totals.downloads.value
-        result.downloadFailures = totals.downloadFailures.value
-        result.retries = totals.retries.value
-        result.receivedByteCount = Int64(totals.receivedByteCount.value)
-        result.storedByteCount = Int64(totals.storedByteCount.value)
-        result.decodes = totals.decodes.value
-        result.decodedPixelCount = Int64(totals.decodedPixelCount.value)
-        result.runningWorks = runningCount
-        result.runningDownloads = totals.runningDownloads.value
-        result.waitingDownloads = gate.waitingCount
-        result.waitingDecodes = decodeQueue.waitingCount + WorkerPools.waitingCount
-        result.undecodedByteCount = gate.reservedByteCount
     }
 }
 

@@ -1,20 +1,42 @@
 import FoundationEssentials
 
-/// What a prefetcher's lists share; lives until the last of them is through.
+/// The lists of a prefetcher, as low-priority loads of a manager; lives until the last of them is through.
 ///
 /// Loads are begun, and told of their priority, on one thread: so those calls are in order, a long list does not keep its
 /// caller, and loads that end inside the call that begins them do not nest.
 final class PrefetchCore: Sendable {
+    /// A list under way.
+    fileprivate struct List {
+        let token: WebImagePrefetchToken
+        var priority: LoadPriority
+        /// The place of each URL in the queue. They begin in the order of the list.
+        var places: [UInt64] = []
+        var begunCount = 0
+        /// Indices of URLs that were begun and are not through.
+        var running: Set<Int> = []
+        /// Their loads, but for those that are just being begun.
+        var loads: [Int: WebImageLoadOperation] = [:]
+    }
+
+    /// A URL that is to be loaded now.
+    fileprivate typealias Start = (token: WebImagePrefetchToken, index: Int, priority: LoadPriority)
+
     struct State {
-        var book = PrefetchBook(width: 3)
+        /// At most this many URLs are loaded at once; below 1 counts as 1.
+        var width = 3
+        var isSuspended = false
         var options: WebImageOptions = .lowPriority
         var context: WebImageContext?
         var callbackQueue = CallbackQueue.main
         weak var delegate: (any WebImagePrefetcherDelegate)?
         weak var owner: WebImagePrefetcher?
-        var lists: [PrefetchBook.ListID: PrefetchList] = [:]
-        var loads: [PrefetchBook.ItemID: any PrefetchLoad] = [:]
-        var isPumping = false
+        fileprivate var queue = JobHeap<ObjectIdentifier>()
+        fileprivate var lists: [ObjectIdentifier: List] = [:]
+
+        /// URLs that were begun and are not through.
+        fileprivate(set) var runningCount = 0
+        var waitingCount: Int { queue.count }
+        fileprivate var mayStart: Bool { !isSuspended && waitingCount > 0 && runningCount < max(width, 1) }
     }
 
     let manager: WebImageManager
@@ -26,8 +48,6 @@ final class PrefetchCore: Sendable {
         self.manager = manager
         self.queue = queue
     }
-
-    func setOwner(_ owner: WebImagePrefetcher) { state.withLock { $0.owner = owner } }
 
     func read<Value>(_ body: (State) -> Value) -> Value { state.withLock { body($0) } }
 
@@ -43,130 +63,177 @@ final class PrefetchCore: Sendable {
         pump()
     }
 
-    func add(_ list: PrefetchList, priority: LoadPriority) -> PrefetchBook.ListID {
-        let id = state.withLock { state in
-            let id = state.book.add(count: list.urls.count, priority: priority)
-            state.lists[id] = list
-            return id
-        }
+    /// Begins a list of at least one URL.
+    func add(_ token: WebImagePrefetchToken, priority: LoadPriority) {
+        state.withLock { $0.add(token, priority) }
         pump()
-        return id
     }
 
-    func cancel(_ id: PrefetchBook.ListID) { cancel([id]) }
-
-    func cancelAll() { cancel(state.withLock { Array($0.book.listIDs) }) }
+    func cancelAll() { cancel(state.withLock { $0.tokens }) }
 
     /// Cancels several lists at once, so that the end of one does not let another begin something.
-    private func cancel(_ ids: [PrefetchBook.ListID]) {
-        let (lists, loads) = state.withLock { state -> ([PrefetchList], [any PrefetchLoad]) in
-            var lists: [PrefetchList] = []
-            var items: [PrefetchBook.ItemID] = []
-            for id in ids {
-                guard let (running, progress) = state.book.cancel(id) else { continue }
-                items += running
-                guard let list = state.lists.removeValue(forKey: id) else { continue }
-                list.end(progress)
-                lists.append(list)
-            }
-            return (lists, items.sorted(by: >).compactMap { state.loads.removeValue(forKey: $0) })
-        }
+    func cancel(_ tokens: [WebImagePrefetchToken]) {
+        let loads = state.withLock { state in tokens.flatMap { state.cancel($0) } }
         // The latest first: an earlier one would hand its place in the downloader to a later one that is about to go, too.
-        for load in loads { load.cancel() }
-        for list in lists { list.mailbox.deliver() }
+        WebImageLoadOperation.cancel(loads.reversed(), in: manager.pipeline)
+        for token in tokens { token.mailbox.deliver() }
         pump()
     }
 
-    func setPriority(_ priority: LoadPriority, of id: PrefetchBook.ListID) {
-        let running = state.withLock { $0.book.setPriority(priority, of: id) }
-        guard !running.isEmpty else { return }
+    func setPriority(_ priority: LoadPriority, of token: WebImagePrefetchToken) {
+        state.withLock { $0.setPriority(priority, of: token) }
         // What is told there is the priority of that moment, so the last of several changes wins.
         queue.submit(priority: .high) { [self] in
-            for item in running {
-                let (load, priority) = state.withLock { ($0.loads[item], $0.book.priority(of: item)) }
-                if let load, let priority { load.setPriority(priority) }
-            }
+            let list = state.withLock { $0.lists[ObjectIdentifier(token)] }
+            for (_, load) in list?.loads ?? [:] { load.setPriority(list?.priority ?? priority) }
         }
     }
 
-    /// Begins what may begin, on the queue, unless that is being done already.
+    /// Begins what may begin, on the queue.
     private func pump() {
-        let isMine = state.withLock { state -> Bool in
-            guard !state.isPumping else { return false }
-            state.isPumping = true
-            return true
-        }
-        guard isMine else { return }
+        guard state.withLock({ $0.mayStart }) else { return }
         queue.submit { [self] in
-            while let (start, list, priority) = next() { begin(start, list, priority) }
+            while let start = state.withLock({ $0.startNext() }) { begin(start) }
         }
     }
 
-    private func next() -> (PrefetchBook.Start, PrefetchList, LoadPriority)? {
-        state.withLock { state in
-            guard let start = state.book.startNext(), let list = state.lists[start.list] else {
-                state.isPumping = false
-                return nil
-            }
-            return (start, list, state.book.priority(of: start.item) ?? .low)
-        }
-    }
-
-    private func begin(_ start: PrefetchBook.Start, _ list: PrefetchList, _ priority: LoadPriority) {
-        let load = manager.prefetch(list.urls[start.index], list, priority) { [self] isSkipped in
-            finish(start.item, isSkipped: isSkipped)
+    private func begin(_ start: Start) {
+        let load = manager.prefetch(start.token, start.index, start.priority) { [self] isSkipped in
+            finish(start, isSkipped: isSkipped)
         }
         // It may be through already, or its list cancelled.
-        let isWanted = state.withLock { state -> Bool in
-            guard state.book.priority(of: start.item) != nil else { return false }
-            state.loads[start.item] = load
-            return true
-        }
-        if !isWanted { load.cancel() }
+        if !state.withLock({ $0.hold(load, start) }) { load.cancel() }
     }
 
-    private func finish(_ item: PrefetchBook.ItemID, isSkipped: Bool) {
-        let (list, load) = state.withLock { state -> (PrefetchList?, (any PrefetchLoad)?) in
-            guard let end = state.book.finish(item, isSkipped: isSkipped), let list = state.lists[end.list] else {
-                return (nil, nil)
-            }
-            // Left in the mailbox under the lock: the order of the ends is the order of the calls.
-            tellDelegate(end, list, state)
-            list.note(end.progress)
-            if end.progress.isComplete {
-                tellDelegateOfTheLast(end, list, state)
-                list.end(end.progress)
-                state.lists[end.list] = nil
-            }
-            return (list, state.loads.removeValue(forKey: item))
-        }
+    private func finish(_ start: Start, isSkipped: Bool) {
+        let load = state.withLock { $0.finish(start, isSkipped: isSkipped) }
         withExtendedLifetime(load) {}
-        list?.mailbox.deliver()
+        start.token.mailbox.deliver()
         pump()
     }
+}
 
-    private func tellDelegate(_ end: PrefetchBook.End, _ list: PrefetchList, _ state: State) {
-        guard state.delegate != nil else { return }
-        list.mailbox.append { [weak delegate = state.delegate, weak owner = state.owner] in
-            guard let delegate, let owner else { return }
-            delegate.prefetcher(
-                owner,
-                didPrefetch: list.urls[end.index],
-                finishedCount: end.sum.finishedCount,
-                totalCount: end.sum.totalCount
-            )
+extension PrefetchCore.State {
+    /// Lists under way, the earliest first.
+    fileprivate var tokens: [WebImagePrefetchToken] {
+        lists.values.sorted { $0.places[0] < $1.places[0] }.map(\.token)
+    }
+
+    fileprivate mutating func add(_ token: WebImagePrefetchToken, _ priority: LoadPriority) {
+        let id = ObjectIdentifier(token)
+        var list = PrefetchCore.List(token: token, priority: priority)
+        list.places = token.urls.map { _ in queue.insert(id, priority: priority) }
+        lists[id] = list
+    }
+
+    /// The next URL to be loaded; nil when none may or can be.
+    fileprivate mutating func startNext() -> PrefetchCore.Start? {
+        guard mayStart, let id = queue.popFirst(), var list = lists[id] else { return nil }
+        let start = (list.token, index: list.begunCount, list.priority)
+        list.begunCount += 1
+        list.running.insert(start.index)
+        runningCount += 1
+        lists[id] = list
+        return start
+    }
+
+    /// Keeps a load that was begun; false if it is through already, or its list cancelled.
+    fileprivate mutating func hold(_ load: WebImageLoadOperation, _ start: PrefetchCore.Start) -> Bool {
+        let id = ObjectIdentifier(start.token)
+        guard lists[id]?.running.contains(start.index) ?? false else { return false }
+        lists[id]?.loads[start.index] = load
+        return true
+    }
+
+    /// Notes the end of a load, and leaves the calls in the list's mailbox: the order of the ends is the order of the calls.
+    fileprivate mutating func finish(_ start: PrefetchCore.Start, isSkipped: Bool) -> WebImageLoadOperation? {
+        let (token, id) = (start.token, ObjectIdentifier(start.token))
+        guard var list = lists[id], list.running.remove(start.index) != nil else { return nil }
+        runningCount -= 1
+        let load = list.loads.removeValue(forKey: start.index)
+        lists[id] = list
+        let progress = token.advance(isSkipped: isSkipped)
+        if delegate != nil {
+            let all = lists.values.map(\.token.progress)
+            let (finished, total) = (all.reduce(0) { $0 + $1.finishedCount }, all.reduce(0) { $0 + $1.totalCount })
+            tellDelegate(token) { delegate, owner in
+                let url = token.urls[start.index]
+                delegate.prefetcher(owner, didPrefetch: url, finishedCount: finished, totalCount: total)
+            }
+        }
+        token.tell(progress)
+        guard progress.isComplete else { return load }
+        lists[id] = nil
+        if lists.isEmpty {
+            tellDelegate(token) { delegate, owner in
+                let (total, skipped) = (progress.totalCount, progress.skippedCount)
+                delegate.prefetcher(owner, didFinishWithTotalCount: total, skippedCount: skipped)
+            }
+        }
+        token.end()
+        return load
+    }
+
+    private func tellDelegate(
+        _ token: WebImagePrefetchToken,
+        _ call: @escaping @Sendable (any WebImagePrefetcherDelegate, WebImagePrefetcher) -> Void
+    ) {
+        token.mailbox.append { [weak delegate, weak owner] in
+            if let delegate, let owner { call(delegate, owner) }
         }
     }
 
-    private func tellDelegateOfTheLast(_ end: PrefetchBook.End, _ list: PrefetchList, _ state: State) {
-        guard end.isLastList, state.delegate != nil else { return }
-        list.mailbox.append { [weak delegate = state.delegate, weak owner = state.owner] in
-            guard let delegate, let owner else { return }
-            delegate.prefetcher(
-                owner,
-                didFinishWithTotalCount: end.progress.totalCount,
-                skippedCount: end.progress.skippedCount
-            )
+    /// Ends a list; its URLs that wait are never begun. The loads that run, in the order of the list, for the caller to cancel.
+    fileprivate mutating func cancel(_ token: WebImagePrefetchToken) -> [WebImageLoadOperation] {
+        guard let list = lists.removeValue(forKey: ObjectIdentifier(token)) else { return [] }
+        runningCount -= list.running.count
+        for place in list.places[list.begunCount...] { _ = queue.remove(place) }
+        token.end(isCancelled: true)
+        return list.loads.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// Makes what waits more or less urgent.
+    fileprivate mutating func setPriority(_ priority: LoadPriority, of token: WebImagePrefetchToken) {
+        guard let list = lists[ObjectIdentifier(token)] else { return }
+        lists[ObjectIdentifier(token)]?.priority = priority
+        for place in list.places[list.begunCount...] { queue.setPriority(priority, of: place) }
+    }
+}
+
+extension WebImageManager {
+    /// Loads one URL of a list.
+    ///
+    /// - Parameter end: called once, on any thread, perhaps before this returns; whether there is no picture.
+    func prefetch(
+        _ list: WebImagePrefetchToken,
+        _ index: Int,
+        _ priority: LoadPriority,
+        end: @escaping @Sendable (_ isSkipped: Bool) -> Void
+    ) -> WebImageLoadOperation {
+        let url = list.urls[index]
+        var (options, context) = (list.options, list.context ?? WebImageContext())
+        if priority == .low { options.insert(.lowPriority) }
+        if priority == .high { options.insert(.highPriority) }
+        if list.target == .disk { context.storeCacheType = .disk }
+        // The lists are kept on the thread that ends the load; only the user is called on the user's queue.
+        let load = resolve(url, options, context).inline
+        // A serializer makes the bytes on disk of the picture, so that has to be decoded; and how long what is there serves is
+        // judged where images are loaded.
+        if list.target == .disk, serializer(for: load) == nil, cachePolicy(for: load) == .immutable {
+            return begin(url, load, as: .store, receiver: .data { end((try? $0.get()) == nil) })
         }
+        // A picture from the cache that is being refreshed is there, whatever becomes of the refresh.
+        let isThere = Lock(false)
+        return begin(
+            url,
+            load,
+            receiver: .deliveries { delivery in
+                switch delivery {
+                case .interim(let result): if !result.image.metadata.isIncremental { isThere.withLock { $0 = true } }
+                case .last(.success), .nothingMore: end(false)
+                case .last(.failure): end(!isThere.withLock { $0 })
+                }
+            }
+        )
     }
 }

@@ -30,19 +30,19 @@ public final class WebImagePrefetcher: Sendable {
     /// - Parameter queue: where loads are begun, one after the other.
     init(manager: WebImageManager, queue: WorkQueue) {
         core = PrefetchCore(manager: manager, queue: queue)
-        core.setOwner(self)
+        core.change { $0.owner = self }
     }
 
     /// At most this many URLs are loaded at once, over all lists; 3 by default, below 1 counts as 1. May be changed at any time.
     public var maxConcurrentPrefetchCount: Int {
-        get { core.read { $0.book.width } }
-        set { core.change { $0.book.width = newValue } }
+        get { core.read { $0.width } }
+        set { core.change { $0.width = newValue } }
     }
 
     /// While set, no further URL is begun; false by default.
     public var isSuspended: Bool {
-        get { core.read { $0.book.isSuspended } }
-        set { core.change { $0.book.isSuspended = newValue } }
+        get { core.read { $0.isSuspended } }
+        set { core.change { $0.isSuspended = newValue } }
     }
 
     /// Of lists that say nothing else; ``WebImageOptions/lowPriority`` by default.
@@ -70,9 +70,9 @@ public final class WebImagePrefetcher: Sendable {
     }
 
     /// URLs that are being loaded.
-    public var runningCount: Int { core.read { $0.book.runningCount } }
+    public var runningCount: Int { core.read { $0.runningCount } }
     /// URLs that wait.
-    public var waitingCount: Int { core.read { $0.book.waitingCount } }
+    public var waitingCount: Int { core.read { $0.waitingCount } }
 
     /// Loads a list of URLs. A URL that is there twice counts twice, and is downloaded once.
     ///
@@ -94,7 +94,15 @@ public final class WebImagePrefetcher: Sendable {
         priority: LoadPriority? = nil,
         completion: (@Sendable (PrefetchProgress) -> Void)? = nil
     ) -> WebImagePrefetchToken {
-        start(urls, target, options, context, priority, progress: nil, completion: completion)
+        prefetch(
+            urls,
+            target: target,
+            options: options,
+            context: context,
+            priority: priority,
+            progress: nil,
+            completion: completion
+        )
     }
 
     /// The same, and calls `progress` whenever a URL is through.
@@ -105,39 +113,28 @@ public final class WebImagePrefetcher: Sendable {
         options: WebImageOptions? = nil,
         context: WebImageContext? = nil,
         priority: LoadPriority? = nil,
-        progress: @escaping @Sendable (PrefetchProgress) -> Void,
-        completion: @escaping @Sendable (PrefetchProgress) -> Void
-    ) -> WebImagePrefetchToken {
-        start(urls, target, options, context, priority, progress: progress, completion: completion)
-    }
-
-    private func start(
-        _ urls: [URL],
-        _ target: Target,
-        _ options: WebImageOptions?,
-        _ context: WebImageContext?,
-        _ priority: LoadPriority?,
         progress: (@Sendable (PrefetchProgress) -> Void)?,
         completion: (@Sendable (PrefetchProgress) -> Void)?
     ) -> WebImagePrefetchToken {
         let defaults = core.read { (options: $0.options, context: $0.context, queue: $0.callbackQueue) }
         let context = context ?? defaults.context
         let options = options ?? defaults.options
-        let list = PrefetchList(
-            urls: urls,
+        let token = WebImagePrefetchToken(
+            urls,
             target: target,
             options: options.subtracting([.lowPriority, .highPriority]),
             context: context,
             queue: context?.callbackQueue ?? defaults.queue,
+            core: core,
             progress: progress,
-            completion: completion
+            completion: urls.isEmpty ? nil : completion
         )
-        guard !urls.isEmpty else {
-            completion?(list.progress)
-            return WebImagePrefetchToken(list: list, id: nil, core: core)
+        if urls.isEmpty {
+            completion?(token.progress)
+        } else {
+            core.add(token, priority: priority ?? options.loadPriority)
         }
-        let id = core.add(list, priority: priority ?? options.loadPriority)
-        return WebImagePrefetchToken(list: list, id: id, core: core)
+        return token
     }
 
     /// Loads a list of URLs and says how that went. Cancelling the task cancels the list.
@@ -165,4 +162,41 @@ public final class WebImagePrefetcher: Sendable {
 
     /// Cancels every list.
     public func cancelPrefetching() { core.cancelAll() }
+}
+
+/// Hears how far a ``WebImagePrefetcher`` is, over all its lists. Called on the callback queue of the list concerned.
+public protocol WebImagePrefetcherDelegate: AnyObject, Sendable {
+    /// A URL is through, whether it brought a picture or not; before the list's own progress is told.
+    ///
+    /// - Parameters:
+    ///   - prefetcher: who reports.
+    ///   - url: the URL that is through.
+    ///   - finishedCount: URLs that are through, of all lists under way.
+    ///   - totalCount: URLs of all lists under way.
+    func prefetcher(_ prefetcher: WebImagePrefetcher, didPrefetch url: URL, finishedCount: Int, totalCount: Int)
+
+    /// The last list under way is through, and was not cancelled; before its own completion is called.
+    ///
+    /// - Parameters:
+    ///   - prefetcher: who reports.
+    ///   - totalCount: URLs of that list.
+    ///   - skippedCount: those that brought no picture.
+    func prefetcher(_ prefetcher: WebImagePrefetcher, didFinishWithTotalCount totalCount: Int, skippedCount: Int)
+}
+
+extension WebImagePrefetcherDelegate {
+    /// Does nothing.
+    public func prefetcher(
+        _ prefetcher: WebImagePrefetcher,
+        didPrefetch url: URL,
+        finishedCount: Int,
+        totalCount: Int
+    ) {}
+
+    /// Does nothing.
+    public func prefetcher(
+        _ prefetcher: WebImagePrefetcher,
+        didFinishWithTotalCount totalCount: Int,
+        skippedCount: Int
+    ) {}
 }

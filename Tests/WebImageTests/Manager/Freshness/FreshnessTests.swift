@@ -215,8 +215,7 @@ import Testing
             url: harness.refresh.url,
             originalKey: harness.refresh.key,
             resultKey: harness.refresh.key,
-            options: options,
-            context: harness.context(),
+            harness.manager.resolve(nil, options, harness.context()),
             revalidation: LoadPlan.Revalidation(
                 asksAlways: options.contains(.refreshCached),
                 policy: .http,

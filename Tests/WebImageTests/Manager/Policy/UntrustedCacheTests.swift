@@ -147,13 +147,7 @@ import Testing
         func key(_ policy: SourcePolicy) -> Boxed<LoadPlan.Original> {
             let manager = manager(policy)
             let load = manager.resolve(url, .fromCacheOnly, nil)
-            let plan = manager.plan(
-                url: url,
-                originalKey: "key",
-                resultKey: "key",
-                options: load.options,
-                context: load.context
-            )
+            let plan = manager.plan(url: url, originalKey: "key", resultKey: "key", load)
             return plan.decode.original.plan
         }
         #expect(key(policy) == key(policy))
