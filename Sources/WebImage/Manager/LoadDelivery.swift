@@ -92,7 +92,7 @@ struct LoadDelivery: Sendable {
         // What the caches have says nothing of the server.
         if image.loaded != nil || image.status?.isConfirmed == true {
             manager.noteEnd(of: plan, options, nil)
-            plan.decode.original.fetch.map { manager.noteFound(MissingPictures.Request(url: $0.url, headers: $0.headers)) }
+            plan.decode.original.fetch.map { manager.noteFound(MissingRequest(url: $0.url, headers: $0.headers)) }
         }
         let end: @Sendable () -> Void
         if isShown(image) {

@@ -24,11 +24,12 @@ public final class WebImageManager: Sendable {
     let refreshes = StoreGroup()
     /// Loads under way that can be cancelled, by their number.
     let running = Lock<[UInt64: WebImageLoadOperation]>([:])
-    let activity: Lock<Activity>
+    let activity = Lock(Activity())
 
     struct Activity {
-        var failedURLs: FailedURLs
-        var missing = MissingPictures()
+        /// URLs that failed for good and are not tried again.
+        var failedURLs = ExpiringTable<URL, Void>(limit: 10_000)
+        var missing = ExpiringTable<MissingRequest, WebImageError>(limit: 1024)
     }
 
     /// A manager of a cache and a loader.
@@ -68,7 +69,6 @@ public final class WebImageManager: Sendable {
         self.pipeline = pipeline
         self.clock = clock
         settings = Lock(Settings())
-        activity = Lock(Activity(failedURLs: FailedURLs(clock: clock)))
         if let cache = cache as? ImageCache { pipeline.budget.attach(cache) }
         if let caches = cache as? ImageCachesManager {
             for case let cache as ImageCache in caches.caches { pipeline.budget.attach(cache) }
@@ -100,29 +100,29 @@ public final class WebImageManager: Sendable {
     public func removeFailedURL(_ url: URL) {
         activity.withLock { activity in
             activity.failedURLs.remove(url)
-            activity.missing.remove(url)
+            activity.missing.removeAll { $0.url == url }
         }
     }
 
     /// Allows every URL that failed before, or at which there was nothing, to be tried again.
     public func removeAllFailedURLs() {
-        activity.withLock { activity in
-            activity.failedURLs.removeAll()
-            activity.missing.removeAll()
-        }
+        activity.withLock { $0 = Activity() }
     }
 
     /// What a server said of a request for which it has nothing, if that still holds.
-    func knownMissing(_ request: MissingPictures.Request) -> WebImageError? {
-        let now = clock.wallTime()
-        return activity.withLock { $0.missing.error(of: request, at: now) }
+    func knownMissing(_ request: MissingRequest) -> WebImageError? {
+        activity.withLock { $0.missing.value(of: request, at: clock.wallTime()) }
     }
 
     /// Forgets that there was nothing.
-    func noteFound(_ request: MissingPictures.Request) { activity.withLock { $0.missing.remove(request) } }
+    func noteFound(_ request: MissingRequest) { activity.withLock { $0.missing.remove(request) } }
 
     /// Whether a URL failed before and is not tried again without ``WebImageOptions/retryFailed``; see ``failedURLLifetime``.
-    public func isFailed(_ url: URL) -> Bool { activity.withLock { $0.failedURLs.contains(url) } }
+    public func isFailed(_ url: URL) -> Bool {
+        activity.withLock { $0.failedURLs.value(of: url, at: nanoseconds) != nil }
+    }
+
+    private var nanoseconds: Double { Double(clock.monotonicNanoseconds()) }
 
     /// Remembers or forgets a URL by how its load ended.
     func noteEnd(of plan: LoadPlan, _ options: WebImageOptions, _ error: WebImageError?) {
@@ -135,8 +135,8 @@ public final class WebImageManager: Sendable {
             guard !options.contains(.fromCacheOnly), error.isWorthRemembering, blocks(url, error, loader) else {
                 return
             }
-            let lifetime = failedURLLifetime
-            activity.withLock { $0.failedURLs.insert(url, lifetime: lifetime) }
+            let (now, lifetime) = (nanoseconds, failedURLLifetime ?? .infinity)
+            activity.withLock { $0.failedURLs.insert(url, (), at: now, for: lifetime * 1e9) }
         } else if options.contains(.retryFailed) {
             removeFailedURL(url)
         }

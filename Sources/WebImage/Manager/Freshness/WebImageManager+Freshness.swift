@@ -35,20 +35,41 @@ extension WebImageManager {
     func noteMissing(_ error: WebImageError, _ plan: LoadPlan) {
         let rule = plan.decode.original.rule
         guard rule.policy == .http, let load = plan.decode.original.fetch, let response = error.response else { return }
-        let (now, request) = (clock.wallTime(), MissingPictures.Request(url: load.url, headers: load.headers))
+        let (now, request) = (clock.wallTime(), MissingRequest(url: load.url, headers: load.headers))
         let seconds = HTTPCacheMachine.negativeLifetime(
             of: response,
             request: rule.request,
             policy: rule.policy,
             now: now
         )
-        if let seconds { activity.withLock { $0.missing.insert(request, error, at: now, for: seconds) } }
+        if let seconds { activity.withLock { $0.missing.insert(request, error.withoutBulk, at: now, for: seconds) } }
     }
 }
 
-extension MissingPictures.Request {
+/// A request to which a server said that there is nothing (404, 410). Another request for the URL, for example with a password, may be
+/// answered otherwise.
+struct MissingRequest: Hashable, Sendable {
+    var url: URL
+    var headers: HTTPHeaders
+}
+
+extension MissingRequest {
     /// What a load of a URL asks for.
     init(at url: URL, _ context: WebImageContext?) {
         self.init(url: url, headers: context?.additionalHeaders ?? HTTPHeaders())
+    }
+}
+
+extension WebImageError {
+    /// The most bytes of a response's fields that are kept for each picture that there is not.
+    private static let mostFieldBytes = 2048
+
+    /// The same without the response if that is long: whoever answers decides how long it is, and many answers are kept.
+    var withoutBulk: WebImageError {
+        let byteCount = response?.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } ?? 0
+        guard byteCount > Self.mostFieldBytes else { return self }
+        var error = self
+        error.response = nil
+        return error
     }
 }

@@ -79,6 +79,26 @@ import Testing
         #expect(await code(harness) == .invalidDownloadStatusCode && harness.requestCount == 2)
     }
 
+    @Test func `A 404 is remembered for the request that was asked, and no other`() async throws {
+        let harness = await missing()
+        let context = harness.context { $0.additionalHeaders["Authorization"] = "me" }
+        #expect(try await harness.result([], context).text == "one")
+        #expect(await code(harness) == .invalidDownloadStatusCode && harness.requestCount == 2)
+    }
+
+    @Test(arguments: [(100, true), (60_000, false)])
+    func `A long answer is remembered without its fields`(byteCount: Int, isKept: Bool) async {
+        let harness = FreshnessHarness(cacheControl: nil)
+        harness.say("max-age=600", ["X-Bulk": String(repeating: "x", count: byteCount)])
+        harness.server.edit { $0.status = 404 }
+        let errors = await [harness.deliveries(), harness.deliveries()].map { deliveries -> WebImageError? in
+            if case .failure(let error)? = deliveries.first { return error }
+            return nil
+        }
+        #expect(errors.map { $0?.statusCode } == [404, 404] && harness.requestCount == 1)
+        #expect(errors.map { $0?.response != nil } == [true, isKept])
+    }
+
     @Test func `retryFailed is about failures, and the server's word holds`() async throws {
         let harness = await missing()
         #expect(await code(harness, .retryFailed) == .invalidDownloadStatusCode && harness.requestCount == 1)
