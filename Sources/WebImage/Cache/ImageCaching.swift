@@ -85,18 +85,21 @@ public protocol ImageCaching: AnyObject, Sendable {
 }
 
 extension ImageCaching {
-    /// Stores an image, its encoded bytes, or both; see ``store(_:completion:)``.
+    /// Stores an image, its encoded bytes, or both; see ``store(_:completion:)``. ``ImageCodersManager/shared`` encodes, unless a
+    /// coder is given.
     public func store(
         _ image: Image?,
         data: Data?,
         forKey key: String,
         to cacheType: ImageCacheType,
         encodeOptions: ImageEncodeOptions,
+        coder: (any ImageCoder)? = nil,
         completion: (@Sendable () -> Void)?
     ) {
         var request = ImageStoreRequest(key: key, image: image, data: data)
         request.cacheType = cacheType
         request.encodeOptions = encodeOptions
+        request.coder = coder
         store(request, completion: completion)
     }
 

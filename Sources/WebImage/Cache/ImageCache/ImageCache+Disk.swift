@@ -5,27 +5,18 @@ extension ImageCache {
 
     /// Takes work for a key and sees to it that it is done, on a thread of the cache.
     func submit(_ work: DiskWork, forKey key: String, completion: WriteBehindQueue.Completion?) {
-        let isScheduled = enqueue(work, forKey: key, isBounded: true, completion: completion)
-        if isScheduled { schedule(key, encodes: work.isEncoding) }
+        if enqueue(work, forKey: key, completion: completion) { schedule(key, encodes: work.isEncoding) }
     }
 
     private func enqueue(
         _ work: DiskWork,
         forKey key: String,
-        isBounded: Bool,
+        isBounded: Bool = true,
         completion: WriteBehindQueue.Completion?
     ) -> Bool {
-        let config = config
-        let replaces = !config.writesWithoutOverwriting
-        return writes.withLock { writes in
-            note(work, forKey: key, replacing: replaces)
-            return writes.submit(
-                work,
-                forKey: key,
-                replacing: replaces,
-                costLimit: isBounded ? config.maxPendingWriteBytes : .max,
-                completion: completion
-            )
+        writes.withLock { writes in
+            note(work, forKey: key, replacing: writes.replaces)
+            return writes.submit(work, forKey: key, isBounded: isBounded, completion: completion)
         }
     }
 
@@ -84,8 +75,7 @@ extension ImageCache {
 
     /// What the thread is to do for a key. Work for the other kind of threads is passed on to one of those.
     private func next(_ key: String, for worker: DiskWorker) -> WriteBehindQueue.Next {
-        let replaces = !config.writesWithoutOverwriting
-        let next = writes.withLock { $0.next(key, for: worker, replacing: replaces) }
+        let next = writes.withLock { $0.next(key, for: worker) }
         if case .elsewhere(let encodes) = next { schedule(key, encodes: encodes) }
         return next
     }
@@ -96,15 +86,7 @@ extension ImageCache {
             if !diskCache.store(entry, forKey: key) { forgetStored(entry, forKey: key) }
         case .encode(let pending):
             let entry = pending.encoded()
-            let config = config
-            return writes.withLock { writes in
-                writes.finishEncoding(
-                    entry,
-                    forKey: key,
-                    replacing: !config.writesWithoutOverwriting,
-                    costLimit: config.maxPendingWriteBytes
-                )
-            }
+            return writes.withLock { $0.finishEncoding(entry, forKey: key) }
         case .amend(let amendment):
             amend(amendment, forKey: key)
         case .remove:
@@ -203,9 +185,8 @@ extension ImageCache {
 
     /// The pending state that readers of a key must see on top of the disk, and its generation.
     func pendingEntry(forKey key: String) -> (PendingEntry, Generation) {
-        let replaces = !config.writesWithoutOverwriting
         let key = MemoryCacheKey(key)
-        return writes.withLock { ($0.pending(key, replacing: replaces), $0.generations.generation(of: key)) }
+        return writes.withLock { ($0.pending(key), $0.generations.generation(of: key)) }
     }
 
     /// Whether a key is on disk, or about to be.

@@ -58,7 +58,7 @@ extension ImageCache {
     private func readThumbHash(forKey key: String) -> ThumbHash? {
         guard !key.isEmpty else { return nil }
         let (pending, _) = pendingEntry(forKey: key)
-        guard !pending.hidesDisk, diskCache.containsData(forKey: key) else { return pending.picture?.thumbHash }
+        guard !pending.hidesDisk, diskCache.containsData(forKey: key) else { return pending.picture?.content.thumbHash }
         if let disk = diskCache as? DiskCache { return disk.thumbHash(forKey: key) }
         return diskCache.entry(forKey: key)?.thumbHash
     }
@@ -66,7 +66,9 @@ extension ImageCache {
     private func readExtendedData(forKey key: String) -> Data? {
         guard !key.isEmpty else { return nil }
         let (pending, _) = pendingEntry(forKey: key)
-        guard !pending.hidesDisk, diskCache.containsData(forKey: key) else { return pending.picture?.extendedData }
+        guard !pending.hidesDisk, diskCache.containsData(forKey: key) else {
+            return pending.picture?.content.extendedData
+        }
         if let changed = pending.amendment?.extendedData { return changed }
         if let disk = diskCache as? DiskCache { return disk.extendedData(forKey: key) }
         return diskCache.entry(forKey: key)?.extendedData

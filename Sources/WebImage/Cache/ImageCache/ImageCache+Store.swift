@@ -30,23 +30,6 @@ extension ImageCache {
         }
     }
 
-    /// Stores with a coder; see ``store(_:completion:)``.
-    public func store(
-        _ image: Image?,
-        data: Data?,
-        forKey key: String,
-        to cacheType: ImageCacheType,
-        encodeOptions: ImageEncodeOptions,
-        coder: any ImageCoder,
-        completion: (@Sendable () -> Void)?
-    ) {
-        var request = ImageStoreRequest(key: key, image: image, data: data)
-        request.cacheType = cacheType
-        request.encodeOptions = encodeOptions
-        request.coder = coder
-        store(request, completion: completion)
-    }
-
     /// Stores, and returns when everything has been stored or given up.
     public func store(
         _ image: Image?,
@@ -150,29 +133,17 @@ extension ImageStoreRequest {
     /// What is to be done on disk; nil for nothing.
     fileprivate var diskWork: DiskWork? {
         guard cacheType.includesDisk else { return nil }
-        let extendedData = extendedData ?? image?.extendedData
-        let validators = validatorsWithSource
-        if let data = data ?? image?.encodedAnimation {
-            var entry = CachedImageData(
-                data: data,
-                extendedData: extendedData,
-                validators: validators,
-                thumbHash: thumbHash
-            )
-            if self.data != nil { entry.dataHash.value = dataHash }
-            return .write(entry)
-        }
-        guard let image else { return nil }
-        return .encode(
-            PendingImage(
-                image: image,
-                options: encodeOptions,
-                coder: coder ?? ImageCodersManager.shared,
-                extendedData: extendedData,
-                validators: validators,
-                thumbHash: thumbHash
-            )
+        let bytes = data ?? image?.encodedAnimation
+        var entry = CachedImageData(
+            data: bytes ?? Data(),
+            extendedData: extendedData ?? image?.extendedData,
+            validators: validatorsWithSource,
+            thumbHash: thumbHash
         )
+        if data != nil { entry.dataHash.value = dataHash }
+        if bytes != nil { return .write(entry) }
+        let coder = coder ?? ImageCodersManager.shared
+        return image.map { .encode(PendingImage(image: $0, options: encodeOptions, coder: coder, entry: entry)) }
     }
 
     /// With them what the image was made of: what was loaded for it is then known to belong to whatever bytes are stored.

@@ -32,7 +32,7 @@ extension ImageCache {
             key,
             { storedValidators(forKey: key) },
             { $0.amended(by: $1) },
-            { $0.known }
+            { KnownValidators($0.content) }
         )
         let found = own ?? readForeignEntry(forKey: key).map { KnownValidators($0) }
         learn(found, forKey: key, since: generation)
@@ -82,7 +82,7 @@ extension ImageCache {
             case .write(let entry):
                 known.set(replacing ? KnownValidators(entry) : nil, forKey: key)
             case .encode(let image):
-                known.set(replacing ? KnownValidators(image) : nil, forKey: key)
+                known.set(replacing ? KnownValidators(image.entry) : nil, forKey: key)
             case .amend(let amendment):
                 known.amend(amendment, forKey: key)
             case .remove:
@@ -90,21 +90,6 @@ extension ImageCache {
             case .nothing:
                 break
             }
-        }
-    }
-}
-
-extension KnownValidators {
-    /// What will be known of an entry that is made of an image.
-    init(_ image: PendingImage) { self.init(validators: image.validators, contentHash: nil) }
-}
-
-extension PendingEntry.Picture {
-    /// What is known of it.
-    var known: KnownValidators {
-        switch self {
-        case .entry(let entry): KnownValidators(entry)
-        case .image(let image): KnownValidators(image)
         }
     }
 }

@@ -92,6 +92,7 @@ public final class ImageCache: ImageCaching {
             clock: clock
         )
         memoryCache.apply(config)
+        writes.withLock { $0.apply(config) }
         CacheRegistry.shared.add(upkeep)
         upkeep.setTimer()
         // A big directory takes long to walk through: not on the caller's thread.
@@ -120,6 +121,7 @@ public final class ImageCache: ImageCaching {
             // another change came in between applies that one once more, so the last one wins everywhere.
             while true {
                 diskCache.apply(applied.0)
+                writes.withLock { $0.apply(applied.0) }
                 diskQueue.width = applied.0.maxConcurrentDiskOperations
                 memoryCache.apply(applied.0)
                 let latest = state.withLock { ($0.config, $0.version) }

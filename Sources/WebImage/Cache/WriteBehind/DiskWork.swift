@@ -17,7 +17,7 @@ enum DiskWork: Sendable {
     var cost: Int {
         switch self {
         case .write(let entry): entry.data.count + (entry.extendedData?.count ?? 0)
-        case .encode(let pending): pending.image.pixelByteCount + (pending.extendedData?.count ?? 0)
+        case .encode(let pending): pending.image.pixelByteCount + (pending.entry.extendedData?.count ?? 0)
         case .amend(let amendment): amendment.cost
         case .remove, .nothing: 0
         }
@@ -63,9 +63,11 @@ struct EntryAmendment: Sendable, Hashable {
 
 extension CachedImageData {
     /// The entry after a change.
-    func amended(by amendment: EntryAmendment?) -> CachedImageData {
+    ///
+    /// - Parameter hash: that of the bytes it was made of; nil for that of its own.
+    func amended(by amendment: EntryAmendment?, madeOf hash: UInt64?? = nil) -> CachedImageData {
         var entry = self
-        let amendment = amendment?.applied(to: source.hash)
+        let amendment = amendment?.applied(to: hash ?? source.hash)
         if let extendedData = amendment?.extendedData { entry.extendedData = extendedData }
         if let validators = amendment?.validators { entry.validators = validators }
         return entry
@@ -77,26 +79,24 @@ struct PendingImage: Sendable {
     let image: Image
     let options: ImageEncodeOptions
     let coder: any ImageCoder
-    /// The metadata stored with the entry.
-    private(set) var extendedData: Data?
-    private(set) var validators: CacheValidators?
-    private(set) var thumbHash: ThumbHash?
+    /// What is stored, but for the bytes.
+    private(set) var entry = CachedImageData(data: Data())
 
     /// The same picture with other things stored with it.
     func amended(by amendment: EntryAmendment) -> PendingImage {
+        let hash = entry.validators?.receivedHash ?? image.metadata.knownSourceHash
         var pending = self
-        let amendment = amendment.applied(to: validators?.receivedHash ?? image.metadata.knownSourceHash)
-        if let extendedData = amendment.extendedData { pending.extendedData = extendedData }
-        if let validators = amendment.validators { pending.validators = validators }
+        pending.entry = entry.amended(by: amendment, madeOf: .some(hash))
         return pending
     }
 
-    /// The encoded image with what is stored with it; nil when it cannot be encoded.
+    /// The entry of the encoded image, in its own format if that can be written and holds the image, else PNG with alpha and JPEG
+    /// without; nil when it cannot be encoded.
     func encoded() -> CachedImageData? {
+        let format = image.encodingFormat(of: coder, options: options)
         guard let data = try? coder.encodeMoving(image, to: format, options: options) else { return nil }
-        return CachedImageData(data: data, extendedData: extendedData, validators: validators, thumbHash: thumbHash)
+        var entry = entry
+        entry.data = data
+        return entry
     }
-
-    /// The image's own format if it can be written and holds the image, else PNG with alpha and JPEG without.
-    var format: ImageFormat { image.encodingFormat(of: coder, options: options) }
 }

@@ -3,15 +3,14 @@
 ///
 /// Keys share 256 stamps: now and then a key counts as written to, and an image is decoded once more than needed.
 struct Generations {
-    private var changes = [UInt32](repeating: 0, count: 256)
-    private var writers = [UInt32](repeating: 0, count: 256)
-    private var allChanges: UInt32 = 0
-    private var allWriters: UInt32 = 0
+    /// The last is that of all keys.
+    private var changes = [UInt32](repeating: 0, count: 257)
+    private var writers = [UInt32](repeating: 0, count: 257)
 
     /// The generation of a key now.
     func generation(of key: MemoryCacheKey) -> Generation {
         let place = Self.place(of: key)
-        return Generation(own: changes[place], all: allChanges, isSettled: writers[place] == 0 && allWriters == 0)
+        return Generation(own: changes[place], all: changes[256], isSettled: writers[place] == 0 && writers[256] == 0)
     }
 
     /// True if the key has neither changed since nor a change pending.
@@ -21,21 +20,21 @@ struct Generations {
 
     /// Notes a change of a key; of every key if nil.
     mutating func change(_ key: MemoryCacheKey?) {
-        if let key { changes[Self.place(of: key)] &+= 1 } else { allChanges &+= 1 }
+        changes[Self.place(of: key)] &+= 1
     }
 
     /// A change of several steps begins: of a key, or of every key if nil. Ended by ``end(_:)``.
     mutating func begin(_ key: MemoryCacheKey?) {
-        if let key { writers[Self.place(of: key)] += 1 } else { allWriters += 1 }
+        writers[Self.place(of: key)] += 1
     }
 
     /// The last step is done.
     mutating func end(_ key: MemoryCacheKey?) {
-        if let key { writers[Self.place(of: key)] -= 1 } else { allWriters -= 1 }
+        writers[Self.place(of: key)] -= 1
         change(key)
     }
 
-    private static func place(of key: MemoryCacheKey) -> Int { Int(key.digest.low >> 56) }
+    private static func place(of key: MemoryCacheKey?) -> Int { key.map { Int($0.digest.low >> 56) } ?? 256 }
 }
 
 /// The version stamp of a key of a cache.

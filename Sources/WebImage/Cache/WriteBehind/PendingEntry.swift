@@ -25,19 +25,11 @@ struct PendingEntry {
             }
         }
 
-        /// The metadata stored with the entry.
-        var extendedData: Data? {
+        /// What is stored with it; the bytes of an image are not there yet.
+        var content: CachedImageData {
             switch self {
-            case .entry(let entry): entry.extendedData
-            case .image(let image): image.extendedData
-            }
-        }
-
-        /// The picture in about 25 bytes.
-        var thumbHash: ThumbHash? {
-            switch self {
-            case .entry(let entry): entry.thumbHash
-            case .image(let image): image.thumbHash
+            case .entry(let entry): entry
+            case .image(let image): image.entry
             }
         }
     }

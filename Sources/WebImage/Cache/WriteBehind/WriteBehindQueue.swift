@@ -56,6 +56,12 @@ struct WriteBehindQueue {
         case isCoveredByRunning
     }
 
+    /// Whether a write replaces what is there; else an entry that exists, or that another write is about to make, is left alone.
+    var replaces = true
+    /// Most bytes that wait. With more, the writes that have waited longest become removals, so that a reader finds nothing instead
+    /// of what was there before (unless that is to be kept).
+    var costLimit = Int.max
+
     /// Changed with the work, under the same lock: a reader with the new generation sees the change.
     var generations = Generations()
     /// Keys count as different when their bytes are: they have different files then, while Swift takes strings that look
@@ -88,18 +94,22 @@ struct WriteBehindQueue {
         slots.sorted { $0.value.ticket < $1.value.ticket }
     }
 
+    /// Takes over what a configuration says about writing.
+    mutating func apply(_ config: ImageCacheConfig) {
+        replaces = !config.writesWithoutOverwriting
+        costLimit = config.maxPendingWriteBytes
+    }
+
     // MARK: Work of a key
 
-    /// Takes work for a key, which is of the next generation then. When more than `costLimit` bytes wait, the writes that have waited
-    /// longest become removals, so that a reader finds nothing instead of what was there before (unless that is to be kept).
+    /// Takes work for a key, which is of the next generation then.
     ///
-    /// - Parameter replacing: false when a write that runs or waits for the key is to be kept instead of this one.
+    /// - Parameter isBounded: whether ``costLimit`` holds.
     /// - Returns: whether the key has to be scheduled.
     mutating func submit(
         _ work: DiskWork,
         forKey key: String,
-        replacing: Bool = true,
-        costLimit: Int = .max,
+        isBounded: Bool = true,
         completion: Completion?
     ) -> Bool {
         let key = MemoryCacheKey(key)
@@ -107,7 +117,7 @@ struct WriteBehindQueue {
         var slot = slots[key] ?? Slot()
         let isNew = slot.waiting == nil
         let cost = slot.cost
-        let outcome = slot.take(work, replacing: replacing, runningCounts: !isClearing)
+        let outcome = slot.take(work, replacing: replaces, runningCounts: !isClearing)
         if let completion {
             if case .isCoveredByRunning = outcome {
                 slot.runningCompletions.append(completion)
@@ -119,50 +129,42 @@ struct WriteBehindQueue {
             slots[key] = slot
             return false
         }
-        put(slot, key, replacing: replacing, cost: cost, costLimit: costLimit)
+        put(slot, key, cost: cost, limit: isBounded ? costLimit : .max)
         return isNew && slot.running == nil && !isClearing
     }
 
     /// Puts a slot back whose waiting work has changed, as the youngest; it cost `cost` before.
-    private mutating func put(
-        _ slot: Slot,
-        _ key: MemoryCacheKey,
-        replacing: Bool,
-        cost: Int,
-        costLimit: Int
-    ) {
+    private mutating func put(_ slot: Slot, _ key: MemoryCacheKey, cost: Int, limit: Int) {
         waitingCost += slot.cost - cost
         _ = ages.remove(slot.ticket)
         slots[key] = slot
         slots[key]?.ticket = ages.insert(key, priority: .normal)
         guard slot.cost > 0 else { return }
-        while waitingCost > costLimit, let oldest = ages.popFirst() {
+        while waitingCost > limit, let oldest = ages.popFirst() {
             // One that is bigger than the limit waits alone.
             if oldest == key {
                 slots[key]?.ticket = ages.insert(key, priority: .normal)
                 return
             }
-            drop(oldest, replacing: replacing)
+            drop(oldest)
         }
     }
 
     /// Drops the waiting work of a key, if that holds bytes.
-    private mutating func drop(_ key: MemoryCacheKey, replacing: Bool) {
+    private mutating func drop(_ key: MemoryCacheKey) {
         guard let cost = slots[key]?.cost, cost > 0 else { return }
         waitingCost -= cost
         droppedCount += 1
-        slots[key]?.waiting?.drop(replacing: replacing)
+        slots[key]?.waiting?.drop(replacing: replaces)
     }
 
     /// Starts what waits for a key, if it is for the kind of thread that asks.
-    ///
-    /// - Parameter replacing: false when a write leaves an entry alone that exists already.
-    mutating func next(_ key: String, for worker: DiskWorker, replacing: Bool = true) -> Next {
+    mutating func next(_ key: String, for worker: DiskWorker) -> Next {
         let key = MemoryCacheKey(key)
         guard !isClearing, var slot = slots[key], slot.running == nil, var waiting = slot.waiting else {
             return .nothing
         }
-        let (work, isLast) = waiting.takeNext(replacing: replacing)
+        let (work, isLast) = waiting.takeNext(replacing: replaces)
         switch worker {
         case .disk where work.isEncoding: return .elsewhere(encodes: true)
         case .coding where !work.isEncoding: return .elsewhere(encodes: false)
@@ -185,22 +187,17 @@ struct WriteBehindQueue {
 
     /// Ends what runs for a key, which was an image to be encoded: the bytes it gave (nil: none) wait in its place to be
     /// written, unless newer work waits already. The caller goes on as after ``finish(_:)``.
-    mutating func finishEncoding(
-        _ entry: CachedImageData?,
-        forKey key: String,
-        replacing: Bool = true,
-        costLimit: Int = .max
-    ) -> Ended {
+    mutating func finishEncoding(_ entry: CachedImageData?, forKey key: String) -> Ended {
         // What is about to be cleared need not be written.
         let name = MemoryCacheKey(key)
         guard let entry, !isClearing, let old = slots[name], old.running != nil else { return finish(key) }
         runningCount -= 1
         var waiting = PendingEntry()
-        waiting.apply(.write(entry), replacing: replacing)
+        waiting.apply(.write(entry), replacing: replaces)
         if let later = old.waiting { waiting.apply(later) }
         var slot = Slot(waiting: waiting, ticket: old.ticket)
         slot.waitingCompletions = old.runningCompletions + old.waitingCompletions
-        put(slot, name, replacing: replacing, cost: old.cost, costLimit: costLimit)
+        put(slot, name, cost: old.cost, limit: costLimit)
         return Ended(schedulesKey: true)
     }
 
@@ -230,12 +227,10 @@ struct WriteBehindQueue {
     }
 
     /// What a read of a key must see.
-    ///
-    /// - Parameter replacing: false when an entry that exists already wins over a write.
-    func pending(_ key: MemoryCacheKey, replacing: Bool = true) -> PendingEntry {
+    func pending(_ key: MemoryCacheKey) -> PendingEntry {
         var pending = PendingEntry(hidesDisk: isClearing)
         guard let slot = slots[key] else { return pending }
-        if !isClearing, let running = slot.running { pending.apply(running, replacing: replacing) }
+        if !isClearing, let running = slot.running { pending.apply(running, replacing: replaces) }
         if let waiting = slot.waiting { pending.apply(waiting) }
         return pending
     }
@@ -331,11 +326,7 @@ extension WriteBehindQueue.Slot {
     /// - Parameters:
     ///   - replacing: false when an entry that exists already wins over a write.
     ///   - runningCounts: whether what runs will be there; not so when everything is about to be removed.
-    fileprivate mutating func take(
-        _ work: DiskWork,
-        replacing: Bool,
-        runningCounts: Bool
-    ) -> WriteBehindQueue.Outcome {
+    fileprivate mutating func take(_ work: DiskWork, replacing: Bool, runningCounts: Bool) -> WriteBehindQueue.Outcome {
         if work.isWrite, !replacing {
             if waiting?.picture != nil { return .isCovered }
             if runningCounts, running?.isWrite ?? false {

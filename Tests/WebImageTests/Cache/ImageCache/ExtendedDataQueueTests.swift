@@ -54,13 +54,13 @@ import Testing
         let image = PendingImage(image: FakeCoder.image(), options: ImageEncodeOptions(), coder: coder)
         #expect(submit(.encode(image)))
         #expect(!submit(amend("x")))
-        #expect(queue.pending("k").picture?.extendedData == Data("x".utf8))
+        #expect(queue.pending("k").picture?.content.extendedData == Data("x".utf8))
         guard case .encode(let pending) = queue.begin("k") else {
             Issue.record("an image is encoded")
             return
         }
         #expect(!submit(amend("y")))
-        #expect(queue.pending("k").picture?.extendedData == Data("y".utf8))
+        #expect(queue.pending("k").picture?.content.extendedData == Data("y".utf8))
         #expect(queue.finishEncoding(pending.encoded(), "k").schedulesKey)
         #expect(queue.pending("k").picture?.entry?.extendedData == Data("y".utf8))
         #expect(count.withLock { $0 } == 0)

@@ -15,25 +15,24 @@ final class WriteBehindBox {
         costLimit: Int = .max,
         completion: WriteBehindQueue.Completion?
     ) -> Bool {
-        queue.submit(work, forKey: key, replacing: replacing, costLimit: costLimit, completion: completion)
+        (queue.replaces, queue.costLimit) = (replacing, costLimit)
+        return queue.submit(work, forKey: key, completion: completion)
     }
 
     func begin(_ key: String, replacing: Bool = true) -> DiskWork? {
-        if case .work(let work) = queue.next(key, for: .caller, replacing: replacing) { work } else { nil }
+        queue.replaces = replacing
+        return if case .work(let work) = queue.next(key, for: .caller) { work } else { nil }
     }
 
     func next(_ key: String, for worker: DiskWorker) -> WriteBehindQueue.Next { queue.next(key, for: worker) }
     func pending(_ key: String, replacing: Bool = true) -> PendingEntry {
-        queue.pending(MemoryCacheKey(key), replacing: replacing)
+        queue.replaces = replacing
+        return queue.pending(MemoryCacheKey(key))
     }
     func generation(_ key: String) -> Generation { queue.generations.generation(of: MemoryCacheKey(key)) }
-    func finishEncoding(
-        _ entry: CachedImageData?,
-        _ key: String,
-        replacing: Bool = true,
-        costLimit: Int = .max
-    ) -> WriteBehindQueue.Ended {
-        queue.finishEncoding(entry, forKey: key, replacing: replacing, costLimit: costLimit)
+    func finishEncoding(_ entry: CachedImageData?, _ key: String, replacing: Bool = true) -> WriteBehindQueue.Ended {
+        (queue.replaces, queue.costLimit) = (replacing, .max)
+        return queue.finishEncoding(entry, forKey: key)
     }
     func requestClear(completion: WriteBehindQueue.Completion?) -> Bool { queue.requestClear(completion: completion) }
     func beginClear() -> Bool { queue.beginClear() }
