@@ -48,7 +48,7 @@ extension DiskCache {
         guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
             let found = reader.trailer(file, status: status), found.trailer.hasKey(key)
         else { return false }
-        let amendment = amendment.applied(to: found.trailer.sourceHash(found.footer))
+        let amendment = amendment.applied(to: found.sourceHash)
         if let extendedData = amendment.extendedData, extendedData != found.trailer.extendedData { return false }
         guard let validators = amendment.validators, validators != found.trailer.validators else { return true }
         var trailer = found.trailer
@@ -70,23 +70,18 @@ extension DiskCache {
     /// Writes an entry anew, with its bytes. Its stripe is held.
     private func rewrite(_ name: String, in directory: DirectoryHandle, key: String, _ amendment: EntryAmendment) {
         let outcome = EntryReader(calls: calls, directory: directory).read(name, key: key)
-        guard case .entry(let entry, let status) = outcome, let found = entry.trailer else { return }
-        let amendment = amendment.applied(to: found.validators?.receivedHash ?? entry.content.source.hash)
-        var trailer = found
+        guard case .entry(let entry, let status) = outcome else { return }
+        let amendment = amendment.applied(to: entry.found.sourceHash)
+        var trailer = entry.trailer
         if let extendedData = amendment.extendedData, extendedData != trailer.extendedData {
             trailer.extendedData = extendedData
         }
         if let validators = amendment.validators, validators != trailer.validators { trailer.validators = validators }
-        guard trailer.records != found.records else { return }
+        guard trailer.records != entry.trailer.records else { return }
         let identity = FileIdentity(status)
         write(entry.data, trailer: trailer, name: name, times: (status.st_atim, status.st_mtim), overwriting: true) {
             // Another process may have stored other bytes meanwhile.
             self.entryStatus(name, in: directory).map { FileIdentity($0) == identity } ?? false
         }
     }
-}
-
-extension EntryTrailer {
-    /// The XXH3 of the bytes as they were received.
-    fileprivate func sourceHash(_ footer: EntryFooter) -> UInt64 { validators?.receivedHash ?? footer.contentHash }
 }

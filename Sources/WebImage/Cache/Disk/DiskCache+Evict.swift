@@ -54,8 +54,8 @@ extension DiskCache {
 
     /// When the bytes of an entry were stored; nil when the file does not say.
     private func created(_ item: DirectoryWalk.Item) -> Int64? {
-        let reader = EntryReader(calls: calls)
-        guard let (file, status) = try? reader.open(item) else { return nil }
+        let reader = EntryReader(calls: calls, directory: state.withLock { $0.directory })
+        guard let (file, status) = try? reader.open(item.string) else { return nil }
         defer { _ = calls.close(file) }
         return reader.trailer(file, status: status)?.trailer.created
     }

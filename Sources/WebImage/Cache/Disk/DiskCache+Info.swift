@@ -67,10 +67,10 @@ extension DiskCache {
             let found: (FileIdentity, String)?
             switch reader.read(name, key: nil) {
             case .entry(let entry, let status):
-                let key = entry.trailer?.key
+                let key = entry.trailer.key
                 found =
-                    key.map { CacheFileName(key: $0).string } == name
-                    ? nil : (FileIdentity(status), "it holds the entry of another key, \(key ?? "none")")
+                    CacheFileName(key: key).string == name
+                    ? nil : (FileIdentity(status), "it holds the entry of another key, \(key)")
             case .damaged(let identity, let reason):
                 found = (identity, reason)
             case .failed(let error):

@@ -19,47 +19,39 @@ struct FileIdentity: Sendable, Hashable {
     }
 }
 
-/// A file that was read and found whole.
-struct LoadedEntry: Sendable {
-    let block: FileBlock
-    let footer: EntryFooter
-    /// What the slots hold; nil when there are none, or neither can be used.
-    let response: ResponseSlots.Content?
-
-    /// The picture's bytes, without a copy.
-    var data: Data { block.data(count: footer.bodyLength) }
-
-    var records: EntryRecords {
-        EntryRecords(bytes: UnsafeRawBufferPointer(rebasing: block.bytes[footer.recordsRange]))
-    }
-
-    /// The picture with what was stored with it.
-    var content: CachedImageData {
-        var content = CachedImageData(data: data)
-        content.dataHash.value = footer.contentHash
-        if let response { content.validators = ResponseLines(response.bytes).validators }
-        records.forEach { tag, bytes in
-            switch tag {
-            case EntryTrailer.Tag.extendedData: content.extendedData = Data(bytes)
-            case EntryTrailer.Tag.response where footer.slotSize == 0:
-                content.validators = ResponseLines(Data(bytes)).validators
-            case EntryTrailer.Tag.thumbHash: content.thumbHash = ThumbHash(bytes: bytes)
-            default: break
-            }
-        }
-        return content
-    }
-
-    /// Everything that belongs to the picture; nil when there is no key.
-    var trailer: EntryTrailer? { records.trailer(of: footer, response: response) }
-}
-
-/// What belongs to the picture of a file, read without it.
+/// What belongs to the picture of a file.
 struct LoadedTrailer: Sendable {
     let footer: EntryFooter
     /// What the slots hold; nil when there are none, or neither can be used.
     let response: ResponseSlots.Content?
     let trailer: EntryTrailer
+
+    /// The XXH3 of the bytes as they were received.
+    var sourceHash: UInt64 { trailer.validators?.receivedHash ?? footer.contentHash }
+}
+
+/// A file that was read and found whole.
+struct LoadedEntry: Sendable {
+    let block: FileBlock
+    let found: LoadedTrailer
+
+    var footer: EntryFooter { found.footer }
+    var trailer: EntryTrailer { found.trailer }
+
+    /// The picture's bytes, without a copy.
+    var data: Data { block.data(count: footer.bodyLength) }
+
+    /// The picture with what was stored with it.
+    var content: CachedImageData {
+        var content = CachedImageData(
+            data: data,
+            extendedData: trailer.extendedData,
+            validators: trailer.validators,
+            thumbHash: trailer.thumbHash
+        )
+        content.dataHash.value = footer.contentHash
+        return content
+    }
 }
 
 /// Reads entries and checks them: length, hashes, key.
@@ -123,14 +115,6 @@ struct EntryReader: Sendable {
             throw SystemCallError(call: "open", path: path(), number: EPERM, refusal: "it belongs to another user")
         }
         return (file, status)
-    }
-
-    /// Opens a file that a listing has shown.
-    func open(_ item: DirectoryWalk.Item) throws(SystemCallError) -> (file: Int32, status: stat) {
-        let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-        let file = calls.open(item.directory, item.cString, flags)
-        guard file >= 0 else { throw SystemCallError(call: "open", path: item.string, number: -file) }
-        return try identified(file, path: item.string)
     }
 
     private func fullPath(_ path: String) -> String { directory?.path(of: path) ?? path }
@@ -198,15 +182,14 @@ struct EntryReader: Sendable {
             case .unknownVersion: return .foreign
             }
         }
+        let found = trailer(in: block.bytes, footer, file)
+        if let key, found?.trailer.hasKey(key) != true { return .foreign }
+        guard let found else { return .damaged(identity, reason: "there is no key") }
         let body = UnsafeRawBufferPointer(rebasing: block.bytes[..<footer.bodyLength])
-        let records = EntryRecords(bytes: UnsafeRawBufferPointer(rebasing: block.bytes[footer.recordsRange]))
-        if let key, !records.hasKey(key) { return .foreign }
         guard Hashing.xxh3(body) == footer.bodyHash else {
             return .damaged(identity, reason: "the bytes do not match their checksum")
         }
-        let slots = UnsafeRawBufferPointer(rebasing: block.bytes[footer.slotsRange])
-        let response = response(in: slots, of: footer, file)
-        return .entry(LoadedEntry(block: block, footer: footer, response: response), status: status)
+        return .entry(LoadedEntry(block: block, found: found), status: status)
     }
 
     /// What belongs to an open entry, without its bytes. Reads the end of the file only; the bytes are not checked.
@@ -240,13 +223,11 @@ struct EntryReader: Sendable {
     private func trailer(in tail: UnsafeRawBufferPointer, _ footer: EntryFooter, _ file: Int32) -> LoadedTrailer? {
         let bytes = UnsafeRawBufferPointer(rebasing: tail.suffix(footer.trailerLength))
         let slotsLength = 2 * footer.slotSize
-        let records = EntryRecords(
-            bytes: UnsafeRawBufferPointer(rebasing: bytes[slotsLength..<(slotsLength + footer.recordsLength)])
-        )
+        let records = UnsafeRawBufferPointer(rebasing: bytes[slotsLength..<(slotsLength + footer.recordsLength)])
+        guard var trailer = EntryTrailer(records: records, created: footer.created) else { return nil }
         let response = response(in: UnsafeRawBufferPointer(rebasing: bytes[..<slotsLength]), of: footer, file)
-        return records.trailer(of: footer, response: response).map {
-            LoadedTrailer(footer: footer, response: response, trailer: $0)
-        }
+        if slotsLength > 0 { trailer.response = response.flatMap { $0.bytes.isEmpty ? nil : $0.bytes } }
+        return LoadedTrailer(footer: footer, response: response, trailer: trailer)
     }
 
     /// What the slots of an open entry hold.

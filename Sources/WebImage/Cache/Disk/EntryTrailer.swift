@@ -45,6 +45,32 @@ struct EntryTrailer: Sendable {
     /// Every record but the key; that of the response also where it lies in a slot.
     var records: [Record] = []
 
+    /// A trailer without records.
+    init(key: String, created: Int64) { (self.key, self.created) = (key, created) }
+
+    /// Reads the records of a file, which have been checked against their hash; nil when they do not fill the bytes exactly, or
+    /// there is no key.
+    init?(records bytes: UnsafeRawBufferPointer, created: Int64) {
+        var key: String?
+        var start = 0
+        while start < bytes.count {
+            guard bytes.count - start >= 8 else { return nil }
+            let tag = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt32.self))
+            let length = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: start + 4, as: UInt32.self)))
+            start += 8
+            guard bytes.count - start >= length else { return nil }
+            let record = UnsafeRawBufferPointer(rebasing: bytes[start..<(start + length)])
+            if tag == Tag.key {
+                key = String(validating: record, as: UTF8.self)
+            } else {
+                records.append(Record(tag: tag, bytes: Data(record)))
+            }
+            start += length
+        }
+        guard let key else { return nil }
+        (self.key, self.created) = (key, created)
+    }
+
     var extendedData: Data? {
         get { record(Tag.extendedData) }
         set { setRecord(Tag.extendedData, newValue) }

@@ -167,8 +167,8 @@ import Testing
         let tail = try #require(trailer.encoded(bodyLength: bytes.count, bodyHash: hash))
         writeBytes([UInt8](bytes) + tail, cache.cachePath(forKey: key))
         cache.setExtendedData(Data([2]), forKey: key)
-        #expect(cache.read(key)?.trailer?.records.map(\.tag) == [99, EntryTrailer.Tag.extendedData])
-        #expect(cache.read(key)?.trailer?.created == 5)
+        #expect(cache.read(key)?.trailer.records.map(\.tag) == [99, EntryTrailer.Tag.extendedData])
+        #expect(cache.read(key)?.trailer.created == 5)
     }
 
     @Test func `Reading sets the access time and nothing else, at most once a second`() {

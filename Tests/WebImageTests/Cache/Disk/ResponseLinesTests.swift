@@ -129,7 +129,7 @@ import Testing
         #expect(cache.entry(forKey: key) == CachedImageData(data: bytes, extendedData: Data([2]), validators: second))
         cache.amend(extendedData: .some(nil), validators: .some(nil), forKey: key)
         #expect(cache.entry(forKey: key) == CachedImageData(data: bytes))
-        #expect(cache.read(key)?.trailer?.records == [])
+        #expect(cache.read(key)?.trailer.records == [])
     }
 
     @Test func `A new store takes the old validators away`() {
@@ -147,7 +147,7 @@ import Testing
         #expect(cache.entry(forKey: key) == CachedImageData(data: bytes))
         cache.amend(extendedData: nil, validators: first, forKey: key)
         #expect(cache.entry(forKey: key) == CachedImageData(data: bytes, validators: first))
-        #expect(cache.read(key)?.trailer?.created == 5)
+        #expect(cache.read(key)?.trailer.created == 5)
     }
 
     @Test func `A later version's lines survive an amend`() throws {
@@ -163,7 +163,7 @@ import Testing
         #expect(cache.entry(forKey: key)?.validators == CacheValidators(etag: "\"1\"", lastModified: nil))
         cache.amend(extendedData: nil, validators: second, forKey: key)
         cache.amend(extendedData: Data([4]), validators: nil, forKey: key)
-        let records = try #require(cache.read(key)?.trailer?.records)
+        let records = try #require(cache.read(key)?.trailer.records)
         let text = records.first { $0.tag == EntryTrailer.Tag.response }.map {
             String(decoding: $0.bytes, as: UTF8.self)
         }
