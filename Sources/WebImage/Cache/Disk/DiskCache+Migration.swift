@@ -45,7 +45,7 @@ extension DiskCache {
     }
 
     /// Moves every file in `source` and below, but for those being written, to `destination`, flat, none over an existing one;
-    /// then removes what remained. A destination within the source stays.
+    /// then removes what remained. Files are copied between file systems. A destination within the source stays.
     private static func merge(_ source: DirectoryHandle, into destination: DirectoryHandle, level: Int = 0) {
         var directories: [String] = []
         let scan = DirectoryScan(path: source.path, directory: source)
@@ -53,7 +53,11 @@ extension DiskCache {
             guard let status = item.status() else { return true }
             switch status.st_mode & S_IFMT {
             case S_IFDIR: if !destination.isSame(as: status) { directories.append(item.string) }
-            case S_IFREG where !EntryWriter.isTemporaryName(item.name): move(item, from: source, to: destination)
+            case S_IFREG where !EntryWriter.isTemporaryName(item.name):
+                let (from, to) = (source.descriptor, destination.descriptor)
+                if webimage_rename(from, item.cString, to, item.cString, true) == -EXDEV {
+                    try? EntryWriter(directory: destination, calls: .system).copy(item.string, from: source)
+                }
             default: break
             }
             return true
@@ -73,21 +77,5 @@ extension DiskCache {
             unlinkat(item.directory, item.cString, 0)
             return true
         }
-    }
-
-    /// Moves a file to the same name if that is free; copies it when the two are on different file systems.
-    private static func move(
-        _ item: DirectoryWalk.Item,
-        from source: DirectoryHandle,
-        to destination: DirectoryHandle
-    ) {
-        let result = webimage_rename(
-            source.descriptor,
-            item.cString,
-            destination.descriptor,
-            item.cString,
-            true
-        )
-        if result == -EXDEV { try? FileCopy(from: source, to: destination).copy(item.string) }
     }
 }

@@ -41,50 +41,80 @@ struct EntryWriter: Sendable {
         guard let tail = trailer.encoded(bodyLength: body.count, bodyHash: Hashing.xxh3(body)) else {
             throw SystemCallError(call: "write", path: directory.path(of: name), number: EFBIG)
         }
+        return try commit(name, size: body.count + tail.count, times, overwriting, stillWanted) {
+            (file) throws(SystemCallError) in
+            let failure = tail.withUnsafeBytes { tail -> SystemCallError? in
+                do throws(SystemCallError) {
+                    try calls.writeFully(file, body, tail, path: directory.path(of: name))
+                } catch { return error }
+                return nil
+            }
+            if let failure { throw failure }
+        }
+    }
+
+    /// Copies a regular file of this user's or root's from another directory, with its times, unless there is one of that name.
+    func copy(_ name: String, from source: DirectoryHandle) throws(SystemCallError) {
+        let (original, status) = try EntryReader(calls: calls, directory: source).open(name)
+        defer { _ = calls.close(original) }
+        guard status.st_mode & S_IFMT == S_IFREG, directory.status(of: name) == nil else { return }
+        let size = Int(status.st_size)
+        _ = try commit(name, size: size, (status.st_atim, status.st_mtim), false, { true }) {
+            (file) throws(SystemCallError) in
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: min(size, 256 << 10), alignment: 16)
+            defer { buffer.deallocate() }
+            guard let base = buffer.baseAddress else { return }
+            // As many bytes, however long that file has become.
+            var rest = size
+            while rest > 0 {
+                let count = min(rest, buffer.count)
+                try calls.readFully(original, into: base, count: count, path: source.path(of: name))
+                let bytes = UnsafeRawBufferPointer(start: base, count: count)
+                let none = UnsafeRawBufferPointer(start: nil, count: 0)
+                try calls.writeFully(file, bytes, none, path: directory.path(of: name))
+                rest -= count
+            }
+        }
+    }
+
+    /// Has a hidden file filled, and gives it its name.
+    private func commit(
+        _ name: String,
+        size: Int,
+        _ times: (accessed: timespec, modified: timespec),
+        _ overwriting: Bool,
+        _ stillWanted: () -> Bool,
+        _ fill: (Int32) throws(SystemCallError) -> Void
+    ) throws(SystemCallError) -> Commit {
         let temporary = Self.temporaryName()
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
         let file = temporary.withCString { calls.open(directory.descriptor, $0, flags) }
-        guard file >= 0 else {
-            throw SystemCallError(call: "open", path: directory.path(of: temporary), number: -file)
-        }
+        guard file >= 0 else { throw error("open", temporary, file) }
         var isCommitted = false
         defer { if !isCommitted { directory.remove(temporary) } }
-        let size = try fill(file, body, tail, times: times, path: directory.path(of: temporary))
+        do throws(SystemCallError) { try fill(file) } catch {
+            _ = calls.close(file)
+            throw error
+        }
+        futimens(file, [times.accessed, times.modified])
+        var status = stat()
+        // Where the system does not say what the file takes, it takes what was written.
+        if fstat(file, &status) != 0 { status.st_size = off_t(size) }
+        // Some file systems only find out here that there was no room.
+        let closed = calls.close(file)
+        if closed < 0, closed != -EINTR { throw error("close", temporary, closed) }
         guard stillWanted() else { return .kept }
         let result = temporary.withCString { from in
             name.withCString { calls.rename(directory.descriptor, from, $0, !overwriting) }
         }
         if result == -EEXIST, !overwriting { return .kept }
-        guard result == 0 else {
-            throw SystemCallError(call: "rename", path: directory.path(of: name), number: -result)
-        }
+        guard result == 0 else { throw error("rename", name, result) }
         isCommitted = true
-        return .stored(allocatedSize: size)
+        return .stored(allocatedSize: status.allocatedSize)
     }
 
-    private func fill(
-        _ file: Int32,
-        _ body: UnsafeRawBufferPointer,
-        _ tail: [UInt8],
-        times: (accessed: timespec, modified: timespec),
-        path: @autoclosure () -> String
-    ) throws(SystemCallError) -> Int {
-        var status = stat()
-        let failure = tail.withUnsafeBytes { tail -> SystemCallError? in
-            do throws(SystemCallError) { try calls.writeFully(file, body, tail, path: path()) } catch { return error }
-            return nil
-        }
-        if let failure {
-            _ = calls.close(file)
-            throw failure
-        }
-        futimens(file, [times.accessed, times.modified])
-        // Where the system does not say what the file takes, it takes what was written.
-        if fstat(file, &status) != 0 { status.st_size = off_t(body.count + tail.count) }
-        // Some file systems only find out here that there was no room.
-        let result = calls.close(file)
-        if result < 0, result != -EINTR { throw SystemCallError(call: "close", path: path(), number: -result) }
-        return status.allocatedSize
+    private func error(_ call: String, _ name: String, _ result: Int32) -> SystemCallError {
+        SystemCallError(call: call, path: directory.path(of: name), number: -result)
     }
 
     /// A name that no other writer has, in this process or another.
