@@ -1,25 +1,54 @@
 import Glibc
 
-/// How far a pass through the directory has come, for the next to go on there.
-struct ExpiryPass {
-    /// What it was begun for.
-    struct Settings: Sendable, Hashable {
-        let type: ImageCacheConfig.ExpireType
-        let maxAge: Double
-        let maxSize: Int
+/// Which entries a pass for expired ones removes.
+struct ExpiryPlan: Sendable {
+    var type = ImageCacheConfig.ExpireType.accessDate
+    /// Seconds; negative for never.
+    var maxAge: Double
+    /// Bytes; 0 for no limit.
+    var maxSize: Int
+    /// Nanoseconds since 1970.
+    var now: Int64
+    /// Whether nothing counts as too old, because the clock is not to be believed.
+    var ignoresAge = false
 
-        init(_ config: ImageCacheConfig) {
-            type = config.diskCacheExpireType
-            maxAge = config.maxDiskAge
-            maxSize = config.maxDiskSize
-        }
+    /// Whether a pass that was begun for the other goes on for this.
+    func hasSettings(of other: ExpiryPlan) -> Bool {
+        type == other.type && maxAge == other.maxAge && maxSize == other.maxSize
     }
 
-    let settings: Settings
+    /// Whether an entry of this time, in nanoseconds since 1970, is older than allowed, or just as old.
+    func isExpired(_ time: Int64) -> Bool {
+        guard maxAge >= 0, !ignoresAge else { return false }
+        let age = Int64(exactly: (maxAge * 1e9).rounded()) ?? .max
+        let (threshold, overflow) = now.subtractingReportingOverflow(age)
+        return !overflow && time <= threshold
+    }
+
+    func exceeds(_ size: Int) -> Bool { maxSize > 0 && size > maxSize }
+
+    /// What the entries' size is brought below when it exceeds the limit.
+    ///
+    /// - Parameter isWhole: whether it is the size of all of them. When only some have been looked at there may be older ones
+    ///   among the others, so no more goes than has to.
+    func trimsBelow(isWhole: Bool) -> Int { isWhole ? maxSize / 2 : maxSize + 1 }
+}
+
+/// A pass through the directory, which the next can go on with.
+struct ExpiryPass {
+    var plan: ExpiryPlan
+    var deadline: Deadline
+    var cleanup = DiskCacheCleanup()
     /// Nil when it has come to its end.
     var walk: DirectoryWalk?
     /// What it found and left.
     var remaining = EntryTable()
+
+    /// Notes whether there is time left; false when there is none.
+    mutating func hasTime() -> Bool {
+        cleanup.isComplete = !deadline.hasPassed
+        return cleanup.isComplete
+    }
 }
 
 extension DiskCache {
@@ -36,25 +65,27 @@ extension DiskCache {
     /// - Parameter timeLimit: seconds after which it stops where it is; nil for no limit.
     @discardableResult
     public func removeExpiredData(timeLimit: Double? = nil) -> DiskCacheCleanup {
-        var cleanup = DiskCacheCleanup()
         let (config, hasJumped) = state.withLock { state in (state.config, state.jumps.checkJump(clock)) }
-        let deadline = Deadline(clock, seconds: timeLimit)
         let plan = ExpiryPlan(
+            type: config.diskCacheExpireType,
+            maxAge: config.maxDiskAge,
+            maxSize: config.maxDiskSize,
             now: nowNanoseconds(),
-            maxAge: hasJumped ? -1 : config.maxDiskAge,
-            maxSize: config.maxDiskSize
+            ignoresAge: hasJumped
         )
+        var pass = ExpiryPass(plan: plan, deadline: Deadline(clock, seconds: timeLimit))
         do throws(SystemCallError) {
-            var pass = try beginPass(ExpiryPass.Settings(config), goesOn: timeLimit != nil)
-            try run(&pass, plan, deadline, &cleanup)
-            if !cleanup.isComplete { expiryPass.withLock { $0 = pass } }
+            try begin(&pass, goesOn: timeLimit != nil)
+            try run(&pass)
+            if !pass.cleanup.isComplete { expiryPass.withLock { $0 = pass } }
         } catch {
             // Where nothing is there is nothing to remove, nor where nothing may be touched.
             if !error.isAbsence {
                 note(error)
-                cleanup.isComplete = error.refusal != nil
+                pass.cleanup.isComplete = error.refusal != nil
             }
         }
+        let cleanup = pass.cleanup
         state.withLock { state in
             state.statistics.expiredCount += cleanup.expiredCount
             state.statistics.evictedCount += cleanup.trimmedCount
@@ -62,47 +93,34 @@ extension DiskCache {
         return cleanup
     }
 
-    /// The pass that was left off, or a new one. Who comes while another thread is at one makes one of his own.
-    private func beginPass(_ settings: ExpiryPass.Settings, goesOn: Bool) throws(SystemCallError) -> ExpiryPass {
-        let saved = expiryPass.withLock { pass in
-            defer { pass = nil }
-            return pass
+    /// Takes up the pass that was left off, or begins a new one. Who comes while another thread is at one makes one of his own.
+    private func begin(_ pass: inout ExpiryPass, goesOn: Bool) throws(SystemCallError) {
+        let saved = expiryPass.withLock { $0.take() }
+        if goesOn, let saved, saved.plan.hasSettings(of: pass.plan) {
+            (pass.walk, pass.remaining) = (saved.walk, saved.remaining)
+        } else {
+            pass.walk = try DirectoryWalk(path: path, calls: calls, in: existingDirectory())
         }
-        if goesOn, let saved, saved.settings == settings { return saved }
-        let walk = try DirectoryWalk(path: path, calls: calls, in: existingDirectory())
-        return ExpiryPass(settings: settings, walk: walk)
     }
 
-    private func run(
-        _ pass: inout ExpiryPass,
-        _ plan: ExpiryPlan,
-        _ deadline: Deadline,
-        _ cleanup: inout DiskCacheCleanup
-    ) throws(SystemCallError) {
-        while try !look(&pass, plan, deadline, &cleanup) {
-            trim(&pass, plan, deadline, &cleanup)
-            cleanup.isComplete = !deadline.hasPassed
-            guard cleanup.isComplete else { return }
+    private func run(_ pass: inout ExpiryPass) throws(SystemCallError) {
+        while try !look(&pass) {
+            trim(&pass)
+            guard pass.hasTime() else { return }
         }
         // What has expired since it was seen, or was not removed for want of time.
-        while let time = pass.remaining.oldestTime(), plan.isExpired(time) {
-            cleanup.isComplete = !deadline.hasPassed
-            guard cleanup.isComplete, let entry = pass.remaining.popOldest() else { return }
-            expire(entry, by: pass.settings.type, &cleanup)
+        while let time = pass.remaining.oldestTime(), pass.plan.isExpired(time) {
+            guard pass.hasTime(), let entry = pass.remaining.popOldest() else { return }
+            expire(entry, &pass)
         }
-        trim(&pass, plan, deadline, &cleanup)
+        trim(&pass)
     }
 
     /// Walks on through the directory and removes what has expired. False when it stops before the end: time is over, or half
     /// of it and what has been seen is too much already.
-    private func look(
-        _ pass: inout ExpiryPass,
-        _ plan: ExpiryPlan,
-        _ deadline: Deadline,
-        _ cleanup: inout DiskCacheCleanup
-    ) throws(SystemCallError) -> Bool {
+    private func look(_ pass: inout ExpiryPass) throws(SystemCallError) -> Bool {
         guard let walk = pass.walk else { return true }
-        let type = pass.settings.type
+        let (plan, deadline) = (pass.plan, pass.deadline)
         let wallTime = clock.wallTime()
         let now = nowNanoseconds()
         var looks = 0
@@ -112,11 +130,10 @@ extension DiskCache {
                 looks & Self.clockMask == 0
                 && (deadline.hasPassed || plan.exceeds(pass.remaining.totalSize) && deadline.isHalfOver)
             if !item.sweep(now: wallTime), let status = item.entryStatus() {
-                let (time, mark) = times(of: item, status, by: type, now: now)
+                let (time, mark) = times(of: item, status, by: plan.type, now: now)
                 let size = status.allocatedSize
                 if plan.isExpired(time), !deadline.hasPassed {
-                    let entry = ScannedEntry(name: item.string, allocatedSize: size, time: time, changeMark: mark)
-                    expire(entry, by: type, &cleanup)
+                    expire(ScannedEntry(name: item.string, allocatedSize: size, time: time, changeMark: mark), &pass)
                 } else {
                     mustStop = mustStop || plan.isExpired(time)
                     pass.remaining.append(item.name, time: time, mark: mark, size: size)
@@ -129,36 +146,23 @@ extension DiskCache {
         return true
     }
 
-    private func expire(
-        _ entry: ScannedEntry,
-        by type: ImageCacheConfig.ExpireType,
-        _ cleanup: inout DiskCacheCleanup
-    ) {
-        guard case .removed(let freed) = evict(entry, by: type) else { return }
-        cleanup.expiredCount += 1
-        cleanup.freedByteCount += freed
+    private func expire(_ entry: ScannedEntry, _ pass: inout ExpiryPass) {
+        guard case .removed(let freed) = evict(entry, by: pass.plan.type) else { return }
+        pass.cleanup.expiredCount += 1
+        pass.cleanup.freedByteCount += freed
     }
 
-    private func trim(
-        _ pass: inout ExpiryPass,
-        _ plan: ExpiryPlan,
-        _ deadline: Deadline,
-        _ cleanup: inout DiskCacheCleanup
-    ) {
+    private func trim(_ pass: inout ExpiryPass) {
         var size = pass.remaining.totalSize
-        guard plan.exceeds(size) else { return }
-        let target = plan.trimsBelow(isWhole: pass.walk == nil)
+        guard pass.plan.exceeds(size) else { return }
+        let target = pass.plan.trimsBelow(isWhole: pass.walk == nil)
         while size >= target {
-            guard !deadline.hasPassed else {
-                cleanup.isComplete = false
-                return
-            }
-            guard let entry = pass.remaining.popOldest() else { return }
-            switch evict(entry, by: pass.settings.type) {
+            guard pass.hasTime(), let entry = pass.remaining.popOldest() else { return }
+            switch evict(entry, by: pass.plan.type) {
             case .removed(let freed):
                 size -= entry.allocatedSize
-                cleanup.trimmedCount += 1
-                cleanup.freedByteCount += freed
+                pass.cleanup.trimmedCount += 1
+                pass.cleanup.freedByteCount += freed
             case .vanished:
                 // Another process trims as well: without this the two would remove twice as much.
                 size -= entry.allocatedSize

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ExpiryPlanTests {
     private func expired(_ times: [Int64], now: Int64 = 100, maxAge: Double) -> [Int64] {
-        let plan = ExpiryPlan(now: now * 1_000_000_000, maxAge: maxAge, maxSize: 0)
+        let plan = ExpiryPlan(maxAge: maxAge, maxSize: 0, now: now * 1_000_000_000)
         return times.filter { plan.isExpired($0 * 1_000_000_000) }
     }
 
@@ -15,19 +15,19 @@ import Testing
     }
 
     @Test func `Of all entries half of the limit stays, of some the limit`() {
-        let plan = ExpiryPlan(now: 0, maxAge: 50, maxSize: 25)
+        let plan = ExpiryPlan(maxAge: 50, maxSize: 25, now: 0)
         #expect(!plan.exceeds(25))
         #expect(plan.exceeds(26))
         #expect(plan.trimsBelow(isWhole: true) == 12)
         #expect(plan.trimsBelow(isWhole: false) == 26)
-        #expect(!ExpiryPlan(now: 0, maxAge: 50, maxSize: 0).exceeds(.max))
+        #expect(!ExpiryPlan(maxAge: 50, maxSize: 0, now: 0).exceeds(.max))
     }
 
     @Test func `Times at the ends of the range do not trap`() {
         for now in [Int64.min, 0, .max] {
             for time in [Int64.min, 0, .max] {
                 for age in [0, 1, 1e18, -1] as [Double] {
-                    _ = ExpiryPlan(now: now, maxAge: age, maxSize: 1).isExpired(time)
+                    _ = ExpiryPlan(maxAge: age, maxSize: 1, now: now).isExpired(time)
                 }
             }
         }
