@@ -19,7 +19,7 @@ import Testing
         let texts = rows.map { "\($0)" }
         #expect(Set(texts).count == texts.count)
         let words = Set(rows.flatMap { row in row.expected.split { $0 == " " || $0 == "," }.map(String.init) })
-        let unseen = HTTPCacheRule.allCases.filter { !words.contains($0.rawValue) }
+        let unseen = HTTPCacheRule.allCases.filter { !words.contains("\($0)") }
         // Those of an entry without a record, which no row has.
         #expect(Set(unseen) == [.nothingStored, .noRecord])
     }

@@ -33,16 +33,35 @@ struct HTTPStaleFallback: Sendable, Hashable {
     static let always = HTTPStaleFallback(whenUnreachable: true, whenServerFails: true)
 }
 
-/// What decided, for people who want to know why a picture was or was not loaded anew.
+/// What decided, as a part of an English sentence for people who ask why a picture was or was not loaded anew.
 enum HTTPCacheRule: String, Sendable, Hashable, CaseIterable {
     // The policy alone.
-    case immutablePolicy, revalidatePolicy, withinTimeToLive, pastTimeToLive
+    case immutablePolicy = "the policy takes what is cached as it is"
+    case revalidatePolicy = "the policy asks the server each time"
+    case withinTimeToLive = "its time to live is not over"
+    case pastTimeToLive = "its time to live is over"
     // Nothing there to be served.
-    case nothingStored, noRecord, varies, variesOnAll, onlyIfCached
+    case nothingStored = "nothing is stored"
+    case noRecord = "nothing is known of the answer it came with"
+    case varies = "it was made for a request with other header fields"
+    case variesOnAll = "Vary says that it may be for one request only"
+    case onlyIfCached = "the request allows only what is cached, and nothing cached may serve"
     // Fresh.
-    case maxAge, expires, heuristic, immutableResponse, requestMaxStale
+    case maxAge = "max-age says that it is fresh"
+    case expires = "Expires says that it is fresh"
+    case heuristic = "it has long not changed, so it counts as fresh"
+    case immutableResponse = "the server says that it never changes while it is fresh"
+    case requestMaxStale = "it is stale, and max-stale of the request allows that"
     // Not fresh, or to be asked about all the same.
-    case noCache, requestNoCache, requestMaxAge, requestMinFresh, mustRevalidate, expired, redirected
+    case noCache = "the server wants to be asked each time"
+    case requestNoCache = "the request wants the server to be asked"
+    case requestMaxAge = "it is older than max-age of the request allows"
+    case requestMinFresh = "it will not be fresh for as long as min-fresh of the request wants"
+    case mustRevalidate = "it is stale, and must-revalidate forbids to serve it unasked"
+    case expired = "it is stale"
+    case redirected = "the redirect that led to it has to be followed anew"
     // Stale and served.
-    case staleWhileRevalidate
+    case staleWhileRevalidate = "it is stale, and stale-while-revalidate lets it serve while the server is asked"
+
+    var explanation: String { rawValue }
 }

@@ -44,21 +44,4 @@ public struct HTTPCacheRecord: Sendable, Hashable {
     var validators: CacheValidators? {
         CacheValidators(etag: headers.firstValue(of: "ETag"), lastModified: headers.firstValue(of: "Last-Modified"))
     }
-
-    /// Whether two records keep the same.
-    public static func == (left: HTTPCacheRecord, right: HTTPCacheRecord) -> Bool {
-        left.statusCode == right.statusCode && left.requestTime == right.requestTime
-            && left.responseTime == right.responseTime && left.redirectLifetime == right.redirectLifetime
-            && left.headers == right.headers && left.selectingHeaders == right.selectingHeaders
-    }
-
-    /// Feeds what is kept.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(statusCode)
-        hasher.combine(requestTime)
-        hasher.combine(responseTime)
-        hasher.combine(redirectLifetime)
-        hasher.combine(headers)
-        hasher.combine(selectingHeaders)
-    }
 }
