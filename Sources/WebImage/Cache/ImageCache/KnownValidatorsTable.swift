@@ -5,24 +5,17 @@ struct KnownValidatorsTable {
     /// Most bytes of keys and fields: servers choose how long those are.
     static let byteCapacity = 8 << 20
 
-    private struct Slot {
-        /// Neighbours in the list by use.
-        var previous = 0
-        var next = 0
-        var key = MemoryCacheKey("")
-        var value = KnownValidators(validators: nil)
-
-        /// Bytes of what has no fixed size.
-        var cost: Int { key.string.utf8.count + value.byteCount }
+    private struct Entry {
+        var key: MemoryCacheKey
+        var value: KnownValidators
     }
 
     private let capacity: Int
     private let byteCapacity: Int
-    private(set) var byteCount = 0
-    private var index: [MemoryCacheKey: Int] = [:]
-    /// Slot 0 is the head of the list by use.
-    private var slots = [Slot()]
-    private var vacant: [Int] = []
+    private var index: [MemoryCacheKey: UInt32] = [:]
+    /// By entry number; the cost of one is the bytes of what has no fixed size.
+    private var slab = EvictionSlab(seed: 1)
+    private var entries: [Entry?] = [nil]
 
     /// An empty table.
     init(capacity: Int = KnownValidatorsTable.capacity, byteCapacity: Int = KnownValidatorsTable.byteCapacity) {
@@ -33,86 +26,57 @@ struct KnownValidatorsTable {
     /// Keys that something is known of.
     var count: Int { index.count }
 
+    /// Bytes of keys and fields.
+    var byteCount: Int { slab.totalCost }
+
     /// The keys, in no order.
     var keys: [String] { index.keys.map(\.string) }
 
     /// What is known of a key, which is the most recently used then.
     mutating func find(_ key: String) -> KnownValidators? {
         guard let id = index[MemoryCacheKey(key)] else { return nil }
-        use(id)
-        return slots[id].value
+        slab.touch(id, frequency: 0, epoch: 0)
+        return entries[Int(id)]?.value
     }
 
     /// Sets what is known of a key; nil when it is nothing any more.
     mutating func set(_ value: KnownValidators?, forKey key: String) {
         let key = MemoryCacheKey(key)
-        let known = index[key]
         guard let value else {
-            if let known { remove(known) }
+            if let id = index[key] { remove(id, key) }
             return
         }
-        let id = known ?? insert(key)
-        change(id, value)
-        use(id)
-        evict()
+        let id = index[key] ?? slab.insert(hash: 0, cost: 0, frequency: 0, epoch: 0)
+        index[key] = id
+        if Int(id) == entries.count { entries.append(nil) }
+        slab.touch(id, frequency: 0, epoch: 0)
+        change(id, Entry(key: key, value: value))
     }
 
     /// Changes what is known of a key, if anything is.
     mutating func amend(_ amendment: EntryAmendment, forKey key: String) {
-        guard let id = index[MemoryCacheKey(key)] else { return }
-        change(id, slots[id].value.amended(by: amendment))
-        evict()
+        guard let id = index[MemoryCacheKey(key)], var entry = entries[Int(id)] else { return }
+        entry.value = entry.value.amended(by: amendment)
+        change(id, entry)
     }
 
     /// Forgets everything and gives the memory back.
     mutating func removeAll() { self = KnownValidatorsTable(capacity: capacity, byteCapacity: byteCapacity) }
 
-    private mutating func insert(_ key: MemoryCacheKey) -> Int {
-        let id = vacant.popLast() ?? slots.count
-        if id == slots.count { slots.append(Slot()) }
-        slots[id].key = key
-        byteCount += slots[id].cost
-        index[key] = id
-        linkFirst(id)
-        return id
+    private mutating func change(_ id: UInt32, _ entry: Entry) {
+        entries[Int(id)] = entry
+        slab.setCost(entry.key.string.utf8.count + entry.value.byteCount, of: id)
+        while count > capacity || byteCount > byteCapacity, let oldest = slab.oldest,
+            let key = entries[Int(oldest)]?.key
+        {
+            remove(oldest, key)
+        }
     }
 
-    private mutating func change(_ id: Int, _ value: KnownValidators) {
-        byteCount -= slots[id].cost
-        slots[id].value = value
-        byteCount += slots[id].cost
-    }
-
-    private mutating func evict() {
-        while count > capacity || byteCount > byteCapacity, count > 0 { remove(slots[0].previous) }
-    }
-
-    private mutating func remove(_ id: Int) {
-        unlink(id)
-        byteCount -= slots[id].cost
-        index[slots[id].key] = nil
-        slots[id] = Slot()
-        vacant.append(id)
-    }
-
-    private mutating func use(_ id: Int) {
-        guard slots[0].next != id else { return }
-        unlink(id)
-        linkFirst(id)
-    }
-
-    private mutating func unlink(_ id: Int) {
-        let (previous, next) = (slots[id].previous, slots[id].next)
-        slots[previous].next = next
-        slots[next].previous = previous
-    }
-
-    private mutating func linkFirst(_ id: Int) {
-        let first = slots[0].next
-        slots[id].next = first
-        slots[id].previous = 0
-        slots[first].previous = id
-        slots[0].next = id
+    private mutating func remove(_ id: UInt32, _ key: MemoryCacheKey) {
+        slab.remove(id)
+        index[key] = nil
+        entries[Int(id)] = nil
     }
 }
 
