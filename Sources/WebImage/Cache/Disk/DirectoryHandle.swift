@@ -8,8 +8,6 @@ final class DirectoryHandle: Sendable {
     /// As it was opened; for messages.
     let path: String
     let descriptor: Int32
-    private let device: dev_t
-    private let inode: ino_t
     /// When it was opened.
     let status: stat
 
@@ -29,13 +27,12 @@ final class DirectoryHandle: Sendable {
             throw SystemCallError(call: "fstat", path: path, number: number)
         }
         self.status = status
-        (device, inode) = (status.st_dev, status.st_ino)
     }
 
     deinit { close(descriptor) }
 
     /// Whether it is the one that is in this state.
-    func isSame(as status: stat) -> Bool { status.st_dev == device && status.st_ino == inode }
+    func isSame(as other: stat) -> Bool { other.st_dev == status.st_dev && other.st_ino == status.st_ino }
 
     /// The path of something in it, for messages.
     func path(of name: String) -> String { path + "/" + name }

@@ -11,25 +11,29 @@ extension DiskCache {
         }
     }
 
-    /// The directory, if it exists: opened anew when another one has its place. Cost: a look at the path.
-    func existingDirectory() throws(SystemCallError) -> DirectoryHandle {
+    /// The directory, opened anew when another one has its place. Cost: a look at the path.
+    ///
+    /// - Parameter making: whether it is made if it does not exist.
+    func existingDirectory(making: Bool = false) throws(SystemCallError) -> DirectoryHandle {
         if let held = heldDirectory() { return held }
-        return try hold { () throws(SystemCallError) in try CacheDirectory(path: path).open() }
-    }
-
-    /// The directory, made if it does not exist.
-    func directoryToWriteIn() throws(SystemCallError) -> DirectoryHandle {
-        if let held = heldDirectory() { return held }
-        let handle = try hold { () throws(SystemCallError) in try CacheDirectory(path: path).prepare() }
-        tag(handle)
-        return handle
+        do throws(SystemCallError) {
+            let place = CacheDirectory(path: path)
+            let handle = making ? try place.prepare() : try place.open()
+            state.withLock { $0.directory = handle }
+            if making { tag(handle) }
+            return handle
+        } catch {
+            // It is closed, so that it does not keep a file system that somebody wants to be gone.
+            state.withLock { $0.directory = nil }
+            throw error
+        }
     }
 
     /// Makes and checks the directory; false when it cannot be used.
     @discardableResult
     func prepareDirectory() -> Bool {
         do throws(SystemCallError) {
-            tag(try directoryToWriteIn())
+            tag(try existingDirectory(making: true))
             return true
         } catch {
             note(error)
@@ -53,20 +57,6 @@ extension DiskCache {
             return nil
         }
         return held
-    }
-
-    private func hold(
-        _ open: () throws(SystemCallError) -> DirectoryHandle
-    ) throws(SystemCallError) -> DirectoryHandle {
-        do throws(SystemCallError) {
-            let handle = try open()
-            state.withLock { $0.directory = handle }
-            return handle
-        } catch {
-            // It is closed, so that it does not keep a file system that somebody wants to be gone.
-            state.withLock { $0.directory = nil }
-            throw error
-        }
     }
 
     /// A directory without a tag serves as well.

@@ -51,10 +51,12 @@ extension DiskCache {
     }
 
     /// Reads any file: bytes of an entry of this library without what follows them, or all bytes of another file. Nil when
-    /// there is no regular file, when it cannot be read, or when it is an entry and damaged. Changes nothing.
-    static func readFile(_ path: String, mapped: Bool, calls: FileCalls = .system) -> CachedImageData? {
+    /// there is no regular file, when it cannot be read, or when it is an entry and damaged, or that of another key than one that is
+    /// given. Changes nothing.
+    static func readFile(_ path: String, key: String? = nil, mapped: Bool) -> CachedImageData? {
+        let calls = FileCalls.system
         let reader = EntryReader(calls: calls)
-        switch reader.read(path, key: nil, mapped: mapped) {
+        switch reader.read(path, key: key, mapped: mapped) {
         case .entry(let entry, _):
             return entry.content
         case .damaged(_, reason: EntryReader.noFooter):

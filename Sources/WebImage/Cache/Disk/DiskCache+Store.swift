@@ -36,7 +36,10 @@ extension DiskCache {
     public func removeData(forKey key: String) {
         guard !key.isEmpty, let directory = usableDirectory() else { return }
         let name = CacheFileName(key: key).string
-        let freed = stripe(of: name).withLock { _ in removeEntry(name, in: directory) }
+        let freed = stripe(of: name).withLock { _ -> Int? in
+            guard let status = entryStatus(name, in: directory), directory.remove(name) == 0 else { return nil }
+            return status.allocatedSize
+        }
         if let freed { didFree(freed, name: name) }
     }
 
@@ -63,12 +66,6 @@ extension DiskCache {
         return abs(ClockSource.system.wallTime() - status.st_ctim.seconds) > EntryWriter.longestWrite
     }
 
-    /// Removes a file; the disk space it took, or nil when it is still there or never was.
-    private func removeEntry(_ name: String, in directory: DirectoryHandle) -> Int? {
-        guard let status = entryStatus(name, in: directory), directory.remove(name) == 0 else { return nil }
-        return status.allocatedSize
-    }
-
     /// Commits an entry, with the repairs that can be tried. The stripe of the name is held.
     @discardableResult
     func write(
@@ -86,7 +83,7 @@ extension DiskCache {
         var mayMakeRoom = true
         while true {
             let directory: DirectoryHandle
-            do throws(SystemCallError) { directory = try directoryToWriteIn() } catch { return fail(error) }
+            do throws(SystemCallError) { directory = try existingDirectory(making: true) } catch { return fail(error) }
             let replaced = config.maxDiskSize > 0 ? entryStatus(name, in: directory)?.allocatedSize ?? 0 : 0
             do throws(SystemCallError) {
                 let commit = try data.withBytes { (bytes) throws(SystemCallError) in

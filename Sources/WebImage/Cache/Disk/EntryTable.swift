@@ -52,11 +52,6 @@ struct EntryTable: Sendable {
         boundaries.removeAll(keepingCapacity: true)
     }
 
-    mutating func append(_ entry: ScannedEntry) {
-        var name = entry.name
-        name.withUTF8 { append($0, time: entry.time, mark: entry.changeMark, size: entry.allocatedSize) }
-    }
-
     mutating func append(contentsOf other: EntryTable) {
         other.forEachRecord { record, name in
             append(name, time: record.time, mark: record.mark, size: record.size)
@@ -94,16 +89,6 @@ struct EntryTable: Sendable {
         head += 1
         totalSize -= record.size
         return entry(record)
-    }
-
-    /// The oldest entries, the oldest first, as many as it takes to reach `bytes`. They stay.
-    func oldest(until bytes: Int) -> [ScannedEntry] {
-        var copy = self
-        copy.keepOldest(until: bytes)
-        var entries: [ScannedEntry] = []
-        entries.reserveCapacity(copy.count)
-        while let entry = copy.popOldest() { entries.append(entry) }
-        return entries
     }
 
     /// Drops all but the oldest entries, as many as it takes to reach `bytes`. Cost: a few passes over all.

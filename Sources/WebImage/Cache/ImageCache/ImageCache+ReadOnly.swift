@@ -31,17 +31,9 @@ extension ImageCache {
         let plainName = String(name.prefix { $0 != "." })
         for directory in directories {
             for name in name == plainName ? [name] : [name, plainName] {
-                if let entry = Self.readForeignFile(directory + "/" + name, key: key, mapped: mapped) { return entry }
+                if let entry = DiskCache.readFile(directory + "/" + name, key: key, mapped: mapped) { return entry }
             }
         }
         return nil
-    }
-
-    private static func readForeignFile(_ path: String, key: String, mapped: Bool) -> CachedImageData? {
-        switch EntryReader(calls: .system).read(path, key: key, mapped: mapped) {
-        case .entry(let entry, _): entry.content
-        case .damaged(_, reason: EntryReader.noFooter): DiskCache.readFile(path, mapped: mapped)
-        default: nil
-        }
     }
 }

@@ -15,12 +15,6 @@ struct CacheFileName: Sendable, Hashable {
         string = Hashing.md5Hex(key, suffix: ext.isEmpty ? "" : "." + ext)
     }
 
-    /// A name found in a directory; nil when it is not one that ``init(key:)`` makes.
-    init?(found name: String) {
-        guard Self.isEntryName(name.utf8) else { return nil }
-        string = name
-    }
-
     /// The extension for a key: that of its path, without what a file name cannot hold; none when it is too long.
     static func fileExtension(forKey key: String) -> String {
         var ext = KeyParts(key).pathExtension

@@ -20,7 +20,7 @@ public final class MemoryCache: Sendable {
         self.core = core
         pressure = configuration.pressureMonitor?.register { level in
             switch level {
-            case .some: core.halve(.pressure)
+            case .some: core.trim(.pressure) { $0 / 2 }
             case .full: core.removeAll(.pressure, keepingWeak: true)
             }
         }
@@ -63,7 +63,7 @@ public final class MemoryCache: Sendable {
     public func removeAll() { core.removeAll(.removed, keepingWeak: false) }
 
     /// Removes the images that are worth least until the rest costs at most `cost` bytes.
-    public func trim(toCost cost: Int) { core.trim(toCost: cost, .cost) }
+    public func trim(toCost cost: Int) { core.trim(.cost) { _ in cost } }
 
     /// Removes all images but remembers those that are still shown, if ``usesWeakCache`` was on when they were stored.
     ///

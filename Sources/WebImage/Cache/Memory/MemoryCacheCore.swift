@@ -146,18 +146,11 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Removes values, those that are worth least first, until they cost no more than `cost`.
-    func trim(toCost cost: Int, _ reason: Reason) {
+    /// Removes values, those that are worth least first, until they cost no more than what `target` makes of what they cost now.
+    func trim(_ reason: Reason, to target: (_ totalCost: Int) -> Int) {
         write { writers, leftovers in
-            while let id = writers.policy.victim(toCost: max(cost, 0)) { take(id, reason, &writers, &leftovers) }
-        }
-    }
-
-    /// Removes values until they cost half of what they did.
-    func halve(_ reason: Reason) {
-        write { writers, leftovers in
-            let half = writers.policy.totalCost / 2
-            while let id = writers.policy.victim(toCost: half) { take(id, reason, &writers, &leftovers) }
+            let cost = max(target(writers.policy.totalCost), 0)
+            while let id = writers.policy.victim(toCost: cost) { take(id, reason, &writers, &leftovers) }
         }
     }
 
@@ -192,7 +185,6 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
 
     var totalCost: Int { writers.withLock { $0.policy.totalCost } }
     var count: Int { writers.withLock { $0.policy.count } }
-    var weakCount: Int { writers.withLock { $0.weak.count } }
     var rule: EvictionRule { writers.withLock { $0.policy.rule } }
 
     // MARK: - Under the locks

@@ -3,6 +3,22 @@ import Testing
 
 @testable import WebImage
 
+extension EntryTable {
+    mutating func append(_ entry: ScannedEntry) {
+        var name = entry.name
+        name.withUTF8 { append($0, time: entry.time, mark: entry.changeMark, size: entry.allocatedSize) }
+    }
+
+    /// The oldest entries, the oldest first, as many as it takes to reach `bytes`.
+    fileprivate func oldest(until bytes: Int) -> [ScannedEntry] {
+        var copy = self
+        copy.keepOldest(until: bytes)
+        var entries: [ScannedEntry] = []
+        while let entry = copy.popOldest() { entries.append(entry) }
+        return entries
+    }
+}
+
 @Suite struct EntryTableTests {
     private func random(_ seed: UInt64, count: Int, times: Int64) -> [ScannedEntry] {
         var random = SeededGenerator(seed: seed)
