@@ -27,17 +27,17 @@ public struct CacheValidators: Sendable, Hashable {
     /// - Parameters:
     ///   - etag: that of the record, if there is one, when nil.
     ///   - lastModified: that of the record, if there is one, when nil.
-    init?(etag: String?, lastModified: String?, receivedHash: UInt64?, record: HTTPCacheRecord? = nil) {
+    init?(
+        etag: String? = nil,
+        lastModified: String? = nil,
+        record: HTTPCacheRecord? = nil,
+        receivedHash: UInt64? = nil
+    ) {
         self.etag = Self.usable(etag) ?? Self.usable(record?.headers.firstValue(of: "ETag"))
         self.lastModified = Self.usable(lastModified) ?? Self.usable(record?.headers.firstValue(of: "Last-Modified"))
         self.receivedHash = receivedHash
         sharedRecord = record.map { Shared($0) }
         if self.etag == nil, self.lastModified == nil, receivedHash == nil, record == nil { return nil }
-    }
-
-    /// What a record of a response holds; nil when there is neither a record nor a hash.
-    init?(record: HTTPCacheRecord?, receivedHash: UInt64? = nil) {
-        self.init(etag: nil, lastModified: nil, receivedHash: receivedHash, record: record)
     }
 
     /// Whether a server can be asked with it for a newer picture, or it tells when that has to be done: then it will change

@@ -75,14 +75,12 @@ import Testing
     }
 
     @Test func `A request says no-cache with Pragma only where it has no Cache-Control`() {
-        var request = HTTPCacheRequest(headers: ["Pragma": "no-cache"])
-        #expect(request.control.says(.noCache))
-        request.headers["Cache-Control"] = "max-age=5"
+        #expect(HTTPCacheRequest(headers: ["Pragma": "no-cache"]).control.says(.noCache))
+        let request = HTTPCacheRequest(headers: ["Pragma": "no-cache", "Cache-Control": "max-age=5"])
         #expect(!request.control.says(.noCache))
         #expect(request.control.maxAge == 5)
-        request.headers = [:]
-        #expect(request.control == HTTPCacheControl())
-        #expect(!request.handlesCookies)
+        #expect(HTTPCacheRequest().control == HTTPCacheControl())
+        #expect(!HTTPCacheRequest().handlesCookies)
     }
 
     @Test func `Long and hostile lists take time in proportion to their length`() {

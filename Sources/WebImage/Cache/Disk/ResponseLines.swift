@@ -68,8 +68,8 @@ struct ResponseLines: Sendable {
             CacheValidators(
                 etag: value(Name.etag),
                 lastModified: value(Name.lastModified),
-                receivedHash: value(Name.receivedHash).flatMap(Self.number),
-                record: record
+                record: record,
+                receivedHash: value(Name.receivedHash).flatMap(Self.number)
             )
         }
         set {

@@ -21,7 +21,8 @@ struct HTTPCacheFacts: Sendable, Hashable {
     /// - Parameter responseTime: when they came, in seconds since 1970: the century of years with two digits follows from it.
     init(_ headers: HTTPHeaders, receivedAt responseTime: Double) {
         control = HTTPCacheControl(headers)
-        expires = Self.expires(headers, responseTime)
+        expires = headers.fields.lazy.filter { HTTPHeaders.equal($0.name, "Expires") }
+            .map { HTTPDate.parse($0.value, now: responseTime) ?? -.infinity }.min()
         date = headers.firstValue(of: "Date").flatMap { HTTPDate.parse($0, now: responseTime) }
         age = headers.firstValue(of: "Age").flatMap(Self.firstNumber) ?? 0
         let modified = headers.firstValue(of: "Last-Modified")
@@ -30,15 +31,6 @@ struct HTTPCacheFacts: Sendable, Hashable {
         self.vary = vary
         variesOnAll = vary.contains("*")
         hasValidator = CacheValidators(etag: headers.firstValue(of: "ETag"), lastModified: modified) != nil
-    }
-
-    private static func expires(_ headers: HTTPHeaders, _ responseTime: Double) -> Double? {
-        var earliest: Double?
-        for field in headers.fields where HTTPHeaders.equal(field.name, "Expires") {
-            let time = HTTPDate.parse(field.value, now: responseTime) ?? -.infinity
-            earliest = min(earliest ?? time, time)
-        }
-        return earliest
     }
 
     private static func firstNumber(_ text: String) -> Double? {

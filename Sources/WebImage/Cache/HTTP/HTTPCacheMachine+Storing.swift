@@ -60,12 +60,7 @@ extension HTTPCacheMachine {
 
     /// Seconds for which the redirects before a response lead to it; nil without a bound.
     static func redirectLifetime(_ exchange: HTTPExchange) -> Double? {
-        var shortest: Double?
-        for hop in exchange.redirects {
-            guard let seconds = lifetime(of: hop, exchange) else { continue }
-            shortest = min(shortest ?? seconds, seconds)
-        }
-        return shortest
+        exchange.redirects.compactMap { lifetime(of: $0, exchange) }.min()
     }
 
     private static func lifetime(of hop: HTTPExchange.Hop, _ exchange: HTTPExchange) -> Double? {

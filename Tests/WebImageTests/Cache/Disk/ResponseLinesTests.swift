@@ -65,7 +65,7 @@ import Testing
         #expect(texts.filter { $0.lowercased().hasPrefix("etag: ") } == ["etag: \"7\""])
         // One that differs counts.
         let record = StoredRecords.record(7)
-        let other = CacheValidators(etag: "\"other\"", lastModified: "then", receivedHash: nil, record: record)
+        let other = CacheValidators(etag: "\"other\"", lastModified: "then", record: record)
         lines.validators = other
         let again = ResponseLines(lines.bytes)
         #expect(again.validators == other && other?.etag == "\"other\"" && other?.lastModified == "then")
