@@ -7,7 +7,6 @@ struct Generations {
     private var changes = [UInt32](repeating: 0, count: 257)
     private var writers = [UInt32](repeating: 0, count: 257)
 
-    /// The generation of a key now.
     func generation(of key: MemoryCacheKey) -> Generation {
         let place = Self.place(of: key)
         return Generation(own: changes[place], all: changes[256], isSettled: writers[place] == 0 && writers[256] == 0)

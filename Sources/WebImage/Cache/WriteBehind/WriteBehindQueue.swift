@@ -26,13 +26,6 @@ struct WriteBehindQueue {
         case nothing
     }
 
-    private enum Clear {
-        case none
-        case requested
-        case running(again: Bool)
-    }
-
-    /// The work of one key.
     fileprivate struct Slot {
         var running: DiskWork?
         var runningCompletions: [Completion] = []
@@ -44,16 +37,6 @@ struct WriteBehindQueue {
 
         /// Bytes that the waiting work holds.
         var cost: Int { waiting?.cost ?? 0 }
-    }
-
-    /// What became of work that was taken.
-    fileprivate enum Outcome {
-        /// It waits, alone or as a part of what waited.
-        case waits
-        /// What waits stays as it is; the work is done with it.
-        case isCovered
-        /// What runs makes it needless.
-        case isCoveredByRunning
     }
 
     /// Whether a write replaces what is there; else an entry that exists, or that another write is about to make, is left alone.
@@ -70,7 +53,8 @@ struct WriteBehindQueue {
     /// The keys of waiting work, the oldest first.
     private var ages = JobHeap<MemoryCacheKey>()
     private var runningCount = 0
-    private var clear = Clear.none
+    private var isClearRequested = false
+    private var isClearRunning = false
     private var clearCompletions: [Completion] = []
     private var idleCompletions: [Completion] = []
     private var blocked: [Completion] = []
@@ -80,14 +64,13 @@ struct WriteBehindQueue {
     /// Writes that were dropped because too much waited.
     private(set) var droppedCount = 0
 
-    /// Nothing runs and nothing waits.
     var isIdle: Bool { slots.isEmpty && !isClearing }
 
     /// Entries of the list by age; not many more than there are keys with work.
     var ageCount: Int { ages.entryCount }
 
-    private var isClearing: Bool { if case .none = clear { false } else { true } }
-    private var isClearRequested: Bool { if case .requested = clear { true } else { false } }
+    private var isClearing: Bool { isClearRequested || isClearRunning }
+    private var canClear: Bool { isClearRequested && !isClearRunning && runningCount == 0 }
 
     /// In the order in which the work came, which is the order in which it goes on.
     private var slotsByAge: [(key: MemoryCacheKey, value: Slot)] {
@@ -117,15 +100,7 @@ struct WriteBehindQueue {
         var slot = slots[key] ?? Slot()
         let isNew = slot.waiting == nil
         let cost = slot.cost
-        let outcome = slot.take(work, replacing: replaces, runningCounts: !isClearing)
-        if let completion {
-            if case .isCoveredByRunning = outcome {
-                slot.runningCompletions.append(completion)
-            } else {
-                slot.waitingCompletions.append(completion)
-            }
-        }
-        guard case .waits = outcome else {
+        guard slot.take(work, completion, replacing: replaces, runningCounts: !isClearing) else {
             slots[key] = slot
             return false
         }
@@ -222,7 +197,7 @@ struct WriteBehindQueue {
         return Ended(
             completions: completions,
             schedulesKey: hasMore && !isClearing,
-            schedulesClear: runningCount == 0 && isClearRequested
+            schedulesClear: canClear
         )
     }
 
@@ -253,35 +228,25 @@ struct WriteBehindQueue {
         }
         waitingCost = 0
         if let completion { clearCompletions.append(completion) }
-        switch clear {
-        case .none:
-            clear = .requested
-            return runningCount == 0
-        case .requested:
-            return false
-        case .running:
-            clear = .running(again: true)
-            return false
-        }
+        let isFirst = !isClearing
+        isClearRequested = true
+        return isFirst && canClear
     }
 
     /// Starts the clear; false when there is none to start, or when it must wait for what runs.
     mutating func beginClear() -> Bool {
-        guard isClearRequested, runningCount == 0 else { return false }
-        clear = .running(again: false)
+        guard canClear else { return false }
+        (isClearRequested, isClearRunning) = (false, true)
         return true
     }
 
     /// Ends the clear. The caller calls the completions, and schedules what is to be scheduled.
     mutating func finishClear() -> (completions: [Completion], keys: [String], schedulesClear: Bool) {
-        guard case .running(let again) = clear else { return ([], [], false) }
+        guard isClearRunning else { return ([], [], false) }
+        isClearRunning = false
         // Cleared again since: completions that came with that request can be called with this one only if nothing was
         // stored in between, so all wait for the second.
-        guard !again else {
-            clear = .requested
-            return ([], [], true)
-        }
-        clear = .none
+        guard !isClearRequested else { return ([], [], true) }
         var completions = clearCompletions
         clearCompletions = []
         if isIdle { completions += takeIdleCompletions() }
@@ -301,7 +266,6 @@ struct WriteBehindQueue {
     /// begun. False when that is so now (then it is not kept).
     mutating func whenFree(_ key: String, _ body: @escaping Completion) -> Bool {
         let slot = slots[MemoryCacheKey(key)]
-        let canClear = isClearRequested && runningCount == 0
         let canBegin = !isClearing && slot?.waiting != nil && slot?.running == nil
         guard !canClear, !canBegin else { return false }
         blocked.append(body)
@@ -321,23 +285,31 @@ struct WriteBehindQueue {
 }
 
 extension WriteBehindQueue.Slot {
-    /// Adds work to what waits.
+    /// Adds work to what waits. False when that stays as it is, because it or what runs comes to the same.
     ///
     /// - Parameters:
     ///   - replacing: false when an entry that exists already wins over a write.
     ///   - runningCounts: whether what runs will be there; not so when everything is about to be removed.
-    fileprivate mutating func take(_ work: DiskWork, replacing: Bool, runningCounts: Bool) -> WriteBehindQueue.Outcome {
-        if work.isWrite, !replacing {
-            if waiting?.picture != nil { return .isCovered }
-            if runningCounts, running?.isWrite ?? false {
-                guard let waiting else { return .isCoveredByRunning }
-                if waiting.amendment != nil { return .isCovered }
+    fileprivate mutating func take(
+        _ work: DiskWork,
+        _ completion: WriteBehindQueue.Completion?,
+        replacing: Bool,
+        runningCounts: Bool
+    ) -> Bool {
+        let isLate = work.isWrite && !replacing && runningCounts && running?.isWrite ?? false
+        if let completion {
+            if isLate, waiting == nil {
+                runningCompletions.append(completion)
+            } else {
+                waitingCompletions.append(completion)
             }
         }
-        if case .amend = work, let waiting, waiting.hidesDisk, waiting.picture == nil { return .isCovered }
+        if isLate, waiting == nil || waiting?.amendment != nil { return false }
+        if work.isWrite, !replacing, waiting?.picture != nil { return false }
+        if case .amend = work, let waiting, waiting.hidesDisk, waiting.picture == nil { return false }
         var all = waiting ?? PendingEntry()
         all.apply(work, replacing: replacing)
         waiting = all
-        return .waits
+        return true
     }
 }
