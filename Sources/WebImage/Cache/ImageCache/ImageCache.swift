@@ -28,9 +28,9 @@ public final class ImageCache: ImageCaching {
         var version: UInt64 = 0
     }
 
-    let state: Lock<State>
-    let writes = Lock(WriteBehindQueue())
-    let known = Lock(KnownValidatorsTable())
+    var state: Lock<State> { upkeep.state }
+    var writes: Lock<WriteBehindQueue> { upkeep.writes }
+    var known: Lock<KnownValidatorsTable> { upkeep.known }
     /// Nil for that of the process.
     let decodeBudget = Lock<DecodedMemoryBudget?>(nil)
     /// The memory budget that limits decodes for this cache.
@@ -81,13 +81,10 @@ public final class ImageCache: ImageCaching {
         memoryCache = config.makeMemoryCache?(config) ?? MemoryCache()
         let diskQueue = diskQueue ?? WorkQueue(name: "cache-disk", width: config.maxConcurrentDiskOperations)
         self.diskQueue = diskQueue
-        state = Lock(State(config: config, nextExpiry: CacheUpkeep.nextExpiry(after: clock, config)))
         upkeep = CacheUpkeep(
             memoryCache: memoryCache,
             diskCache: diskCache,
-            state: state,
-            writes: writes,
-            known: known,
+            config: config,
             diskQueue: diskQueue,
             clock: clock
         )

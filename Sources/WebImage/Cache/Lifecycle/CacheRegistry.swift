@@ -1,6 +1,5 @@
 /// The caches of a program, and what is done to all of them. Holds none of them.
 final class CacheRegistry: Sendable {
-    /// That of ``WebImageLifecycle``.
     static let shared = CacheRegistry()
 
     private struct Entry {
@@ -9,8 +8,6 @@ final class CacheRegistry: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// The list is looked through for those that are gone when it gets that long.
-        var sweepCount = 16
         var isTerminating = false
         var isDone = false
     }
@@ -24,15 +21,11 @@ final class CacheRegistry: Sendable {
     /// Adds a cache, for as long as it lives.
     func add(_ upkeep: CacheUpkeep) {
         state.withLock { state in
-            if state.entries.count >= state.sweepCount {
-                state.entries.removeAll { $0.upkeep == nil }
-                state.sweepCount = max(16, state.entries.count * 2)
-            }
+            state.entries.removeAll { $0.upkeep == nil }
             state.entries.append(Entry(upkeep: upkeep))
         }
     }
 
-    /// Caches that live.
     var upkeeps: [CacheUpkeep] { state.withLock { $0.entries.compactMap(\.upkeep) } }
 
     /// The list's length, of those that are gone included.

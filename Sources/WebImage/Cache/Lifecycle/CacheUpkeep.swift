@@ -1,3 +1,5 @@
+import Dispatch
+
 /// What a cache does unasked: passes for expired entries, and what it is told at turns of the program's life.
 ///
 /// It is an object of its own because timers and lists of all caches hold it weakly, and every retain and release of an
@@ -11,8 +13,8 @@ final class CacheUpkeep: Sendable {
     let memoryCache: any MemoryCaching
     let diskCache: any DiskCaching
     let state: Lock<ImageCache.State>
-    let writes: Lock<WriteBehindQueue>
-    let known: Lock<KnownValidatorsTable>
+    let writes = Lock(WriteBehindQueue())
+    let known = Lock(KnownValidatorsTable())
     let diskQueue: WorkQueue
     let clock: ClockSource
     private let timer = Lock<MaintenanceTimer?>(nil)
@@ -21,17 +23,13 @@ final class CacheUpkeep: Sendable {
     init(
         memoryCache: any MemoryCaching,
         diskCache: any DiskCaching,
-        state: Lock<ImageCache.State>,
-        writes: Lock<WriteBehindQueue>,
-        known: Lock<KnownValidatorsTable>,
+        config: ImageCacheConfig,
         diskQueue: WorkQueue,
         clock: ClockSource
     ) {
         self.memoryCache = memoryCache
         self.diskCache = diskCache
-        self.state = state
-        self.writes = writes
-        self.known = known
+        state = Lock(ImageCache.State(config: config, nextExpiry: Self.nextExpiry(after: clock, config)))
         self.diskQueue = diskQueue
         self.clock = clock
     }
@@ -153,5 +151,32 @@ final class CacheUpkeep: Sendable {
     func didReceiveMemoryWarning() {
         memoryCache.didReceiveMemoryWarning()
         known.withLock { $0.removeAll() }
+    }
+}
+
+/// Wakes a cache that nobody asks anything. It stops when the object goes.
+final class MaintenanceTimer: @unchecked Sendable {
+    // Sendable because a dispatch source may be used from any thread at once.
+    private let source: any DispatchSourceTimer
+
+    /// - Parameter fire: called on a thread of Dispatch.
+    init(_ fire: @escaping @Sendable () -> Void) {
+        source = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
+        source.schedule(deadline: .distantFuture)
+        source.setEventHandler(handler: fire)
+        source.activate()
+    }
+
+    deinit { source.cancel() }
+
+    /// Fires once, so many seconds from now and a little later if that saves a wake-up, in place of what was asked for
+    /// before; never, if nil.
+    func fire(after seconds: Double?) {
+        guard let seconds else { return source.schedule(deadline: .distantFuture) }
+        let milliseconds = Int(min(max(seconds, 0.001), 1e9) * 1000)
+        source.schedule(
+            deadline: .now() + .milliseconds(milliseconds),
+            leeway: .milliseconds(min(milliseconds / 10, 60_000))
+        )
     }
 }
