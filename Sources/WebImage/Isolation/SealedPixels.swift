@@ -38,7 +38,7 @@ enum SealedPixels {
 
     private static func copy(_ descriptor: Int32, byteCount: Int) throws(WireError) -> PixelStorage {
         guard let storage = try? PixelStorage.allocate(byteCount: byteCount),
-            FileCalls.readFully(descriptor, into: storage.base, count: byteCount, at: 0)
+            (try? FileCalls.system.readFully(descriptor, into: storage.base, count: byteCount, at: 0, path: "")) != nil
         else { throw WireError("its memory of \(byteCount) bytes cannot be read") }
         return storage
     }

@@ -68,14 +68,13 @@ struct CacheDirectory: Sendable {
     /// Makes a directory with its parents, mode 0700. An existing one is fine.
     static func makeDirectories(_ path: String) throws(SystemCallError) {
         if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-        let number = errno
-        guard number == ENOENT, let slash = path.dropLast().lastIndex(of: "/"), slash != path.startIndex else {
-            throw SystemCallError(call: "mkdir", path: path, number: number)
+        var number = errno
+        if number == ENOENT, let slash = path.dropLast().lastIndex(of: "/"), slash != path.startIndex {
+            try makeDirectories(String(path[..<slash]))
+            if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+            number = errno
         }
-        try makeDirectories(String(path[..<slash]))
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-            throw SystemCallError(call: "mkdir", path: path, number: errno)
-        }
+        throw SystemCallError(call: "mkdir", path: path, number: number)
     }
 
     /// `path` from the root, without a slash at the end.

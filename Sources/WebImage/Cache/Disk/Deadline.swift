@@ -4,8 +4,6 @@ struct Deadline: Sendable {
     private let start: UInt64
     private let length: UInt64
 
-    static let none = Deadline(.system, seconds: nil)
-
     /// - Parameter seconds: from now; nil for never.
     init(_ clock: ClockSource, seconds: Double?) {
         self.clock = seconds == nil ? nil : clock

@@ -8,7 +8,6 @@ final class DirectoryHandle: Sendable {
     /// As it was opened; for messages.
     let path: String
     let descriptor: Int32
-    /// When it was opened.
     let status: stat
 
     /// Opens a directory. A symbolic link is refused with ENOTDIR, in the last part of the path.

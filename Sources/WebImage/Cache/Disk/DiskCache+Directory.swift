@@ -41,7 +41,6 @@ extension DiskCache {
         }
     }
 
-    /// A listing of the directory.
     func scanning(_ directory: DirectoryHandle) -> DirectoryScan {
         DirectoryScan(path: path, calls: calls, directory: directory)
     }

@@ -1,7 +1,6 @@
 import Glibc
 
 extension DiskCache {
-    /// What came of removing an entry.
     enum Eviction {
         /// It is gone; the disk space that came free.
         case removed(Int)

@@ -64,24 +64,16 @@ extension DiskCache {
         scanning(directory).forEachEntry { item, _ in
             let name = item.string
             let file = directory.path(of: name)
-            let found: (FileIdentity, String)?
-            switch reader.read(name, key: nil) {
-            case .entry(let entry, let status):
-                let key = entry.trailer.key
-                found =
-                    CacheFileName(key: key).string == name
-                    ? nil : (FileIdentity(status), "it holds the entry of another key, \(key)")
-            case .damaged(let identity, let reason):
-                found = (identity, reason)
-            case .failed(let error):
-                damaged.append(DamagedDiskCacheEntry(path: file, reason: error.description, isRemoved: false))
-                found = nil
-            case .absent, .foreign:
-                found = nil
-            }
-            if let (identity, reason) = found {
-                let isRemoved = removingDamaged && removeDamaged(name, identity: identity)
+            func note(_ reason: String, _ identity: FileIdentity?) {
+                let isRemoved = removingDamaged && identity.map { removeDamaged(name, identity: $0) } ?? false
                 damaged.append(DamagedDiskCacheEntry(path: file, reason: reason, isRemoved: isRemoved))
+            }
+            switch reader.read(name, key: nil) {
+            case .entry(let entry, let status) where CacheFileName(key: entry.trailer.key).string != name:
+                note("it holds the entry of another key, \(entry.trailer.key)", FileIdentity(status))
+            case .damaged(let identity, let reason): note(reason, identity)
+            case .failed(let error): note(error.description, nil)
+            case .entry, .absent, .foreign: break
             }
             return true
         }

@@ -147,7 +147,6 @@ extension DiskCache {
         return false
     }
 
-    /// All entries of the directory.
     func allEntries(
         of directory: DirectoryHandle,
         by type: ImageCacheConfig.ExpireType

@@ -60,7 +60,7 @@ extension DiskCache {
     }
 
     /// Whether a file being written has not been touched for so long that its writer must be gone.
-    private func isAbandoned(_ item: DirectoryScan.Item) -> Bool {
+    private func isAbandoned(_ item: DirectoryWalk.Item) -> Bool {
         guard EntryWriter.isTemporaryName(item.name), let status = item.status() else { return false }
         // The change time is the kernel's own, so it is measured by the machine's clock whatever clock this cache has.
         return abs(ClockSource.system.wallTime() - status.st_ctim.seconds) > EntryWriter.longestWrite

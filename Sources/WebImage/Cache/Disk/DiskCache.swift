@@ -66,7 +66,11 @@ public final class DiskCache: Sendable {
     /// Removes what writers that died left behind, from a directory that is not refused.
     func sweepTemporaryFiles() {
         guard let directory = usableDirectory() else { return }
-        scanning(directory).sweepTemporaryFiles(now: clock.wallTime())
+        let now = clock.wallTime()
+        scanning(directory).forEach { item in
+            item.sweep(now: now)
+            return true
+        }
     }
 
     /// The configuration in use; may be changed at any time.

@@ -21,13 +21,10 @@ struct EntryFooter: Sendable {
     /// The hash of the bytes as everybody else has it, who takes 0 for unknown.
     var contentHash: UInt64 { max(bodyHash, 1) }
 
-    /// The slots, if there are any.
     var slots: ResponseSlots? { slotSize > 0 ? ResponseSlots(size: slotSize, seed: trailerHash) : nil }
 
-    /// Where in the file the slots are.
     var slotsRange: Range<Int> { bodyLength..<(bodyLength + 2 * slotSize) }
 
-    /// Where in the file the records are.
     var recordsRange: Range<Int> { slotsRange.upperBound..<(slotsRange.upperBound + recordsLength) }
 
     /// Bytes of slots, records and footer.
@@ -38,23 +35,19 @@ struct EntryFooter: Sendable {
     /// - Parameter tail: the end of the file, at least records and footer; `nil` is returned when it holds less.
     /// - Parameter fileSize: the size of the whole file.
     static func read(from tail: UnsafeRawBufferPointer, fileSize: Int) throws(Failure) -> EntryFooter? {
-        guard let fields = Fields(tail), fields.magic == EntryTrailer.magic else { throw .absent }
-        guard let content = Int(exactly: fields.contentLength), let records = Int(exactly: fields.recordsLength) else {
-            throw .damaged
-        }
+        guard isFooter(tail) else { throw .absent }
+        guard let content = Int(exactly: number(at: 0, in: tail) as UInt64),
+            let records = Int(exactly: number(at: 8, in: tail) as UInt64)
+        else { throw .damaged }
         let (sum, overflow) = content.addingReportingOverflow(records)
         guard !overflow, sum == fileSize - EntryTrailer.footerSize else { throw .damaged }
         let start = tail.count - EntryTrailer.footerSize
         guard records <= start else { return nil }
         let hashed = UnsafeRawBufferPointer(rebasing: tail[(start - records)..<(start + 40)])
-        guard Hashing.xxh3(hashed) == fields.trailerHash else { throw .damaged }
-        var slotSize = 0
-        switch fields.version {
-        case EntryTrailer.version: break
-        case EntryTrailer.versionWithSlots: slotSize = Int(fields.slotSize)
-        default: throw .unknownVersion
-        }
-        if fields.version == EntryTrailer.versionWithSlots {
+        let hash: UInt64 = number(at: 40, in: tail)
+        guard Hashing.xxh3(hashed) == hash else { throw .damaged }
+        guard let slotSize = slotSize(in: tail) else { throw .unknownVersion }
+        if number(at: 32, in: tail) == EntryTrailer.versionWithSlots {
             let sizes = ResponseSlots.headerSize...ResponseSlots.largestSize
             guard sizes.contains(slotSize), 2 * slotSize <= content else { throw .damaged }
         }
@@ -62,44 +55,37 @@ struct EntryFooter: Sendable {
             bodyLength: content - 2 * slotSize,
             slotSize: slotSize,
             recordsLength: records,
-            created: fields.created,
-            bodyHash: fields.bodyHash,
-            trailerHash: fields.trailerHash
+            created: number(at: 16, in: tail),
+            bodyHash: number(at: 24, in: tail),
+            trailerHash: hash
         )
     }
 
     /// How much of the end of the file holds the whole trailer, by what the footer says, which is not checked; nil when there is
     /// no footer, or it cannot be right.
     static func claimedTrailerLength(in tail: UnsafeRawBufferPointer) -> Int? {
-        guard let fields = Fields(tail), fields.magic == EntryTrailer.magic else { return nil }
-        let slots = fields.version == EntryTrailer.versionWithSlots ? 2 * UInt64(fields.slotSize) : 0
-        let (length, overflow) = fields.recordsLength.addingReportingOverflow(slots + UInt64(EntryTrailer.footerSize))
+        guard isFooter(tail) else { return nil }
+        let others = UInt64(2 * (slotSize(in: tail) ?? 0) + EntryTrailer.footerSize)
+        let (length, overflow) = (number(at: 8, in: tail) as UInt64).addingReportingOverflow(others)
         return overflow ? nil : Int(exactly: length)
     }
 
-    /// What is in the footer, as it is there.
-    private struct Fields {
-        let contentLength, recordsLength: UInt64
-        let created: Int64
-        let bodyHash: UInt64
-        let version, slotSize: UInt32
-        let trailerHash, magic: UInt64
+    private static func isFooter(_ tail: UnsafeRawBufferPointer) -> Bool {
+        tail.count >= EntryTrailer.footerSize && number(at: 48, in: tail) == EntryTrailer.magic
+    }
 
-        /// Nil when there are too few bytes for a footer.
-        init?(_ tail: UnsafeRawBufferPointer) {
-            guard tail.count >= EntryTrailer.footerSize else { return nil }
-            let start = tail.count - EntryTrailer.footerSize
-            func number<Number: FixedWidthInteger>(at offset: Int) -> Number {
-                Number(littleEndian: tail.loadUnaligned(fromByteOffset: start + offset, as: Number.self))
-            }
-            contentLength = number(at: 0)
-            recordsLength = number(at: 8)
-            created = number(at: 16)
-            bodyHash = number(at: 24)
-            version = number(at: 32)
-            slotSize = number(at: 36)
-            trailerHash = number(at: 40)
-            magic = number(at: 48)
+    /// Nil for a later version.
+    private static func slotSize(in tail: UnsafeRawBufferPointer) -> Int? {
+        switch number(at: 32, in: tail) as UInt32 {
+        case EntryTrailer.version: 0
+        case EntryTrailer.versionWithSlots: Int(number(at: 36, in: tail) as UInt32)
+        default: nil
         }
+    }
+
+    /// A number of the footer that the bytes end with.
+    private static func number<Number: FixedWidthInteger>(at offset: Int, in tail: UnsafeRawBufferPointer) -> Number {
+        let start = tail.count - EntryTrailer.footerSize
+        return Number(littleEndian: tail.loadUnaligned(fromByteOffset: start + offset, as: Number.self))
     }
 }

@@ -56,7 +56,6 @@ struct LoadedEntry: Sendable {
 
 /// Reads entries and checks them: length, hashes, key.
 struct EntryReader: Sendable {
-    /// What came of reading a file.
     enum Outcome {
         /// A whole entry, and the file's state when it was opened.
         case entry(LoadedEntry, status: stat)
@@ -205,7 +204,7 @@ struct EntryReader: Sendable {
             // As long as the footer says, which may be as long as the file, and that may be longer than all memory.
             guard let base = malloc(length) else { return nil }
             defer { free(base) }
-            guard FileCalls.readFully(file, into: base, count: length, at: size - length) else { return nil }
+            guard read(file, into: base, count: length, at: size - length) else { return nil }
             let tail = UnsafeRawBufferPointer(start: base, count: length)
             do throws(EntryFooter.Failure) {
                 if let footer = try EntryFooter.read(from: tail, fileSize: size), footer.trailerLength <= length {
@@ -230,6 +229,10 @@ struct EntryReader: Sendable {
         return LoadedTrailer(footer: footer, response: response, trailer: trailer)
     }
 
+    private func read(_ file: Int32, into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int) -> Bool {
+        (try? calls.readFully(file, into: buffer, count: count, at: offset, path: "")) != nil
+    }
+
     /// What the slots of an open entry hold.
     private func response(
         in bytes: UnsafeRawBufferPointer,
@@ -244,7 +247,7 @@ struct EntryReader: Sendable {
             defer { buffer.deallocate() }
             let offset = footer.slotsRange.lowerBound
             guard let base = buffer.baseAddress,
-                FileCalls.readFully(file, into: base, count: buffer.count, at: offset)
+                read(file, into: base, count: buffer.count, at: offset)
             else { return nil }
             if let content = slots.content(of: UnsafeRawBufferPointer(buffer)) { return content }
         }

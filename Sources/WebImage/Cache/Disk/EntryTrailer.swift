@@ -18,7 +18,6 @@ import FoundationEssentials
 /// response can change while the picture stays. Readers of version 1 find the lengths and the hash of version 2 right, take it for
 /// a later version, and leave it alone.
 struct EntryTrailer: Sendable {
-    /// What a record holds.
     enum Tag {
         static let key: UInt32 = 1
         static let extendedData: UInt32 = 2
@@ -28,7 +27,6 @@ struct EntryTrailer: Sendable {
         static let thumbHash: UInt32 = 4
     }
 
-    /// A record.
     struct Record: Sendable, Hashable {
         var tag: UInt32
         var bytes: Data

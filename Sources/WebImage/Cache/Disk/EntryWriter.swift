@@ -119,18 +119,11 @@ struct EntryWriter: Sendable {
 
     /// A name that no other writer has, in this process or another.
     static func temporaryName() -> String {
-        let digitCount = 13  // of 64 bits
-        return String(unsafeUninitializedCapacity: temporaryPrefix.utf8.count + digitCount + 4) { output in
-            var count = output.initialize(fromContentsOf: temporaryPrefix.utf8)
-            var number = UInt64.random(in: .min ... .max)
-            for _ in 0..<digitCount {
-                let digit = UInt8(number % 36)
-                output.initializeElement(at: count, to: digit < 10 ? 48 + digit : 87 + digit)
-                number /= 36
-                count += 1
-            }
-            return output[count...].initialize(fromContentsOf: ".tmp".utf8)
-        }
+        var name = temporaryPrefix
+        name.reserveCapacity(32)
+        name += String(UInt64.random(in: .min ... .max), radix: 36)
+        name += ".tmp"
+        return name
     }
 
     /// Whether a file of this name is one that is being written, or was.

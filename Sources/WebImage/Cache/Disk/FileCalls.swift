@@ -22,8 +22,7 @@ struct FileCalls: Sendable {
         }
     /// Writes at an offset; the file's own position stays.
     var writeAt: @Sendable (_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ offset: Int) -> Int = {
-        let result = pwrite($0, $1, $2, off_t($3))
-        return result >= 0 ? result : -Int(errno)
+        result(pwrite($0, $1, $2, off_t($3)))
     }
 
     static let system = FileCalls(
@@ -32,14 +31,8 @@ struct FileCalls: Sendable {
             let file = openat(directory, path, flags, 0o600)
             return file >= 0 ? file : -errno
         },
-        read: { file, buffer, count in
-            let result = Glibc.read(file, buffer, count)
-            return result >= 0 ? result : -Int(errno)
-        },
-        write: { file, pieces, count in
-            let result = writev(file, pieces, count)
-            return result >= 0 ? result : -Int(errno)
-        },
+        read: { file, buffer, count in result(Glibc.read(file, buffer, count)) },
+        write: { file, pieces, count in result(writev(file, pieces, count)) },
         close: { file in Glibc.close(file) == 0 ? 0 : -errno },
         rename: { directory, from, to, exclusive in webimage_rename(directory, from, directory, to, exclusive) }
     )
@@ -67,34 +60,26 @@ struct SystemCallError: Error, CustomStringConvertible {
 
 extension FileCalls {
     /// Reads exactly `count` bytes, however many calls it takes. Throws EIO when the file ends earlier.
+    ///
+    /// - Parameter offset: where they are, and then the file's own position stays; nil for that position.
     func readFully(
         _ file: Int32,
         into buffer: UnsafeMutableRawPointer,
         count: Int,
+        at offset: Int? = nil,
         path: @autoclosure () -> String
     ) throws(SystemCallError) {
         var done = 0
         while done < count {
-            let result = read(file, buffer + done, count - done)
+            let (place, rest) = (buffer + done, count - done)
+            let result =
+                offset.map { Self.result(pread(file, place, rest, off_t($0 + done))) } ?? read(file, place, rest)
             if result == -Int(EINTR) { continue }
             guard result > 0 else {
                 throw SystemCallError(call: "read", path: path(), number: result < 0 ? Int32(-result) : EIO)
             }
             done += result
         }
-    }
-
-    /// Reads exactly `count` bytes from an offset, however many calls it takes; false when that cannot be done. The file's own
-    /// position stays.
-    static func readFully(_ file: Int32, into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int) -> Bool {
-        var done = 0
-        while done < count {
-            let result = pread(file, buffer + done, count - done, off_t(offset + done))
-            if result < 0, errno == EINTR { continue }
-            guard result > 0 else { return false }
-            done += result
-        }
-        return true
     }
 
     /// Writes two pieces one after the other, however many calls it takes.
@@ -136,6 +121,8 @@ extension FileCalls {
             rest = rest.dropFirst(result)
         }
     }
+
+    private static func result(_ result: Int) -> Int { result >= 0 ? result : -Int(errno) }
 
     private static func piece(_ bytes: UnsafeRawBufferPointer) -> iovec {
         iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
