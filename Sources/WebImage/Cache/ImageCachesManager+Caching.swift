@@ -14,8 +14,7 @@ extension ImageCachesManager {
     }
 
     private func first<Found>(forKey key: String, _ look: (any ImageCaching) -> Found?) -> Found? {
-        guard !key.isEmpty else { return nil }
-        for cache in select({ $0.query }).caches.reversed() {
+        for cache in select(key, { $0.query }).caches.reversed() {
             if let found = look(cache) { return found }
         }
         return nil
@@ -57,7 +56,7 @@ extension ImageCachesManager {
             @escaping @Sendable (any ImageCaching, LoadPriority, @escaping @Sendable (Found?) -> Void)
             -> any WebImageOperation
     ) -> any WebImageOperation {
-        let selection = key.isEmpty ? Selection(caches: [], isConcurrent: false) : select({ $0.query })
+        let selection = select(key) { $0.query }
         if selection.caches.count == 1, let only = selection.caches.first { return ask(only, priority, completion) }
         let round = Round(selection, priority: priority, completion: completion, asking: ask)
         round.start()
@@ -75,7 +74,7 @@ extension ImageCachesManager {
             completion?()
             return
         }
-        change(select({ $0.store }), request.cacheType, completion) { cache, level, end in
+        change(select { $0.store }, request.cacheType, completion) { cache, level, end in
             var part = request
             part.cacheType = level
             cache.store(part, completion: end)
@@ -85,8 +84,7 @@ extension ImageCachesManager {
     /// Puts other validators to the entry that a query finds: that of the highest cache which has one. Has no effect when the
     /// query policy is `concurrent` and several caches have one, because it is then open which of them a query finds.
     public func amend(validators: CacheValidators?, forKey key: String) {
-        guard !key.isEmpty else { return }
-        let selection = select({ $0.query })
+        let selection = select(key) { $0.query }
         let caches = Array(selection.caches.reversed())
         if caches.count < 2 {
             caches.first?.amend(validators: validators, forKey: key)
@@ -125,7 +123,7 @@ extension ImageCachesManager {
             completion?()
             return
         }
-        change(select({ $0.remove }), cacheType, completion) { cache, level, end in
+        change(select { $0.remove }, cacheType, completion) { cache, level, end in
             cache.removeImage(forKey: key, from: level, completion: end)
         }
     }
@@ -136,7 +134,7 @@ extension ImageCachesManager {
         in cacheType: ImageCacheType,
         completion: @escaping @Sendable (ImageCacheType) -> Void
     ) {
-        let selection = key.isEmpty ? Selection(caches: [], isConcurrent: false) : select({ $0.contains })
+        let selection = select(key) { $0.contains }
         let round = Round<ImageCacheType>(
             selection,
             completion: { completion($0 ?? .none) },
@@ -154,7 +152,7 @@ extension ImageCachesManager {
     ///   - cacheType: where everything is removed.
     ///   - completion: called exactly once, when the last cache that takes part has removed everything.
     public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
-        change(select({ $0.clear }), cacheType, completion) { cache, level, end in cache.clear(level, completion: end) }
+        change(select { $0.clear }, cacheType, completion) { cache, level, end in cache.clear(level, completion: end) }
     }
 
     /// Changes caches: memory of all before this returns, as callers rely on; and disks, if not all at once, one after the other.

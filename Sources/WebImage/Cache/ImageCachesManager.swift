@@ -104,7 +104,9 @@ public final class ImageCachesManager: ImageCaching {
         let isConcurrent: Bool
     }
 
-    func select(_ policy: (State) -> OperationPolicy) -> Selection {
+    /// - Parameter key: nobody takes part under an empty one; nil for all keys.
+    func select(_ key: String? = nil, _ policy: (State) -> OperationPolicy) -> Selection {
+        if key == "" { return Selection(caches: [], isConcurrent: false) }
         let (caches, policy) = state.withLock { ($0.caches, policy($0)) }
         switch policy {
         case .serial: return Selection(caches: caches[...], isConcurrent: false)

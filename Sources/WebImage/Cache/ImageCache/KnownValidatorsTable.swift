@@ -17,7 +17,6 @@ struct KnownValidatorsTable {
     private var slab = EvictionSlab(seed: 1)
     private var entries: [Entry?] = [nil]
 
-    /// An empty table.
     init(capacity: Int = KnownValidatorsTable.capacity, byteCapacity: Int = KnownValidatorsTable.byteCapacity) {
         self.capacity = max(capacity, 1)
         self.byteCapacity = byteCapacity
@@ -26,7 +25,6 @@ struct KnownValidatorsTable {
     /// Keys that something is known of.
     var count: Int { index.count }
 
-    /// Bytes of keys and fields.
     var byteCount: Int { slab.totalCost }
 
     /// The keys, in no order.

@@ -6,10 +6,8 @@ struct CacheFileName: Sendable, Hashable {
     static let maximumByteCount = 255
     private static let digitCount = 32
 
-    /// The name.
     let string: String
 
-    /// The name for a key.
     init(key: String) {
         let ext = Self.fileExtension(forKey: key)
         string = Hashing.md5Hex(key, suffix: ext.isEmpty ? "" : "." + ext)

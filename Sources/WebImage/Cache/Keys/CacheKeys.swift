@@ -34,7 +34,6 @@ public enum CacheKeys {
         return transformed(key, by: "Thumbnail(\(sides),\(shape))")
     }
 
-    /// Whether the key already names a thumbnail.
     static func isThumbnail(_ key: String) -> Bool {
         key.utf8.count >= thumbnailMarker.utf8.count && key.contains(thumbnailMarker)
     }

@@ -37,11 +37,9 @@ struct CacheTable<Value: AnyObject>: ~Copyable {
         }
     }
 
-    /// The value of an entry that exists.
     @inline(__always)
     func value(of id: UInt32) -> Value { entries[Int(id)].value.takeUnretainedValue() }
 
-    /// The key of an entry that exists.
     func key(of id: UInt32) -> String {
         let entry = entries[Int(id)]
         return String(decoding: UnsafeRawBufferPointer(start: entry.key, count: entry.keyCount), as: UTF8.self)
@@ -63,7 +61,6 @@ struct CacheTable<Value: AnyObject>: ~Copyable {
         index.insert(digest.low, id: id)
     }
 
-    /// Puts another value in; returns the old one.
     mutating func replace(_ id: UInt32, with value: Value) -> Value {
         let old = entries[Int(id)].value
         entries[Int(id)].value = .passRetained(value)

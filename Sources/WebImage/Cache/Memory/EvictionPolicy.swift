@@ -26,7 +26,6 @@ struct EvictionPolicy: ~Copyable {
     var rule: EvictionRule { duel.winner }
     /// The highest number that an entry has or had; numbers start at 1 and are used again.
     var highestID: UInt32 { slab.highestID }
-    /// All entries, in no order.
     var ids: ContiguousArray<UInt32> { slab.ids }
 
     func cost(of id: UInt32) -> Int { slab.entries[Int(id)].cost }

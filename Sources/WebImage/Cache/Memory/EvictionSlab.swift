@@ -48,11 +48,8 @@ struct EvictionSlab {
     var count: Int { occupied.count }
     /// The highest number an entry has or had.
     var highestID: UInt32 { UInt32(entries.count - 1) }
-    /// The least recently used entry.
     var oldest: UInt32? { entries[0].previous == 0 ? nil : entries[0].previous }
-    /// The most recently used entry.
     var newest: UInt32? { entries[0].next == 0 ? nil : entries[0].next }
-    /// All entries, in no order.
     var ids: ContiguousArray<UInt32> { occupied }
 
     mutating func insert(hash: UInt64, cost: Int, frequency: UInt8, epoch: UInt16) -> UInt32 {

@@ -27,9 +27,7 @@ extension MemoryCaching {
     public func removeImage(_ image: Image, forKey key: String) {
         if self.image(forKey: key) === image { removeImage(forKey: key) }
     }
-}
 
-extension MemoryCaching {
     /// Removes all images.
     public func didReceiveMemoryWarning() { removeAll() }
 
