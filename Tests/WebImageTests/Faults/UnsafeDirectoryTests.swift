@@ -283,7 +283,7 @@ import Testing
     @Test func `Parts are not kept in, nor taken from, a directory that is a link`() {
         let target = harness.directory.path("target")
         harness.keep(bytes, in: harness.store())
-        #expect(rename(harness.path, target) == 0 && symlink(target, harness.path) == 0)
+        #expect(rename(harness.filesPath, target) == 0 && symlink(target, harness.filesPath) == 0)
         let before = names(in: target)
         #expect(harness.claim(in: harness.store()) == nil)
         harness.keep(noise(9_000), .plain("/b"), in: harness.store())
@@ -294,18 +294,20 @@ import Testing
 
     @Test(arguments: [mode_t(0o777), 0o770]) func `Nor in one that others may write to`(mode: mode_t) {
         harness.keep(bytes, in: harness.store())
-        chmod(harness.path, mode)
+        chmod(harness.filesPath, mode)
         #expect(harness.claim(in: harness.store()) == nil)
         harness.keep(noise(9_000), .plain("/b"), in: harness.store())
-        #expect(harness.sizes.count == 1)
-        chmod(harness.path, 0o700)
+        #expect(harness.names.count == 1)
+        chmod(harness.filesPath, 0o700)
         #expect(harness.claim(in: harness.store()) != nil)
     }
 
     @Test func `Files of parts are the user's alone`() {
         harness.keep(bytes, in: harness.store())
-        #expect(fileStatus(harness.path).st_mode & 0o777 == 0o700)
-        for name in names(in: harness.path) { #expect(fileStatus(harness.path + "/" + name).st_mode & 0o777 == 0o600) }
+        #expect(fileStatus(harness.filesPath).st_mode & 0o777 == 0o700)
+        for name in names(in: harness.filesPath) {
+            #expect(fileStatus(harness.filesPath + "/" + name).st_mode & 0o777 == 0o600)
+        }
     }
 
     @Test func `No name of a file tells of users, passwords, signatures or tokens`() {
@@ -317,7 +319,7 @@ import Testing
             headers: ["Authorization": "Bearer s3cr3t"]
         )
         harness.keep(bytes, request, in: harness.store())
-        let found = names(in: cache.path) + names(in: harness.path)
+        let found = names(in: cache.path) + names(in: harness.filesPath)
         #expect(found.count == 4)
         for secret in ["hunter2", "deadbeef", "s3cr3t", "Bearer"] {
             #expect(!found.contains { $0.lowercased().contains(secret.lowercased()) && !$0.contains("CACHEDIR") })
