@@ -68,12 +68,42 @@ import Testing
         end()
     }
 
-    @Test func `Each call is judged by itself`() {
+    @Test func `Calls of which something comes are judged by themselves`() {
         for _ in 0..<100 {
             watchdog.callBegins()
             receive(0, megabytes: 25)
+            watchdog.noteContent(byteCount: 1)
             look()
             #expect(watchdog.callEnds().isEmpty)
+        }
+        #expect(!isCutOff(0))
+        end()
+    }
+
+    @Test func `A connection is cut off that is read from in many calls while nothing comes of them`() {
+        for number in 0..<3 {
+            watchdog.callBegins()
+            receive(0, megabytes: number == 0 ? 1 : 17)
+            // Some looks find a call, and others none.
+            if number == 1 { look() }
+            #expect(watchdog.callEnds().isEmpty)
+            if number != 1 { look() }
+        }
+        #expect(isCutOff(0) && !isCutOff(1))
+        watchdog.callBegins()
+        #expect(watchdog.callEnds().count == 1 && watchdog.callEnds().isEmpty)
+        end()
+    }
+
+    @Test func `What was read for nothing before a rest does not count`() {
+        for _ in 0..<100 {
+            watchdog.callBegins()
+            look()
+            receive(0, megabytes: 25)
+            #expect(watchdog.callEnds().isEmpty)
+            look()
+            look()
+            #expect(delays.count == 0)
         }
         #expect(!isCutOff(0))
         end()

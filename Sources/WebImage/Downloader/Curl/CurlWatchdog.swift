@@ -3,28 +3,29 @@ import Glibc
 
 /// Ends connections whose servers keep libcurl busy with nothing.
 ///
-/// While frames come that carry nothing (PRIORITY, empty DATA, unknown types), `curl_multi_perform` reads on and does not return. Until
-/// it does, no transfer of the loop goes on, no deadline is looked at, and no cancel is heeded. So somebody else looks, on another
-/// thread and only while there is something to do: a connection that much was read from within one call, while little of it reached
-/// a transfer, is shut down, which lets libcurl return with an error.
+/// While frames come that carry nothing (PRIORITY, empty DATA, unknown types), `curl_multi_perform` of many versions reads on and does
+/// not return. Until it does, no transfer of the loop goes on, no deadline is looked at, and no cancel is heeded. So somebody else
+/// looks, on another thread and only while there is something to do. A connection that much was read from, within one call or while
+/// nothing reached any transfer, is shut down if little of that reached a transfer; libcurl returns with an error then.
 ///
 /// A call reads at most 25 MiB for each transfer over HTTP/1.1, and what it reads over HTTP/2 for many transfers reaches them; so what
 /// is only fast is left alone.
 final class CurlWatchdog: Sendable {
-    /// Bytes that may be read from a connection within one call without reaching anybody.
+    /// Bytes that may be read from a connection without reaching anybody.
     static let idleByteLimit: UInt64 = 32 << 20
-    /// How many nanoseconds pass between two looks. The first one at a call only notes what was read so far.
+    /// How many nanoseconds pass between two looks. The first one at a call, or after something was handed out, only notes what was
+    /// read so far.
     static let interval: UInt64 = 250_000_000
 
     private struct State {
-        /// The sockets of all connections, and what had been read from each at the first look at the present call.
+        /// The sockets of all connections, and what had been read from each at the first of the looks that are compared.
         var sockets: [Int32: UInt64?] = [:]
         /// Counts the calls.
         var call: UInt64 = 0
         var isInCall = false
-        /// The call of the last look, and the bytes that libcurl had handed out by then.
+        /// The call of the last look, and the bytes that libcurl had handed out by the first of the looks that are compared.
         var seenCall: UInt64 = 0
-        var seenContentByteCount = 0
+        var seenContentByteCount: Int?
         var isLooking = false
         var cutOff: Set<Int> = []
     }
@@ -95,28 +96,31 @@ final class CurlWatchdog: Sendable {
         let goesOn = state.withLock { state -> Bool in
             let isSameCall = state.call == state.seenCall
             guard state.isInCall || !isSameCall else {
-                state.isLooking = false
+                (state.isLooking, state.seenContentByteCount) = (false, nil)
                 return false
             }
             state.seenCall = state.call
-            guard state.isInCall else { return true }
-            if !isSameCall {
-                state.seenContentByteCount = contentByteCount.value
-                for socket in state.sockets.keys { state.sockets[socket] = .some(readByteCount(socket)) }
+            let content = contentByteCount.value
+            if let seen = state.seenContentByteCount, isSameCall || content == seen {
+                cutOff(&state, contentByteCount: content - seen)
             } else {
-                cutOff(&state)
+                state.seenContentByteCount = content
+                for socket in state.sockets.keys { state.sockets[socket] = .some(readByteCount(socket)) }
             }
             return true
         }
         if goesOn { lookLater() }
     }
 
-    private func cutOff(_ state: inout State) {
-        let allowed = Self.idleByteLimit + 4 * UInt64(max(contentByteCount.value - state.seenContentByteCount, 0))
+    private func cutOff(_ state: inout State, contentByteCount: Int) {
+        let allowed = Self.idleByteLimit + 4 * UInt64(max(contentByteCount, 0))
         for (socket, before) in state.sockets {
-            guard let before, let count = readByteCount(socket), count > before, count - before > allowed else {
+            guard let count = readByteCount(socket) else { continue }
+            guard let before else {
+                state.sockets[socket] = .some(count)
                 continue
             }
+            guard count > before, count - before > allowed else { continue }
             state.cutOff.insert(Int(webimage_socket_port(socket)))
             shutdown(socket, Int32(SHUT_RDWR))
         }
