@@ -52,6 +52,7 @@ extension ComplaintTests {
                     var bindings: [Binding] = []
                     for _ in 0..<500 {
                         if let last = bindings.popLast() {
+                            if random.next() % 8 == 0 { _ = await last.outcome.value() }
                             last.operation.cancel()
                             let answered = last.outcome.count == 1
                             bindings.append(
@@ -63,7 +64,7 @@ extension ComplaintTests {
                                 )
                             )
                         }
-                        let url = testURL("/\(random.next() % 200)")
+                        let url = testURL("/\(random.next() % 4_000)")
                         let (operation, outcome) = harness.start(url)
                         bindings.append(
                             Binding(url: url, operation: operation, outcome: outcome, wasAnsweredAtCancel: nil)
