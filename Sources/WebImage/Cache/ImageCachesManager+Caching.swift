@@ -20,14 +20,8 @@ extension ImageCachesManager {
         return nil
     }
 
-    /// Reads the entry on disk.
-    ///
-    /// - Parameters:
-    ///   - key: of the entry.
-    ///   - priority: passed on to the caches.
-    ///   - completion: called exactly once: at once, on the caller's thread, without a key or caches, else on the
-    ///     thread of the cache that answers. A cancel calls it at once with nil, and gives up what the caches still
-    ///     have to do.
+    /// Reads the entry on disk. `completion` is called exactly once: at once, on the caller's thread, without a key or caches, else
+    /// on the thread of the cache that answers. A cancel calls it at once with nil, and gives up what the caches still have to do.
     @discardableResult
     public func queryDisk(
         forKey key: String,
@@ -64,11 +58,8 @@ extension ImageCachesManager {
     }
 
     /// Stores; see ``ImageCaching/store(_:completion:)``. Memory of all caches that take part is written before the call
-    /// returns; with the policy `serial` their disks follow one after the other.
-    ///
-    /// - Parameters:
-    ///   - request: passed on to the caches that take part.
-    ///   - completion: called exactly once, when the last cache has stored or given up.
+    /// returns; with the policy `serial` their disks follow one after the other. `completion` is called exactly once, when the last
+    /// cache has stored or given up.
     public func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) {
         guard !request.key.isEmpty else {
             completion?()
@@ -85,26 +76,20 @@ extension ImageCachesManager {
     /// query policy is `concurrent` and several caches have one, because it is then open which of them a query finds.
     public func amend(validators: CacheValidators?, forKey key: String) {
         let selection = select(key) { $0.query }
-        let caches = Array(selection.caches.reversed())
-        if caches.count < 2 {
-            caches.first?.amend(validators: validators, forKey: key)
-            return
-        }
-        let holders = Lock(Set<Int>())
-        let everyone = Selection(caches: selection.caches, isConcurrent: true)
-        let round = Round<Never>(
-            everyone,
+        if selection.caches.count == 1 { selection.caches.first?.amend(validators: validators, forKey: key) }
+        guard selection.caches.count > 1 else { return }
+        let isUnsure = selection.isConcurrent
+        let holders = Lock<[any ImageCaching]>([])
+        let round = Round<Bool>(
+            Selection(caches: selection.caches, isConcurrent: false),
             completion: { _ in
-                let holders = holders.withLock { $0.sorted() }
-                guard let first = holders.first, holders.count == 1 || !selection.isConcurrent else { return }
-                caches[first].amend(validators: validators, forKey: key)
+                let holders = holders.withLock { $0 }
+                if holders.count == 1 || !isUnsure { holders.first?.amend(validators: validators, forKey: key) }
             },
             asking: { cache, _, answer in
-                cache.containsImage(forKey: key, in: .disk) { found in
-                    if found != .none, let index = caches.firstIndex(where: { $0 === cache }) {
-                        holders.withLock { _ = $0.insert(index) }
-                    }
-                    answer(nil)
+                cache.containsImage(forKey: key, in: .disk) { level in
+                    if level != .none { holders.withLock { $0.append(cache) } }
+                    answer(level == .none || isUnsure ? nil : true)
                 }
                 return nil
             }
@@ -112,12 +97,7 @@ extension ImageCachesManager {
         round.start()
     }
 
-    /// Removes one entry.
-    ///
-    /// - Parameters:
-    ///   - key: of the entry.
-    ///   - cacheType: where it is removed.
-    ///   - completion: called exactly once, when the last cache that takes part has removed it.
+    /// Removes one entry. `completion` is called exactly once, when the last cache that takes part has removed it.
     public func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         guard !key.isEmpty else {
             completion?()
@@ -146,11 +126,7 @@ extension ImageCachesManager {
         round.start()
     }
 
-    /// Removes everything.
-    ///
-    /// - Parameters:
-    ///   - cacheType: where everything is removed.
-    ///   - completion: called exactly once, when the last cache that takes part has removed everything.
+    /// Removes everything. `completion` is called exactly once, when the last cache that takes part has removed everything.
     public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         change(select { $0.clear }, cacheType, completion) { cache, level, end in cache.clear(level, completion: end) }
     }
@@ -163,36 +139,23 @@ extension ImageCachesManager {
         _ body: @escaping @Sendable (any ImageCaching, ImageCacheType, (@Sendable () -> Void)?) -> Void
     ) {
         if selection.caches.count == 1, let only = selection.caches.first { return body(only, levels, completion) }
-        guard !selection.caches.isEmpty, levels != .none else {
+        guard levels != .none else {
             completion?()
             return
         }
-        if selection.isConcurrent || !levels.includesDisk {
-            return Self.round(selection, isConcurrent: true, levels, body) { completion?() }
+        @Sendable func round(_ level: ImageCacheType, atOnce: Bool, then end: @escaping @Sendable () -> Void) {
+            let round = Round<Never>(
+                Selection(caches: selection.caches, isConcurrent: atOnce),
+                completion: { _ in end() },
+                asking: { cache, _, answer in
+                    body(cache, level) { answer(nil) }
+                    return nil
+                }
+            )
+            round.start()
         }
-        guard levels.includesMemory else {
-            return Self.round(selection, isConcurrent: false, .disk, body) { completion?() }
-        }
-        Self.round(selection, isConcurrent: true, .memory, body) {
-            Self.round(selection, isConcurrent: false, .disk, body) { completion?() }
-        }
-    }
-
-    private static func round(
-        _ selection: Selection,
-        isConcurrent: Bool,
-        _ level: ImageCacheType,
-        _ body: @escaping @Sendable (any ImageCaching, ImageCacheType, (@Sendable () -> Void)?) -> Void,
-        then end: @escaping @Sendable () -> Void
-    ) {
-        let round = Round<Never>(
-            Selection(caches: selection.caches, isConcurrent: isConcurrent),
-            completion: { _ in end() },
-            asking: { cache, _, answer in
-                body(cache, level) { answer(nil) }
-                return nil
-            }
-        )
-        round.start()
+        let isSerial = levels.includesDisk && !selection.isConcurrent
+        guard isSerial, levels.includesMemory else { return round(levels, atOnce: !isSerial) { completion?() } }
+        round(.memory, atOnce: true) { round(.disk, atOnce: false) { completion?() } }
     }
 }

@@ -11,9 +11,11 @@ extension ImageCachesManager {
                 _ answer: @escaping @Sendable (Answer?) -> Void
             ) -> (any WebImageOperation)?
 
+        typealias Completion = @Sendable (Answer?) -> Void
+
         private struct State {
             /// Nil when the round is over.
-            var completion: (@Sendable (Answer?) -> Void)?
+            var completion: Completion?
             /// How many caches have been asked.
             var askedCount = 0
             /// Those that were asked and have not answered, and what can be given up of them.
@@ -24,8 +26,6 @@ extension ImageCachesManager {
             var priority: LoadPriority
         }
 
-        private enum Next { case nothing, ask, end }
-
         private let caches: [any ImageCaching]
         private let width: Int
         private let ask: Asking
@@ -34,13 +34,13 @@ extension ImageCachesManager {
         init(
             _ selection: Selection,
             priority: LoadPriority = .normal,
-            completion: @escaping @Sendable (Answer?) -> Void,
+            completion: @escaping Completion,
             asking: @escaping Asking
         ) {
             caches = selection.caches.reversed()
             width = selection.isConcurrent ? .max : 1
             ask = asking
-            state = Lock(State(completion: completion, isAsking: true, priority: priority))
+            state = Lock(State(completion: completion, priority: priority))
         }
 
         /// Asks the first cache, or all; without any the round is over at once.
@@ -51,7 +51,12 @@ extension ImageCachesManager {
         var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
         /// Ends the round without an answer, and gives up what the caches have under way.
-        func cancel() { end(with: nil, isCancel: true) }
+        func cancel() {
+            end(with: nil) { state in
+                state.isCancelled = true
+                return true
+            }
+        }
 
         func setPriority(_ priority: LoadPriority) {
             state.withLock { $0.priority = priority }
@@ -64,6 +69,11 @@ extension ImageCachesManager {
         }
 
         private func askMore() {
+            let isBusy = state.withLock { state -> Bool in
+                defer { state.isAsking = true }
+                return state.isAsking
+            }
+            guard !isBusy else { return }
             while true {
                 let next = state.withLock { state -> (Int, LoadPriority)? in
                     guard state.completion != nil, state.askedCount < caches.count, state.pending.count < width else {
@@ -91,37 +101,27 @@ extension ImageCachesManager {
         }
 
         private func take(_ answer: Answer?, from number: Int) {
-            let (next, operation) = state.withLock { state -> (Next, (any WebImageOperation)?) in
-                guard state.completion != nil, let operation = state.pending.removeValue(forKey: number) else {
-                    return (.nothing, nil)
-                }
-                if answer != nil || state.pending.isEmpty && state.askedCount == caches.count {
-                    return (.end, operation)
-                }
-                guard !state.isAsking, state.askedCount < caches.count else { return (.nothing, operation) }
-                state.isAsking = true
-                return (.ask, operation)
+            // Released after the lock.
+            var operation: (any WebImageOperation)??
+            let isOver = end(with: answer) { state in
+                operation = state.pending.removeValue(forKey: number)
+                let isLast = state.pending.isEmpty && state.askedCount == caches.count
+                return operation != nil && (answer != nil || isLast)
             }
-            withExtendedLifetime(operation) {}
-            switch next {
-            case .nothing: break
-            case .ask: askMore()
-            case .end: end(with: answer)
-            }
+            if !isOver { askMore() }
         }
 
-        private func end(with answer: Answer?, isCancel: Bool = false) {
-            let (completion, losers) = state.withLock { state in
-                defer {
-                    if state.completion != nil { state.isCancelled = isCancel }
-                    state.completion = nil
-                    state.pending = [:]
-                }
+        /// Ends the round, if it is not over yet and `isDecided` says so. Whether it did.
+        @discardableResult
+        private func end(with answer: Answer?, if isDecided: (inout State) -> Bool = { _ in true }) -> Bool {
+            let (completion, losers) = state.withLock { state -> (Completion?, [any WebImageOperation]) in
+                guard state.completion != nil, isDecided(&state) else { return (nil, []) }
+                defer { (state.completion, state.pending) = (nil, [:]) }
                 return (state.completion, state.pending.values.compactMap { $0 })
             }
-            guard let completion else { return }
-            completion(answer)
+            completion?(answer)
             for loser in losers { loser.cancel() }
+            return completion != nil
         }
     }
 }

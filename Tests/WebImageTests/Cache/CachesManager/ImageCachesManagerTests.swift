@@ -279,11 +279,13 @@ import Testing
         let caches = (0..<3).map { ThreadedCache(workers, hasEntry: $0 == 0) }
         let manager = ImageCachesManager(caches: caches)
         let counts = Lock([Int](repeating: 0, count: 10_000))
+        let missing = Lock(0)
         let done = EventCounter()
         for number in 0..<10_000 {
             manager.queryPolicy = number.isMultiple(of: 2) ? .serial : .concurrent
-            let query = manager.queryDisk(forKey: "k", priority: .normal) { _ in
+            let query = manager.queryDisk(forKey: "k", priority: .normal) { entry in
                 counts.withLock { $0[number] += 1 }
+                if entry == nil, !number.isMultiple(of: 3) { missing.withLock { $0 += 1 } }
                 done.signal()
             }
             if number.isMultiple(of: 3) { workers.submit(priority: .high) { query.cancel() } }
@@ -291,6 +293,7 @@ import Testing
         await done.wait(for: 10_000)
         await withCheckedContinuation { continuation in workers.submit(priority: .low) { continuation.resume() } }
         #expect(counts.withLock { counts in counts.allSatisfy { $0 == 1 } })
+        #expect(missing.withLock { $0 } == 0, "an entry counts, also if a cache without one answers at the same time")
     }
 }
 
