@@ -2,12 +2,8 @@
 final class CacheRegistry: Sendable {
     static let shared = CacheRegistry()
 
-    private struct Entry {
-        weak var upkeep: CacheUpkeep?
-    }
-
     private struct State {
-        var entries: [Entry] = []
+        var entries: [@Sendable () -> CacheUpkeep?] = []
         var isTerminating = false
         var isDone = false
     }
@@ -21,12 +17,12 @@ final class CacheRegistry: Sendable {
     /// Adds a cache, for as long as it lives.
     func add(_ upkeep: CacheUpkeep) {
         state.withLock { state in
-            state.entries.removeAll { $0.upkeep == nil }
-            state.entries.append(Entry(upkeep: upkeep))
+            state.entries.removeAll { $0() == nil }
+            state.entries.append { [weak upkeep] in upkeep }
         }
     }
 
-    var upkeeps: [CacheUpkeep] { state.withLock { $0.entries.compactMap(\.upkeep) } }
+    var upkeeps: [CacheUpkeep] { state.withLock { $0.entries.compactMap { $0() } } }
 
     /// The list's length, of those that are gone included.
     var entryCount: Int { state.withLock { $0.entries.count } }

@@ -1,9 +1,6 @@
-import Dispatch
-
 /// What a cache does unasked: passes for expired entries, and what it is told at turns of the program's life.
 ///
-/// It is an object of its own because timers and lists of all caches hold it weakly, and every retain and release of an
-/// object that has ever been held so is slower for the rest of its life.
+/// Timers and lists of all caches hold it weakly, which would make every retain and release of the cache slower.
 final class CacheUpkeep: Sendable {
     /// Most seconds that one pass works before it lets others at the disk.
     static let passSeconds = 0.5
@@ -17,7 +14,8 @@ final class CacheUpkeep: Sendable {
     let known = Lock(KnownValidatorsTable())
     let diskQueue: WorkQueue
     let clock: ClockSource
-    private let timer = Lock<MaintenanceTimer?>(nil)
+    /// Takes the timer back.
+    private let timer = Lock<(@Sendable () -> Void)?>(nil)
     private let isScanning = Lock(false)
 
     init(
@@ -86,13 +84,15 @@ final class CacheUpkeep: Sendable {
     func setTimer() {
         let next = state.withLock { $0.nextExpiry }
         let now = clock.monotonicNanoseconds()
-        let timer = timer.withLock { timer in
-            if timer == nil, next < .max { timer = MaintenanceTimer { [weak self] in self?.timerFired() } }
-            return timer
-        }
         // Somebody else may have had the pass begun since: then it is due in an interval, not now.
-        timer?.fire(after: next == .max ? nil : max(Double(next &- min(now, next)) / 1e9, 0.01))
+        let delay = max(next &- min(now, next), 10_000_000)
+        timer.withLock { cancel in
+            cancel?()
+            cancel = next == .max ? nil : DelaySource.system.after(delay) { [weak self] in self?.timerFired() }
+        }
     }
+
+    deinit { timer.withLock { $0?() } }
 
     /// The clock, not the timer, decides whether a pass is due: the timer may be early or late.
     func timerFired() {
@@ -151,32 +151,5 @@ final class CacheUpkeep: Sendable {
     func didReceiveMemoryWarning() {
         memoryCache.didReceiveMemoryWarning()
         known.withLock { $0.removeAll() }
-    }
-}
-
-/// Wakes a cache that nobody asks anything. It stops when the object goes.
-final class MaintenanceTimer: @unchecked Sendable {
-    // Sendable because a dispatch source may be used from any thread at once.
-    private let source: any DispatchSourceTimer
-
-    /// - Parameter fire: called on a thread of Dispatch.
-    init(_ fire: @escaping @Sendable () -> Void) {
-        source = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
-        source.schedule(deadline: .distantFuture)
-        source.setEventHandler(handler: fire)
-        source.activate()
-    }
-
-    deinit { source.cancel() }
-
-    /// Fires once, so many seconds from now and a little later if that saves a wake-up, in place of what was asked for
-    /// before; never, if nil.
-    func fire(after seconds: Double?) {
-        guard let seconds else { return source.schedule(deadline: .distantFuture) }
-        let milliseconds = Int(min(max(seconds, 0.001), 1e9) * 1000)
-        source.schedule(
-            deadline: .now() + .milliseconds(milliseconds),
-            leeway: .milliseconds(min(milliseconds / 10, 60_000))
-        )
     }
 }

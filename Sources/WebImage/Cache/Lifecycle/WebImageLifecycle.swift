@@ -59,10 +59,32 @@ public enum WebImageLifecycle {
         _ signals: [Int32] = [SIGTERM, SIGHUP, SIGINT],
         within seconds: Double = 2
     ) {
-        signalThread.withLock { thread in
-            if thread == nil { thread = TerminationSignals(signals, within: seconds) }
+        exitQueue.withLock { queue in
+            guard queue == nil else { return }
+            // The handler writes the signal's number into it and does nothing else: what it interrupts may hold any lock.
+            let pipe = webimage_signal_pipe()
+            guard pipe >= 0 else { return }
+            queue = WorkQueue(name: "webimage-exit", width: 1)
+            queue?.submit { end(withSignalFrom: pipe, of: signals, within: seconds) }
+            for signal in signals { _ = webimage_send_signal_to_pipe(signal) }
         }
     }
 
-    private static let signalThread = Lock<TerminationSignals?>(nil)
+    private static let exitQueue = Lock<WorkQueue?>(nil)
+
+    private static func end(withSignalFrom pipe: Int32, of signals: [Int32], within seconds: Double) {
+        // A program inherits the signals that its parent has blocked; this thread takes them in any case.
+        var mask = sigset_t()
+        sigemptyset(&mask)
+        for signal in signals { sigaddset(&mask, signal) }
+        pthread_sigmask(SIG_UNBLOCK, &mask, nil)
+        var number: UInt8 = 0
+        var count = read(pipe, &number, 1)
+        while count < 0, errno == EINTR { count = read(pipe, &number, 1) }
+        guard count == 1 else { return }
+        willTerminate(within: seconds)
+        // As the system tells it to the parent: ended by that signal, not by an exit code.
+        signal(Int32(number), SIG_DFL)
+        kill(getpid(), Int32(number))
+    }
 }
