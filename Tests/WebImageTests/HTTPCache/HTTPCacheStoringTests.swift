@@ -93,7 +93,7 @@ import Testing
         ).record
         let fields = record.headers.fields.map { "\($0.name): \($0.value)" }
         #expect(fields == ["cache-control: max-age=60", "x-foo: 1", "x-foo: 2", "etag: \"a\"", "content-length: 5"])
-        #expect(record.validators?.etag == "\"a\"")
+        #expect(record.facts.validators?.etag == "\"a\"")
     }
 
     @Test func `A value with a line break or a zero byte is not kept`() {

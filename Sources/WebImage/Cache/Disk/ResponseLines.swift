@@ -74,7 +74,7 @@ struct ResponseLines: Sendable {
         }
         set {
             let record = setRecord(newValue?.record)
-            let known = record?.validators
+            let known = record?.facts.validators
             set(Name.etag, newValue?.etag == known?.etag ? nil : newValue?.etag)
             set(Name.lastModified, newValue?.lastModified == known?.lastModified ? nil : newValue?.lastModified)
             set(Name.receivedHash, newValue?.receivedHash.map(Self.hexadecimal))

@@ -1,25 +1,15 @@
 /// What an HTTP cache does with a request.
 enum HTTPCacheDecision: Sendable, Hashable {
     /// What is stored serves; the server is not asked.
-    case hit(HTTPCacheAnswer)
+    case hit(HTTPFreshness)
     /// What is stored is stale and serves all the same; the server is asked behind it.
-    case serveStale(HTTPCacheAnswer)
+    case serveStale(HTTPFreshness)
     /// The server is asked first, whether what is stored still serves.
-    case revalidate(HTTPCacheAnswer, ifFailing: HTTPStaleFallback)
+    case revalidate(HTTPFreshness, ifFailing: HTTPStaleFallback)
     /// The server is asked as if nothing was stored: there is nothing, or it is not for this request.
     case fetch(HTTPCacheRule)
     /// The request wants an answer from the cache alone, and there is none: a 504.
     case unsatisfiable(HTTPCacheRule)
-}
-
-/// What is stored, seen at a moment.
-struct HTTPCacheAnswer: Sendable, Hashable {
-    /// Seconds since the origin made it or last said that it serves (`Age`).
-    var age: Double
-    /// Whether its lifetime is over.
-    var isStale: Bool
-    /// What decided.
-    var rule: HTTPCacheRule
 }
 
 /// When what is stored serves although it could not be revalidated.
@@ -64,4 +54,26 @@ enum HTTPCacheRule: String, Sendable, Hashable, CaseIterable {
     case staleWhileRevalidate = "it is stale, and stale-while-revalidate lets it serve while the server is asked"
 
     var explanation: String { rawValue }
+}
+
+/// A request as the cache sees it.
+struct HTTPCacheRequest: Sendable, Hashable {
+    /// The fields as they will be sent, as far as they are known.
+    let headers: HTTPHeaders
+    /// Whether cookies that are not among the fields go with it: then a response that varies with them never matches.
+    let handlesCookies: Bool
+    /// What it says about caching. `Pragma: no-cache` counts where there is no `Cache-Control` (RFC 9111, 5.4).
+    let control: HTTPCacheControl
+
+    init(headers: HTTPHeaders = [:], handlesCookies: Bool = false) {
+        self.headers = headers
+        self.handlesCookies = handlesCookies
+        var control = HTTPCacheControl()
+        if headers.fields.contains(where: { HTTPHeaders.equal($0.name, "Cache-Control") }) {
+            control = HTTPCacheControl(headers)
+        } else if headers.listedNames(of: "Pragma").contains("no-cache") {
+            control.flags = .noCache
+        }
+        self.control = control
+    }
 }

@@ -1,13 +1,8 @@
-/// What an HTTP cache does, as a function of what is stored, the request, the policy and the time. It has no state and no clock.
+/// What an HTTP cache does, as a function of what is stored, the request, the policy and the time (`now`, in seconds since 1970). It has
+/// no state and no clock.
 enum HTTPCacheMachine {
-    /// What to do with a request.
-    ///
-    /// - Parameters:
-    ///   - record: what is known of what is stored; nil when nothing is stored, or nothing is known of it.
-    ///   - isStored: whether something is stored of which nothing is known.
-    ///   - request: what is asked for. Its directives count under ``CachePolicy/http`` only.
-    ///   - policy: who decides.
-    ///   - now: seconds since 1970.
+    /// What to do with a request, whose directives count under ``CachePolicy/http`` only. Without a record nothing is stored or, with
+    /// `isStored`, nothing is known of it.
     static func decide(
         _ record: HTTPCacheRecord?,
         isStored: Bool,
@@ -21,9 +16,9 @@ enum HTTPCacheMachine {
         }
         switch policy {
         case .immutable:
-            return .hit(HTTPCacheAnswer(age: record?.age(at: now) ?? 0, isStale: false, rule: .immutablePolicy))
+            return .hit(HTTPFreshness(age: record?.age(at: now) ?? 0, isFresh: true, rule: .immutablePolicy))
         case .revalidate:
-            let answer = HTTPCacheAnswer(age: record?.age(at: now) ?? 0, isStale: true, rule: .revalidatePolicy)
+            let answer = HTTPFreshness(age: record?.age(at: now) ?? 0, isFresh: false, rule: .revalidatePolicy)
             return .revalidate(answer, ifFailing: .always)
         case .ttl(let seconds): return decide(record, timeToLive: seconds, now: now)
         case .http: return decide(record, request: request, now: now)
@@ -31,17 +26,17 @@ enum HTTPCacheMachine {
     }
 
     private static func decide(_ record: HTTPCacheRecord?, timeToLive: Double, now: Double) -> HTTPCacheDecision {
-        let age = record?.age(at: now) ?? 0
-        if timeToLive.isNaN { return .hit(HTTPCacheAnswer(age: age, isStale: false, rule: .immutablePolicy)) }
-        if timeToLive == .infinity { return .hit(HTTPCacheAnswer(age: age, isStale: false, rule: .withinTimeToLive)) }
-        guard let record else {
-            return .revalidate(HTTPCacheAnswer(age: 0, isStale: true, rule: .noRecord), ifFailing: .always)
+        var answer = HTTPFreshness(age: record?.age(at: now) ?? 0, isFresh: true, rule: .withinTimeToLive)
+        if timeToLive.isNaN { answer.rule = .immutablePolicy }
+        if timeToLive.isNaN || timeToLive == .infinity { return .hit(answer) }
+        if let record, HTTPCacheRecord.positive(now - record.responseTime) < timeToLive,
+            !(record.responseTime - now > HTTPCacheRecord.longestLead)
+        {
+            return .hit(answer)
         }
-        let passed = HTTPCacheRecord.positive(now - record.responseTime)
-        if passed < timeToLive, !(record.responseTime - now > HTTPCacheRecord.longestLead) {
-            return .hit(HTTPCacheAnswer(age: age, isStale: false, rule: .withinTimeToLive))
-        }
-        return .revalidate(HTTPCacheAnswer(age: age, isStale: true, rule: .pastTimeToLive), ifFailing: .always)
+        answer.isFresh = false
+        answer.rule = record == nil ? .noRecord : .pastTimeToLive
+        return .revalidate(answer, ifFailing: .always)
     }
 
     private static func decide(_ record: HTTPCacheRecord?, request: HTTPCacheRequest, now: Double) -> HTTPCacheDecision
@@ -50,7 +45,7 @@ enum HTTPCacheMachine {
         if let record {
             decision = decide(record, for: request, now: now)
         } else {
-            let unknown = HTTPCacheAnswer(age: 0, isStale: true, rule: .noRecord)
+            let unknown = HTTPFreshness(age: 0, isFresh: false, rule: .noRecord)
             decision = .revalidate(unknown, ifFailing: HTTPStaleFallback(whenUnreachable: true, whenServerFails: false))
         }
         guard request.control.says(.onlyIfCached) else { return decision }
@@ -61,28 +56,29 @@ enum HTTPCacheMachine {
         }
     }
 
-    /// What RFC 9111, 4 says of a stored response to a request that may ask the server.
-    static func decide(_ record: HTTPCacheRecord, for request: HTTPCacheRequest, now: Double) -> HTTPCacheDecision {
+    /// What RFC 9111, 4 says of a stored response to a request that may ask the server; nil for one that it is for, and that says nothing
+    /// about caching.
+    static func decide(_ record: HTTPCacheRecord, for request: HTTPCacheRequest?, now: Double) -> HTTPCacheDecision {
         let standing = record.standing(at: now)
         if record.facts.variesOnAll {
             // A 304 says that it is the one; nothing else can.
-            return record.facts.hasValidator
+            return record.facts.validators != nil
                 ? .revalidate(answer(standing, .variesOnAll), ifFailing: .never) : .fetch(.variesOnAll)
         }
-        guard record.isSelected(by: request) else { return .fetch(.varies) }
-        let control = record.facts.control
+        if let request, !record.isSelected(by: request) { return .fetch(.varies) }
+        let (control, wish) = (record.facts.control, request?.control ?? HTTPCacheControl())
         // What must not be stored may be here all the same, under another policy.
         if control.says(.noCache) || control.says(.noStore) {
             return .revalidate(answer(standing, .noCache), ifFailing: .never)
         }
-        if request.control.says(.noCache) {
+        if wish.says(.noCache) {
             return .revalidate(answer(standing, .requestNoCache), ifFailing: .never)
         }
-        if let rule = objection(of: request.control, to: standing) {
+        if let rule = objection(of: wish, to: standing) {
             return .revalidate(answer(standing, rule), ifFailing: fallback(control, standing))
         }
         if standing.isFresh { return .hit(answer(standing, standing.rule)) }
-        return decide(stale: standing, control: control, request: request.control)
+        return decide(stale: standing, control: control, request: wish)
     }
 
     private static func decide(
@@ -118,11 +114,11 @@ enum HTTPCacheMachine {
         return HTTPStaleFallback(whenUnreachable: true, whenServerFails: isWithin(control.staleIfError, standing))
     }
 
-    static func isWithin(_ window: Double?, _ standing: HTTPCacheStanding) -> Bool {
+    private static func isWithin(_ window: Double?, _ standing: HTTPCacheStanding) -> Bool {
         window.map { standing.staleness < $0 } ?? false
     }
 
-    private static func answer(_ standing: HTTPCacheStanding, _ rule: HTTPCacheRule) -> HTTPCacheAnswer {
-        HTTPCacheAnswer(age: standing.age, isStale: !standing.isFresh, rule: rule)
+    private static func answer(_ standing: HTTPCacheStanding, _ rule: HTTPCacheRule) -> HTTPFreshness {
+        HTTPFreshness(lifetime: standing.lifetime, age: standing.age, isFresh: standing.isFresh, rule: rule)
     }
 }

@@ -40,8 +40,105 @@ public struct HTTPCacheRecord: Sendable, Hashable {
         facts = HTTPCacheFacts(headers, receivedAt: responseTime)
     }
 
-    /// The validators among the fields; nil when there is none that can be used.
-    var validators: CacheValidators? {
-        CacheValidators(etag: headers.firstValue(of: "ETag"), lastModified: headers.firstValue(of: "Last-Modified"))
+    // MARK: Vary
+
+    /// Keeps what `Vary` names of the fields that were sent. What is too long to be kept cannot be compared later.
+    mutating func select(by sent: HTTPHeaders) {
+        selectingHeaders = [:]
+        guard !facts.variesOnAll else { return }
+        if let selecting = Self.selectingHeaders(facts.vary, of: sent) {
+            selectingHeaders = selecting
+        } else {
+            headers["vary"] = "*"
+        }
+    }
+
+    /// The most bytes of the request's fields that are kept because of `Vary`.
+    static let selectingByteCount = 8 << 10
+
+    /// Whether the response is for `request` too (RFC 9111, 4.1): the fields that `Vary` names are the same in it, but for white
+    /// space and for how a list is split into fields. Never with a `*`.
+    func isSelected(by request: HTTPCacheRequest) -> Bool {
+        guard !facts.variesOnAll else { return false }
+        return facts.vary.allSatisfy { name in
+            if name == "cookie", request.handlesCookies { return false }
+            return Self.isSame(Self.selectingValue(name, of: request.headers), selectingHeaders[name], name: name)
+        }
+    }
+
+    /// The fields among those of a request that `names` lists; nil when they are too long to be kept.
+    static func selectingHeaders(_ names: [String], of headers: HTTPHeaders) -> HTTPHeaders? {
+        var result = HTTPHeaders()
+        var byteCount = 0
+        for name in Set(names).sorted() {
+            guard let value = selectingValue(name, of: headers) else { continue }
+            byteCount += name.utf8.count + value.utf8.count
+            guard byteCount <= selectingByteCount, HTTPHeaders.isToken(name), HTTPHeaders.isLine(value) else {
+                return nil
+            }
+            result.add(name: name, value: value)
+        }
+        return result
+    }
+
+    /// What is compared of a field of a request. What is secret is not to lie on disk.
+    private static func selectingValue(_ name: String, of headers: HTTPHeaders) -> String? {
+        guard let value = headers[name] else { return nil }
+        switch name {
+        case "authorization", "proxy-authorization", "cookie": return Hashing.md5Hex(value)
+        default: return value
+        }
+    }
+
+    private static func isSame(_ left: String?, _ right: String?, name: String) -> Bool {
+        guard let left, let right else { return left == nil && right == nil }
+        return left == right || normalized(left, name: name) == normalized(right, name: name)
+    }
+
+    private static func normalized(_ value: String, name: String) -> String {
+        // Commas in quotes do not end members; such values have to be the same as they are.
+        guard !value.utf8.contains(UInt8(ascii: "\"")) else { return HTTPHeaders.trimmed(value.utf8[...]) }
+        let members = value.utf8.split(separator: UInt8(ascii: ",")).map(HTTPHeaders.trimmed)
+        let list = members.filter { !$0.isEmpty }.joined(separator: ",")
+        return name == "accept-language" ? list.lowercased() : list
+    }
+}
+
+/// What the fields of a response say about caching, read once so that decisions are arithmetic.
+struct HTTPCacheFacts: Sendable, Hashable {
+    let control: HTTPCacheControl
+    /// `Expires`; of several the earliest. Minus infinity for one that is no date, which is a time past. nil without one.
+    let expires: Double?
+    /// `Date`; nil where it does not say.
+    let date: Double?
+    /// `Age` in seconds: the first of a list, 0 where it is no number.
+    let age: Double
+    /// `Last-Modified`; nil without a date.
+    let lastModified: Double?
+    /// The names that `Vary` lists, in lower case.
+    let vary: [String]
+    /// Whether `Vary` has a `*`.
+    let variesOnAll: Bool
+    /// What the server can be asked with about it; nil when there is nothing that can be used.
+    let validators: CacheValidators?
+
+    /// - Parameter responseTime: when they came, in seconds since 1970: the century of years with two digits follows from it.
+    init(_ headers: HTTPHeaders, receivedAt responseTime: Double) {
+        control = HTTPCacheControl(headers)
+        expires = headers.fields.lazy.filter { HTTPHeaders.equal($0.name, "Expires") }
+            .map { HTTPDate.parse($0.value, now: responseTime) ?? -.infinity }.min()
+        date = headers.firstValue(of: "Date").flatMap { HTTPDate.parse($0, now: responseTime) }
+        age = headers.firstValue(of: "Age").flatMap(Self.firstNumber) ?? 0
+        let modified = headers.firstValue(of: "Last-Modified")
+        lastModified = modified.flatMap { HTTPDate.parse($0, now: responseTime) }
+        let vary = headers.listedNames(of: "Vary")
+        self.vary = vary
+        variesOnAll = vary.contains("*")
+        validators = CacheValidators(etag: headers.firstValue(of: "ETag"), lastModified: modified)
+    }
+
+    private static func firstNumber(_ text: String) -> Double? {
+        let first = text.utf8.prefix { $0 != UInt8(ascii: ",") }
+        return HTTPDirective.seconds(HTTPHeaders.trimmed(first).utf8)
     }
 }
