@@ -46,7 +46,7 @@ struct MemoryCacheSimulation: SimulatedCache {
     private let image: Image
 
     init(capacity: Int, trace: CacheTrace) {
-        cache = MemoryCache(.init(maxMemoryCost: capacity, respondsToMemoryPressure: false))
+        cache = MemoryCache(maxMemoryCost: capacity, respondsToMemoryPressure: false)
         keys = trace.costs.indices.map { MemoryCacheKey("https://example.com/picture/\($0)") }
         let storage = PixelStorage(adopting: .allocate(byteCount: 4, alignment: 4), byteCount: 4) { base, _ in
             base.deallocate()

@@ -25,7 +25,7 @@ import WebImage
         let keys = copies.map { MemoryCacheKey($0) }
         let order = shuffled(size)
         // Just full, so that the policy has its whole work to do.
-        let cache = MemoryCache(.init(maxMemoryCost: size * 100, respondsToMemoryPressure: false))
+        let cache = MemoryCache(maxMemoryCost: size * 100, respondsToMemoryPressure: false)
         for index in 0..<size + size / 10 {
             cache.setImage(image[index % size], forKey: names[index % size] + (index < size ? "" : "+"), cost: 100)
         }
@@ -82,7 +82,7 @@ import WebImage
         var evicting: [Double] = []
         let names = (0..<2 * size).map { "https://pictures.example.com/albums/2024/05/photo-\($0)-1600x1200.jpg" }
         for _ in 0..<rounds {
-            let cache = MemoryCache(.init(maxMemoryCost: size * 100, respondsToMemoryPressure: false))
+            let cache = MemoryCache(maxMemoryCost: size * 100, respondsToMemoryPressure: false)
             let fill = { (range: Range<Int>) in
                 for index in range { cache.setImage(images[index % size], forKey: names[index], cost: 100) }
             }

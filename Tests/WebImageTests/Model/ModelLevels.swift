@@ -11,7 +11,7 @@ final class ModelMemory: MemoryCaching {
     init(_ model: ReferenceModel, mutant: ModelMutant?) {
         self.model = model
         self.mutant = mutant
-        cache = MemoryCache(MemoryCache.Configuration(respondsToMemoryPressure: false))
+        cache = MemoryCache(respondsToMemoryPressure: false)
     }
 
     var totalCost: Int { cache.totalCost }

@@ -47,8 +47,6 @@ struct EvictionDuel: ~Copyable {
 }
 
 /// What a cache of one rule would hold, for a sample of the keys: hashes and costs, no images.
-///
-/// It answers which of the sampled requests that rule would have hit.
 struct ShadowCache: ~Copyable {
     private let rule: EvictionRule
     private var slab: EvictionSlab
@@ -62,9 +60,7 @@ struct ShadowCache: ~Copyable {
     var count: Int { slab.count }
     var totalCost: Int { slab.totalCost }
 
-    /// Notes a request for a key of the sample.
-    ///
-    /// - Returns: whether a cache of this rule and these limits would have had it.
+    /// Notes a request for a key of the sample. Returns whether a cache of this rule and these limits would have had it.
     mutating func request(_ hash: UInt64, cost: Int, frequency: UInt8, epoch: UInt16, limits: EvictionLimits) -> Bool {
         if let id = index.find(hash, where: { _ in true }) {
             slab.touch(id, frequency: frequency, epoch: epoch)

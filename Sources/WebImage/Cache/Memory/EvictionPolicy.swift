@@ -1,13 +1,10 @@
 /// Who stays in the memory cache and who goes.
 ///
-/// Two rules are at hand (``EvictionRule``): the oldest goes, or the one with the fewest expected hits per byte. Neither is
-/// right for all: scrolling back and forth needs the first, popularity and one-pass scans the second. So a duel of the
-/// two on a sample of the keys (``EvictionDuel``) says which of them this cache is evicted by at the moment. Because each
-/// entry always carries what both rules need, a change of rule moves nothing.
+/// Scrolling back and forth needs one ``EvictionRule``, popularity and one-pass scans the other. A duel of the two on a sample
+/// of the keys (``EvictionDuel``) says which one is in force. Entries carry what both need.
 ///
-/// A pure state machine over entry numbers; who uses it keeps keys and images in arrays indexed by them. A request costs
-/// some tens of nanoseconds and allocates nothing; choosing a victim looks at 32 entries. An entry takes 48 bytes in
-/// here and 16 to 32 in the sketch; the duel at most 150 KB however large the cache.
+/// A pure state machine over entry numbers. A request costs some tens of nanoseconds and allocates nothing; choosing a victim
+/// looks at 32 entries. An entry takes 48 bytes here and 16 to 32 in the sketch; the duel at most 150 KB.
 struct EvictionPolicy: ~Copyable {
     var limits: EvictionLimits
     private var slab = EvictionSlab(seed: 1)
@@ -28,8 +25,6 @@ struct EvictionPolicy: ~Copyable {
     var highestID: UInt32 { slab.highestID }
     var ids: ContiguousArray<UInt32> { slab.ids }
 
-    func cost(of id: UInt32) -> Int { slab.entries[Int(id)].cost }
-
     /// Whether `cost` could ever fit.
     func admits(cost: Int) -> Bool { limits.cost <= 0 || cost <= limits.cost }
 
@@ -48,10 +43,8 @@ struct EvictionPolicy: ~Copyable {
         slab.touch(id, frequency: frequency, epoch: sketch.epoch)
     }
 
-    /// How many hits need not be told before the next batch.
-    ///
-    /// While nothing is inserted nothing has to go, and once every entry has been asked for a few times there is little left to
-    /// learn: then one hit in eight will do, which spares threads that do nothing but read most of the policy's work.
+    /// How many hits need not be told before the next batch. While nothing is inserted nothing has to go, and there is little left to
+    /// learn once every entry has been asked for a few times: then one hit in eight will do.
     func hitsToSkip() -> Int {
         guard calm > 256 + 2 * slab.count else { return 0 }
         // Never the same number, so that requests that come round and round are all told some time.

@@ -25,7 +25,7 @@ struct EvictionSlab {
         var stamp: UInt32 = 0
         var previous: UInt32 = 0
         var next: UInt32 = 0
-        /// Where the entry is in `occupied`.
+        /// Where the entry is in `ids`.
         var position: UInt32 = 0
         /// Requests as of `epoch` of the sketch.
         var epoch: UInt16 = 0
@@ -34,7 +34,7 @@ struct EvictionSlab {
 
     /// Entry 0 is the head of the list by recency and of nothing else.
     private(set) var entries: ContiguousArray<Entry> = [Entry()]
-    private var occupied: ContiguousArray<UInt32> = []
+    private(set) var ids: ContiguousArray<UInt32> = []
     private var vacant: ContiguousArray<UInt32> = []
     private(set) var totalCost = 0
     private var clock: UInt32 = 0
@@ -45,12 +45,10 @@ struct EvictionSlab {
 
     init(seed: UInt64) { random = seed | 1 }
 
-    var count: Int { occupied.count }
+    var count: Int { ids.count }
     /// The highest number an entry has or had.
     var highestID: UInt32 { UInt32(entries.count - 1) }
     var oldest: UInt32? { entries[0].previous == 0 ? nil : entries[0].previous }
-    var newest: UInt32? { entries[0].next == 0 ? nil : entries[0].next }
-    var ids: ContiguousArray<UInt32> { occupied }
 
     mutating func insert(hash: UInt64, cost: Int, frequency: UInt8, epoch: UInt16) -> UInt32 {
         clock &+= 1
@@ -65,11 +63,11 @@ struct EvictionSlab {
             hash: hash,
             cost: cost,
             stamp: clock,
-            position: UInt32(occupied.count),
+            position: UInt32(ids.count),
             epoch: epoch,
             frequency: frequency
         )
-        occupied.append(id)
+        ids.append(id)
         totalCost += cost
         linkFirst(id)
         return id
@@ -94,9 +92,9 @@ struct EvictionSlab {
         unlink(id)
         totalCost -= entries[Int(id)].cost
         let position = entries[Int(id)].position
-        let moved = occupied.removeLast()
+        let moved = ids.removeLast()
         if moved != id {
-            occupied[Int(position)] = moved
+            ids[Int(position)] = moved
             entries[Int(moved)].position = position
         }
         vacant.append(id)
@@ -116,7 +114,7 @@ struct EvictionSlab {
         var lowest = density(of: oldest, weights, epoch)
         for step in 0..<min(Self.sampleSize, count) {
             // A small cache is looked at as a whole.
-            let id = occupied[count <= Self.sampleSize ? step : nextIndex(below: count)]
+            let id = ids[count <= Self.sampleSize ? step : nextIndex(below: count)]
             guard id != entries[0].next else { continue }
             let density = density(of: id, weights, epoch)
             if density < lowest {

@@ -27,9 +27,7 @@ struct FrequencySketch {
         additions = 0
     }
 
-    /// Counts a request.
-    ///
-    /// - Returns: the key's count with this request, as of the present ``epoch``.
+    /// Counts a request. Returns the key's count with it, as of the present ``epoch``.
     mutating func add(_ hash: UInt64) -> UInt8 {
         let places = places(hash)
         let least = min(counters[places.0], counters[places.1], counters[places.2], counters[places.3])

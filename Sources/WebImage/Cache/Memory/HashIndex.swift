@@ -60,9 +60,6 @@ struct HashIndex: ~Copyable {
         slots[hole].id = 0
     }
 
-    /// Forgets every number and gives the memory back.
-    mutating func removeAll() { self = HashIndex() }
-
     private mutating func place(_ slot: Slot) {
         var place = Int(truncatingIfNeeded: slot.hash) & mask
         while slots[place].id != 0 { place = (place + 1) & mask }

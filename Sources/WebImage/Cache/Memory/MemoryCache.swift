@@ -7,18 +7,31 @@
 /// the image is needed, the main thread included. Storing takes a few microseconds. Images are let go of and the
 /// ``evictionHandler`` is called on the thread that made them go, when no lock is held.
 public final class MemoryCache: Sendable {
-    private let core: MemoryCacheCore<Image>
+    private let core: MemoryCacheCore
     // Held for its lifetime: as long as it exists the cache is told of memory pressure.
     private let pressure: MemoryPressureMonitor.Registration?
 
     /// A cache that is empty.
-    public init(_ configuration: Configuration = Configuration()) {
-        let core = MemoryCacheCore<Image>(
-            limits: EvictionLimits(cost: configuration.maxMemoryCost, count: configuration.maxMemoryCount),
-            usesWeakCache: configuration.usesWeakCache
-        )
+    ///
+    /// - Parameters:
+    ///   - maxMemoryCost: the bytes that all images together may cost; 0 means no limit.
+    ///   - maxMemoryCount: the number of images there may be; 0 means no limit.
+    ///   - usesWeakCache: whether evicted images can be found while someone else holds them.
+    ///   - respondsToMemoryPressure: whether the cache shrinks when the system runs short of memory.
+    public convenience init(
+        maxMemoryCost: Int = MemoryCache.defaultCostLimit,
+        maxMemoryCount: Int = 0,
+        usesWeakCache: Bool = false,
+        respondsToMemoryPressure: Bool = true
+    ) {
+        let limits = EvictionLimits(cost: maxMemoryCost, count: maxMemoryCount)
+        self.init(limits, usesWeakCache: usesWeakCache, pressureMonitor: respondsToMemoryPressure ? .shared : nil)
+    }
+
+    init(_ limits: EvictionLimits, usesWeakCache: Bool, pressureMonitor: MemoryPressureMonitor?) {
+        let core = MemoryCacheCore(limits: limits, usesWeakCache: usesWeakCache)
         self.core = core
-        pressure = configuration.pressureMonitor?.register { level in
+        pressure = pressureMonitor?.register { level in
             switch level {
             case .some: core.trim(.pressure) { $0 / 2 }
             case .full: core.removeAll(.pressure, keepingWeak: true)
@@ -108,16 +121,43 @@ public final class MemoryCache: Sendable {
 
     /// Called once for every image that goes, on the thread that made it go, when no lock is held: the cache may be used.
     public var evictionHandler: (@Sendable (Eviction) -> Void)? {
-        get {
-            guard let handler = core.handler else { return nil }
-            return { eviction in handler(eviction.key, eviction.image, eviction.reason) }
-        }
-        set {
-            guard let handler = newValue else {
-                core.handler = nil
-                return
-            }
-            core.handler = { key, image, reason in handler(Eviction(key: key, image: image, reason: reason)) }
-        }
+        get { core.handler }
+        set { core.handler = newValue }
+    }
+
+    // MARK: - Evictions
+
+    /// Why an image left the cache.
+    public enum EvictionReason: Sendable, Hashable {
+        /// The images together would have cost too much.
+        case cost
+        /// There would have been too many of them.
+        case count
+        /// It was removed on request.
+        case removed
+        /// Another image was stored under its key.
+        case replaced
+        /// Memory was short.
+        case pressure
+    }
+
+    /// An image that has left the cache.
+    public struct Eviction: Sendable {
+        /// The key that it had.
+        public let key: String
+        /// The image.
+        public let image: Image
+        /// Why it had to go.
+        public let reason: EvictionReason
+    }
+
+    /// The cost limit of a cache when nothing else is said: a quarter of the memory that this process may use (the machine's
+    /// or its control group's, whichever is less), at most 1 GiB.
+    public static let defaultCostLimit = costLimit(for: SystemMemory().usableBytes)
+
+    static func costLimit(for usableBytes: Int?) -> Int {
+        // Where nothing is known of the machine, what a small one could spare.
+        guard let usableBytes else { return 128 << 20 }
+        return min(max(usableBytes / 4, 1 << 20), 1 << 30)
     }
 }

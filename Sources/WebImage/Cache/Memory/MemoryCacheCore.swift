@@ -1,43 +1,35 @@
-/// The memory cache for values of any class: table, policy, weak level and locks.
+/// Table, policy, weak level and locks of a memory cache. Memory pressure holds it without holding the cache.
 ///
-/// A reader takes the lock of its processor's stripe, looks the key up, retains the value and notes the hit. The policy learns
-/// of hits in batches: when a stripe has 64 of them and nobody is writing, or at the next write. A writer takes the
-/// writers' lock and then every stripe's, so what it leaves behind holds for every reader: both limits, at all times.
-final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
+/// A reader takes the lock of its processor's stripe. The policy learns of hits in batches: when a stripe has 64 of them and
+/// nobody is writing, or at the next write. A writer takes the writers' lock and then every stripe's, so both limits hold for
+/// every reader at all times.
+final class MemoryCacheCore: @unchecked Sendable {
     // Sendable because `table` is changed only with the writers' lock and all stripes locked, and read with at least one
     // of the stripes; everything else that changes is inside `writers`.
 
-    /// Why a value is no longer in the cache.
     typealias Reason = MemoryCache.EvictionReason
-
-    typealias Handler = @Sendable (_ key: String, _ value: Value, _ reason: Reason) -> Void
-
-    /// A value that went, to be reported and let go of when no lock is held.
-    struct Removal {
-        let key: String
-        let value: Value
-        let reason: Reason
-    }
+    typealias Handler = @Sendable (MemoryCache.Eviction) -> Void
 
     /// What only one thread at a time may touch.
     struct Writers: ~Copyable {
         var policy: EvictionPolicy
-        var weak = WeakTable<Value>()
+        var weak = WeakTable<Image>()
         var handler: Handler?
     }
 
     /// What a write has to leave until the locks are open.
     private struct Leftovers {
-        var removals: [Removal] = []
-        var seen: [Value] = []
+        /// What went, to be reported and let go of when no lock is held.
+        var removals: [MemoryCache.Eviction] = []
+        var seen: [Image] = []
     }
 
     /// A value cannot cost more than a tebibyte, so that sums never overflow.
-    private static var maximumCost: Int { 1 << 40 }
+    private static let maximumCost = 1 << 40
 
     private let writers: Lock<Writers>
     private let stripes = ReaderStripes()
-    private let table: UnsafeMutablePointer<CacheTable<Value>>
+    private let table: UnsafeMutablePointer<CacheTable<Image>>
 
     init(limits: EvictionLimits, usesWeakCache: Bool) {
         writers = Lock(
@@ -57,17 +49,17 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
     // MARK: - Reading
 
     @inline(__always)
-    func value(for key: MemoryCacheKey) -> Value? {
+    func value(for key: MemoryCacheKey) -> Image? {
         KeyDigest.withBytes(of: key.string) { value(key.digest, $0) }
     }
 
     @inline(__always)
-    func value(for string: String) -> Value? {
+    func value(for string: String) -> Image? {
         KeyDigest.withBytes(of: string) { value(KeyDigest($0), $0) }
     }
 
     @inline(never)
-    private func value(_ digest: KeyDigest, _ key: UnsafeRawBufferPointer) -> Value? {
+    private func value(_ digest: KeyDigest, _ key: UnsafeRawBufferPointer) -> Image? {
         let stripe = stripes.current
         stripe.lock()
         guard let id = table.pointee.find(digest, key) else {
@@ -93,11 +85,11 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
 
     /// Looks in the weak level, and puts what it finds back.
     @inline(never)
-    private func revive(_ key: MemoryCacheKey) -> Value? {
+    private func revive(_ key: MemoryCacheKey) -> Image? {
         var leftovers = Leftovers()
-        let (value, handler) = writers.withLock { writers -> (Value?, Handler?) in
+        let (value, handler) = writers.withLock { writers -> (Image?, Handler?) in
             guard table.pointee.hasWeakLevel, let found = writers.weak.value(for: key) else { return (nil, nil) }
-            let value = withTableLocked(&writers) { writers -> Value in
+            let value = withTableLocked(&writers) { writers -> Image in
                 // Someone may have stored another value since the miss.
                 if let newer = KeyDigest.withBytes(of: key.string, { table.pointee.find(key.digest, $0) }) {
                     leftovers.seen.append(found.value)
@@ -114,7 +106,7 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
 
     // MARK: - Writing
 
-    func set(_ value: Value, cost: Int, for key: MemoryCacheKey) {
+    func set(_ value: Image, cost: Int, for key: MemoryCacheKey) {
         write { writers, leftovers in
             if table.pointee.hasWeakLevel {
                 writers.weak.set(value, cost: max(cost, 0), for: key, seen: &leftovers.seen)
@@ -127,7 +119,7 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
     }
 
     /// Removes a key; with `value`, only if that is what it stands for.
-    func remove(_ key: MemoryCacheKey, onlyIf value: Value? = nil) {
+    func remove(_ key: MemoryCacheKey, onlyIf value: Image? = nil) {
         write { writers, leftovers in
             let id = KeyDigest.withBytes(of: key.string) { table.pointee.find(key.digest, $0) }
             if let value, let id, table.pointee.value(of: id) !== value { return }
@@ -174,12 +166,8 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
         get { writers.withLock { $0.handler } }
         set {
             // The old one is released after the lock is open.
-            let old = writers.withLock { writers in
-                let old = writers.handler
-                writers.handler = newValue
-                return old
-            }
-            _ = old
+            var handler = newValue
+            writers.withLock { swap(&$0.handler, &handler) }
         }
     }
 
@@ -208,7 +196,7 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
     }
 
     private func put(
-        _ value: Value,
+        _ value: Image,
         cost: Int,
         for key: MemoryCacheKey,
         _ writers: inout Writers,
@@ -222,7 +210,7 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
                 let old = table.pointee.replace(id, with: value)
                 writers.policy.replace(id, cost: cost)
                 if old !== value {
-                    leftovers.removals.append(Removal(key: key.string, value: old, reason: .replaced))
+                    leftovers.removals.append(MemoryCache.Eviction(key: key.string, image: old, reason: .replaced))
                 }
             } else if fits {
                 table.pointee.insert(writers.policy.insert(hash: key.digest.high, cost: cost), key.digest, bytes, value)
@@ -239,13 +227,13 @@ final class MemoryCacheCore<Value: AnyObject & Sendable>: @unchecked Sendable {
 
     private func take(_ id: UInt32, _ reason: Reason, _ writers: inout Writers, _ leftovers: inout Leftovers) {
         let key = writers.handler == nil ? "" : table.pointee.key(of: id)
-        leftovers.removals.append(Removal(key: key, value: table.pointee.remove(id), reason: reason))
+        leftovers.removals.append(MemoryCache.Eviction(key: key, image: table.pointee.remove(id), reason: reason))
         writers.policy.remove(id)
     }
 
     private func report(_ leftovers: Leftovers, _ handler: Handler?) {
         guard let handler else { return }
-        for removal in leftovers.removals { handler(removal.key, removal.value, removal.reason) }
+        for removal in leftovers.removals { handler(removal) }
     }
 
     private static func sane(_ limits: EvictionLimits) -> EvictionLimits {

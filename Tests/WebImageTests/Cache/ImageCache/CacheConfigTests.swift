@@ -26,9 +26,9 @@ import Testing
         #expect(config.maxConcurrentDiskOperations == 4)
         #expect(config.makeMemoryCache == nil && config.makeDiskCache == nil)
         #expect(make().additionalCachePath == nil)
-        let memory = MemoryCache.Configuration()
+        let memory = MemoryCache()
         #expect(memory.maxMemoryCost == MemoryCache.defaultCostLimit && memory.maxMemoryCount == 0)
-        #expect(!memory.usesWeakCache && memory.respondsToMemoryPressure)
+        #expect(!memory.usesWeakCache)
     }
 
     @Test func `The template configures caches made afterwards`() {

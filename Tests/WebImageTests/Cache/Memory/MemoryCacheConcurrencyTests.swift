@@ -7,7 +7,10 @@ import Testing
     @Test(arguments: [false, true])
     func `Many threads at once: limits hold, images are right, each leaves once`(weak: Bool) async {
         let cache = MemoryCache(
-            .init(maxMemoryCost: 500, maxMemoryCount: 80, usesWeakCache: weak, respondsToMemoryPressure: false)
+            maxMemoryCost: 500,
+            maxMemoryCount: 80,
+            usesWeakCache: weak,
+            respondsToMemoryPressure: false
         )
         let released = Lock(0)
         let evicted = Lock(0)
@@ -46,7 +49,7 @@ import Testing
     }
 
     @Test func `Limits and handler can be changed while others read and write`() async {
-        let cache = MemoryCache(.init(maxMemoryCost: 1000, respondsToMemoryPressure: false))
+        let cache = MemoryCache(maxMemoryCost: 1000, respondsToMemoryPressure: false)
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 for number in 0..<2000 {

@@ -9,7 +9,10 @@ import Testing
     func `It never serves anything but what was stored last, and both limits hold`(seed: UInt64, weak: Bool) {
         var random = SeededGenerator(seed: seed)
         let cache = MemoryCache(
-            .init(maxMemoryCost: 2000, maxMemoryCount: 60, usesWeakCache: weak, respondsToMemoryPressure: false)
+            maxMemoryCost: 2000,
+            maxMemoryCount: 60,
+            usesWeakCache: weak,
+            respondsToMemoryPressure: false
         )
         let evicted = Lock<[ObjectIdentifier: Int]>([:])
         // Kept alive, so that no two images have the same identifier.

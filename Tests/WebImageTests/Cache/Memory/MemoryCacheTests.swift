@@ -6,7 +6,10 @@ import Testing
 @Suite struct MemoryCacheTests {
     private func makeCache(cost: Int = 0, count: Int = 0, weak: Bool = false) -> MemoryCache {
         MemoryCache(
-            .init(maxMemoryCost: cost, maxMemoryCount: count, usesWeakCache: weak, respondsToMemoryPressure: false)
+            maxMemoryCost: cost,
+            maxMemoryCount: count,
+            usesWeakCache: weak,
+            respondsToMemoryPressure: false
         )
     }
 

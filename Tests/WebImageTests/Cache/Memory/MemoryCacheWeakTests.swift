@@ -6,7 +6,10 @@ import Testing
 @Suite struct MemoryCacheWeakTests {
     private func makeCache(cost: Int = 0, count: Int = 0, weak: Bool = true) -> MemoryCache {
         MemoryCache(
-            .init(maxMemoryCost: cost, maxMemoryCount: count, usesWeakCache: weak, respondsToMemoryPressure: false)
+            maxMemoryCost: cost,
+            maxMemoryCount: count,
+            usesWeakCache: weak,
+            respondsToMemoryPressure: false
         )
     }
 

@@ -36,9 +36,7 @@ private final class FakePressureSource: MemoryPressureSource {
 
 @Suite(.timeLimit(.minutes(1))) struct MemoryPressureTests {
     private func makeCache(_ monitor: MemoryPressureMonitor) -> MemoryCache {
-        var configuration = MemoryCache.Configuration(maxMemoryCost: 0)
-        configuration.pressureMonitor = monitor
-        return MemoryCache(configuration)
+        MemoryCache(EvictionLimits(), usesWeakCache: false, pressureMonitor: monitor)
     }
 
     /// Sends one report and waits until it has arrived.
