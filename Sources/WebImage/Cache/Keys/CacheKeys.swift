@@ -39,23 +39,17 @@ public enum CacheKeys {
     }
 
     private static func percentEncodedForPath(_ text: String) -> String {
-        var output: [UInt8] = []
-        for byte in text.utf8 {
+        text.utf8.reduce(into: "") { output, byte in
             if isAllowedInPath(byte) {
-                output.append(byte)
+                output.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
-                output.append(UInt8(ascii: "%"))
-                output.append(hexDigit(byte >> 4))
-                output.append(hexDigit(byte & 15))
+                output += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
             }
         }
-        return String(decoding: output, as: UTF8.self)
     }
 
     /// RFC 3986: unreserved, sub-delims, ":", "@" and "/".
     private static func isAllowedInPath(_ byte: UInt8) -> Bool {
         byte.isASCIILetter || byte.isASCIIDigit || "-._~!$&'()*+,;=:@/".utf8.contains(byte)
     }
-
-    private static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 55 + value }
 }

@@ -5,12 +5,8 @@
 struct KeyParts {
     /// What comes before ":", nil for a relative key.
     let scheme: Substring?
-    /// The whole key up to the path.
-    let head: Substring
     /// The path, percent-encoding kept.
     let path: Substring
-    /// Everything from the "?" or "#" on.
-    let tail: Substring
 
     init(_ key: String) {
         let bytes = key.utf8
@@ -22,9 +18,7 @@ struct KeyParts {
         }
         let end = bytes[start...].firstIndex { $0 == .questionMark || $0 == .hash } ?? bytes.endIndex
         self.scheme = scheme
-        head = key[..<start]
         path = key[start..<end]
-        tail = key[end...]
     }
 
     /// The path extension as it is written, without the dot: what follows the last dot of the last component. Empty when
