@@ -20,7 +20,7 @@ enum EntryCheck {
         guard let entry = try load(data) else { return }
         let footer = entry.footer
         try must(footer.bodyLength >= 0 && footer.bodyLength <= data.count, "a picture reaches beyond its file")
-        try must(footer.recordsRange.upperBound + EntryTrailer.footerSize == data.count, "the parts are not the file")
+        try must(footer.bodyLength + footer.trailerLength == data.count, "the parts are not the file")
         try must(entry.data == data.prefix(footer.bodyLength), "the picture's bytes are others")
         let content = entry.content
         let trailer = entry.trailer

@@ -21,12 +21,8 @@ public struct CacheValidators: Sendable, Hashable {
         self.init(etag: etag, lastModified: lastModified, receivedHash: nil)
     }
 
-    /// The same, what was received, and what is known of the response; nil when there is nothing of it: also without
-    /// validators the bytes of a later answer can be compared.
-    ///
-    /// - Parameters:
-    ///   - etag: that of the record, if there is one, when nil.
-    ///   - lastModified: that of the record, if there is one, when nil.
+    /// The same with what is known of the response, which gives the validators that are nil, and of what was received: the bytes of a
+    /// later answer can be compared. Nil when there is nothing of it.
     init?(
         etag: String? = nil,
         lastModified: String? = nil,

@@ -80,7 +80,7 @@ private struct Stamp: ImageTransformer {
         #expect((cache.memoryCache as? MemoryCache)?.totalCost == 1_000)
         // What waits to be encoded holds its pixels, whatever it counts as elsewhere.
         let waiting = PendingImage(image: image.with(memoryCost: 0), options: ImageEncodeOptions(), coder: FakeCoder())
-        #expect(DiskWork.encode(waiting).cost == bitmap.bytesPerRow * 3)
+        #expect(DiskWork.Picture.image(waiting).cost == bitmap.bytesPerRow * 3)
     }
 
     @Test func `Built-in coders bring everything into the range of sRGB`() async throws {

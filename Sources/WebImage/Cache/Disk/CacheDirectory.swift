@@ -33,9 +33,7 @@ struct CacheDirectory: Sendable {
         throw SystemCallError(call: "open", path: path, number: EPERM, refusal: reason)
     }
 
-    /// Why a directory in this state is not used: others could put things there. Nil when it is used.
-    ///
-    /// Root may do everything anyway, so what is root's is trusted.
+    /// Why a directory in this state is not used: others could put things there. Nil when it is used. Root is trusted.
     static func distrust(_ status: stat, user: uid_t = geteuid()) -> String? {
         guard status.st_mode & S_IFMT == S_IFDIR else { return "it is no directory" }
         guard status.st_uid == user || status.st_uid == 0 else { return "it belongs to another user" }
@@ -80,12 +78,9 @@ struct CacheDirectory: Sendable {
     /// `path` from the root, without a slash at the end.
     static func absolute(_ path: String) -> String {
         var path = path
-        if !path.hasPrefix("/") {
-            var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-            if getcwd(&buffer, buffer.count) != nil {
-                path =
-                    String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) + "/" + path
-            }
+        if !path.hasPrefix("/"), let current = getcwd(nil, 0) {
+            path = String(cString: current) + "/" + path
+            free(current)
         }
         while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
         return path

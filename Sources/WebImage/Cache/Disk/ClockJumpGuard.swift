@@ -1,8 +1,7 @@
 /// Tells when the system's clock was set forward by much while the process ran.
 ///
-/// Ages come from the system's clock, so a clock that is wrong for a moment would make everything look expired. The pass
-/// that notices a jump leaves ages alone; the next one, an interval later, believes the clock. (A computer that slept looks
-/// the same, and loses nothing but one pass.)
+/// A clock that is wrong for a moment would make everything look expired. The pass that notices a jump leaves ages alone; the
+/// next one believes the clock. (A computer that slept looks the same, and loses only one pass.)
 struct ClockJumpGuard: Sendable {
     /// A jump of less, in seconds, is not worth a doubt.
     static let tolerance: Double = 6 * 3_600

@@ -10,11 +10,7 @@ final class DirectoryHandle: Sendable {
     let descriptor: Int32
     let status: stat
 
-    /// Opens a directory. A symbolic link is refused with ENOTDIR, in the last part of the path.
-    ///
-    /// - Parameters:
-    ///   - name: a path, or a name in `parent`.
-    ///   - parent: where the name is looked for; nil for paths.
+    /// Opens a directory by its path, or by its name in `parent`. Refuses a symbolic link in the last part with ENOTDIR.
     init(opening name: String, in parent: DirectoryHandle? = nil) throws(SystemCallError) {
         path = parent.map { $0.path + "/" + name } ?? name
         descriptor = webimage_open_directory(parent?.descriptor ?? AT_FDCWD, name)
@@ -29,9 +25,6 @@ final class DirectoryHandle: Sendable {
     }
 
     deinit { close(descriptor) }
-
-    /// Whether it is the one that is in this state.
-    func isSame(as other: stat) -> Bool { other.st_dev == status.st_dev && other.st_ino == status.st_ino }
 
     /// The path of something in it, for messages.
     func path(of name: String) -> String { path + "/" + name }

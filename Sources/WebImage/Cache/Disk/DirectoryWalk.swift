@@ -48,9 +48,7 @@ final class DirectoryWalk {
     private let directory: Int32
     private let stream: OpaquePointer
 
-    /// Opens the listing of a directory.
-    ///
-    /// - Parameter place: the directory; nil for that at the path, if that is no symbolic link.
+    /// Opens the listing of `place`; if that is nil, of the path, which must not be a symbolic link.
     init(path: String, calls: FileCalls, in place: DirectoryHandle? = nil) throws(SystemCallError) {
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
         let file = (place == nil ? path : ".").withCString { calls.open(place?.descriptor ?? AT_FDCWD, $0, flags) }
@@ -93,8 +91,7 @@ final class DirectoryWalk {
     var isReplaced: Bool {
         var listed = stat()
         var current = stat()
-        guard fstat(directory, &listed) == 0, lstat(path, &current) == 0 else { return true }
-        return listed.st_dev != current.st_dev || listed.st_ino != current.st_ino
+        return fstat(directory, &listed) != 0 || lstat(path, &current) != 0 || !listed.isSameFile(as: current)
     }
 }
 
@@ -128,6 +125,9 @@ struct DirectoryScan {
 }
 
 extension timespec {
+    /// Leaves a time of a file as it is: UTIME_OMIT.
+    static let omitted = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)
+
     /// Seconds since 1970.
     var seconds: Double { Double(tv_sec) + Double(tv_nsec) / 1e9 }
 
@@ -155,4 +155,13 @@ extension stat {
     var length: Int { Int(min(st_size, Self.most)) }
 
     private static let most = 1 << 48
+
+    /// Whether it is of the same file.
+    func isSameFile(as other: stat) -> Bool { st_dev == other.st_dev && st_ino == other.st_ino }
+
+    /// Whether it is of the same file, which has not been written to since. The number of a file that was removed is soon given to
+    /// another, hence length and time of the last write.
+    func isUnchanged(since earlier: stat) -> Bool {
+        isSameFile(as: earlier) && st_size == earlier.st_size && st_mtim.nanoseconds == earlier.st_mtim.nanoseconds
+    }
 }

@@ -32,9 +32,7 @@ extension DiskCache {
         if isRewritten { keepSizeLimit() }
     }
 
-    /// Writes other validators into the file of an entry. Its stripe is held.
-    ///
-    /// - Returns: whether nothing remains to be done; else the entry has to be written anew, if there is one.
+    /// Writes other validators into the file of an entry, whose stripe is held. False when the entry has to be written again, if any.
     private func amendInPlace(
         _ name: String,
         in directory: DirectoryHandle,
@@ -48,12 +46,9 @@ extension DiskCache {
         guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
             let found = reader.trailer(file, status: status), found.trailer.hasKey(key)
         else { return false }
-        let amendment = amendment.applied(to: found.sourceHash)
-        if let extendedData = amendment.extendedData, extendedData != found.trailer.extendedData { return false }
-        guard let validators = amendment.validators, validators != found.trailer.validators else { return true }
-        var trailer = found.trailer
-        trailer.validators = validators
-        guard let slots = found.footer.slots,
+        let trailer = found.amended(by: amendment)
+        if trailer.records == found.trailer.records { return true }
+        guard trailer.extendedData == found.trailer.extendedData, let slots = found.footer.slots,
             let change = slots.amendment(to: trailer.response ?? Data(), after: found.response)
         else { return false }
         let offset = found.footer.slotsRange.lowerBound + change.offset
@@ -61,8 +56,7 @@ extension DiskCache {
             (try? calls.writeFully(file, bytes, at: offset, path: directory.path(of: name))) != nil
         }
         // The file is as old as its picture.
-        let omitted = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)  // UTIME_OMIT
-        futimens(file, [omitted, status.st_mtim])
+        futimens(file, [.omitted, status.st_mtim])
         if isWritten { state.withLock { $0.statistics.amendCount += 1 } }
         return isWritten
     }
@@ -71,17 +65,11 @@ extension DiskCache {
     private func rewrite(_ name: String, in directory: DirectoryHandle, key: String, _ amendment: EntryAmendment) {
         let outcome = EntryReader(calls: calls, directory: directory).read(name, key: key)
         guard case .entry(let entry, let status) = outcome else { return }
-        let amendment = amendment.applied(to: entry.found.sourceHash)
-        var trailer = entry.trailer
-        if let extendedData = amendment.extendedData, extendedData != trailer.extendedData {
-            trailer.extendedData = extendedData
-        }
-        if let validators = amendment.validators, validators != trailer.validators { trailer.validators = validators }
+        let trailer = entry.found.amended(by: amendment)
         guard trailer.records != entry.trailer.records else { return }
-        let identity = FileIdentity(status)
         write(entry.data, trailer: trailer, name: name, times: (status.st_atim, status.st_mtim), overwriting: true) {
             // Another process may have stored other bytes meanwhile.
-            self.entryStatus(name, in: directory).map { FileIdentity($0) == identity } ?? false
+            self.entryStatus(name, in: directory)?.isUnchanged(since: status) ?? false
         }
     }
 }

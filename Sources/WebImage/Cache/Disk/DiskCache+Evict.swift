@@ -53,19 +53,15 @@ extension DiskCache {
 
     /// When the bytes of an entry were stored; nil when the file does not say.
     private func created(_ item: DirectoryWalk.Item) -> Int64? {
-        let reader = EntryReader(calls: calls, directory: state.withLock { $0.directory })
-        guard let (file, status) = try? reader.open(item.string) else { return nil }
-        defer { _ = calls.close(file) }
-        return reader.trailer(file, status: status)?.trailer.created
+        EntryReader(calls: calls, directory: state.withLock { $0.directory }).trailer(of: item.string)?.footer.created
     }
 
     /// Sets a time that lies in the future to now, so that it does not keep its entry for ever.
     private func repairTime(_ item: DirectoryWalk.Item, by type: ImageCacheConfig.ExpireType, to time: Int64) {
-        let omitted = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)  // UTIME_OMIT
         let now = timespec(tv_sec: Int(time / 1_000_000_000), tv_nsec: Int(time % 1_000_000_000))
         switch type {
-        case .accessDate: utimensat(item.directory, item.cString, [now, omitted], AT_SYMLINK_NOFOLLOW)
-        case .modificationDate: utimensat(item.directory, item.cString, [omitted, now], AT_SYMLINK_NOFOLLOW)
+        case .accessDate: utimensat(item.directory, item.cString, [now, .omitted], AT_SYMLINK_NOFOLLOW)
+        case .modificationDate: utimensat(item.directory, item.cString, [.omitted, now], AT_SYMLINK_NOFOLLOW)
         case .creationDate, .changeDate: break
         }
     }

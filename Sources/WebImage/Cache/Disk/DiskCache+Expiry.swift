@@ -27,10 +27,8 @@ struct ExpiryPlan: Sendable {
 
     func exceeds(_ size: Int) -> Bool { maxSize > 0 && size > maxSize }
 
-    /// What the entries' size is brought below when it exceeds the limit.
-    ///
-    /// - Parameter isWhole: whether it is the size of all of them. When only some have been looked at there may be older ones
-    ///   among the others, so no more goes than has to.
+    /// What the entries' size is brought below when it exceeds the limit. Unless that is the size of all of them, older ones may be
+    /// among the others, so no more goes than has to.
     func trimsBelow(isWhole: Bool) -> Int { isWhole ? maxSize / 2 : maxSize + 1 }
 }
 

@@ -35,9 +35,7 @@ extension DiskCache {
         guard let directory = usableDirectory() else { return }
         let reader = EntryReader(calls: calls, directory: directory)
         scanning(directory).forEachEntry { item, status in
-            guard let (file, _) = try? reader.open(item.string) else { return true }
-            defer { _ = calls.close(file) }
-            guard let found = reader.trailer(file, status: status) else { return true }
+            guard let found = reader.trailer(of: item.string) else { return true }
             body(
                 DiskCacheEntry(
                     key: found.trailer.key,
@@ -64,14 +62,14 @@ extension DiskCache {
         scanning(directory).forEachEntry { item, _ in
             let name = item.string
             let file = directory.path(of: name)
-            func note(_ reason: String, _ identity: FileIdentity?) {
-                let isRemoved = removingDamaged && identity.map { removeDamaged(name, identity: $0) } ?? false
+            func note(_ reason: String, _ status: stat?) {
+                let isRemoved = removingDamaged && status.map { removeDamaged(name, $0) } ?? false
                 damaged.append(DamagedDiskCacheEntry(path: file, reason: reason, isRemoved: isRemoved))
             }
             switch reader.read(name, key: nil) {
             case .entry(let entry, let status) where CacheFileName(key: entry.trailer.key).string != name:
-                note("it holds the entry of another key, \(entry.trailer.key)", FileIdentity(status))
-            case .damaged(let identity, let reason): note(reason, identity)
+                note("it holds the entry of another key, \(entry.trailer.key)", status)
+            case .damaged(let status, let reason): note(reason, status)
             case .failed(let error): note(error.description, nil)
             case .entry, .absent, .foreign: break
             }

@@ -18,7 +18,7 @@ extension DiskCache {
         var to = stat()
         let destinationExists = lstat(destination, &to) == 0
         if destinationExists, to.st_mode & S_IFMT == S_IFDIR {
-            guard !from.isSame(as: to), let into = try? DirectoryHandle(opening: destination) else { return }
+            guard !from.status.isSameFile(as: to), let into = try? DirectoryHandle(opening: destination) else { return }
             merge(from, into: into)
             rmdir(source)
         } else {
@@ -52,7 +52,7 @@ extension DiskCache {
         scan.forEach { item in
             guard let status = item.status() else { return true }
             switch status.st_mode & S_IFMT {
-            case S_IFDIR: if !destination.isSame(as: status) { directories.append(item.string) }
+            case S_IFDIR: if !destination.status.isSameFile(as: status) { directories.append(item.string) }
             case S_IFREG where !EntryWriter.isTemporaryName(item.name):
                 let (from, to) = (source.descriptor, destination.descriptor)
                 if webimage_rename(from, item.cString, to, item.cString, true) == -EXDEV {

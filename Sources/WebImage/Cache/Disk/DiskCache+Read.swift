@@ -25,22 +25,13 @@ extension DiskCache {
     /// end of the file only and does not set the access time.
     public func validators(forKey key: String) -> CacheValidators? { trailer(forKey: key)?.trailer.validators }
 
-    /// The same with the hash of the bytes; nil when there is no entry. The bytes are not looked at.
-    func knownValidators(forKey key: String) -> KnownValidators? {
-        trailer(forKey: key).map {
-            KnownValidators(validators: $0.trailer.validators, contentHash: $0.footer.contentHash)
-        }
-    }
+    /// The entry of `key` without its bytes, but with their hash; nil when there is none. The bytes are not looked at.
+    func details(forKey key: String) -> CachedImageData? { trailer(forKey: key)?.content(Data()) }
 
     private func trailer(forKey key: String) -> LoadedTrailer? {
         guard !key.isEmpty, let directory = usableDirectory() else { return nil }
-        let reader = EntryReader(calls: calls, directory: directory)
-        guard let (file, status) = try? reader.open(CacheFileName(key: key).string) else { return nil }
-        defer { _ = calls.close(file) }
-        guard status.st_mode & S_IFMT == S_IFREG, let found = reader.trailer(file, status: status),
-            found.trailer.hasKey(key)
-        else { return nil }
-        return found
+        let found = EntryReader(calls: calls, directory: directory).trailer(of: CacheFileName(key: key).string)
+        return found?.trailer.hasKey(key) == true ? found : nil
     }
 
     /// Whether there is a file for `key`. Does not open it, so it can turn out to be damaged, or that of another key with the same MD5,
@@ -87,8 +78,8 @@ extension DiskCache {
         case .entry(let entry, _):
             state.withLock { $0.statistics.hitCount += 1 }
             return entry
-        case .damaged(let identity, _):
-            removeDamaged(name, identity: identity)
+        case .damaged(let status, _):
+            removeDamaged(name, status)
         case .failed(let error):
             note(error)
         case .absent, .foreign:
@@ -117,14 +108,16 @@ extension DiskCache {
     ///
     /// It is first renamed, then looked at, because between looking and removing another process could store anew.
     @discardableResult
-    func removeDamaged(_ name: String, identity: FileIdentity) -> Bool {
+    func removeDamaged(_ name: String, _ damaged: stat) -> Bool {
         guard let directory = usableDirectory() else { return false }
         let place = directory.descriptor
         let removed = stripe(of: name).withLock { _ -> Bool in
-            guard let status = entryStatus(name, in: directory), FileIdentity(status) == identity else { return false }
+            guard let status = entryStatus(name, in: directory), status.isUnchanged(since: damaged) else {
+                return false
+            }
             let aside = EntryWriter.temporaryName()
             guard webimage_rename(place, name, place, aside, false) == 0 else { return false }
-            guard let moved = directory.status(of: aside), FileIdentity(moved) == identity else {
+            guard let moved = directory.status(of: aside), moved.isUnchanged(since: damaged) else {
                 if webimage_rename(place, aside, place, name, true) != 0 { directory.remove(aside) }
                 return false
             }

@@ -124,15 +124,3 @@ extension DiskCache {
         return false
     }
 }
-
-extension Data {
-    /// Calls `body` with the bytes; for typed throws, which `withUnsafeBytes` does not have.
-    func withBytes<Result, Failure: Error>(
-        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        let result: Swift.Result<Result, Failure> = withUnsafeBytes { bytes in
-            do throws(Failure) { return .success(try body(bytes)) } catch { return .failure(error) }
-        }
-        return try result.get()
-    }
-}

@@ -25,15 +25,10 @@ struct EntryFooter: Sendable {
 
     var slotsRange: Range<Int> { bodyLength..<(bodyLength + 2 * slotSize) }
 
-    var recordsRange: Range<Int> { slotsRange.upperBound..<(slotsRange.upperBound + recordsLength) }
-
     /// Bytes of slots, records and footer.
     var trailerLength: Int { 2 * slotSize + recordsLength + EntryTrailer.footerSize }
 
-    /// Reads and checks the footer and the hash of the trailer.
-    ///
-    /// - Parameter tail: the end of the file, at least records and footer; `nil` is returned when it holds less.
-    /// - Parameter fileSize: the size of the whole file.
+    /// Reads and checks the footer and the hash of the trailer. Nil when the end of the file that is given holds less than both.
     static func read(from tail: UnsafeRawBufferPointer, fileSize: Int) throws(Failure) -> EntryFooter? {
         guard isFooter(tail) else { throw .absent }
         guard let content = Int(exactly: number(at: 0, in: tail) as UInt64),
@@ -85,7 +80,19 @@ struct EntryFooter: Sendable {
 
     /// A number of the footer that the bytes end with.
     private static func number<Number: FixedWidthInteger>(at offset: Int, in tail: UnsafeRawBufferPointer) -> Number {
-        let start = tail.count - EntryTrailer.footerSize
-        return Number(littleEndian: tail.loadUnaligned(fromByteOffset: start + offset, as: Number.self))
+        tail.littleEndian(at: tail.count - EntryTrailer.footerSize + offset)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// A number that is within the bytes.
+    func littleEndian<Number: FixedWidthInteger>(at offset: Int, as type: Number.Type = Number.self) -> Number {
+        Number(littleEndian: loadUnaligned(fromByteOffset: offset, as: type))
+    }
+}
+
+extension [UInt8] {
+    mutating func append(littleEndian number: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
     }
 }

@@ -2,23 +2,6 @@ import CLinux
 import FoundationEssentials
 import Glibc
 
-/// Which file it was, for removing that very file and not one that has taken its place.
-///
-/// The number of a file that was removed is soon given to another, hence length and time of the last write.
-struct FileIdentity: Sendable, Hashable {
-    let device: dev_t
-    let inode: ino_t
-    let size: Int
-    let modified: Int64
-
-    init(_ status: stat) {
-        device = status.st_dev
-        inode = status.st_ino
-        size = Int(status.st_size)
-        modified = status.st_mtim.nanoseconds
-    }
-}
-
 /// What belongs to the picture of a file.
 struct LoadedTrailer: Sendable {
     let footer: EntryFooter
@@ -26,8 +9,26 @@ struct LoadedTrailer: Sendable {
     let response: ResponseSlots.Content?
     let trailer: EntryTrailer
 
-    /// The XXH3 of the bytes as they were received.
-    var sourceHash: UInt64 { trailer.validators?.receivedHash ?? footer.contentHash }
+    /// The trailer after a change. Records that come to the same stay as they are.
+    func amended(by amendment: EntryAmendment) -> EntryTrailer {
+        var result = trailer
+        let amendment = amendment.applied(to: trailer.validators?.receivedHash ?? footer.contentHash)
+        if let data = amendment.extendedData, data != trailer.extendedData { result.extendedData = data }
+        if let validators = amendment.validators, validators != trailer.validators { result.validators = validators }
+        return result
+    }
+
+    /// The picture's bytes with what was stored with them.
+    func content(_ data: Data) -> CachedImageData {
+        var content = CachedImageData(
+            data: data,
+            extendedData: trailer.extendedData,
+            validators: trailer.validators,
+            thumbHash: trailer.thumbHash
+        )
+        content.dataHash.value = footer.contentHash
+        return content
+    }
 }
 
 /// A file that was read and found whole.
@@ -42,16 +43,7 @@ struct LoadedEntry: Sendable {
     var data: Data { block.data(count: footer.bodyLength) }
 
     /// The picture with what was stored with it.
-    var content: CachedImageData {
-        var content = CachedImageData(
-            data: data,
-            extendedData: trailer.extendedData,
-            validators: trailer.validators,
-            thumbHash: trailer.thumbHash
-        )
-        content.dataHash.value = footer.contentHash
-        return content
-    }
+    var content: CachedImageData { found.content(data) }
 }
 
 /// Reads entries and checks them: length, hashes, key.
@@ -64,7 +56,7 @@ struct EntryReader: Sendable {
         /// There is something that is not to be touched: no regular file, an entry of another key, or of a later version.
         case foreign
         /// The bytes are not those that were stored.
-        case damaged(FileIdentity, reason: String)
+        case damaged(stat, reason: String)
         /// The file cannot be opened.
         case failed(SystemCallError)
     }
@@ -83,120 +75,100 @@ struct EntryReader: Sendable {
     var directory: DirectoryHandle?
 
     /// Opens a file to read it, and perhaps to write in it; refuses symbolic links, and never waits for a FIFO.
-    func open(
-        _ path: String,
-        forWriting: Bool = false
-    ) throws(SystemCallError) -> (file: Int32, status: stat) {
-        let file = descriptor(of: path, forWriting: forWriting)
-        guard file >= 0 else { throw SystemCallError(call: "open", path: fullPath(path), number: -file) }
-        return try identified(file, path: fullPath(path))
-    }
-
-    /// Opens a file; a negative error number when that fails.
-    private func descriptor(of path: String, forWriting: Bool = false) -> Int32 {
+    func open(_ name: String, forWriting: Bool = false) throws(SystemCallError) -> (file: Int32, status: stat) {
         let flags = (forWriting ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-        return path.withCString { calls.open(directory?.descriptor ?? AT_FDCWD, $0, flags) }
-    }
-
-    /// A file that was opened, with its state; closed when it is not to be used.
-    private func identified(
-        _ file: Int32,
-        path: @autoclosure () -> String
-    ) throws(SystemCallError) -> (file: Int32, status: stat) {
+        let file = name.withCString { calls.open(directory?.descriptor ?? AT_FDCWD, $0, flags) }
+        // Most files that are looked for are not there: the error costs nothing that a miss could do without.
+        guard file >= 0 else { throw error("open", name, -file) }
         var status = stat()
         guard fstat(file, &status) == 0 else {
             let number = errno
             _ = calls.close(file)
-            throw SystemCallError(call: "fstat", path: path(), number: number)
+            throw error("fstat", name, number)
         }
         guard directory == nil || status.st_uid == geteuid() || status.st_uid == 0 else {
             _ = calls.close(file)
-            throw SystemCallError(call: "open", path: path(), number: EPERM, refusal: "it belongs to another user")
+            throw error("open", name, EPERM, refusal: "it belongs to another user")
         }
         return (file, status)
     }
 
-    private func fullPath(_ path: String) -> String { directory?.path(of: path) ?? path }
+    private func error(_ call: String, _ name: String, _ number: Int32, refusal: String? = nil) -> SystemCallError {
+        SystemCallError(call: call, directory: directory?.path, path: name, number: number, refusal: refusal)
+    }
 
-    /// Reads the entry of `key` (of any key, if nil) at `path`.
-    ///
-    /// - Parameter accessed: called with the open file and its state when the entry is whole.
+    /// Reads the entry of `key` (of any key, if nil). Calls `accessed` when it is whole, before the file is closed.
     func read(
-        _ path: String,
+        _ name: String,
         key: String?,
         mapped: Bool = false,
         accessed: (_ file: Int32, _ status: stat) -> Void = { _, _ in }
     ) -> Outcome {
-        let file = descriptor(of: path)
-        switch -file {
-        case ENOENT, ENOTDIR: return .absent
-        case ELOOP, ENXIO: return .foreign
-        case 1...: return .failed(SystemCallError(call: "open", path: fullPath(path), number: -file))
-        default: break
-        }
-        let status: stat
-        do throws(SystemCallError) { (_, status) = try identified(file, path: fullPath(path)) } catch {
-            return error.refusal == nil ? .failed(error) : .foreign
+        let (file, status): (Int32, stat)
+        do throws(SystemCallError) { (file, status) = try open(name) } catch {
+            if error.isAbsence { return .absent }
+            return error.refusal != nil || [ELOOP, ENXIO].contains(error.number) ? .foreign : .failed(error)
         }
         defer { _ = calls.close(file) }
         guard status.st_mode & S_IFMT == S_IFREG else { return .foreign }
-        let identity = FileIdentity(status)
-        let block: FileBlock
-        do throws(SystemCallError) {
-            if Int(status.st_size) > Self.checkFirstSize {
-                do throws(EntryFooter.Failure) {
-                    guard try checkedTrailer(file, status: status) != nil else {
-                        return .damaged(identity, reason: Self.noFooter)
-                    }
-                } catch { return .foreign }
+        let size = Int(status.st_size)
+        do throws(EntryFooter.Failure) {
+            if size > Self.checkFirstSize, try checkedTrailer(file, status: status) == nil {
+                return .damaged(status, reason: Self.noFooter)
             }
-            block = try FileBlock.load(
+        } catch { return .foreign }
+        do throws(SystemCallError) {
+            let block = try FileBlock.load(
                 file,
-                size: Int(status.st_size),
+                size: size,
                 mapped: mapped,
                 calls: calls,
-                path: fullPath(path)
+                path: directory?.path(of: name) ?? name
             )
+            let outcome = check(block, key: key, file, status: status)
+            if case .entry = outcome { accessed(file, status) }
+            return outcome
         } catch {
             // A disk that cannot read the bytes any more will not later; memory may be there later.
-            return error.number == EIO ? .damaged(identity, reason: error.description) : .failed(error)
+            return error.number == EIO ? .damaged(status, reason: error.description) : .failed(error)
         }
-        let outcome = check(block, key: key, file, status: status)
-        if case .entry = outcome { accessed(file, status) }
-        return outcome
     }
 
     private func check(_ block: FileBlock, key: String?, _ file: Int32, status: stat) -> Outcome {
-        let identity = FileIdentity(status)
         let footer: EntryFooter
         do throws(EntryFooter.Failure) {
             guard let found = try EntryFooter.read(from: block.bytes, fileSize: block.bytes.count) else {
-                return .damaged(identity, reason: "the records do not fit")
+                return .damaged(status, reason: "the records do not fit")
             }
             footer = found
         } catch {
             switch error {
-            case .absent: return .damaged(identity, reason: Self.noFooter)
-            case .damaged: return .damaged(identity, reason: "the trailer is damaged")
+            case .absent: return .damaged(status, reason: Self.noFooter)
+            case .damaged: return .damaged(status, reason: "the trailer is damaged")
             case .unknownVersion: return .foreign
             }
         }
         let found = trailer(in: block.bytes, footer, file)
         if let key, found?.trailer.hasKey(key) != true { return .foreign }
-        guard let found else { return .damaged(identity, reason: "there is no key") }
+        guard let found else { return .damaged(status, reason: "there is no key") }
         let body = UnsafeRawBufferPointer(rebasing: block.bytes[..<footer.bodyLength])
         guard Hashing.xxh3(body) == footer.bodyHash else {
-            return .damaged(identity, reason: "the bytes do not match their checksum")
+            return .damaged(status, reason: "the bytes do not match their checksum")
         }
         return .entry(LoadedEntry(block: block, found: found), status: status)
     }
 
-    /// What belongs to an open entry, without its bytes. Reads the end of the file only; the bytes are not checked.
+    /// What belongs to an entry, without its bytes; nil where there is none. Reads the end of the file only; the bytes are not checked.
+    func trailer(of name: String) -> LoadedTrailer? {
+        guard let (file, status) = try? open(name) else { return nil }
+        defer { _ = calls.close(file) }
+        return status.st_mode & S_IFMT == S_IFREG ? trailer(file, status: status) : nil
+    }
+
+    /// The same of an open file.
     func trailer(_ file: Int32, status: stat) -> LoadedTrailer? { try? checkedTrailer(file, status: status) }
 
-    /// The same.
-    ///
-    /// - Throws: ``EntryFooter/Failure/unknownVersion``, and nothing else.
+    /// The same. Throws ``EntryFooter/Failure/unknownVersion``, and nothing else.
     private func checkedTrailer(_ file: Int32, status: stat) throws(EntryFooter.Failure) -> LoadedTrailer? {
         let size = Int(status.st_size)
         var length = min(size, Self.usualTrailerSize)

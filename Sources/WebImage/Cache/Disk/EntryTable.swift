@@ -22,6 +22,8 @@ struct EntryTable: Sendable {
         var nameStart: UInt32
         var nameLength: UInt8
 
+        var name: Range<Int> { Int(nameStart)..<(Int(nameStart) + Int(nameLength)) }
+
         /// No two are equal, which partitions rely on to get smaller.
         func precedes(_ other: Record) -> Bool {
             time != other.time ? time < other.time : nameStart < other.nameStart
@@ -53,22 +55,20 @@ struct EntryTable: Sendable {
     }
 
     mutating func append(contentsOf other: EntryTable) {
-        other.forEachRecord { record, name in
+        for record in other.records[other.head...] { append(record, of: other) }
+    }
+
+    private mutating func append(_ record: Record, of other: EntryTable) {
+        other.names.withUnsafeBufferPointer { names in
+            let name = UnsafeBufferPointer(rebasing: names[record.name])
             append(name, time: record.time, mark: record.mark, size: record.size)
         }
     }
 
     /// Calls `body` with name and size of each, in no order.
     func forEach(_ body: (_ name: UnsafeBufferPointer<UInt8>, _ size: Int) -> Void) {
-        forEachRecord { body($1, $0.size) }
-    }
-
-    private func forEachRecord(_ body: (Record, UnsafeBufferPointer<UInt8>) -> Void) {
         names.withUnsafeBufferPointer { names in
-            for record in records[head...] {
-                let start = Int(record.nameStart)
-                body(record, UnsafeBufferPointer(rebasing: names[start..<(start + Int(record.nameLength))]))
-            }
+            for record in records[head...] { body(UnsafeBufferPointer(rebasing: names[record.name]), record.size) }
         }
     }
 
@@ -88,15 +88,18 @@ struct EntryTable: Sendable {
         let record = records[head]
         head += 1
         totalSize -= record.size
-        return entry(record)
+        return ScannedEntry(
+            name: String(decoding: names[record.name], as: UTF8.self),
+            allocatedSize: record.size,
+            time: record.time,
+            changeMark: record.mark
+        )
     }
 
     /// Drops all but the oldest entries, as many as it takes to reach `bytes`. Cost: a few passes over all.
     mutating func keepOldest(until bytes: Int) {
         var wanted = bytes
-        var low = head
-        var high = records.count
-        boundaries.removeAll()
+        var (low, high) = (head, records.count)
         while wanted > 0, low < high {
             let middle = partition(low..<high)
             let before = records[low..<middle].reduce(0) { $0 + $1.size }
@@ -108,9 +111,7 @@ struct EntryTable: Sendable {
             }
         }
         var kept = EntryTable()
-        kept.records.reserveCapacity(low - head)
-        records.removeSubrange(low...)
-        forEachRecord { kept.append($1, time: $0.time, mark: $0.mark, size: $0.size) }
+        for record in records[head..<low] { kept.append(record, of: self) }
         self = kept
     }
 
@@ -132,15 +133,5 @@ struct EntryTable: Sendable {
             records.swapAt(middle, last)
             return middle
         }
-    }
-
-    private func entry(_ record: Record) -> ScannedEntry {
-        let start = Int(record.nameStart)
-        return ScannedEntry(
-            name: String(decoding: names[start..<(start + Int(record.nameLength))], as: UTF8.self),
-            allocatedSize: record.size,
-            time: record.time,
-            changeMark: record.mark
-        )
     }
 }

@@ -13,10 +13,9 @@ import FoundationEssentials
 /// Numbers are little-endian, hashes are XXH3-64; `trailerHash` covers the records and the footer up to itself. The first
 /// record is the key. Records of a tag that this version does not know are kept when the entry is written again.
 ///
-/// In version 1 there are no slots, and the content is the picture. In version 2 the content is the picture and the slots, which
-/// hold what the record ``Tag/response`` is in version 1, outside the hash: ``ResponseSlots``. Version 2 is written for entries whose
-/// response can change while the picture stays. Readers of version 1 find the lengths and the hash of version 2 right, take it for
-/// a later version, and leave it alone.
+/// In version 1 there are no slots, and the content is the picture. Version 2 is for entries whose response can change while the
+/// picture stays: the content is the picture and the ``ResponseSlots``, which hold what the record ``Tag/response`` is in version 1,
+/// outside the hash. Readers of version 1 take it for a later version, and leave it alone.
 struct EntryTrailer: Sendable {
     enum Tag {
         static let key: UInt32 = 1
@@ -53,8 +52,8 @@ struct EntryTrailer: Sendable {
         var start = 0
         while start < bytes.count {
             guard bytes.count - start >= 8 else { return nil }
-            let tag = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt32.self))
-            let length = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: start + 4, as: UInt32.self)))
+            let tag = bytes.littleEndian(at: start, as: UInt32.self)
+            let length = Int(bytes.littleEndian(at: start + 4, as: UInt32.self))
             start += 8
             guard bytes.count - start >= length else { return nil }
             let record = UnsafeRawBufferPointer(rebasing: bytes[start..<(start + length)])
@@ -117,15 +116,15 @@ struct EntryTrailer: Sendable {
         let slotsLength = 2 * slotSize
         var output = [UInt8](repeating: 0, count: slotsLength)
         guard appendRecords(to: &output, withResponse: slotSize == 0) else { return nil }
-        Self.append(UInt64(bodyLength + slotsLength), to: &output)
-        Self.append(UInt64(output.count - 8 - slotsLength), to: &output)
-        Self.append(created, to: &output)
-        Self.append(bodyHash, to: &output)
-        Self.append(slotSize == 0 ? Self.version : Self.versionWithSlots, to: &output)
-        Self.append(UInt32(slotSize), to: &output)
+        output.append(littleEndian: UInt64(bodyLength + slotsLength))
+        output.append(littleEndian: UInt64(output.count - 8 - slotsLength))
+        output.append(littleEndian: created)
+        output.append(littleEndian: bodyHash)
+        output.append(littleEndian: slotSize == 0 ? Self.version : Self.versionWithSlots)
+        output.append(littleEndian: UInt32(slotSize))
         let hash = output.withUnsafeBytes { Hashing.xxh3(UnsafeRawBufferPointer(rebasing: $0[slotsLength...])) }
-        Self.append(hash, to: &output)
-        Self.append(Self.magic, to: &output)
+        output.append(littleEndian: hash)
+        output.append(littleEndian: Self.magic)
         if slotSize > 0 {
             let slots = ResponseSlots(size: slotSize, seed: hash)
             guard let slot = slots.encoded(response ?? Data(), sequence: 1) else { return nil }
@@ -147,13 +146,9 @@ struct EntryTrailer: Sendable {
 
     private static func append(_ tag: UInt32, _ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) -> Bool {
         guard let length = UInt32(exactly: bytes.count) else { return false }
-        append(tag, to: &output)
-        append(length, to: &output)
+        output.append(littleEndian: tag)
+        output.append(littleEndian: length)
         output.append(contentsOf: bytes)
         return true
-    }
-
-    private static func append(_ number: some FixedWidthInteger, to output: inout [UInt8]) {
-        withUnsafeBytes(of: number.littleEndian) { output.append(contentsOf: $0) }
     }
 }

@@ -24,12 +24,7 @@ struct EntryWriter: Sendable {
         case kept
     }
 
-    /// Writes an entry under a file name.
-    ///
-    /// - Parameters:
-    ///   - times: what access and modification time become.
-    ///   - overwriting: whether an existing file is replaced.
-    ///   - stillWanted: asked before the file gets its name; false leaves everything as it was.
+    /// Writes an entry under a file name. `stillWanted` is asked before the file gets its name; false leaves everything as it was.
     func write(
         _ body: UnsafeRawBufferPointer,
         trailer: EntryTrailer,
@@ -39,7 +34,7 @@ struct EntryWriter: Sendable {
         stillWanted: () -> Bool = { true }
     ) throws(SystemCallError) -> Commit {
         guard let tail = trailer.encoded(bodyLength: body.count, bodyHash: Hashing.xxh3(body)) else {
-            throw SystemCallError(call: "write", path: directory.path(of: name), number: EFBIG)
+            throw error("write", name, -EFBIG)
         }
         return try commit(name, size: body.count + tail.count, times, overwriting, stillWanted) {
             (file) throws(SystemCallError) in
@@ -61,17 +56,12 @@ struct EntryWriter: Sendable {
         let size = Int(status.st_size)
         _ = try commit(name, size: size, (status.st_atim, status.st_mtim), false, { true }) {
             (file) throws(SystemCallError) in
-            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: min(size, 256 << 10), alignment: 16)
-            defer { buffer.deallocate() }
-            guard let base = buffer.baseAddress else { return }
             // As many bytes, however long that file has become.
             var rest = size
             while rest > 0 {
-                let count = min(rest, buffer.count)
-                try calls.readFully(original, into: base, count: count, path: source.path(of: name))
-                let bytes = UnsafeRawBufferPointer(start: base, count: count)
-                let none = UnsafeRawBufferPointer(start: nil, count: 0)
-                try calls.writeFully(file, bytes, none, path: directory.path(of: name))
+                let count = sendfile(file, original, nil, rest)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw error("copy", name, count < 0 ? -errno : -EIO) }
                 rest -= count
             }
         }
@@ -114,13 +104,12 @@ struct EntryWriter: Sendable {
     }
 
     private func error(_ call: String, _ name: String, _ result: Int32) -> SystemCallError {
-        SystemCallError(call: call, path: directory.path(of: name), number: -result)
+        SystemCallError(call: call, directory: directory.path, path: name, number: -result)
     }
 
     /// A name that no other writer has, in this process or another.
     static func temporaryName() -> String {
         var name = temporaryPrefix
-        name.reserveCapacity(32)
         name += String(UInt64.random(in: .min ... .max), radix: 36)
         name += ".tmp"
         return name

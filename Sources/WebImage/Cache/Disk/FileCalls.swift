@@ -41,12 +41,15 @@ struct FileCalls: Sendable {
 /// A system call that failed, and on what.
 struct SystemCallError: Error, CustomStringConvertible {
     let call: String
+    /// The directory that ``path`` is in; nil for one that needs none.
+    var directory: String?
     let path: String
     let number: Int32
     /// Why something that the system would have allowed was not done; nil when it was the system that refused.
     var refusal: String?
 
     var description: String {
+        let path = (directory.map { $0 + "/" } ?? "") + path
         if let refusal { return "\(path) is not used: \(refusal)" }
         return "\(call) \(path): \(String(cString: strerror(number)))"
     }
@@ -59,9 +62,8 @@ struct SystemCallError: Error, CustomStringConvertible {
 }
 
 extension FileCalls {
-    /// Reads exactly `count` bytes, however many calls it takes. Throws EIO when the file ends earlier.
-    ///
-    /// - Parameter offset: where they are, and then the file's own position stays; nil for that position.
+    /// Reads exactly `count` bytes, from the file's position or, without moving that, from an offset. Throws EIO when the file ends
+    /// earlier.
     func readFully(
         _ file: Int32,
         into buffer: UnsafeMutableRawPointer,

@@ -43,47 +43,38 @@ struct ResponseSlots: Sendable, Hashable {
         guard bytes.count <= size - Self.headerSize, let length = UInt32(exactly: bytes.count) else { return nil }
         var output = [UInt8](repeating: 0, count: 8)
         output.reserveCapacity(Self.headerSize + bytes.count)
-        withUnsafeBytes(of: sequence.littleEndian) { output.append(contentsOf: $0) }
-        withUnsafeBytes(of: UInt64(length).littleEndian) { output.append(contentsOf: $0) }
+        output.append(littleEndian: sequence)
+        output.append(littleEndian: UInt64(length))
         output.append(contentsOf: bytes)
         let hash = output.withUnsafeBytes { Hashing.xxh3(UnsafeRawBufferPointer(rebasing: $0[8...]), seed: seed) }
         withUnsafeBytes(of: hash.littleEndian) { output.replaceSubrange(..<8, with: $0) }
         return output
     }
 
-    /// The slot that counts; nil when neither does.
-    ///
-    /// - Parameter bytes: both slots. They may change while this reads them.
+    /// The slot that counts of both; nil when neither does. The bytes may change while this reads them.
     func content(of bytes: UnsafeRawBufferPointer) -> Content? {
         guard bytes.count == 2 * size, size >= Self.headerSize else { return nil }
-        let first = bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-        let second = bytes.loadUnaligned(fromByteOffset: size + 8, as: UInt64.self)
-        let likely = UInt64(littleEndian: second) > UInt64(littleEndian: first) ? 1 : 0
+        let likely = bytes.littleEndian(at: size + 8, as: UInt64.self) > bytes.littleEndian(at: 8) ? 1 : 0
         return content(ofSlot: likely, in: bytes) ?? content(ofSlot: 1 - likely, in: bytes)
     }
 
     private func content(ofSlot index: Int, in bytes: UnsafeRawBufferPointer) -> Content? {
         let slot = UnsafeRawBufferPointer(rebasing: bytes[(index * size)..<((index + 1) * size)])
-        let length = Int(UInt32(littleEndian: slot.loadUnaligned(fromByteOffset: 16, as: UInt32.self)))
+        let length = Int(slot.littleEndian(at: 16, as: UInt32.self))
         guard length <= size - Self.headerSize else { return nil }
         // Checked is what nobody can change any more.
         let copy = Data(UnsafeRawBufferPointer(rebasing: slot[..<(Self.headerSize + length)]))
         let sequence = copy.withUnsafeBytes { copy -> UInt64? in
-            func number<Number: FixedWidthInteger>(at offset: Int, as type: Number.Type) -> Number {
-                Number(littleEndian: copy.loadUnaligned(fromByteOffset: offset, as: type))
-            }
-            let sequence = number(at: 8, as: UInt64.self)
-            guard sequence > 0, number(at: 16, as: UInt32.self) == UInt32(length) else { return nil }
+            let sequence = copy.littleEndian(at: 8, as: UInt64.self)
+            guard sequence > 0, copy.littleEndian(at: 16) == UInt32(length) else { return nil }
             let hash = Hashing.xxh3(UnsafeRawBufferPointer(rebasing: copy[8...]), seed: seed)
-            return number(at: 0, as: UInt64.self) == hash ? sequence : nil
+            return copy.littleEndian(at: 0) == hash ? sequence : nil
         }
         return sequence.map { Content(index: index, sequence: $0, bytes: copy.dropFirst(Self.headerSize)) }
     }
 
     /// What has to be written for these bytes to count, and how far from the beginning of the slots; nil when they do not fit,
     /// or have no number left.
-    ///
-    /// - Parameter current: what counts now.
     func amendment(to bytes: Data, after current: Content?) -> (offset: Int, bytes: [UInt8])? {
         let (sequence, overflow) = (current?.sequence ?? 0).addingReportingOverflow(1)
         guard !overflow, let encoded = encoded(bytes, sequence: sequence) else { return nil }

@@ -1,9 +1,8 @@
 /// Keeps a directory below a size while it is written to: a few of the oldest entries go with each store that exceeds it.
 ///
-/// What it knows of the directory is derived: a total counted once and carried on, and a list of the oldest entries, both
-/// taken anew every eighth of the limit (every quarter, while the directory is less than half full). So other processes'
-/// writes are noticed. The directory is walked through in steps, one with each store, as long as the bytes stored, so no
-/// store pays for a listing or for a mass deletion.
+/// The total is counted once and carried on; it and a list of the oldest entries are taken again every eighth of the limit
+/// (every quarter, while the directory is less than half full), so other processes' writes are noticed. The directory is
+/// walked through in steps, one with each store and as long as that, so no store pays for a listing.
 struct RollingEviction: Sendable {
     /// A part of a walk through the directory.
     struct Step: Sendable, Hashable {
@@ -105,9 +104,7 @@ extension RollingEviction {
 
 // Walking
 extension RollingEviction {
-    /// The next step of a walk, if one is due or goes on.
-    ///
-    /// - Parameter written: bytes just stored.
+    /// The next step of a walk, if one is due or goes on, after a store of so many bytes.
     mutating func nextStep(limit: Int, written: Int) -> Step? {
         guard limit > 0 else { return nil }
         guard let walk else {

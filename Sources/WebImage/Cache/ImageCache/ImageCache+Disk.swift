@@ -60,17 +60,17 @@ extension ImageCache {
 
     /// Does what waits for a key, until nothing does that is for this kind of thread.
     private func run(_ key: String, as worker: DiskWorker) {
-        while case .work(let work) = next(key, for: worker) {
-            let ended = run(work, forKey: key)
-            let blocked = writes.withLock { $0.takeBlocked() }
-            if ended.schedulesClear { scheduleClear() }
-            for poke in blocked { poke() }
-            // Completions may take long; what came meanwhile does not wait for them.
-            if ended.schedulesKey, !ended.completions.isEmpty { schedule(key, encodes: false) }
-            for completion in ended.completions { completion() }
-        }
+        while case .work(let work) = next(key, for: worker) { goOn(after: run(work, forKey: key), of: key) }
         upkeep.continueScan()
         upkeep.maintainIfDue()
+    }
+
+    /// Calls completions, and schedules what something that has ended was in the way of; but not `key`, with which the thread goes on
+    /// by itself, unless completions keep it from that.
+    private func goOn(after ended: WriteBehindQueue.Ended, of key: String? = nil) {
+        for next in ended.keys where next != key || !ended.completions.isEmpty { schedule(next, encodes: false) }
+        if ended.schedulesClear { scheduleClear() }
+        for completion in ended.completions { completion() }
     }
 
     /// What the thread is to do for a key. Work for the other kind of threads is passed on to one of those.
@@ -82,9 +82,9 @@ extension ImageCache {
 
     private func run(_ work: DiskWork, forKey key: String) -> WriteBehindQueue.Ended {
         switch work {
-        case .write(let entry):
+        case .store(.entry(let entry)):
             if !diskCache.store(entry, forKey: key) { forgetStored(entry, forKey: key) }
-        case .encode(let pending):
+        case .store(.image(let pending)):
             let entry = pending.encoded()
             return writes.withLock { $0.finishEncoding(entry, forKey: key) }
         case .amend(let amendment):
@@ -118,12 +118,7 @@ extension ImageCache {
     private func runClear() {
         guard writes.withLock({ $0.beginClear() }) else { return }
         diskCache.removeAllData()
-        let (ended, blocked) = writes.withLock { ($0.finishClear(), $0.takeBlocked()) }
-        let (completions, keys, isScheduled) = ended
-        for key in keys { schedule(key, encodes: false) }
-        if isScheduled { scheduleClear() }
-        for poke in blocked { poke() }
-        for completion in completions { completion() }
+        goOn(after: writes.withLock { $0.finishClear() })
     }
 
     // MARK: Reading
@@ -144,7 +139,7 @@ extension ImageCache {
     /// Blocks.
     func readEntry(forKey key: String) -> CachedImageData? {
         guard !key.isEmpty else { return nil }
-        let (own, generation) = readSettled(key, { diskCache.entry(forKey: key) }, { $0.amended(by: $1) }, { $0.entry })
+        let (own, generation) = readSettled(key, { diskCache.entry(forKey: key) }, { $0.entry })
         let entry = own ?? readForeignEntry(forKey: key)
         learn(entry.map { KnownValidators($0) }, forKey: key, since: generation)
         return entry
@@ -158,18 +153,22 @@ extension ImageCache {
         return DiskCache.readFile(path, mapped: isMapped)
     }
 
-    /// Reads of a key's entry with what is about to change of it. Blocks.
-    ///
-    /// - Parameters:
-    ///   - read: what is on disk.
-    ///   - amend: the same after a change.
-    ///   - made: the same of what is about to be stored.
-    func readSettled<Value>(
+    /// What is stored with an entry, whether on disk already or not; its bytes may be left out. Blocks.
+    func readDetails(forKey key: String) -> (found: CachedImageData?, generation: Generation) {
+        guard !key.isEmpty else { return (nil, generation(forKey: key)) }
+        return readSettled(
+            key,
+            { (diskCache as? DiskCache).map { $0.details(forKey: key) } ?? diskCache.entry(forKey: key) },
+            { $0.content }
+        )
+    }
+
+    /// What is on disk with what is about to change of it, else what is about to be stored. Blocks.
+    private func readSettled(
         _ key: String,
-        _ read: () -> Value?,
-        _ amend: (Value, EntryAmendment?) -> Value,
-        _ made: (PendingEntry.Picture) -> Value?
-    ) -> (found: Value?, generation: Generation) {
+        _ read: () -> CachedImageData?,
+        _ made: (DiskWork.Picture) -> CachedImageData?
+    ) -> (found: CachedImageData?, generation: Generation) {
         var (pending, generation) = pendingEntry(forKey: key)
         var onDisk = pending.hidesDisk ? nil : read()
         // A change of one entry must not be applied to another one that has taken its place. With so many in a row the last one may.
@@ -179,12 +178,12 @@ extension ImageCache {
             (pending, generation) = (now, latest)
             onDisk = pending.hidesDisk ? nil : read()
         }
-        let found = onDisk.map { amend($0, pending.amendment) } ?? pending.picture.flatMap(made)
+        let found = onDisk.map { $0.amended(by: pending.amendment) } ?? pending.picture.flatMap(made)
         return (found, generation)
     }
 
     /// The pending state that readers of a key must see on top of the disk, and its generation.
-    func pendingEntry(forKey key: String) -> (PendingEntry, Generation) {
+    private func pendingEntry(forKey key: String) -> (PendingEntry, Generation) {
         let key = MemoryCacheKey(key)
         return writes.withLock { ($0.pending(key), $0.generations.generation(of: key)) }
     }

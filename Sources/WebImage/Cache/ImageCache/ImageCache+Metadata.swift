@@ -4,7 +4,7 @@ extension ImageCache {
     /// The extended data stored with the entry on disk, or about to be; nil when there is none. Reads the end of the file
     /// only (where the disk level is the library's own) and does not count as an access.
     public func extendedData(forKey key: String) async -> Data? {
-        await onDiskQueue { $0.readExtendedData(forKey: key) }
+        await onDiskQueue { $0.readDetails(forKey: key).found?.extendedData }
     }
 
     /// The extended data stored with the entry on disk, or about to be, delivered on `callbackQueue`; see
@@ -14,7 +14,7 @@ extension ImageCache {
         callbackQueue: CallbackQueue = .main,
         completion: @escaping @Sendable (Data?) -> Void
     ) {
-        onDiskQueue(callbackQueue, { $0.readExtendedData(forKey: key) }, completion)
+        onDiskQueue(callbackQueue, { $0.readDetails(forKey: key).found?.extendedData }, completion)
     }
 
     /// Stores other extended data with the entry on disk, nil for none; picture and times of the entry stay. Has no effect
@@ -26,13 +26,8 @@ extension ImageCache {
     }
 
     /// Stores other extended data with the entry on disk, nil for none; see ``setExtendedData(_:forKey:)``. Seen by every
-    /// read from the moment the call returns.
-    ///
-    /// - Parameters:
-    ///   - data: the new extended data.
-    ///   - key: of the entry.
-    ///   - completion: called exactly once, on a thread of the cache, when it is done (without a key, on the caller's).
-    ///     Must not block.
+    /// read from the moment the call returns. `completion` is called exactly once, on a thread of the cache, when it is done (without
+    /// a key, on the caller's). It must not block.
     public func setExtendedData(_ data: Data?, forKey key: String, completion: (@Sendable () -> Void)?) {
         guard !key.isEmpty else {
             completion?()
@@ -52,25 +47,6 @@ extension ImageCache {
     /// was made. Loads make it of every original that they store. Reads the end of the file only (where the disk level is the
     /// library's own), and does not count as an access.
     public func thumbHash(forKey key: String) async -> ThumbHash? {
-        await onDiskQueue { $0.readThumbHash(forKey: key) }
-    }
-
-    private func readThumbHash(forKey key: String) -> ThumbHash? {
-        guard !key.isEmpty else { return nil }
-        let (pending, _) = pendingEntry(forKey: key)
-        guard !pending.hidesDisk, diskCache.containsData(forKey: key) else { return pending.picture?.content.thumbHash }
-        if let disk = diskCache as? DiskCache { return disk.thumbHash(forKey: key) }
-        return diskCache.entry(forKey: key)?.thumbHash
-    }
-
-    private func readExtendedData(forKey key: String) -> Data? {
-        guard !key.isEmpty else { return nil }
-        let (pending, _) = pendingEntry(forKey: key)
-        guard !pending.hidesDisk, diskCache.containsData(forKey: key) else {
-            return pending.picture?.content.extendedData
-        }
-        if let changed = pending.amendment?.extendedData { return changed }
-        if let disk = diskCache as? DiskCache { return disk.extendedData(forKey: key) }
-        return diskCache.entry(forKey: key)?.extendedData
+        await onDiskQueue { $0.readDetails(forKey: key).found?.thumbHash }
     }
 }

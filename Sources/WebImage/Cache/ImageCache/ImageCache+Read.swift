@@ -25,13 +25,8 @@ extension ImageCache {
 
     // MARK: On a thread of the cache
 
-    /// Reads the entry on disk on a thread of the cache.
-    ///
-    /// - Parameters:
-    ///   - key: of the entry; there is none under an empty one.
-    ///   - priority: how soon it is read among what waits for the disk.
-    ///   - completion: called exactly once, on a thread of the cache, with nil when there is none. A cancel calls it at
-    ///     once with nil. Must not block.
+    /// Reads the entry on disk on a thread of the cache, by priority among what waits for the disk. `completion` is called exactly once,
+    /// on a thread of the cache, with nil when there is none. A cancel calls it at once with nil. It must not block.
     @discardableResult
     public func queryDisk(
         forKey key: String,
@@ -44,13 +39,8 @@ extension ImageCache {
         }
     }
 
-    /// Returns the first level, memory or disk, that has the key.
-    ///
-    /// - Parameters:
-    ///   - key: the key.
-    ///   - cacheType: where to look.
-    ///   - completion: called exactly once: on the caller's thread when disk need not be asked, else on a thread of the
-    ///     cache. Must not block.
+    /// Returns the first level, memory or disk, that has the key. `completion` is called exactly once: on the caller's thread when disk
+    /// need not be asked, else on a thread of the cache. It must not block.
     public func containsImage(
         forKey key: String,
         in cacheType: ImageCacheType,

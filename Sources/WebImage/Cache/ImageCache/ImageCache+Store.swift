@@ -6,12 +6,8 @@ extension ImageCache {
     /// Memory is written before the call returns (unless ``ImageCacheConfig/shouldCacheImagesInMemory`` is false). For disk,
     /// the request's data is written if given, else the image is encoded: in its own format if that can be written and keeps
     /// its alpha, else as PNG with alpha and JPEG without. With neither an image nor data, or without a key, nothing is
-    /// stored.
-    ///
-    /// - Parameters:
-    ///   - request: what is stored, where, and how it is encoded.
-    ///   - completion: called exactly once, when everything has been stored or given up: on the caller's thread when
-    ///     nothing goes to disk, else on a thread of the cache. Must not block.
+    /// stored. `completion` is called exactly once, when everything has been stored or given up: on the caller's thread when
+    /// nothing goes to disk, else on a thread of the cache. It must not block.
     public func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) {
         let key = request.key
         guard !key.isEmpty, request.image != nil || request.data != nil else {
@@ -66,18 +62,13 @@ extension ImageCache {
     /// Writes encoded bytes to disk. Synchronous.
     public func storeDataToDisk(_ data: Data, forKey key: String, extendedData: Data? = nil) {
         guard !key.isEmpty else { return }
-        perform(.write(CachedImageData(data: data, extendedData: extendedData)), forKey: key)
+        perform(.store(.entry(CachedImageData(data: data, extendedData: extendedData))), forKey: key)
     }
 
     // MARK: Removing
 
-    /// Removes an entry. A load under way may store it anew; cancel it before, if it must not.
-    ///
-    /// - Parameters:
-    ///   - key: of the entry.
-    ///   - cacheType: where it is removed.
-    ///   - completion: called exactly once: on the caller's thread when nothing is removed from disk, else on a thread
-    ///     of the cache. Must not block.
+    /// Removes an entry. A load under way may store it again; cancel it before, if it must not. `completion` is called exactly once: on
+    /// the caller's thread when nothing is removed from disk, else on a thread of the cache. It must not block.
     public func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         guard cacheType.includesDisk, !key.isEmpty else {
             if cacheType.includesMemory { removeImageFromMemory(forKey: key) }
@@ -109,12 +100,8 @@ extension ImageCache {
     }
 
     /// Removes everything. What is stored after the call stays, also by loads that were under way; cancel them before
-    /// (``WebImageManager/cancelAll()``), if they must not store anything: what is cancelled stores nothing more.
-    ///
-    /// - Parameters:
-    ///   - cacheType: where everything is removed.
-    ///   - completion: called exactly once: on the caller's thread when nothing is removed from disk, else on a thread
-    ///     of the cache. Must not block.
+    /// (``WebImageManager/cancelAll()``), if they must not store anything: what is cancelled stores nothing more. `completion` is
+    /// called exactly once: on the caller's thread when nothing is removed from disk, else on a thread of the cache. It must not block.
     public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         changingBoth(nil) {
             if cacheType.includesMemory { memoryCache.removeAll() }
@@ -141,9 +128,11 @@ extension ImageStoreRequest {
             thumbHash: thumbHash
         )
         if data != nil { entry.dataHash.value = dataHash }
-        if bytes != nil { return .write(entry) }
+        if bytes != nil { return .store(.entry(entry)) }
         let coder = coder ?? ImageCodersManager.shared
-        return image.map { .encode(PendingImage(image: $0, options: encodeOptions, coder: coder, entry: entry)) }
+        return image.map {
+            .store(.image(PendingImage(image: $0, options: encodeOptions, coder: coder, entry: entry)))
+        }
     }
 
     /// With them what the image was made of: what was loaded for it is then known to belong to whatever bytes are stored.

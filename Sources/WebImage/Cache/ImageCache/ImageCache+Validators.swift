@@ -9,13 +9,7 @@ extension ImageCache {
     }
 
     /// Reads what is stored with the entry on disk, or about to be, and remembers it. Reads the end of the file only (where the
-    /// disk level is the library's own), and does not count as an access.
-    ///
-    /// - Parameters:
-    ///   - key: of the entry; there is none under an empty one.
-    ///   - priority: how soon it is read among what waits for the disk.
-    ///   - completion: called exactly once, on a thread of the cache, with nil when there is no entry. A cancel calls it at
-    ///     once with nil. Must not block.
+    /// disk level is the library's own), and does not count as an access. Otherwise as ``queryDisk(forKey:priority:completion:)``.
     @discardableResult
     public func queryValidators(
         forKey key: String,
@@ -28,20 +22,10 @@ extension ImageCache {
     /// What is stored with an entry, whether on disk already or not. Blocks.
     func readValidators(forKey key: String) -> KnownValidators? {
         guard !key.isEmpty else { return nil }
-        let (own, generation) = readSettled(
-            key,
-            { storedValidators(forKey: key) },
-            { $0.amended(by: $1) },
-            { KnownValidators($0.content) }
-        )
-        let found = own ?? readForeignEntry(forKey: key).map { KnownValidators($0) }
+        let (own, generation) = readDetails(forKey: key)
+        let found = (own ?? readForeignEntry(forKey: key)).map { KnownValidators($0) }
         learn(found, forKey: key, since: generation)
         return found
-    }
-
-    private func storedValidators(forKey key: String) -> KnownValidators? {
-        if let disk = diskCache as? DiskCache { return disk.knownValidators(forKey: key) }
-        return diskCache.entry(forKey: key).map { KnownValidators($0) }
     }
 
     /// Changes an entry on disk, if it is of the bytes that this is about. Blocks.
@@ -61,9 +45,7 @@ extension ImageCache {
         }
     }
 
-    /// Remembers what was read of an entry (nil: that there is none), unless that has changed since.
-    ///
-    /// - Parameter generation: of the key, before it was read.
+    /// Remembers what was read of an entry (nil: that there is none), unless the key is of another generation by now.
     func learn(_ found: KnownValidators?, forKey key: String, since generation: Generation) {
         let name = MemoryCacheKey(key)
         writes.withLock { writes in
@@ -74,15 +56,11 @@ extension ImageCache {
 
     /// Remembers what work will have made of an entry. Called with the lock on the writes held, so that what is known changes in the order
     /// in which readers see it change.
-    ///
-    /// - Parameter replacing: false when an entry that exists already wins over a write.
     func note(_ work: DiskWork, forKey key: String, replacing: Bool) {
         known.withLock { known in
             switch work {
-            case .write(let entry):
-                known.set(replacing ? KnownValidators(entry) : nil, forKey: key)
-            case .encode(let image):
-                known.set(replacing ? KnownValidators(image.entry) : nil, forKey: key)
+            case .store(let picture):
+                known.set(replacing ? KnownValidators(picture.content) : nil, forKey: key)
             case .amend(let amendment):
                 known.amend(amendment, forKey: key)
             case .remove:

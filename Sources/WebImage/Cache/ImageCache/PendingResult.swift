@@ -75,11 +75,7 @@ final class PendingResult<Value: Sendable>: Sendable {
 final class DiskQuery<Value: Sendable>: ImageLoaderOperation {
     private let result: PendingResult<Value?>
 
-    /// Starts a read.
-    ///
-    /// - Parameters:
-    ///   - completion: called with what was read, or at once with nil by a cancel.
-    ///   - body: reads.
+    /// Starts a read. `completion` is called with what `body` has read, or at once with nil by a cancel.
     init(
         on queue: WorkQueue,
         _ priority: LoadPriority,

@@ -2,10 +2,38 @@ import FoundationEssentials
 
 /// What is to be done to an entry on disk.
 enum DiskWork: Sendable {
-    /// Write these bytes.
-    case write(CachedImageData)
-    /// Encode this; what it gives is then written.
-    case encode(PendingImage)
+    /// What an entry is made of.
+    enum Picture: Sendable {
+        /// These bytes.
+        case entry(CachedImageData)
+        /// This, encoded: computing, which is done on a decode thread and not on one of the cache's.
+        case image(PendingImage)
+
+        /// The entry; encodes, if that is needed. Nil when that cannot be done.
+        var entry: CachedImageData? {
+            switch self {
+            case .entry(let entry): entry
+            case .image(let image): image.encoded()
+            }
+        }
+
+        /// What is stored with it; the bytes of an image are not there yet.
+        var content: CachedImageData {
+            switch self {
+            case .entry(let entry): entry
+            case .image(let image): image.entry
+            }
+        }
+
+        /// Bytes that waiting holds in memory.
+        var cost: Int {
+            let pixels = if case .image(let pending) = self { pending.image.pixelByteCount } else { 0 }
+            return pixels + content.data.count + (content.extendedData?.count ?? 0)
+        }
+    }
+
+    /// Make an entry of this; of an image, what it gives is then written.
+    case store(Picture)
     /// Change what is stored with the entry, if there is one.
     case amend(EntryAmendment)
     /// Remove the entry.
@@ -13,26 +41,10 @@ enum DiskWork: Sendable {
     /// Leave the entry as it is.
     case nothing
 
-    /// Bytes that waiting holds in memory.
-    var cost: Int {
-        switch self {
-        case .write(let entry): entry.data.count + (entry.extendedData?.count ?? 0)
-        case .encode(let pending): pending.image.pixelByteCount + (pending.entry.extendedData?.count ?? 0)
-        case .amend(let amendment): amendment.cost
-        case .remove, .nothing: 0
-        }
-    }
-
     /// Whether there will be an entry.
-    var isWrite: Bool {
-        switch self {
-        case .write, .encode: true
-        case .amend, .remove, .nothing: false
-        }
-    }
+    var isStore: Bool { if case .store = self { true } else { false } }
 
-    /// Whether it computes, so that it is done on a decode thread and not on one of the cache's.
-    var isEncoding: Bool { if case .encode = self { true } else { false } }
+    var isEncoding: Bool { if case .store(.image) = self { true } else { false } }
 }
 
 /// What changes of an entry while its picture stays: nil leaves a part alone, and `.some(nil)` takes it away.
@@ -62,12 +74,10 @@ struct EntryAmendment: Sendable, Hashable {
 }
 
 extension CachedImageData {
-    /// The entry after a change.
-    ///
-    /// - Parameter hash: that of the bytes it was made of; nil for that of its own.
+    /// The entry after a change. It was made of bytes with this hash; nil for its own.
     func amended(by amendment: EntryAmendment?, madeOf hash: UInt64?? = nil) -> CachedImageData {
         var entry = self
-        let amendment = amendment?.applied(to: hash ?? source.hash)
+        let amendment = amendment?.applied(to: hash ?? validators?.receivedHash ?? dataHash.value ?? source.hash)
         if let extendedData = amendment?.extendedData { entry.extendedData = extendedData }
         if let validators = amendment?.validators { entry.validators = validators }
         return entry

@@ -2,50 +2,19 @@ import FoundationEssentials
 
 /// What the work on a key comes to, several pieces of it as one: the state that readers must see, and what is still to be done on disk.
 struct PendingEntry {
-    /// What an entry is about to be made of.
-    enum Picture {
-        /// These bytes.
-        case entry(CachedImageData)
-        /// This, encoded.
-        case image(PendingImage)
-
-        /// What stores it.
-        var work: DiskWork {
-            switch self {
-            case .entry(let entry): .write(entry)
-            case .image(let image): .encode(image)
-            }
-        }
-
-        /// The entry; encodes, if that is needed. Nil when that cannot be done.
-        var entry: CachedImageData? {
-            switch self {
-            case .entry(let entry): entry
-            case .image(let image): image.encoded()
-            }
-        }
-
-        /// What is stored with it; the bytes of an image are not there yet.
-        var content: CachedImageData {
-            switch self {
-            case .entry(let entry): entry
-            case .image(let image): image.entry
-            }
-        }
-    }
-
     /// Whether what is on disk does not count any more.
     var hidesDisk = false
     /// What is about to change of the entry on disk.
     private(set) var amendment: EntryAmendment?
     /// What is about to be stored. An entry on disk wins, unless it is hidden.
-    private(set) var picture: Picture?
+    private(set) var picture: DiskWork.Picture?
 
     /// Goes on by a piece of work.
     mutating func apply(_ work: DiskWork, replacing: Bool) {
         switch work {
-        case .write(let entry): store(.entry(entry), replacing: replacing)
-        case .encode(let image): store(.image(image), replacing: replacing)
+        case .store(let new):
+            if replacing { self = PendingEntry(hidesDisk: true) }
+            if picture == nil { picture = new }
         case .remove: self = PendingEntry(hidesDisk: true)
         case .nothing: break
         case .amend(let change):
@@ -56,11 +25,6 @@ struct PendingEntry {
             case nil: break
             }
         }
-    }
-
-    private mutating func store(_ new: Picture, replacing: Bool) {
-        if replacing { self = PendingEntry(hidesDisk: true) }
-        if picture == nil { picture = new }
     }
 
     /// Goes on by the work that another one stands for.
@@ -76,13 +40,12 @@ struct PendingEntry {
     // MARK: Doing it
 
     /// Bytes that waiting holds in memory.
-    var cost: Int { picture?.work.cost ?? amendment?.cost ?? 0 }
+    var cost: Int { picture?.cost ?? amendment?.cost ?? 0 }
 
-    /// Takes out what is to be done next. Nothing remains after the last.
-    ///
-    /// - Parameter replacing: false when a write does not undo what is on disk: that is removed or amended before.
+    /// Takes out what is to be done next. Nothing remains after the last. A write that does not replace leaves it to be removed or
+    /// amended before.
     mutating func takeNext(replacing: Bool) -> (work: DiskWork, isLast: Bool) {
-        if let picture, replacing && hidesDisk || !hidesDisk && amendment == nil { return (picture.work, true) }
+        if let picture, replacing && hidesDisk || !hidesDisk && amendment == nil { return (.store(picture), true) }
         let isLast = picture == nil
         if hidesDisk {
             hidesDisk = false

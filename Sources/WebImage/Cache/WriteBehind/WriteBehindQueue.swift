@@ -10,9 +10,8 @@ enum DiskWorker {
 
 /// Write-behind: the work on disk entries that runs or waits, and the generations of keys. A state machine without threads.
 ///
-/// Work of one key is done in order, one at a time, and newer work replaces waiting work. So a key has at most one running and one
-/// waiting piece of work, and what a read of the key must see is known at any time. A clear waits until the running work has finished,
-/// and holds back work that comes after it.
+/// A key has at most one running and one waiting piece of work, which newer work replaces. What a read must see is known at any
+/// time. A clear waits until the running work has finished, and holds back work that comes after it.
 struct WriteBehindQueue {
     typealias Completion = @Sendable () -> Void
 
@@ -47,8 +46,7 @@ struct WriteBehindQueue {
 
     /// Changed with the work, under the same lock: a reader with the new generation sees the change.
     var generations = Generations()
-    /// Keys count as different when their bytes are: they have different files then, while Swift takes strings that look
-    /// the same for equal.
+    /// Keys of different bytes have different files, while Swift takes strings that look the same for equal.
     private var slots: [MemoryCacheKey: Slot] = [:]
     /// The keys of waiting work, the oldest first.
     private var ages = JobHeap<MemoryCacheKey>()
@@ -85,10 +83,7 @@ struct WriteBehindQueue {
 
     // MARK: Work of a key
 
-    /// Takes work for a key, which is of the next generation then.
-    ///
-    /// - Parameter isBounded: whether ``costLimit`` holds.
-    /// - Returns: whether the key has to be scheduled.
+    /// Takes work for a key, which is of the next generation then. Returns whether the key has to be scheduled.
     mutating func submit(
         _ work: DiskWork,
         forKey key: String,
@@ -168,37 +163,32 @@ struct WriteBehindQueue {
         guard let entry, !isClearing, let old = slots[name], old.running != nil else { return finish(key) }
         runningCount -= 1
         var waiting = PendingEntry()
-        waiting.apply(.write(entry), replacing: replaces)
+        waiting.apply(.store(.entry(entry)), replacing: replaces)
         if let later = old.waiting { waiting.apply(later) }
         var slot = Slot(waiting: waiting, ticket: old.ticket)
         slot.waitingCompletions = old.runningCompletions + old.waitingCompletions
         put(slot, name, cost: old.cost, limit: costLimit)
-        return Ended(schedulesKey: true)
+        return ended([], keys: [key])
     }
 
-    /// What has to be done when something has ended.
+    /// What has to be done when something has ended: what is to be called, and what can be begun.
     struct Ended {
         var completions: [Completion] = []
-        var schedulesKey = false
+        var keys: [String] = []
         var schedulesClear = false
     }
 
-    /// Ends what runs for a key. The caller calls the completions, and schedules what is to be scheduled.
+    /// Ends what runs for a key.
     mutating func finish(_ key: String) -> Ended {
-        let key = MemoryCacheKey(key)
-        guard var slot = slots[key], slot.running != nil else { return Ended() }
+        let name = MemoryCacheKey(key)
+        guard var slot = slots[name], slot.running != nil else { return Ended() }
         runningCount -= 1
-        var completions = slot.runningCompletions
+        let completions = slot.runningCompletions
         slot.running = nil
         slot.runningCompletions = []
         let hasMore = slot.waiting != nil
-        slots[key] = hasMore ? slot : nil
-        if isIdle { completions += takeIdleCompletions() }
-        return Ended(
-            completions: completions,
-            schedulesKey: hasMore && !isClearing,
-            schedulesClear: canClear
-        )
+        slots[name] = hasMore ? slot : nil
+        return ended(completions, keys: hasMore && !isClearing ? [key] : [])
     }
 
     /// What a read of a key must see.
@@ -213,9 +203,7 @@ struct WriteBehindQueue {
     // MARK: Clearing
 
     /// Asks for everything to be removed, with which all keys are of the next generation. Waiting work is dropped; its completions are
-    /// called after the clear.
-    ///
-    /// - Returns: whether the clear has to be scheduled now.
+    /// called after the clear. Returns whether the clear has to be scheduled now.
     mutating func requestClear(completion: Completion?) -> Bool {
         generations.change(nil)
         for (key, old) in slotsByAge where old.waiting != nil {
@@ -240,17 +228,16 @@ struct WriteBehindQueue {
         return true
     }
 
-    /// Ends the clear. The caller calls the completions, and schedules what is to be scheduled.
-    mutating func finishClear() -> (completions: [Completion], keys: [String], schedulesClear: Bool) {
-        guard isClearRunning else { return ([], [], false) }
+    /// Ends the clear.
+    mutating func finishClear() -> Ended {
+        guard isClearRunning else { return Ended() }
         isClearRunning = false
         // Cleared again since: completions that came with that request can be called with this one only if nothing was
         // stored in between, so all wait for the second.
-        guard !isClearRequested else { return ([], [], true) }
-        var completions = clearCompletions
+        guard !isClearRequested else { return ended([], keys: []) }
+        let completions = clearCompletions
         clearCompletions = []
-        if isIdle { completions += takeIdleCompletions() }
-        return (completions, slotsByAge.map(\.key.string), false)
+        return ended(completions, keys: slotsByAge.map(\.key.string))
     }
 
     // MARK: Waiting for the end
@@ -272,31 +259,29 @@ struct WriteBehindQueue {
         return true
     }
 
-    /// Who has to be told now that something has ended.
-    mutating func takeBlocked() -> [Completion] {
-        defer { blocked = [] }
-        return blocked
-    }
-
-    private mutating func takeIdleCompletions() -> [Completion] {
-        defer { idleCompletions = [] }
-        return idleCompletions
+    /// With those who wait for something to end, or for everything.
+    private mutating func ended(_ completions: [Completion], keys: [String]) -> Ended {
+        var completions = completions
+        completions += blocked
+        blocked = []
+        if isIdle {
+            completions += idleCompletions
+            idleCompletions = []
+        }
+        return Ended(completions: completions, keys: keys, schedulesClear: canClear)
     }
 }
 
 extension WriteBehindQueue.Slot {
-    /// Adds work to what waits. False when that stays as it is, because it or what runs comes to the same.
-    ///
-    /// - Parameters:
-    ///   - replacing: false when an entry that exists already wins over a write.
-    ///   - runningCounts: whether what runs will be there; not so when everything is about to be removed.
+    /// Adds work to what waits. False when that stays as it is, because it or what runs comes to the same (what runs does not
+    /// count when everything is about to be removed).
     fileprivate mutating func take(
         _ work: DiskWork,
         _ completion: WriteBehindQueue.Completion?,
         replacing: Bool,
         runningCounts: Bool
     ) -> Bool {
-        let isLate = work.isWrite && !replacing && runningCounts && running?.isWrite ?? false
+        let isLate = work.isStore && !replacing && runningCounts && running?.isStore ?? false
         if let completion {
             if isLate, waiting == nil {
                 runningCompletions.append(completion)
@@ -305,7 +290,7 @@ extension WriteBehindQueue.Slot {
             }
         }
         if isLate, waiting == nil || waiting?.amendment != nil { return false }
-        if work.isWrite, !replacing, waiting?.picture != nil { return false }
+        if work.isStore, !replacing, waiting?.picture != nil { return false }
         if case .amend = work, let waiting, waiting.hidesDisk, waiting.picture == nil { return false }
         var all = waiting ?? PendingEntry()
         all.apply(work, replacing: replacing)

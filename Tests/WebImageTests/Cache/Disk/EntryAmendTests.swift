@@ -84,7 +84,7 @@ import Testing
         cache.store(StoredRecords.entry(bytes, 1), forKey: key)
         cache.amend(extendedData: nil, validators: .some(nil), forKey: key)
         #expect(cache.entry(forKey: key) == CachedImageData(data: Data(bytes)))
-        #expect(cache.validators(forKey: key) == nil && cache.knownValidators(forKey: key)?.validators == nil)
+        #expect(cache.validators(forKey: key) == nil && cache.details(forKey: key)?.validators == nil)
         amend(cache, 2)
         #expect(number(cache) == 2)
         let plain = CacheValidators(etag: "\"x\"", lastModified: nil, receivedHash: 9)
@@ -182,7 +182,7 @@ import Testing
         unlink(path)
         mkdir(path, 0o700)
         amend(cache, 2)
-        #expect(cache.validators(forKey: key) == nil && cache.knownValidators(forKey: key) == nil)
+        #expect(cache.validators(forKey: key) == nil && cache.details(forKey: key) == nil)
         #expect(readBytes(cache.cachePath(forKey: "other")) == file)
         #expect(cache.statistics.amendCount == 0 && cache.statistics.storeCount == 1)
     }

@@ -66,7 +66,7 @@ import Testing
         #expect(cache.entry(forKey: key) == CachedImageData(data: Data(bytes), extendedData: Data([1, 2, 3])))
         #expect(cache.validators(forKey: key) == nil)
         let known = KnownValidators(validators: nil, contentHash: file.footer.contentHash)
-        #expect(cache.knownValidators(forKey: key) == known)
+        #expect(cache.details(forKey: key).map { KnownValidators($0) } == known)
         #expect(cache.entries().first?.validators == nil && cache.verify() == [])
         cache.amend(extendedData: nil, validators: StoredRecords.validators(3), forKey: key)
         #expect(cache.entry(forKey: key) == StoredRecords.entry(bytes, 3, extendedData: Data([1, 2, 3])))

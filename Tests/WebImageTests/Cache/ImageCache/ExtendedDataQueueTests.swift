@@ -13,7 +13,7 @@ import Testing
         return { count.withLock { $0 += 1 } }
     }
     private func write(_ text: String, _ extended: String? = nil) -> DiskWork {
-        .write(CachedImageData(data: Data(text.utf8), extendedData: extended.map { Data($0.utf8) }))
+        .store(.entry(CachedImageData(data: Data(text.utf8), extendedData: extended.map { Data($0.utf8) })))
     }
     private func amend(_ text: String?) -> DiskWork {
         .amend(EntryAmendment(extendedData: .some(text.map { Data($0.utf8) })))
@@ -39,7 +39,7 @@ import Testing
         #expect(seen() == "a:")
         #expect(!submit(amend("yy")))
         #expect(queue.waitingCost == 3)
-        guard case .write(let entry) = queue.begin("k") else {
+        guard case .store(.entry(let entry)) = queue.begin("k") else {
             Issue.record("a write runs")
             return
         }
@@ -52,19 +52,19 @@ import Testing
     @Test func `A change becomes part of an image that waits to be encoded, or is at it`() {
         let coder = FakeCoder()
         let image = PendingImage(image: FakeCoder.image(), options: ImageEncodeOptions(), coder: coder)
-        #expect(submit(.encode(image)))
+        #expect(submit(.store(.image(image))))
         #expect(!submit(amend("x")))
         #expect(queue.pending("k").picture?.content.extendedData == Data("x".utf8))
-        guard case .encode(let pending) = queue.begin("k") else {
+        guard case .store(.image(let pending)) = queue.begin("k") else {
             Issue.record("an image is encoded")
             return
         }
         #expect(!submit(amend("y")))
         #expect(queue.pending("k").picture?.content.extendedData == Data("y".utf8))
-        #expect(queue.finishEncoding(pending.encoded(), "k").schedulesKey)
+        #expect(queue.finishEncoding(pending.encoded(), "k").keys == ["k"])
         #expect(queue.pending("k").picture?.entry?.extendedData == Data("y".utf8))
         #expect(count.withLock { $0 } == 0)
-        guard case .write(let entry) = queue.begin("k") else {
+        guard case .store(.entry(let entry)) = queue.begin("k") else {
             Issue.record("a write runs")
             return
         }
@@ -93,7 +93,7 @@ import Testing
         #expect(!submit(amend("x")))
         #expect(seen(disk) == "a:x")
         #expect(queue.begin("k") == nil)
-        #expect(queue.finish("k").schedulesKey)
+        #expect(queue.finish("k").keys == ["k"])
         #expect(seen(disk) == "old:x", "what is on disk now, changed")
         #expect(!submit(amend("y")))
         guard case .amend(let amendment) = queue.begin("k") else {
@@ -140,7 +140,7 @@ import Testing
         #expect(count.withLock { $0 } == 0)
         finish()
         #expect(count.withLock { $0 } == 0)
-        guard case .write = queue.begin("k", replacing: false) else {
+        guard case .store(.entry) = queue.begin("k", replacing: false) else {
             Issue.record("then the write")
             return
         }
@@ -204,12 +204,12 @@ private final class RandomRun {
         switch Int.random(in: 0..<24, using: &random) {
         case 0..<4:
             let entry = CachedImageData(data: Data("\(step)".utf8))
-            submit(.write(entry), key)
+            submit(.store(.entry(entry)), key)
             store(entry, key, in: &model)
         case 4..<6:
             let image = FakeCoder.image(width: step + 1)
             let pending = PendingImage(image: image, options: ImageEncodeOptions(), coder: coder)
-            submit(.encode(pending), key)
+            submit(.store(.image(pending)), key)
             store(CachedImageData(data: FakeCoder.data(width: UInt8(step + 1))), key, in: &model)
         case 6..<10:
             let amendment = EntryAmendment(extendedData: .some(step % 5 == 0 ? nil : Data("e\(step)".utf8)))
@@ -237,13 +237,13 @@ private final class RandomRun {
     private func finish(_ key: String) {
         let work = running.removeValue(forKey: key)
         switch work {
-        case .write(let entry): store(entry, key, in: &disk)
+        case .store(.entry(let entry)): store(entry, key, in: &disk)
         case .remove: disk[key] = nil
         case .amend(let amendment): disk[key] = disk[key]?.amended(by: amendment)
         default: break
         }
         let ended =
-            if case .encode(let image) = work {
+            if case .store(.image(let image)) = work {
                 queue.finishEncoding(image.encoded(), key, replacing: replacing)
             } else {
                 queue.finish(key)

@@ -38,17 +38,13 @@ final class WriteBehindBox {
     func beginClear() -> Bool { queue.beginClear() }
     func whenIdle(_ completion: @escaping WriteBehindQueue.Completion) -> Bool { queue.whenIdle(completion) }
     func whenFree(_ key: String, _ body: @escaping WriteBehindQueue.Completion) -> Bool { queue.whenFree(key, body) }
-    func takeBlocked() -> [WriteBehindQueue.Completion] { queue.takeBlocked() }
     var ageCount: Int { queue.ageCount }
     var isIdle: Bool { queue.isIdle }
     var waitingCost: Int { queue.waitingCost }
     var droppedCount: Int { queue.droppedCount }
 
     func finish(_ key: String) -> WriteBehindQueue.Ended { queue.finish(key) }
-
-    func finishClear() -> (completions: [WriteBehindQueue.Completion], keys: [String], schedulesClear: Bool) {
-        queue.finishClear()
-    }
+    func finishClear() -> WriteBehindQueue.Ended { queue.finishClear() }
 }
 
 @Suite struct WriteBehindQueueTests {
@@ -60,7 +56,7 @@ final class WriteBehindBox {
 
     private let log = Log()
 
-    private func write(_ text: String) -> DiskWork { .write(CachedImageData(data: Data(text.utf8))) }
+    private func write(_ text: String) -> DiskWork { .store(.entry(CachedImageData(data: Data(text.utf8)))) }
 
     private func pending(_ queue: WriteBehindBox, _ key: String) -> String {
         let pending = queue.pending(key)
@@ -74,7 +70,7 @@ final class WriteBehindBox {
     private func finish(_ queue: WriteBehindBox, _ key: String) -> (Bool, Bool) {
         let ended = queue.finish(key)
         for completion in ended.completions { completion() }
-        return (ended.schedulesKey, ended.schedulesClear)
+        return (!ended.keys.isEmpty, ended.schedulesClear)
     }
 
     @Test func `What waits or runs is what a reader sees, until it is done`() {
@@ -118,7 +114,7 @@ final class WriteBehindBox {
         #expect(!queue.submit(.remove, forKey: "k", completion: log.entry("c")))
         #expect(pending(queue, "k") == "absent")
         let work = queue.begin("k")
-        #expect(work?.isWrite == false)
+        #expect(work?.isStore == false)
         #expect(log.all == [])
         _ = finish(queue, "k")
         #expect(log.all == ["a", "b", "c"])
@@ -252,18 +248,15 @@ final class WriteBehindBox {
         _ = queue.submit(write("b"), forKey: "k", completion: nil)
         #expect(queue.whenFree("k", log.entry("k")))
         _ = finish(queue, "k")
-        for completion in queue.takeBlocked() { completion() }
         #expect(log.all == ["k"])
-        #expect(queue.takeBlocked().isEmpty)
         _ = queue.requestClear(completion: nil)
         // The clear can begin.
         #expect(!queue.whenFree("k", log.entry("never")))
         _ = queue.beginClear()
         _ = queue.submit(write("c"), forKey: "k", completion: nil)
         #expect(queue.whenFree("k", log.entry("after the clear")))
-        _ = queue.finishClear()
-        for completion in queue.takeBlocked() { completion() }
-        #expect(log.all == ["k", "after the clear"])
+        for completion in queue.finishClear().completions { completion() }
+        #expect(log.all == ["k", "after the clear"], "each once")
         #expect(!queue.whenFree("k", log.entry("never")))
     }
 
@@ -289,10 +282,10 @@ final class WriteBehindBox {
         #expect(queue.beginClear())
         #expect(!queue.beginClear())
         #expect(log.all == ["running"])
-        let (completions, keys, again) = queue.finishClear()
-        for completion in completions { completion() }
-        #expect(keys == ["after"])
-        #expect(!again)
+        let ended = queue.finishClear()
+        for completion in ended.completions { completion() }
+        #expect(ended.keys == ["after"])
+        #expect(!ended.schedulesClear)
         #expect(log.all == ["running", "waiting", "clear"])
         #expect(pending(queue, "on disk") == "nothing")
         #expect(queue.begin("after") != nil)
@@ -307,10 +300,10 @@ final class WriteBehindBox {
         #expect(queue.requestClear(completion: nil))
         for name in names.reversed() { _ = queue.submit(write("b"), forKey: name, completion: nil) }
         #expect(queue.beginClear())
-        let (completions, keys, _) = queue.finishClear()
-        for completion in completions { completion() }
+        let ended = queue.finishClear()
+        for completion in ended.completions { completion() }
         #expect(log.all == names)
-        #expect(keys == names.reversed())
+        #expect(ended.keys == names.reversed())
     }
 
     @Test func `A clear during a clear is a second one`() {
@@ -356,7 +349,7 @@ final class WriteBehindBox {
             let log = Log()
             func finishOne(_ key: String) {
                 switch running.removeValue(forKey: key) {
-                case .write(let entry): disk[key] = String(decoding: entry.data, as: UTF8.self)
+                case .store(.entry(let entry)): disk[key] = String(decoding: entry.data, as: UTF8.self)
                 case .remove: disk[key] = nil
                 default: break
                 }
