@@ -262,9 +262,10 @@ struct WriteBehindQueue {
     /// With those who wait for something to end, or for everything.
     private mutating func ended(_ completions: [Completion], keys: [String]) -> Ended {
         var completions = completions
-        completions += blocked
+        // Mostly nobody waits, and then nothing is copied.
+        if !blocked.isEmpty { completions += blocked }
         blocked = []
-        if isIdle {
+        if isIdle, !idleCompletions.isEmpty {
             completions += idleCompletions
             idleCompletions = []
         }
