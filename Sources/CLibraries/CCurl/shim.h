@@ -76,25 +76,22 @@ static inline void webimage_curl_set_before_request_context(CURL *easy, void *co
 }
 
 /// Makes up for the function where it is not called: with `forbids_reuse` a transfer gets a new connection, whose address the callback
-/// that opens sockets sees, and leaves none; with `is_secure` redirects only lead to https.
-static inline void webimage_curl_set_unchecked_connections(CURL *easy, bool forbids_reuse, bool is_secure) {
+/// that opens sockets sees, and leaves none.
+static inline void webimage_curl_set_unchecked_connections(CURL *easy, bool forbids_reuse) {
 #if WEBIMAGE_CURL_VERSION >= 0x075000
-    (void)easy, (void)forbids_reuse, (void)is_secure;
+    (void)easy, (void)forbids_reuse;
 #else
     curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, forbids_reuse ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, forbids_reuse ? 1L : 0L);
-    curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTPS | (is_secure ? 0 : CURLPROTO_HTTP)));
 #endif
 }
 
-/// Allows HTTP and HTTPS only, also after redirects.
+/// Allows HTTP and HTTPS only.
 static inline void webimage_curl_allow_only_http(CURL *easy) {
 #if WEBIMAGE_CURL_VERSION >= 0x075500
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
 #else
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-    curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 }
 
@@ -149,11 +146,6 @@ static inline long webimage_curl_get_long(CURL *easy, CURLINFO info) {
 static inline curl_off_t webimage_curl_get_offset(CURL *easy, CURLINFO info) {
     curl_off_t value = 0;
     return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
-}
-
-static inline const char *webimage_curl_get_string(CURL *easy, CURLINFO info) {
-    char *value = NULL;
-    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : NULL;
 }
 
 static inline void *webimage_curl_get_private(CURL *easy) {

@@ -12,8 +12,8 @@ public struct DownloadMetrics: Sendable, Hashable {
     public var firstByte: Double = 0
     /// Until the last byte, redirects included.
     public var total: Double = 0
-    /// Bytes of the body as they came over the wire, before content decoding; with those of bodies that were not taken: of redirects
-    /// that the library followed, and of a rest that was not one of the same picture.
+    /// Bytes of the body as they came over the wire, before content decoding; with those of bodies that were not taken: of
+    /// redirects, and of a rest that was not one of the same picture.
     public var receivedByteCount: Int64 = 0
     /// Bytes of the body that an earlier attempt had received, here or in another process, and that were not sent again but for
     /// the few that tell whether they still belong to the picture; 0 when the body came from its beginning.

@@ -6,10 +6,6 @@ extension DownloadTransfer {
         // A modifier, a handler or the server may have chosen the place.
         if let refusal = core.refusal(of: request.url, by: config.sourcePolicy) { return end(.failure(refusal)) }
         var transferRequest = HTTPTransferRequest(request, config: config)
-        // libcurl's own following knows no handlers, does not change all methods as it should, and knows few secrets.
-        transferRequest.followsRedirects =
-            transferRequest.followsRedirects && request.isPlainGet && plan.hooks.redirectHandler == nil
-            && !request.headers.hasUnknownCredentials
         do throws(WebImageError) {
             try chain.bound(&transferRequest)
             if attempt > 1 || chain.count > 0 {
@@ -80,7 +76,7 @@ extension DownloadTransfer {
             requestHeaders: request.headers,
             requestTime: requestTime,
             responseTime: core.clock.wallTime(),
-            redirects: chain.hops + (response.exchange?.redirects ?? []),
+            redirects: chain.hops,
             rights: rights
         )
     }

@@ -5,7 +5,6 @@ extension DownloadTransfer: HTTPTransferSink {
     func didReceive(_ response: HTTPResponse) -> WebImageError? {
         guard let request else { return nil }
         outcome.response = response
-        outcome.redirectCount = response.exchange?.redirects.count ?? 0
         if RedirectRules.isRedirect(response), let answer = redirect(response, request) { return answer }
         // From here on, the rest of a body is like the whole.
         guard let response = taken(response) else { return partRefusal }
@@ -108,7 +107,6 @@ extension DownloadTransfer: HTTPTransferSink {
 
     func didFinish(_ error: WebImageError?, metrics: DownloadMetrics) {
         outcome.error = error
-        outcome.redirectCount = max(outcome.redirectCount, metrics.redirectCount)
         if !hasToldHost { tellHost() }
         if let next {
             self.next = nil
@@ -132,7 +130,9 @@ extension DownloadTransfer: HTTPTransferSink {
         }
         guard let request, !isOver else { return }
         hasToldHost = true
-        core.note(HostReport(request.url, outcome, wallTime: core.clock.wallTime()), of: record)
+        var report = HostReport(request.url, outcome, wallTime: core.clock.wallTime())
+        report.origin = chain.origin
+        core.note(report, of: record)
     }
 
     /// The problem of a response, with what its server says of when to come again.

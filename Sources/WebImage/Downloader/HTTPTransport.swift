@@ -34,13 +34,6 @@ public struct HTTPTransferRequest: Sendable {
     public var certificateAuthorityFile: String?
     /// The proxy.
     public var proxy: WebImageDownloaderConfig.Proxy = .environment
-    /// Whether the transport may follow redirects itself. Those that it does not follow are responses like any other to it; the
-    /// downloader follows them.
-    public var followsRedirects = true
-    /// Most redirects, if it follows them.
-    public var maximumRedirectCount = 10
-    /// Whether it follows from https to http.
-    public var allowsInsecureRedirects = false
     /// Most bytes of the body, on the wire as well as with its content coding undone.
     public var maximumByteCount = 64 << 20
     /// Most bytes of all response heads.
@@ -57,7 +50,7 @@ public struct HTTPTransferRequest: Sendable {
     public var minimumBytesPerSecond = 100
     /// What may be asked; nil for everything. A transport that says ``HTTPTransport/checksAddresses`` asks
     /// ``SourcePolicy/refusal(ofHost:port:at:)`` for each address before it connects to it and before it sends over a connection that it
-    /// has kept, goes through no proxy, follows no redirects, and undoes no content coding.
+    /// has kept, goes through no proxy, and undoes no content coding.
     public var sourcePolicy: SourcePolicy?
     /// Seconds without a head after which a second request is sent; nil for never.
     var hedgeDelay: Double?
@@ -79,8 +72,7 @@ extension HTTPTransferRequest {
 
 /// Who receives the parts of a transfer. Calls come one after the other, on a thread of the transport; they do not block.
 public protocol HTTPTransferSink: AnyObject, Sendable {
-    /// The head of the final response: interim ones are left out, and redirects that the transport follows. An answer refuses
-    /// the response and is what the transfer ends with.
+    /// The head of the response: interim ones are left out. An answer refuses the response and is what the transfer ends with.
     func didReceive(_ response: HTTPResponse) -> WebImageError?
     /// The next bytes of the body, content decoding undone; valid during the call only. An answer ends the transfer.
     func didReceive(_ bytes: UnsafeRawBufferPointer) -> WebImageError?
@@ -98,7 +90,8 @@ public protocol HTTPTransfer: AnyObject, Sendable {
 /// many run, what is taken for a good response, and what is tried again. The library's own is ``CurlTransport``; one of your own
 /// may go anywhere, or pass requests on to another.
 public protocol HTTPTransport: AnyObject, Sendable {
-    /// Starts a transfer at once; how many run at a time is the caller's business.
+    /// Starts a transfer at once; how many run at a time is the caller's business. Redirects are responses like any other: the
+    /// downloader follows them.
     ///
     /// The sink may be called before this returns. All bounds of the request are the transport's to keep, of which those of the
     /// body's size are checked again.
@@ -144,8 +137,6 @@ extension HTTPTransferRequest {
         verifiesCertificates = request.verifiesCertificates
         certificateAuthorityFile = config.certificateAuthorityFile
         proxy = config.proxy
-        maximumRedirectCount = config.maximumRedirectCount
-        allowsInsecureRedirects = config.allowsInsecureRedirects
         maximumByteCount = config.maximumResponseByteCount
         maximumHeaderByteCount = config.maximumResponseHeaderByteCount
         maximumHeaderCount = config.maximumResponseHeaderCount

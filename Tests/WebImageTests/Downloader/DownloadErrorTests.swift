@@ -172,6 +172,22 @@ import Testing
         #expect(loaded.metrics?.redirectCount == 2)
     }
 
+    @Test(arguments: [302, 304, 404])
+    func `An answer that is not taken keeps its connection, also without a length`(status: Int) async throws {
+        let server = try LoopbackServer { request in
+            guard request.path == "/a" else { return .response(body: [1]) }
+            return .script { _, connection in
+                let head = "HTTP/1.1 \(status) Status\r\nLocation: /b\r\n"
+                // A 304 has no body.
+                let rest = status == 304 ? "\r\n" : "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+                return connection.send(head + rest)
+            }
+        }
+        _ = await downloadError(downloader, server.url("/a"))
+        _ = try await downloader.downloadData(with: server.url("/b"))
+        #expect(server.connectionCount == 1)
+    }
+
     @Test func `A redirect loop ends after ten`() async throws {
         let server = try LoopbackServer { $0.path == "/a" ? .redirect(to: "/b") : .redirect(to: "/a") }
         let error = await downloadError(downloader, server.url("/a"))

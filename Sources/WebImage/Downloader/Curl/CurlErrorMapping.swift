@@ -4,12 +4,10 @@ import CCurl
 enum CurlErrorMapping {
     /// The error for `result`.
     ///
-    /// - Parameters:
-    ///   - message: libcurl's own words, kept as the cause; its general text for the code when empty.
-    ///   - isRedirecting: whether the last head asked to go elsewhere: a malformed or unserved URL is then the server's.
-    static func error(_ result: CURLcode, message: String, isRedirecting: Bool) -> WebImageError {
+    /// - Parameter message: libcurl's own words, kept as the cause; its general text for the code when empty.
+    static func error(_ result: CURLcode, message: String) -> WebImageError {
         let words = message.isEmpty ? String(cString: curl_easy_strerror(result)) : message
-        let (code, text) = meaning(of: result, isRedirecting: isRedirecting)
+        let (code, text) = meaning(of: result)
         return WebImageError(
             code,
             text,
@@ -17,7 +15,7 @@ enum CurlErrorMapping {
         )
     }
 
-    private static func meaning(of result: CURLcode, isRedirecting: Bool) -> (WebImageError.Code, String) {
+    private static func meaning(of result: CURLcode) -> (WebImageError.Code, String) {
         switch result {
         case CURLE_OPERATION_TIMEDOUT:
             (.timedOut, "the connection was not made in time")
@@ -29,10 +27,6 @@ enum CurlErrorMapping {
             (.networkConnectionLost, "the body ended before its announced length")
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM:
             (.networkConnectionLost, "the connection broke")
-        case CURLE_TOO_MANY_REDIRECTS:
-            (.badRedirect, "there were too many redirects")
-        case CURLE_UNSUPPORTED_PROTOCOL where isRedirecting, CURLE_URL_MALFORMAT where isRedirecting:
-            (.badRedirect, "the server redirected to a URL that is not served")
         case CURLE_URL_MALFORMAT:
             (.invalidURL, "the URL is malformed")
         case CURLE_OUT_OF_MEMORY:

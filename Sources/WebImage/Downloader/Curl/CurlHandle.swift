@@ -84,6 +84,7 @@ final class CurlHandle {
         webimage_curl_allow_only_http(easy)
         // Each of these is off by default; a policy depends on it.
         set(CURLOPT_HTTP09_ALLOWED, 0)
+        set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_NETRC, 0)
         webimage_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
         webimage_curl_set_write(easy, CURLOPT_WRITEFUNCTION, curlDidReceiveBody)
@@ -174,14 +175,11 @@ final class CurlHandle {
     /// What seldom differs from one request to the next.
     private struct Profile: Equatable {
         var connectMilliseconds: Int
-        var followsRedirects: Bool
-        var maximumRedirectCount: Int
         var verifiesCertificates: Bool
         var isSecure: Bool
         /// True under a source policy other than trusted.
         var isChecked: Bool
         var countsFraming: Bool
-        var staysSecure: Bool
         var proxy: WebImageDownloaderConfig.Proxy
 
         init(_ request: HTTPTransferRequest) {
@@ -189,9 +187,6 @@ final class CurlHandle {
             connectMilliseconds = max(1, min(milliseconds, 100_000_000))
             isChecked = request.sourcePolicy.map { !$0.isTrusted } ?? false
             countsFraming = isChecked
-            followsRedirects = request.followsRedirects && !isChecked
-            staysSecure = DownloaderCore.isSecure(request.url) && !request.allowsInsecureRedirects
-            maximumRedirectCount = max(0, min(request.maximumRedirectCount, 1000))
             verifiesCertificates = request.verifiesCertificates
             isSecure = DownloaderCore.isSecure(request.url)
             proxy = isChecked ? .none : request.proxy
@@ -204,8 +199,6 @@ final class CurlHandle {
         // HTTP/2 frames without content cost a server nothing, and libcurl does not count them.
         set(CURLOPT_HTTP_VERSION, profile.isChecked ? webimage_curl_http_1_1 : webimage_curl_http_2_over_tls)
         set(CURLOPT_CONNECTTIMEOUT_MS, profile.connectMilliseconds)
-        set(CURLOPT_FOLLOWLOCATION, profile.followsRedirects ? 1 : 0)
-        set(CURLOPT_MAXREDIRS, profile.maximumRedirectCount)
         set(CURLOPT_SSL_VERIFYPEER, profile.verifiesCertificates ? 1 : 0)
         set(CURLOPT_SSL_VERIFYHOST, profile.verifiesCertificates ? 2 : 0)
         // Waiting for the first connection's word on HTTP/2 saves the others. Without TLS that word would only come with the
@@ -213,7 +206,7 @@ final class CurlHandle {
         set(CURLOPT_PIPEWAIT, profile.isSecure ? 1 : 0)
         // Empty stands for everything this libcurl can undo.
         set(CURLOPT_ACCEPT_ENCODING, profile.isChecked ? nil : "")
-        webimage_curl_set_unchecked_connections(easy, profile.isChecked, profile.staysSecure)
+        webimage_curl_set_unchecked_connections(easy, profile.isChecked)
         setProxy(profile.proxy)
         // Nothing else tells what came of a body before its chunks are put together; it costs some texts for each request.
         set(CURLOPT_VERBOSE, profile.countsFraming || !webimage_curl_calls_before_request() ? 1 : 0)

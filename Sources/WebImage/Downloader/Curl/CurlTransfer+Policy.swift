@@ -51,7 +51,7 @@ extension CurlTransfer {
     /// ask. What it will find in these bytes is known the next time.
     func willTakeApart(byteCount: Int) {
         if framingProblem == nil, let easy = handle?.easy {
-            checkFraming(bodyByteCount: Int64(webimage_curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T)))
+            checkFraming(bodyByteCount: receivedByteCount)
             if framingProblem != nil { curl_easy_pause(easy, CURLPAUSE_RECV) }
         }
         framedByteCount += Int64(byteCount)

@@ -13,16 +13,11 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     var timer: TransferTimer
     private var head: ResponseHeadParser
     private var response: HTTPResponse?
-    /// The heads that asked to go elsewhere, in their order: no more than the bounds of all heads allow.
-    private var redirects: [HTTPExchange.Hop] = []
     private var failure: WebImageError?
     /// Why the last address that was tried was refused; nil when it was not.
     var refusal: WebImageError?
-    private var isRedirecting = false
     /// True once a request was sent.
     private var hasSent = false
-    /// Whether any request of the transfer went over TLS.
-    private var wasSecure = false
     private var wireByteCount: Int64 = 0
     /// Bytes of bodies as they came, with what frames their chunks; of bodies in chunks, and under a policy of all.
     var framedByteCount: Int64 = 0
@@ -58,27 +53,15 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
             return false
         }
         didSendRequest()
-        // What counts is where libcurl really goes: heads can be written so that others read another place out of them.
-        let isSecure = currentAddress.map { DownloaderCore.isSecure($0) } ?? DownloaderCore.isSecure(request.url)
-        defer { wasSecure = wasSecure || isSecure }
-        guard wasSecure, !isSecure, !request.allowsInsecureRedirects else { return true }
-        failure = WebImageError(.badRedirect, "the server redirected from https to http")
-        return false
+        return true
     }
 
     /// Starts waiting for the response. Before libcurl 7.80 only this is called, and a policy checks connections when they are opened.
     func didSendRequest() {
-        isRedirecting = false
         hasSent = true
         framedByteCount = 0
         timer.connected(at: loop.now)
         loop.noteDeadline(timer.nextDeadline)
-    }
-
-    /// Where a redirect led; nil before the first.
-    private var currentAddress: String? {
-        guard let easy = handle?.easy, webimage_curl_get_long(easy, CURLINFO_REDIRECT_COUNT) > 0 else { return nil }
-        return webimage_curl_get_string(easy, CURLINFO_EFFECTIVE_URL).map { String(cString: $0) }
     }
 
     /// False ends the transfer.
@@ -88,16 +71,11 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
             noteBytes()
             loop.watchdog.noteContent(byteCount: line.count)
             if isComplete, head.headers["Transfer-Encoding"] != nil { handle?.countFraming() }
-            guard isComplete, response == nil, !isDetached else { return true }
-            if request.followsRedirects, head.isRedirect {
-                isRedirecting = true
-                redirects.append(HTTPExchange.Hop(statusCode: head.statusCode, headers: head.headers))
-                try checkRedirect()
-            } else if head.statusCode >= 200, ![401, 407].contains(head.statusCode) {
-                // libcurl may answer 401 and 407 itself; whether it does shows in the body or the end.
-                return deliverHead()
-            }
-            return true
+            // libcurl may answer 401 and 407 itself; whether it does shows in the body or the end.
+            guard isComplete, response == nil, !isDetached, head.statusCode >= 200,
+                ![401, 407].contains(head.statusCode)
+            else { return true }
+            return deliverHead()
         } catch {
             failure = failure ?? error
             return false
@@ -107,7 +85,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         loop.watchdog.noteContent(byteCount: bytes.count)
         if response == nil, !isDetached, !deliverHead() { return false }
-        guard let sink, !isDetached else { return true }
+        guard let sink, !isDetached else { return receivedByteCount <= Self.longestRest }
         failure = sink.didReceive(bytes)
         return failure == nil
     }
@@ -140,35 +118,23 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         if timer.nextDeadline < before { loop.noteDeadline(timer.nextDeadline) }
     }
 
-    private func checkRedirect() throws(WebImageError) {
-        guard !request.allowsInsecureRedirects, let location = head.headers["Location"]?.lowercased(),
-            location.hasPrefix("http:"),
-            let current = handle.flatMap({ webimage_curl_get_string($0.easy, CURLINFO_EFFECTIVE_URL) }),
-            String(cString: current).lowercased().hasPrefix("https:")
-        else { return }
-        throw WebImageError(.badRedirect, "the server redirected from https to http")
-    }
-
     // MARK: To the sink
 
     /// Whether the sink has had its end while libcurl still reads a short rest to keep the connection.
     private(set) var isDetached = false
+    /// Bytes of such a rest, whether or not it was announced.
+    private static let longestRest: Int64 = 16 << 10
 
     private func deliverHead() -> Bool {
-        var response = HTTPResponse(
-            url: effectiveURL,
+        let response = HTTPResponse(
+            url: request.url,
             statusCode: head.statusCode,
             httpVersion: head.httpVersion,
             headers: head.headers
         )
-        // A redirect that libcurl has not followed is the answer.
-        let followed = isRedirecting ? Array(redirects.dropLast()) : redirects
-        if !followed.isEmpty {
-            response.exchange = HTTPExchange(requestHeaders: [:], requestTime: 0, responseTime: 0, redirects: followed)
-        }
         self.response = response
         guard let refusal = sink?.didReceive(response) else { return true }
-        guard let rest = response.contentLength, rest <= 16 << 10 else {
+        guard response.contentLength ?? 0 <= Self.longestRest else {
             failure = refusal
             return false
         }
@@ -179,10 +145,6 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         loop.noteDeadline(timer.nextDeadline)
         loop.finishSoon(self)
         return true
-    }
-
-    private var effectiveURL: URL {
-        currentAddress.flatMap { URL(string: $0) } ?? request.url
     }
 
     /// Tells the sink the end, once.
@@ -203,11 +165,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
             failure = .limitExceeded("maximumResponseHeaderByteCount", allowed: allowed, required: longest + 1)
         }
         if failure == nil, result != CURLE_OK {
-            failure = CurlErrorMapping.error(
-                result,
-                message: handle?.errorMessage ?? "",
-                isRedirecting: isRedirecting
-            )
+            failure = CurlErrorMapping.error(result, message: handle?.errorMessage ?? "")
         }
         if failure == nil, response == nil { _ = deliverHead() }
         if failure == nil { failure = lengthProblem }
@@ -231,15 +189,15 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
 
     private var lengthProblem: WebImageError? {
         guard request.method != "HEAD", let response, let length = response.contentLength,
-            response.headers["Transfer-Encoding"] == nil,
-            let easy = handle?.easy
+            response.headers["Transfer-Encoding"] == nil, handle != nil, receivedByteCount != length
         else { return nil }
-        let received = webimage_curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T)
-        guard received != length else { return nil }
-        return WebImageError(
-            .networkConnectionLost,
-            "the body has \(received) bytes and not the announced \(length)"
-        )
+        let words = "the body has \(receivedByteCount) bytes and not the announced \(length)"
+        return WebImageError(.networkConnectionLost, words)
+    }
+
+    /// Bytes of the body as they came over the wire, by libcurl's account.
+    var receivedByteCount: Int64 {
+        handle.map { Int64(webimage_curl_get_offset($0.easy, CURLINFO_SIZE_DOWNLOAD_T)) } ?? 0
     }
 
     private var metrics: DownloadMetrics {
@@ -254,9 +212,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         metrics.secureConnect = seconds(CURLINFO_APPCONNECT_TIME_T)
         metrics.firstByte = seconds(CURLINFO_STARTTRANSFER_TIME_T)
         metrics.total = seconds(CURLINFO_TOTAL_TIME_T)
-        metrics.receivedByteCount = Int64(webimage_curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T))
+        metrics.receivedByteCount = receivedByteCount
         metrics.httpVersion = response?.httpVersion ?? head.httpVersion
-        metrics.redirectCount = webimage_curl_get_long(easy, CURLINFO_REDIRECT_COUNT)
         return metrics
     }
 }

@@ -19,9 +19,6 @@ struct ResponseHeadParser {
         self.maximumFieldCount = maximumFieldCount
     }
 
-    /// Whether the head asks to go elsewhere.
-    var isRedirect: Bool { (300..<400).contains(statusCode) && !(headers["Location"] ?? "").isEmpty }
-
     /// Takes a line with its line break. True when it ends a head.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded`` naming `maximumResponseHeaderByteCount` or

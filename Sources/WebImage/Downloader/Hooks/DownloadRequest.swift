@@ -62,6 +62,6 @@ extension DownloadRequest {
         return nil
     }
 
-    /// Whether it is what nearly all are: the transport may follow its redirects.
+    /// Whether it is what nearly all are.
     var isPlainGet: Bool { method == "GET" && body == nil }
 }

@@ -1,12 +1,17 @@
-/// What the requests before the last one of a download have used up of its bounds, where the library sends it elsewhere, or asks for the
-/// whole in place of the rest: a pure account.
+import FoundationEssentials
+
+/// What the requests before the last one of a download have used up of its bounds, where it is sent elsewhere, or the whole is asked for
+/// in place of the rest: a pure account.
 struct RedirectChain: Sendable {
     /// The redirects followed: no more than their bounds allow.
     private(set) var hops: [HTTPExchange.Hop] = []
+    /// Where the first redirect was; nil before it.
+    private(set) var origin: URL?
     private var elapsed = 0.0
     private var headByteCount = 0
     private var fieldCount = 0
     private var receivedByteCount: Int64 = 0
+    private var wasHedged = false
     /// What the present request's part of these is that its redirect alone makes up.
     private var noted = DownloadMetrics.Heads()
 
@@ -15,6 +20,7 @@ struct RedirectChain: Sendable {
 
     /// Notes a redirect that is followed.
     mutating func note(_ response: HTTPResponse) {
+        if origin == nil { origin = response.url }
         hops.append(HTTPExchange.Hop(statusCode: response.statusCode, headers: response.headers))
         noted.fieldCount = response.headers.fields.count
         noted.byteCount = response.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
@@ -25,6 +31,7 @@ struct RedirectChain: Sendable {
     /// Notes how long a request took that another one follows, what its heads were, and what came of its body.
     mutating func note(_ metrics: DownloadMetrics) {
         elapsed += metrics.total
+        wasHedged = wasHedged || metrics.wasHedged
         // Besides the head that redirects there may be interim ones. Not every transport tells of them.
         headByteCount += max(metrics.heads.value.byteCount - noted.byteCount, 0)
         fieldCount += max(metrics.heads.value.fieldCount - noted.fieldCount, 0)
@@ -51,6 +58,7 @@ struct RedirectChain: Sendable {
         guard count > 0 || elapsed > 0 || receivedByteCount > 0 else { return metrics }
         var metrics = metrics
         metrics.redirectCount += count
+        metrics.wasHedged = metrics.wasHedged || wasHedged
         metrics.receivedByteCount = receivedByteCount.adding(clamped: max(metrics.receivedByteCount, 0))
         metrics.delay(by: elapsed)
         return metrics

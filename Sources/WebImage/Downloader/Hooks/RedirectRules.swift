@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What follows a redirect, where the library follows it and not the transport. Pure; keeps no state.
+/// What follows a redirect. Pure; keeps no state.
 enum RedirectRules {
     /// Whether the response asks to go elsewhere.
     static func isRedirect(_ response: HTTPResponse) -> Bool {

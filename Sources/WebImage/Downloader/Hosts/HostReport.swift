@@ -19,15 +19,13 @@ struct HostReport: Sendable, Equatable {
         var hasBody = false
         /// What the request ended with; nil while it goes on, or when it succeeded.
         var error: WebImageError?
-        /// Redirects that the transport followed by itself.
-        var redirectCount = 0
     }
 
     var url: URL
     var kind: Kind
     /// Seconds for which the host wants to be left alone.
     var retryAfter: Double?
-    /// Where the request went first; nil when it was not sent elsewhere from there.
+    /// Where the first of the download's requests went; nil when it was not sent elsewhere from there.
     var origin: URL?
 
     /// - Parameters:
@@ -36,7 +34,6 @@ struct HostReport: Sendable, Equatable {
     init(_ url: URL, _ outcome: Outcome, wallTime: @autoclosure () -> Double) {
         self.url = outcome.response?.url ?? url
         kind = Self.kind(outcome)
-        if outcome.redirectCount > 0 { origin = url }
         if let response = outcome.response, Self.asks(response.statusCode) {
             retryAfter = RetryDecider.retryAfter(response, wallTime: wallTime())
         }
@@ -56,8 +53,6 @@ struct HostReport: Sendable, Equatable {
             // A server that stalls, or a limit of one's own that is too low for what it sends: nobody can tell.
             return outcome.error?.code == .timedOut ? .silent : .answered
         }
-        // Some place that a redirect led to, and it is not known which.
-        if outcome.response == nil, outcome.redirectCount > 0 { return .silent }
         if let error = outcome.error, error.code == .secureConnectionFailed {
             return CurlErrorMapping.isBrokenHandshake(error) ? .failed : .silent
         }

@@ -96,19 +96,12 @@ struct HostTable {
         random: @autoclosure () -> Double
     ) -> [UInt64] {
         sweep(at: now)
-        var woken: [UInt64] = []
-        let key = HostKey(report.url)
-        // It has sent the request elsewhere. Where nobody knows which place did not answer, its own is told of.
-        if let origin = report.origin, let first = HostKey(origin), first != key || report.kind == .silent {
-            note(first, .answered, nil, of: id, policy, now, 0)
-            woken = wake(first)
-        }
-        guard let key else { return woken }
+        guard let key = HostKey(report.url) else { return [] }
         let isOfHost = note(key, report.kind, report.retryAfter, of: id, policy, now, random())
         if let retryAfter = report.retryAfter, !isOfHost {
             for url in [report.url, report.origin] { if let url { noteAsk(url, retryAfter, policy, at: now) } }
         }
-        return woken + wake(key)
+        return wake(key)
     }
 
     /// A download has ended, or its present attempt has: it finds nothing out any more. Those that were held for it.
@@ -128,7 +121,6 @@ struct HostTable {
     }
 
     /// True when the host as a whole is left alone for the time that it asks for.
-    @discardableResult
     private mutating func note(
         _ key: HostKey,
         _ kind: HostReport.Kind,

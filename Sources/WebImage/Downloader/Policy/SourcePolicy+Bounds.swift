@@ -73,9 +73,6 @@ extension HTTPTransferRequest {
         credential = nil
         handlesCookies = false
         verifiesCertificates = true
-        // Each step is to be looked at before it is taken.
-        followsRedirects = false
-        allowsInsecureRedirects = false
         // What is silent, or slow, for as long as the whole may take has used it up.
         if policy.maximumDuration > 0 {
             connectTimeout = min(connectTimeout, policy.maximumDuration)

@@ -40,11 +40,4 @@ extension HTTPHeaders {
 
     /// The fields that say who asks.
     var credentials: [Field] { fields.filter { Self.isCredential($0.name) } }
-
-    /// Whether some of them go along with libcurl's redirects to other places: it leaves out the two that it knows.
-    var hasUnknownCredentials: Bool {
-        fields.contains {
-            Self.isCredential($0.name) && !Self.equal($0.name, "Authorization") && !Self.equal($0.name, "Cookie")
-        }
-    }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebImage
 
-/// The redirects that led to a response are told with it, whoever followed them.
+/// The redirects that led to a response are told with it.
 @Suite(.timeLimit(.minutes(1))) struct RedirectsSeenTests {
     private let downloader = WebImageDownloader()
 
@@ -43,7 +43,7 @@ import Testing
         )
     }
 
-    @Test func `Those that libcurl follows, and those that the library follows, are told alike`() async throws {
+    @Test func `With and without a handler they are told alike`() async throws {
         let server = try server()
         expectBoth(try await exchange(server.url("/a")))
         downloader.redirectHandler = DownloadRedirectHandler { _, next in .follow(next) }

@@ -77,11 +77,10 @@ import Testing
 
     @Test func `A redirect's own URL is left alone as well`() async {
         harness.downloader.start(testURL("/from"), Recorder())
-        let transfer = harness.transport.transfers[0]
-        let hop = HTTPExchange.Hop(statusCode: 302, headers: [:])
-        var response = HTTPResponse(url: testURL("/to"), statusCode: 503, headers: ["Retry-After": "9"])
-        response.exchange = HTTPExchange(requestHeaders: [:], requestTime: 0, responseTime: 0, redirects: [hop])
-        transfer.end(transfer.sink.didReceive(response))
+        let first = harness.transport.transfers[0]
+        first.end(first.respond(302, headers: ["Location": "/to"]))
+        let second = harness.transport.transfers[1]
+        second.end(second.respond(503, headers: ["Retry-After": "9"]))
         #expect(await harness.refusal(testURL("/from"))?.retryAfter == 9)
         #expect(await harness.refusal(testURL("/to"))?.retryAfter == 9)
         answer("/other")

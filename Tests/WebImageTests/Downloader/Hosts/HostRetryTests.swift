@@ -171,7 +171,6 @@ import Testing
     }
 
     @Test func `A host that only sends requests elsewhere does well, and the other's failures are the other's`() async {
-        harness.downloader.redirectHandler = DownloadRedirectHandler { _, next in .follow(next) }
         for round in 0..<3 {
             harness.downloader.start(testURL("/\(round)"), Recorder())
             let first = transfers[round * 2]

@@ -7,15 +7,12 @@ import Testing
 @Suite struct HostTableTests {
     private func url(_ text: String) -> URL { URL(string: text) ?? testURL("/") }
 
-    private func report(_ text: String, failed: Bool = true, retryAfter: Double? = nil, origin: String? = nil)
-        -> HostReport
-    {
+    private func report(_ text: String, failed: Bool = true, retryAfter: Double? = nil) -> HostReport {
         var outcome = HostReport.Outcome()
         if !failed { outcome.response = HTTPResponse(url: url(text), statusCode: 200) }
         if failed { outcome.error = WebImageError(.cannotConnectToHost, "") }
         var report = HostReport(url(text), outcome, wallTime: 0)
         report.retryAfter = retryAfter
-        report.origin = origin.map { url($0) }
         return report
     }
 
@@ -115,35 +112,6 @@ import Testing
         #expect(table.admit(a, 2, mayHold: true, at: 1_000_000_000) == .hold(seconds: 1.5))
         #expect(table.count == 1)
         #expect(table.admit(a, 2, mayHold: true, at: 2_500_000_000) == .proceed && table.isEmpty)
-    }
-
-    @Test func `A host that sent the request elsewhere has answered, whatever becomes of it there`() {
-        var table = HostTable()
-        open(&table, "http://a.test/")
-        #expect(note(&table, report("http://b.test/", origin: "http://a.test/x"), 4).isEmpty)
-        #expect(table[url("http://a.test/")] == nil)
-        #expect(table[url("http://b.test/")]?.circuit == .closed(failures: 1))
-        #expect(note(&table, report("http://b.test/", origin: "http://b.test/x"), 5).isEmpty)
-        #expect(table[url("http://b.test/")]?.circuit == .closed(failures: 2), "the same host: its last word counts")
-    }
-
-    @Test func `A host that sent the request elsewhere has answered, also where nobody knows who did not`() {
-        let a = url("http://a.test/")
-        var outcome = HostReport.Outcome()
-        outcome.error = WebImageError(.cannotConnectToHost, "")
-        outcome.redirectCount = 1
-        let report = HostReport(a, outcome, wallTime: 0)
-        #expect(report.kind == .silent && report.url == a)
-        var table = HostTable()
-        for id: UInt64 in 1...2 { #expect(note(&table, self.report("http://a.test/"), id).isEmpty) }
-        #expect(note(&table, report, 3).isEmpty)
-        #expect(table.isEmpty, "the count starts anew")
-        open(&table, "http://a.test/")
-        let later: UInt64 = 1_000_000_000
-        #expect(table.admit(a, 1, mayHold: true, at: later) == .proceed)
-        #expect(table.admit(a, 2, mayHold: true, at: later) == .hold(seconds: nil))
-        #expect(note(&table, report, 1, at: later) == [2])
-        #expect(table.isEmpty, "whoever finds out has found out")
     }
 
     // MARK: Looks at hosts
