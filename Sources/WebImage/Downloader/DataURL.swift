@@ -34,11 +34,11 @@ package struct DataURL {
         }
         let end = bytes[comma...].firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
         let body = bytes[(comma + 1)..<end]
-        let header = percentDecoded(bytes[5..<comma])
+        let header = bytes[5..<comma].percentDecoded
         let (type, isBase64) = split(header)
         // At least so many bytes: of an escape's three one is left, and padding stands for up to two of base64.
         try check(isBase64 ? body.count / 12 * 3 - 2 : body.count / 3, limit)
-        let decoded = percentDecoded(body)
+        let decoded = body.percentDecoded
         try check(isBase64 ? decoded.count / 4 * 3 - 2 : decoded.count, limit)
         let data = isBase64 ? try base64Decoded(decoded) : Data(decoded)
         try check(data.count, limit)
@@ -59,19 +59,6 @@ package struct DataURL {
         return (text, isBase64)
     }
 
-    /// A sign without two digits stands for itself.
-    private static func percentDecoded(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8] {
-        var rest = bytes
-        var result: [UInt8] = []
-        result.reserveCapacity(bytes.count)
-        while let byte = rest.popFirst() {
-            let digits = byte == UInt8(ascii: "%") ? rest.prefix(2).compactMap(\.hexValue) : []
-            if digits.count == 2 { rest.removeFirst(2) }
-            result.append(digits.count == 2 ? digits[0] << 4 | digits[1] : byte)
-        }
-        return result
-    }
-
     /// White space is skipped and padding may be missing, as browsers have it; anything else must be right.
     private static func base64Decoded(_ bytes: [UInt8]) throws(WebImageError) -> Data {
         var characters = bytes.filter { $0 != 32 && !(9...13).contains($0) }
@@ -85,5 +72,20 @@ package struct DataURL {
             throw WebImageError(.badImageData, "the data URL's text is not base64")
         }
         return data
+    }
+}
+
+extension Collection<UInt8> where SubSequence == Self {
+    /// The bytes that percent-encoding stands for. A sign without two digits stands for itself.
+    var percentDecoded: [UInt8] {
+        var rest = self
+        var result: [UInt8] = []
+        result.reserveCapacity(count)
+        while let byte = rest.popFirst() {
+            let digits = byte == UInt8(ascii: "%") ? rest.prefix(2).compactMap(\.hexValue) : []
+            if digits.count == 2 { rest.removeFirst(2) }
+            result.append(digits.count == 2 ? digits[0] << 4 | digits[1] : byte)
+        }
+        return result
     }
 }

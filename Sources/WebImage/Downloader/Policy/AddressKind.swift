@@ -35,12 +35,12 @@ enum AddressKind: String, Sendable, CaseIterable {
             return
         }
         guard address.family == .v6 else { return nil }
-        if let (_, inner) = address.embedded, let kind = AddressKind(inner) {
+        if let inner = address.embedded, let kind = AddressKind(inner) {
             self = kind
             return
         }
         // Global unicast is in 2000::/3; the rest of IPv6 has not been given to anybody.
-        guard address.high >> 61 == 1 || address.embedded?.embedding == .nat64 else {
+        guard address.number >> 125 == 1 || address.isNAT64 else {
             self = .reserved
             return
         }
@@ -48,46 +48,36 @@ enum AddressKind: String, Sendable, CaseIterable {
     }
 
     /// The blocks, the more special first.
-    static let table: [(network: IPNetwork, kind: AddressKind)] = metadataTable + v4Table + v6Table
-
-    private static func v4(_ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: UInt32, _ length: Int = 32) -> IPNetwork {
-        IPNetwork(IPAddress(v4: a << 24 | b << 16 | c << 8 | d), prefixLength: length)
+    static let table: [(network: IPNetwork, kind: AddressKind)] = blocks.flatMap { kind, blocks in
+        blocks.split(separator: " ").compactMap { IPNetwork(String($0)) }.map { ($0, kind) }
     }
 
-    private static func v6(_ high: UInt64, _ low: UInt64, _ length: Int) -> IPNetwork {
-        IPNetwork(IPAddress(high: high, low: low), prefixLength: length)
-    }
-
-    private static let metadataTable: [(network: IPNetwork, kind: AddressKind)] = [
-        (v4(169, 254, 169, 254), .metadata), (v4(169, 254, 170, 2), .metadata), (v4(168, 63, 129, 16), .metadata),
-        (v4(100, 100, 100, 200), .metadata), (v4(192, 0, 0, 192), .metadata),
-        (v6(0xFD00_0EC2_0000_0000, 0x254, 128), .metadata), (v6(0xFD20_00CE_0000_0000, 0x254, 128), .metadata),
-    ]
-
-    private static let v4Table: [(network: IPNetwork, kind: AddressKind)] = [
-        (v4(0, 0, 0, 0, 8), .thisNetwork), (v4(10, 0, 0, 0, 8), .privateUse), (v4(100, 64, 0, 0, 10), .shared),
-        (v4(127, 0, 0, 0, 8), .loopback), (v4(169, 254, 0, 0, 16), .linkLocal), (v4(172, 16, 0, 0, 12), .privateUse),
-        (v4(192, 0, 0, 0, 24), .protocolAssignment), (v4(192, 0, 2, 0, 24), .documentation),
-        (v4(192, 88, 99, 0, 24), .relay), (v4(192, 168, 0, 0, 16), .privateUse),
-        (v4(198, 18, 0, 0, 15), .benchmarking), (v4(198, 51, 100, 0, 24), .documentation),
-        (v4(203, 0, 113, 0, 24), .documentation), (v4(224, 0, 0, 0, 4), .multicast),
-        (v4(255, 255, 255, 255), .broadcast), (v4(240, 0, 0, 0, 4), .reserved),
-    ]
-
-    private static let v6Table: [(network: IPNetwork, kind: AddressKind)] = [
-        (v6(0, 0, 128), .unspecified), (v6(0, 1, 128), .loopback), (v6(0, 0xFFFF_0000_0000, 96), .mapped),
-        (v6(0, 0xFFFF_0000_0000_0000, 96), .mapped), (v6(0, 0, 96), .mapped),
-        (v6(0x0064_FF9B_0001_0000, 0, 48), .localNAT64), (v6(0x0100_0000_0000_0000, 0, 64), .discard),
-        (v6(0x0100_0000_0000_0001, 0, 64), .discard), (v6(0x2001_0000_0000_0000, 0, 32), .teredo),
-        (v6(0x2001_0002_0000_0000, 0, 48), .benchmarking), (v6(0x2001_0010_0000_0000, 0, 28), .orchid),
-        (v6(0x2001_0020_0000_0000, 0, 28), .orchid), (v6(0x2001_0030_0000_0000, 0, 28), .orchid),
-        (v6(0x2001_0DB8_0000_0000, 0, 32), .documentation), (v6(0x3FFF_0000_0000_0000, 0, 20), .documentation),
-        (v6(0x2001_0000_0000_0000, 0, 23), .protocolAssignment), (v6(0x2002_0000_0000_0000, 0, 16), .sixToFour),
-        (v6(0x5F00_0000_0000_0000, 0, 16), .segmentRouting), (v6(0xFC00_0000_0000_0000, 0, 7), .privateUse),
-        (v6(0xFE80_0000_0000_0000, 0, 10), .linkLocal), (v6(0xFEC0_0000_0000_0000, 0, 10), .siteLocal),
-        (v6(0xFF00_0000_0000_0000, 0, 8), .multicast),
+    static let blocks: [(AddressKind, String)] = [
+        (
+            .metadata,
+            "169.254.169.254 169.254.170.2 168.63.129.16 100.100.100.200 192.0.0.192 fd00:ec2::254 fd20:ce::254"
+        ),
+        (.thisNetwork, "0.0.0.0/8"),
+        (.privateUse, "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7"),
+        (.shared, "100.64.0.0/10"),
+        (.loopback, "127.0.0.0/8 ::1"),
+        (.linkLocal, "169.254.0.0/16 fe80::/10"),
+        (.documentation, "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20"),
+        (.relay, "192.88.99.0/24"),
+        (.benchmarking, "198.18.0.0/15 2001:2::/48"),
+        (.multicast, "224.0.0.0/4 ff00::/8"),
+        (.broadcast, "255.255.255.255"),
+        (.unspecified, "::"),
+        (.mapped, "::ffff:0:0/96 ::ffff:0:0:0/96 ::/96"),
+        (.localNAT64, "64:ff9b:1::/48"),
+        (.discard, "100::/64 100:0:0:1::/64"),
+        (.teredo, "2001::/32"),
+        (.orchid, "2001:10::/28 2001:20::/28 2001:30::/28"),
+        (.protocolAssignment, "192.0.0.0/24 2001::/23"),
+        (.sixToFour, "2002::/16"),
+        (.segmentRouting, "5f00::/16"),
+        (.siteLocal, "fec0::/10"),
         // Of global unicast, what has not been given to anybody.
-        (v6(0x2D00_0000_0000_0000, 0, 8), .reserved), (v6(0x2E00_0000_0000_0000, 0, 7), .reserved),
-        (v6(0x3000_0000_0000_0000, 0, 4), .reserved),
+        (.reserved, "240.0.0.0/4 2d00::/8 2e00::/7 3000::/4"),
     ]
 }

@@ -5,53 +5,34 @@ struct IPAddress: Hashable, Sendable {
     enum Family: Sendable { case v4, v6 }
 
     let family: Family
-    /// The first 8 bytes of an IPv6 address; 0 for IPv4.
-    let high: UInt64
-    /// The last 8 bytes of an IPv6 address; an IPv4 address in the lower half.
-    let low: UInt64
+    /// Its 32 or 128 bits.
+    let number: UInt128
 
-    init(v4 number: UInt32) { (family, high, low) = (.v4, 0, UInt64(number)) }
+    init(v4 number: UInt32) { (family, self.number) = (.v4, UInt128(number)) }
 
-    init(high: UInt64, low: UInt64) { (family, self.high, self.low) = (.v6, high, low) }
+    init(v6 number: UInt128) { (family, self.number) = (.v6, number) }
 
     /// 4 or 16 bytes in network order; nil for any other number.
     init?(bytes: some Collection<UInt8>) {
-        func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        let number = bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
         switch bytes.count {
-        case 4: self.init(v4: UInt32(truncatingIfNeeded: number(bytes)))
-        case 16: self.init(high: number(bytes.prefix(8)), low: number(bytes.dropFirst(8)))
+        case 4: self.init(v4: UInt32(truncatingIfNeeded: number))
+        case 16: self.init(v6: number)
         default: return nil
         }
     }
 
     /// How many bits it has.
     var bitCount: Int { family == .v4 ? 32 : 128 }
-
-    /// Whether its first bits are those of `other`, and both are of one family.
-    func hasPrefix(of other: IPAddress, bitCount count: Int) -> Bool {
-        guard family == other.family else { return false }
-        if family == .v4 { return Self.first(count, of: low << 32) == Self.first(count, of: other.low << 32) }
-        return Self.first(count, of: high) == Self.first(count, of: other.high)
-            && Self.first(count - 64, of: low) == Self.first(count - 64, of: other.low)
-    }
-
-    /// The first `count` bits of 64, the others 0.
-    private static func first(_ count: Int, of value: UInt64) -> UInt64 {
-        if count <= 0 { return 0 }
-        return count >= 64 ? value : value & ~(UInt64.max >> UInt64(count))
-    }
 }
 
 extension IPAddress: CustomStringConvertible {
     /// The usual spelling: four decimal numbers, or RFC 5952.
     var description: String {
-        func bytes(_ number: UInt64, _ count: Int) -> [UInt8] {
-            (0..<count).map { UInt8(truncatingIfNeeded: number >> UInt64(8 * (count - 1 - $0))) }
-        }
-        let isV4 = family == .v4
-        let address = isV4 ? bytes(low, 4) : bytes(high, 8) + bytes(low, 8)
+        let address = withUnsafeBytes(of: number.bigEndian) { Array($0.suffix(bitCount / 8)) }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN) + 1)
-        guard inet_ntop(isV4 ? AF_INET : AF_INET6, address, &text, socklen_t(text.count - 1)) != nil else { return "?" }
+        let kind = family == .v4 ? AF_INET : AF_INET6
+        guard inet_ntop(kind, address, &text, socklen_t(text.count - 1)) != nil else { return "?" }
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }
@@ -60,30 +41,24 @@ extension IPAddress: CustomStringConvertible {
 struct IPNetwork: Hashable, Sendable {
     let address: IPAddress
     /// How many bits they share.
-    let prefixLength: Int
-
-    /// The block of an address; lengths that are none are taken for the nearest that are.
-    init(_ address: IPAddress, prefixLength: Int) {
-        self.address = address
-        self.prefixLength = min(max(prefixLength, 0), address.bitCount)
-    }
+    private(set) var prefixLength: Int
 
     /// An address in its usual spelling, alone or with a slash and a length. Bits behind the length may be set; they do not count.
     init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(String(first)) else { return nil }
-        guard parts.count == 2 else {
-            self.init(address, prefixLength: address.bitCount)
-            return
-        }
+        (self.address, prefixLength) = (address, address.bitCount)
+        guard parts.count == 2 else { return }
         guard (1...3).contains(parts[1].utf8.count), parts[1].utf8.allSatisfy({ (48...57).contains($0) }),
             let length = Int(parts[1]), length <= address.bitCount
         else { return nil }
-        self.init(address, prefixLength: length)
+        prefixLength = length
     }
 
     /// Whether the address is one of the block.
-    func contains(_ other: IPAddress) -> Bool { other.hasPrefix(of: address, bitCount: prefixLength) }
+    func contains(_ other: IPAddress) -> Bool {
+        other.family == address.family && (other.number ^ address.number) >> (address.bitCount - prefixLength) == 0
+    }
 }
 
 extension IPNetwork: CustomStringConvertible {
@@ -92,50 +67,21 @@ extension IPNetwork: CustomStringConvertible {
 }
 
 extension IPAddress {
-    /// How an IPv6 address can hold one of IPv4.
-    enum Embedding: Sendable, Hashable {
-        /// `::ffff:0:0/96`.
-        case mapped
-        /// `::/96`, long out of use.
-        case compatible
-        /// `::ffff:0:0:0/96`, of stateless translators.
-        case translated
-        /// `64:ff9b::/96`.
-        case nat64
-        /// `2002::/16`.
-        case sixToFour
-        /// `2001::/32`: the client's address, every bit turned over.
-        case teredo
-        /// An interface identifier of `0:5efe` or `200:5efe`, in any network.
-        case isatap
-    }
+    /// Whether it is that of a NAT64, `64:ff9b::/96`.
+    var isNAT64: Bool { family == .v6 && number >> 32 == 0x0064_FF9B_0000_0000_0000_0000 }
 
-    /// The IPv4 address that is written into this one, if there is any.
-    var embedded: (embedding: Embedding, address: IPAddress)? {
-        guard family == .v6, let embedding else { return nil }
-        let number =
-            switch embedding {
-            case .sixToFour: high >> 16
-            case .teredo: ~low
-            case .mapped, .compatible, .translated, .nat64, .isatap: low
-            }
-        return (embedding, IPAddress(v4: UInt32(truncatingIfNeeded: number)))
-    }
-
-    private var embedding: Embedding? {
-        let upperLow = low >> 32
-        if high == 0 {
-            switch upperLow {
-            case 0xFFFF: return .mapped
-            case 0xFFFF_0000: return .translated
-            case 0 where low > 1: return .compatible
-            default: break
-            }
-        }
-        if high == 0x0064_FF9B_0000_0000, upperLow == 0 { return .nat64 }
-        if high >> 48 == 0x2002 { return .sixToFour }
-        if high >> 32 == 0x2001_0000 { return .teredo }
-        return upperLow == 0x5EFE || upperLow == 0x0200_5EFE ? .isatap : nil
+    /// The IPv4 address that is written into one of IPv6, if there is any.
+    var embedded: IPAddress? {
+        guard family == .v6 else { return nil }
+        let last = UInt32(truncatingIfNeeded: number)
+        // 6to4, and Teredo, which turns over every bit of the client's address.
+        if number >> 112 == 0x2002 { return IPAddress(v4: UInt32(truncatingIfNeeded: number >> 80)) }
+        if number >> 96 == 0x2001_0000 { return IPAddress(v4: ~last) }
+        // Mapped, of stateless translators (`::ffff:0:0:0/96`), or in the form that is long out of use.
+        let isPrefixed = isNAT64 || [0xFFFF, 0xFFFF_0000].contains(number >> 32) || (number >> 32 == 0 && number > 1)
+        // ISATAP: an interface identifier, in any network.
+        let isIdentifier = [0x5EFE, 0x0200_5EFE].contains(UInt32(truncatingIfNeeded: number >> 32))
+        return isPrefixed || isIdentifier ? IPAddress(v4: last) : nil
     }
 }
 

@@ -15,7 +15,8 @@ enum SourceHost: Hashable, Sendable {
             self = .address(try Self.bracketed(String(text)))
             return
         }
-        guard let decoded = Self.percentDecoded(text), var name = InternationalName.ascii(decoded)?.lowercased() else {
+        let decoded = String(validating: Substring(text).utf8.percentDecoded, as: UTF8.self)
+        guard let decoded, var name = InternationalName.ascii(decoded)?.lowercased() else {
             throw .malformed
         }
         if name.utf8.last == UInt8(ascii: ".") { name.removeLast() }
@@ -49,22 +50,6 @@ enum SourceHost: Hashable, Sendable {
         return address
     }
 
-    /// Nil for what is no UTF-8, or a percent sign that stands for nothing.
-    private static func percentDecoded(_ text: some StringProtocol) -> String? {
-        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst()?.hexValue, let low = rest.popFirst()?.hexValue else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
     /// Whether it consists of labels that a name can have.
     private static func isWellFormed(_ name: String) -> Bool {
         guard !name.isEmpty, name.utf8.count <= 253 else { return false }
@@ -75,16 +60,6 @@ enum SourceHost: Hashable, Sendable {
                     (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
                         || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
                 }
-        }
-    }
-}
-
-extension SourceHost: CustomStringConvertible {
-    /// The name or the number.
-    var description: String {
-        switch self {
-        case .name(let name): name
-        case .address(let address): "\(address)"
         }
     }
 }

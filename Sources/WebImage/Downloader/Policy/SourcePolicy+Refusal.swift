@@ -62,7 +62,7 @@ extension SourcePolicy {
     }
 
     private func denial(_ host: SourceHost, port: Int, at address: IPAddress?) -> SourceRule? {
-        let addresses = [address, address?.embedded?.address, host.address, host.address?.embedded?.address]
+        let addresses = [address, address?.embedded, host.address, host.address?.embedded]
         return denied.first { rule in
             guard rule.port == nil || rule.port == port else { return false }
             return rule.matches(name: host.name) || addresses.contains { rule.matches($0) }

@@ -41,7 +41,7 @@ enum SourceRefusal: Error, Hashable, Sendable {
     }
 
     private static func words(_ address: IPAddress, _ kind: AddressKind, _ host: SourceHost?) -> String {
-        let inner = address.embedded.map { " (\($0.address))" } ?? ""
+        let inner = address.embedded.map { " (\($0))" } ?? ""
         let what = "\(address)\(inner), \(kind.rawValue)"
         guard let name = host?.name else { return "the address is refused: \(what)" }
         return "the host '\(name.prefix(60))' is refused: it is at \(what)"

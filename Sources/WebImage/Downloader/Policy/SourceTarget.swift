@@ -1,10 +1,7 @@
-/// Where a URL leads, read from its text: scheme, host and port.
+/// Where a URL leads, read from its text.
 struct SourceTarget: Hashable, Sendable {
-    let scheme: String
     let host: SourceHost
     let port: Int
-
-    init(scheme: String, host: SourceHost, port: Int) { (self.scheme, self.host, self.port) = (scheme, host, port) }
 
     /// Reads a URL of http or https.
     ///
@@ -25,7 +22,6 @@ struct SourceTarget: Hashable, Sendable {
         // Some readers take it for a slash.
         guard !authority.contains(UInt8(ascii: "\\")), let whole = String(authority) else { throw .malformed }
         let (host, port) = try Self.parts(whole)
-        self.scheme = scheme
         self.port = try Self.port(port) ?? (scheme == "https" ? 443 : 80)
         self.host = try SourceHost(host)
     }

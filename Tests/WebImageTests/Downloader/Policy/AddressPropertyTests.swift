@@ -33,12 +33,16 @@ import Testing
         return found
     }
 
+    private static func v6(_ high: UInt64, _ low: UInt64) -> IPAddress {
+        IPAddress(v6: UInt128(high) << 64 | UInt128(low))
+    }
+
     /// An address of a block that is refused.
     private func refusedAddress(_ random: inout SeededGenerator) -> UInt32 {
         let networks = AddressKind.table.map(\.network).filter { $0.address.family == .v4 }
         let network = networks[random.below(networks.count)]
         let mask = network.prefixLength == 32 ? 0 : UInt32.max >> UInt32(network.prefixLength)
-        return UInt32(truncatingIfNeeded: network.address.low) | (UInt32(truncatingIfNeeded: random.next()) & mask)
+        return UInt32(truncatingIfNeeded: network.address.number) | (UInt32(truncatingIfNeeded: random.next()) & mask)
     }
 
     private func number(_ value: UInt32, _ random: inout SeededGenerator) -> String {
@@ -116,7 +120,7 @@ import Testing
         var random = SeededGenerator(seed: 13)
         for _ in 0..<2000 {
             let high = random.below(3) == 0 ? 0 : random.next() & (random.below(2) == 0 ? .max : 0xFFFF_0000_0000_FFFF)
-            let address = IPAddress(high: high, low: random.next() & (random.below(2) == 0 ? .max : 0xFFFF_FFFF))
+            let address = Self.v6(high, random.next() & (random.below(2) == 0 ? .max : 0xFFFF_FFFF))
             let text = "\(address)"
             #expect(IPAddress(text) == address, "\(text)")
             #expect((AddressTableTests.refusal("http://[\(text)]/") == nil) == (AddressKind(address) == nil), "\(text)")
@@ -128,12 +132,10 @@ import Testing
         for _ in 0..<2000 {
             let inner = UInt64(refusedAddress(&random))
             let forms = [
-                IPAddress(high: 0, low: 0xFFFF_0000_0000 | inner),
-                IPAddress(high: 0, low: 0xFFFF_0000_0000_0000 | inner),
-                IPAddress(high: 0, low: inner), IPAddress(high: 0x0064_FF9B_0000_0000, low: inner),
-                IPAddress(high: 0x2002_0000_0000_0000 | inner << 16, low: random.next()),
-                IPAddress(high: 0x2001_0000_0000_0000, low: ~inner),
-                IPAddress(high: 0x2A00_1450_0000_0000, low: 0x0000_5EFE_0000_0000 | inner),
+                Self.v6(0, 0xFFFF_0000_0000 | inner), Self.v6(0, 0xFFFF_0000_0000_0000 | inner), Self.v6(0, inner),
+                Self.v6(0x0064_FF9B_0000_0000, inner),
+                Self.v6(0x2002_0000_0000_0000 | inner << 16, random.next()), Self.v6(0x2001_0000_0000_0000, ~inner),
+                Self.v6(0x2A00_1450_0000_0000, 0x0000_5EFE_0000_0000 | inner),
             ]
             for form in forms { #expect(AddressKind(form) != nil, "\(form)") }
         }
