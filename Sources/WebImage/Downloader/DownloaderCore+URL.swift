@@ -22,6 +22,17 @@ extension DownloaderCore {
         scheme.withUTF8Buffer { address.utf8.prefix($0.count).elementsEqual($0) { $0 | 0x20 == $1 | 0x20 } }
     }
 
+    /// What stands in an address between "//" and the path, the query or the fragment; nil without.
+    static func authority(of address: String) -> Substring.UTF8View? {
+        let bytes = address.utf8
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
+            return nil
+        }
+        return bytes[colon...].dropFirst(3).prefix { byte in
+            byte != UInt8(ascii: "/") && byte != UInt8(ascii: "?") && byte != UInt8(ascii: "#")
+        }
+    }
+
     /// Whether the URL's scheme is http or https.
     static func serves(_ url: URL) -> Bool {
         let address = url.absoluteString

@@ -7,6 +7,6 @@ import Testing
         ("http://user@host/", true), ("https://user:word@host:81/a", true), ("http://host/picture@2x.png", false),
         ("http://host?mail=a@b", false), ("http://host#a@b", false), ("http://host", false), ("", false),
     ]) func `Only an at sign before the host names a user`(address: String, namesUser: Bool) {
-        #expect(CurlHandle.namesUser(address) == namesUser)
+        #expect((DownloaderCore.authority(of: address)?.contains(UInt8(ascii: "@")) ?? false) == namesUser)
     }
 }

@@ -119,7 +119,7 @@ final class CurlHandle {
         webimage_curl_set_before_request_context(easy, context)
         webimage_curl_set_pointer(easy, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(watchdog).toOpaque())
         apply(Profile(request))
-        if request.credential != nil || Self.namesUser(address) {
+        if request.credential != nil || DownloaderCore.authority(of: address)?.contains(UInt8(ascii: "@")) == true {
             isRecyclable = false
             // Digest where the server offers it; nothing is sent before the server asks.
             set(CURLOPT_HTTPAUTH, webimage_curl_auth_basic_and_digest)
@@ -217,22 +217,6 @@ final class CurlHandle {
         guard profile?.countsFraming == false else { return }
         profile?.countsFraming = true
         set(CURLOPT_VERBOSE, 1)
-    }
-
-    /// Whether the address has a user's name before the host. An "@" further on, as in "picture@2x.png", is none.
-    static func namesUser(_ address: String) -> Bool {
-        var slashes = 0
-        for byte in address.utf8 {
-            switch byte {
-            case UInt8(ascii: "@"): return true
-            case UInt8(ascii: "?"), UInt8(ascii: "#"): return false
-            case UInt8(ascii: "/"):
-                slashes += 1
-                if slashes == 3 { return false }
-            default: break
-            }
-        }
-        return false
     }
 
     private func setProxy(_ proxy: WebImageDownloaderConfig.Proxy) {

@@ -8,31 +8,14 @@ enum HostName {
     /// encoded would change where the host ends.
     static func address(of url: URL) -> String {
         let text = url.absoluteString
-        guard hasEncodedHost(text), url.user() == nil, let encoded = url.host(percentEncoded: true),
+        guard DownloaderCore.authority(of: text)?.contains(UInt8(ascii: "%")) == true, url.user() == nil,
+            let encoded = url.host(percentEncoded: true),
             let host = url.host(percentEncoded: false), host.utf8.allSatisfy(isPlain),
             let range = text.firstRange(of: encoded)
         else { return text }
         let name = InternationalName.ascii(host)
         let written = name.flatMap { $0.utf8.allSatisfy { isPlain($0) && $0 < 0x80 } ? $0 : nil } ?? host
         return text[..<range.lowerBound] + written + text[range.upperBound...]
-    }
-
-    /// Looks at the authority's bytes only, since this is asked for every download.
-    private static func hasEncodedHost(_ text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { bytes in
-            var slashes = 0
-            for byte in bytes {
-                if slashes < 2 {
-                    slashes = byte == UInt8(ascii: "/") ? slashes + 1 : 0
-                } else if byte == UInt8(ascii: "/") {
-                    return false
-                } else if byte == UInt8(ascii: "%") {
-                    return true
-                }
-            }
-            return false
-        }
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {

@@ -97,7 +97,13 @@ struct HostTable {
     ) -> [UInt64] {
         sweep(at: now)
         guard let key = HostKey(report.url) else { return [] }
-        let isOfHost = note(key, report.kind, report.retryAfter, of: id, policy, now, random())
+        var health = hosts[key] ?? HostHealth()
+        let isOfHost = health.countAsk(report.retryAfter, report.kind, policy)
+        let wish = isOfHost ? report.retryAfter : nil
+        health.note(report.kind, retryAfter: wish, of: id, policy: policy, at: now, random: random())
+        let isWell = health.isWell(at: now)
+        if !isWell, hosts[key] == nil, hosts.count >= Self.capacity { forgetOldest() }
+        put(isWell ? nil : health, key)
         if let retryAfter = report.retryAfter, !isOfHost {
             for url in [report.url, report.origin] { if let url { noteAsk(url, retryAfter, policy, at: now) } }
         }
@@ -120,39 +126,10 @@ struct HostTable {
         return held.values.flatMap { $0 }.sorted()
     }
 
-    /// True when the host as a whole is left alone for the time that it asks for.
-    private mutating func note(
-        _ key: HostKey,
-        _ kind: HostReport.Kind,
-        _ retryAfter: Double?,
-        of id: UInt64,
-        _ policy: HostBackOffPolicy,
-        _ now: UInt64,
-        _ random: @autoclosure () -> Double
-    ) -> Bool {
-        let known = hosts[key]
-        var health = known ?? HostHealth()
-        let isOfHost = health.countAsk(retryAfter, kind, policy)
-        let wish = isOfHost ? retryAfter : nil
-        health.note(kind, retryAfter: wish, of: id, policy: policy, at: now, random: random())
-        if health.isWell(at: now) {
-            if known != nil { put(nil, key) }
-            return isOfHost
-        }
-        if known == nil, hosts.count >= Self.capacity { forgetOldest() }
-        put(health, key)
-        return isOfHost
-    }
-
     private mutating func put(_ health: HostHealth?, _ key: HostKey) {
-        let former: HostHealth?
-        if let health {
-            former = hosts.updateValue(health, forKey: key)
-            if health.mayBlock { blocking += 1 }
-        } else {
-            former = hosts.removeValue(forKey: key)
-        }
-        if former?.mayBlock ?? false { blocking -= 1 }
+        if hosts[key]?.mayBlock == true { blocking -= 1 }
+        hosts[key] = health
+        if health?.mayBlock == true { blocking += 1 }
     }
 
     /// Forgets what is too old to count, now and then: hosts that are not asked any more would stay for good.

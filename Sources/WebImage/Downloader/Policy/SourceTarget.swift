@@ -12,11 +12,8 @@ struct SourceTarget: Hashable, Sendable {
     init(_ text: String) throws(SourceRefusal) {
         let scheme = Self.scheme(of: text)
         guard scheme == "http" || scheme == "https" else { throw .scheme(scheme) }
-        let bytes = text.utf8
-        let rest = bytes.dropFirst(scheme.utf8.count + 1)
-        guard rest.starts(with: "//".utf8), bytes.allSatisfy({ $0 > 32 && $0 != 127 }) else { throw .malformed }
-        let authority = rest.dropFirst(2).prefix { byte in
-            byte != UInt8(ascii: "/") && byte != UInt8(ascii: "?") && byte != UInt8(ascii: "#")
+        guard let authority = DownloaderCore.authority(of: text), text.utf8.allSatisfy({ $0 > 32 && $0 != 127 }) else {
+            throw .malformed
         }
         guard !authority.contains(UInt8(ascii: "@")) else { throw .user }
         // Some readers take it for a slash.
