@@ -33,12 +33,14 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         private let pause: Pause?
         private let transfer: DownloadTransfer?
         private let completion: Completion?
+        private let error: WebImageError?
         private let onProgress: (@Sendable (LoadProgress) -> Void)?
         private let others: (LoadTrace?, PartialImageData?, WebImageContext.Rare?)
 
         /// Takes it from the record, which callers may keep to ask it.
-        fileprivate init(_ record: DownloadRecord) {
+        fileprivate init(_ record: DownloadRecord, _ error: WebImageError?) {
             (pause, transfer) = (record.pause, record.transfer)
+            self.error = error
             (completion, onProgress) = (record.completion, record.onProgress)
             others = (record.trace, record.partialData, record.rare)
             (record.pause, record.transfer, record.former) = (nil, nil, nil)
@@ -52,7 +54,11 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
             transfer?.cancel()
         }
 
-        func complete(_ result: Result<LoadedImageData, WebImageError>) { completion?(result) }
+        /// - Parameter loaded: what there is if it did not fail.
+        func complete(with loaded: LoadedImageData? = nil) {
+            if let error { completion?(.failure(error)) }
+            if error == nil, let loaded { completion?(.success(loaded)) }
+        }
     }
 
     let core: DownloaderCore
@@ -88,8 +94,6 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     var hasStarted = false
     /// When that was, on the monotonic clock, if a policy bounds the time of all attempts.
     var startedAt: UInt64?
-    /// Whether the present attempt was begun.
-    private(set) var isSent = false
     var retries = RetryDecider()
     var pause: Pause?
     /// Nanoseconds of all pauses.
@@ -135,6 +139,12 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         core.state.withLock { _ in self[keyPath: path] }
     }
 
+    /// Whether it neither runs nor waits in the queue, and will wait again.
+    var isParked: Bool {
+        if case .parked = place { return true }
+        return false
+    }
+
     // MARK: Attempts
 
     /// The present attempt, to be begun; it counts as sent.
@@ -142,7 +152,6 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         let transfer = DownloadTransfer(self, attempt: attempt, former: former, plan: plan)
         self.transfer = transfer
         former = nil
-        isSent = true
         return transfer
     }
 
@@ -156,11 +165,10 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     func beginNextAttempt(now: UInt64) {
         attempt += 1
         // An attempt that was not begun, because its host is left alone, has not looked at what there was.
-        if isSent { former = transfer?.leftover }
+        if let transfer { former = transfer.leftover }
         transfer = nil
         (progress, request, response) = (nil, nil, nil)
         meter = BandwidthMeter()
-        isSent = false
         resumedByteCount = 0
         pause = Pause(since: now)
     }
@@ -177,7 +185,7 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     func end(_ error: WebImageError?, _ metrics: DownloadMetrics?) -> Remains {
         wasCancelled = error?.code == .cancelled
         self.metrics = metrics
-        return Remains(self)
+        return Remains(self, error)
     }
 
     // MARK: What others are told
@@ -192,15 +200,12 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         return mailbox
     }
 
-    /// Callers that wait for it.
-    var callerCount: Int { trace?.callerCount ?? 1 }
-
     /// The download at the time of an event.
     var info: DownloadInfo {
         DownloadInfo(
             id: id,
             url: url,
-            callerCount: callerCount,
+            callerCount: trace?.callerCount ?? 1,
             attempt: pause?.isForHost ?? true ? attempt : attempt - 1
         )
     }

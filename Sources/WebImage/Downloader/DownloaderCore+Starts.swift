@@ -6,25 +6,15 @@ extension DownloaderCore {
     enum Turn {
         /// An attempt begins, once those have been told who want to know.
         case start(DownloadTransfer, CallbackMailbox?)
-        /// Another attempt, or the host, is to be waited for.
-        case wait(Wait)
-        case over(DownloadRecord.Remains, WebImageError)
+        /// Another attempt, or the host, is to be waited for with a timer, once those have been told. With the attempt that follows.
+        case wait(DownloadRecord, attempt: Int, seconds: Double, CallbackMailbox?)
+        case over(DownloadRecord.Remains)
         /// There are more that may start.
         case more
     }
 
     /// Downloads that are put aside, or fail, while the lock is held once: a host may have thousands, and callers wait for the lock.
     static let mostPutAside = 64
-
-    /// A wait with a timer.
-    struct Wait {
-        let record: DownloadRecord
-        /// The attempt that follows.
-        let attempt: Int
-        let seconds: Double
-        /// Who is to be told.
-        var events: CallbackMailbox?
-    }
 
     /// Takes everything that may start now, which counts as running then. Downloads whose hosts are left alone do not start: they
     /// are put aside, or have failed.
@@ -44,16 +34,12 @@ extension DownloaderCore {
                 putAside += 1
                 record.pause = DownloadRecord.Pause(since: clock.monotonicNanoseconds(), isForHost: true)
                 state.park(record)
-                if let seconds { turns.append(.wait(Wait(record: record, attempt: record.attempt, seconds: seconds))) }
+                if let seconds { turns.append(.wait(record, attempt: record.attempt, seconds: seconds, nil)) }
             case .refuse(let seconds, let wasAsked):
                 putAside += 1
                 state.noteStart(of: record)
                 let error = Self.hostUnavailable(seconds, wasAsked: wasAsked).with(url: record.url)
-                switch conclude(record, .failure(error), metrics: DownloadMetrics(), &state) {
-                case nil: break
-                case .again(let wait): turns.append(.wait(wait))
-                case .over(let remains, _): turns.append(.over(remains, error))
-                }
+                if let turn = conclude(record, error, metrics: DownloadMetrics(), &state) { turns.append(turn) }
             }
         }
         if putAside == Self.mostPutAside { turns.append(.more) }
@@ -69,14 +55,15 @@ extension DownloaderCore {
             case .start(let transfer, let events):
                 events?.deliver()
                 transfer.begin()
-            case .wait(let wait):
-                pause(wait)
+            case .wait(let record, let attempt, let seconds, let events):
+                events?.deliver()
+                pause(record, attempt: attempt, seconds: seconds)
             case .more:
                 CodingQueue.shared.submit { [self] in update { _ in } }
-            case .over(let remains, let error):
+            case .over(let remains):
                 // The end of one download starts the next: in here, each would fail within the one before it.
                 CodingQueue.shared.submit { [self] in
-                    remains.complete(.failure(error))
+                    remains.complete()
                     retireIfDone()
                 }
             }
@@ -85,11 +72,14 @@ extension DownloaderCore {
 
     // MARK: Waiting
 
-    /// Sets the timer of a download that has been put aside, and tells those who want to know.
-    func pause(_ wait: Wait) {
-        wait.events?.deliver()
-        let (record, attempt) = (wait.record, wait.attempt)
-        let cancel = delays.after(TransferTimer.nanoseconds(wait.seconds)) { [self] in wake(record, attempt: attempt) }
+    /// Sets the timer of a download that has been put aside.
+    private func pause(_ record: DownloadRecord, attempt: Int, seconds: Double) {
+        let cancel = delays.after(TransferTimer.nanoseconds(seconds)) { [self] in
+            update { state in
+                guard state.has(record), record.attempt == attempt else { return }
+                state.endPause(of: record, at: clock.monotonicNanoseconds())
+            }
+        }
         let isWanted = state.withLock { state -> Bool in
             guard state.has(record), record.pause != nil, record.attempt == attempt else { return false }
             record.pause?.cancel = cancel
@@ -97,13 +87,6 @@ extension DownloaderCore {
         }
         // It was cancelled before there was a timer to stop.
         if !isWanted { cancel() }
-    }
-
-    private func wake(_ record: DownloadRecord, attempt: Int) {
-        update { state in
-            guard state.has(record), record.attempt == attempt else { return }
-            state.endPause(of: record, at: clock.monotonicNanoseconds())
-        }
     }
 }
 

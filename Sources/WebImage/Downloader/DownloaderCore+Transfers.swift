@@ -41,12 +41,6 @@ extension DownloaderCore {
         update { if $0.has(record) { $0.leavePlace(record) } }
     }
 
-    enum Ending {
-        case again(Wait)
-        /// With the metrics of all attempts.
-        case over(DownloadRecord.Remains, DownloadMetrics)
-    }
-
     /// An attempt has ended: either the download has, or another attempt follows.
     func finish(
         _ record: DownloadRecord,
@@ -54,42 +48,32 @@ extension DownloaderCore {
         _ result: Result<LoadedImageData, WebImageError>,
         metrics: DownloadMetrics
     ) {
-        let (ending, turns) = locked { state -> (Ending?, [Turn]) in
+        var error: WebImageError?
+        if case .failure(let failure) = result { error = failure }
+        let (ending, turns) = locked { state -> (Turn?, [Turn]) in
             // Perhaps nobody waits for this attempt any more.
             guard state.has(record), record.pause == nil, record.attempt == attempt else { return (nil, []) }
             state.noteReceived(metrics.receivedByteCount)
-            let ending = conclude(record, result, metrics: metrics, &state)
+            let ending = conclude(record, error, metrics: metrics, &state)
             wake(state.hosts.release(record.id), &state)
             return (ending, takeStarts(&state))
         }
-        switch ending {
-        case nil: break
-        case .again(let wait)?:
-            pause(wait)
-            run(turns)
-        case .over(let remains, let metrics)?:
-            // The network first, then the callers.
-            run(turns)
-            remains.complete(
-                result.map { loaded in
-                    var loaded = loaded
-                    loaded.metrics = metrics
-                    return loaded
-                }
-            )
-            retireIfDone()
-        }
+        guard case .over(let remains)? = ending else { return run((ending.map { [$0] } ?? []) + turns) }
+        // The network first, then the callers.
+        run(turns)
+        var loaded = try? result.get()
+        loaded?.metrics = record.metrics
+        remains.complete(with: loaded)
+        retireIfDone()
     }
 
     /// Puts a download aside whose attempt has failed and is followed by another, or takes out one that has ended.
     func conclude(
         _ record: DownloadRecord,
-        _ result: Result<LoadedImageData, WebImageError>,
+        _ error: WebImageError?,
         metrics: DownloadMetrics,
         _ state: inout DownloaderState
-    ) -> Ending? {
-        var error: WebImageError?
-        if case .failure(let failure) = result { error = failure }
+    ) -> Turn? {
         if let error, let seconds = retryDelay(after: error, of: record, state) {
             if state.isObserved { state.emit(.willRetry(record.info, error, after: seconds)) }
             state.counts.retries += 1
@@ -97,10 +81,9 @@ extension DownloaderCore {
             let events = record.leave(.retried(error, after: seconds))
             record.beginNextAttempt(now: clock.monotonicNanoseconds())
             state.park(record)
-            return .again(Wait(record: record, attempt: record.attempt, seconds: seconds, events: events))
+            return .wait(record, attempt: record.attempt, seconds: seconds, events)
         }
-        let metrics = record.completed(metrics)
-        return state.remove(record, error: error, metrics: metrics).map { .over($0, metrics) }
+        return state.remove(record, error: error, metrics: record.completed(metrics)).map { .over($0) }
     }
 
     /// Seconds until the next attempt; nil when there is none.

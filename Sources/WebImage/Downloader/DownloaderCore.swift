@@ -126,7 +126,7 @@ final class DownloaderCore: Sendable {
             state.use(accept)
             state.add(record)
             let turns = takeStarts(&state)
-            return .success((turns, record.isSent ? nil : record.leave(.queued(.download))))
+            return .success((turns, record.transfer == nil ? record.leave(.queued(.download)) : nil))
         }
         switch answer {
         case .failure(let error): return refuse(error)
@@ -140,31 +140,28 @@ final class DownloaderCore: Sendable {
 
     /// Ends a download that has not ended yet; its receiver has its cancellation then.
     func cancel(_ record: DownloadRecord) {
-        let error = WebImageError.cancelled(record.url)
         let (remains, turns) = locked { state -> (DownloadRecord.Remains?, [Turn]) in
-            guard let remains = state.remove(record, error: error, metrics: nil) else { return (nil, []) }
+            let remains = state.remove(record, error: .cancelled(record.url), metrics: nil)
+            guard remains != nil else { return (nil, []) }
             wake(state.hosts.release(record.id), &state)
             return (remains, takeStarts(&state))
         }
         guard let remains else { return }
         remains.abandon()
         run(turns)
-        remains.complete(.failure(error))
+        remains.complete()
         retireIfDone()
     }
 
     func cancelAll() {
-        let (records, remains, tables) = locked {
-            state -> ([DownloadRecord], [DownloadRecord.Remains], any Sendable) in
-            let all = state.removeAll()
-            for record in all.records { _ = state.hosts.release(record.id) }
-            _ = takeStarts(&state)
-            return all
+        let (remains, tables) = locked { state in
+            defer { _ = takeStarts(&state) }
+            return state.removeAll()
         }
         // All of them first: a caller that is told may take its time, and start others.
         for remains in remains { remains.abandon() }
-        for (record, remains) in zip(records, remains) { remains.complete(.failure(.cancelled(record.url))) }
-        if records.count > 512 { CallbackQueue.global.async { withExtendedLifetime((records, remains, tables)) {} } }
+        for remains in remains { remains.complete() }
+        if remains.count > 512 { CallbackQueue.global.async { withExtendedLifetime((remains, tables)) {} } }
         retireIfDone()
     }
 

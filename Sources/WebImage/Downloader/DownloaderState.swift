@@ -12,7 +12,8 @@ struct DownloaderState {
     private(set) var lastID: UInt64 = 0
     /// Where bodies that broke off are kept; nil when they are not.
     var partials: PartialDownloads?
-    var keeping = DownloaderCore.Keeping()
+    /// Whether slow bodies are looked at before long.
+    var looksAtSlowBodies = false
     var isInvalidated = false
     var observers: [(mailbox: CallbackMailbox, body: @Sendable (DownloadEvent) -> Void)] = []
     /// Observers with news, to be told once the lock is given back.
@@ -34,8 +35,6 @@ struct DownloaderState {
     var isSuspended = false
     /// Those that take a place.
     private(set) var runningCount = 0
-    /// Those that are neither running nor waiting, and will wait again.
-    private(set) var parkedCount = 0
 
     init(config: ConfigSnapshot, headers: HTTPHeaders) {
         self.config = config
@@ -91,7 +90,7 @@ struct DownloaderState {
     var statistics: DownloadStatistics {
         var result = counts
         result.waiting = queue.count
-        result.waitingForRetry = parkedCount
+        result.waitingForRetry = records.values.count { $0.isParked }
         result.running = records.count - result.waiting - result.waitingForRetry
         return result
     }
@@ -123,10 +122,9 @@ extension DownloaderState {
     /// Takes a download out of the line, or gives its place to others; it is still in the table.
     mutating func leavePlace(_ record: DownloadRecord) {
         switch record.place {
-        case .none: break
+        case .none, .parked: break
         case .waiting(let job): _ = queue.remove(job)
         case .running: runningCount -= 1
-        case .parked: parkedCount -= 1
         }
         record.place = .none
     }
@@ -135,7 +133,6 @@ extension DownloaderState {
     mutating func park(_ record: DownloadRecord) {
         leavePlace(record)
         record.place = .parked
-        parkedCount += 1
     }
 
     /// Makes a download more or less urgent, behind those that wait there (before them, last in first out).
@@ -161,19 +158,19 @@ extension DownloaderState {
 
     /// Takes all downloads out, in the order they came. With what they were kept in: to release the tables of a long queue takes
     /// longer than to end it.
-    mutating func removeAll() -> (records: [DownloadRecord], remains: [DownloadRecord.Remains], tables: any Sendable) {
+    mutating func removeAll() -> ([DownloadRecord.Remains], tables: any Sendable) {
         let tables = (queue, records)
-        let all = records.keys.sorted().compactMap { records[$0] }
         queue = JobHeap()
         queue.order = tables.0.order
-        (records, runningCount, parkedCount) = ([:], 0, 0)
-        let remains = all.map { record in
+        (records, runningCount) = ([:], 0)
+        let remains = tables.1.keys.sorted().compactMap { tables.1[$0] }.map { record in
             record.place = .none
+            _ = hosts.release(record.id)
             let error = WebImageError.cancelled(record.url)
             noteEnd(of: record, error: error, metrics: nil)
             return record.end(error, nil)
         }
-        return (all, remains, tables)
+        return (remains, tables)
     }
 }
 

@@ -3,13 +3,6 @@ extension DownloaderCore {
     /// How often slow bodies are written, in nanoseconds.
     static let keepingInterval: UInt64 = 500_000_000
 
-    /// Whether the timer runs, and what it must not miss.
-    struct Keeping {
-        var isTicking = false
-        /// Bodies that have begun.
-        var bodyCount: UInt64 = 0
-    }
-
     /// Where bodies that broke off are kept; nil when they are not.
     var partials: PartialDownloads? { state.withLock { $0.partials } }
 
@@ -34,29 +27,22 @@ extension DownloaderCore {
         return PartialDownloads(directory: directory, limits: limits, clock: clock)
     }
 
-    /// A body begins that may have to be kept.
+    /// Sets the timer: a body that may have to be kept begins, or goes on.
     func noteBodyToKeep() {
-        let mustBegin = state.withLock { state -> Bool in
-            state.keeping.bodyCount &+= 1
-            defer { state.keeping.isTicking = true }
-            return !state.keeping.isTicking
+        let isSet = state.withLock { state -> Bool in
+            defer { state.looksAtSlowBodies = true }
+            return state.looksAtSlowBodies
         }
-        if mustBegin { tickLater() }
+        guard !isSet else { return }
+        _ = delays.after(Self.keepingInterval) { [weak self] in self?.keepSlowBodies() }
     }
 
-    private func tickLater() { _ = delays.after(Self.keepingInterval) { [weak self] in self?.tick() } }
-
-    private func tick() {
-        let (transfers, count) = state.withLock { state in
-            (state.records.values.compactMap { $0.isSent ? $0.transfer : nil }, state.keeping.bodyCount)
+    private func keepSlowBodies() {
+        let transfers = state.withLock { state in
+            state.looksAtSlowBodies = false
+            return state.records.values.compactMap(\.transfer)
         }
         let now = clock.monotonicNanoseconds()
-        var isAnyUnderWay = false
-        for transfer in transfers where transfer.keepSlowBody(now: now) { isAnyUnderWay = true }
-        let goesOn = state.withLock { state -> Bool in
-            state.keeping.isTicking = isAnyUnderWay || state.keeping.bodyCount != count
-            return state.keeping.isTicking
-        }
-        if goesOn { tickLater() }
+        for transfer in transfers where transfer.keepSlowBody(now: now) { noteBodyToKeep() }
     }
 }
