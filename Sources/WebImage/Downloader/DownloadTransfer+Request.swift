@@ -47,22 +47,16 @@ extension DownloadTransfer {
     /// What a redirect is answered with; nil to take it for the answer.
     func redirect(_ response: HTTPResponse, _ request: DownloadRequest) -> WebImageError? {
         let config = plan.config.value
-        let proposed: DownloadRequest
-        switch RedirectRules.next(after: response, to: request, count: chain.count, config: config) {
-        case .success(let request): proposed = request
-        case .failure(let error): return error
-        }
-        switch plan.hooks.redirectHandler?.decision(for: response, next: proposed) {
-        case nil:
-            next = proposed
-        case .follow(let chosen):
-            switch RedirectRules.checked(chosen, next: proposed, after: request, response, config: config) {
-            case .success(let request): next = request
-            case .failure(let error): return error
+        do throws(WebImageError) {
+            let proposed = try RedirectRules.next(after: response, to: request, count: chain.count, config: config)
+            switch plan.hooks.redirectHandler?.decision(for: response, next: proposed) {
+            case nil: next = proposed
+            case .follow(let chosen):
+                next = try RedirectRules.checked(chosen, next: proposed, after: request, response, config: config)
+            case .stop: return nil
+            case .fail(let error): throw error
             }
-        case .stop:
-            return nil
-        case .fail(let error):
+        } catch {
             return error
         }
         chain.note(response)

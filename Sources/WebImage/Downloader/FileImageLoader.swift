@@ -114,8 +114,6 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The `errno`.
     public let number: Int32
 
-    init(number: Int32) { self.number = number }
-
     /// The system's words.
     public var description: String { String(cString: strerror(number)) }
 }

@@ -115,11 +115,6 @@ public struct TransportFailure: Error, Sendable, Hashable, CustomStringConvertib
     /// The library's words.
     public let message: String
 
-    init(code: Int, message: String) {
-        self.code = code
-        self.message = message
-    }
-
     /// Words and number.
     public var description: String { "\(message) [curl \(code)]" }
 }

@@ -10,21 +10,6 @@ struct TransferTimer: Sendable {
         var total: UInt64 = 0
         /// 0 for none.
         var minimumBytesPerSecond = 100
-
-        init() {}
-
-        init(idle: UInt64, total: UInt64) {
-            self.idle = idle
-            self.total = total
-        }
-
-        /// Those of a request; lengths of time that are none mean the default of an idle time, and no limit of the whole.
-        init(_ request: HTTPTransferRequest) {
-            let nanoseconds = TransferTimer.nanoseconds(request.idleTimeout)
-            if nanoseconds > 0 { idle = nanoseconds }
-            total = TransferTimer.nanoseconds(request.totalTimeout)
-            minimumBytesPerSecond = max(request.minimumBytesPerSecond, 0)
-        }
     }
 
     enum Expiry: Equatable { case idle, tooSlow, total }
@@ -87,6 +72,17 @@ struct TransferTimer: Sendable {
     static func nanoseconds(_ seconds: Double) -> UInt64 {
         guard seconds > 0 else { return 0 }
         return seconds >= 1e9 ? 1_000_000_000_000_000_000 : UInt64(seconds * 1e9)
+    }
+}
+
+extension TransferTimer.Limits {
+    /// Those of a request; lengths of time that are none mean the default of an idle time, and no limit of the whole.
+    init(_ request: HTTPTransferRequest) {
+        self.init()
+        let nanoseconds = TransferTimer.nanoseconds(request.idleTimeout)
+        if nanoseconds > 0 { idle = nanoseconds }
+        total = TransferTimer.nanoseconds(request.totalTimeout)
+        minimumBytesPerSecond = max(request.minimumBytesPerSecond, 0)
     }
 }
 

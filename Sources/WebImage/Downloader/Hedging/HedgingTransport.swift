@@ -73,8 +73,6 @@ final class HedgedTransfer: HTTPTransfer {
         var isOver = false
         /// Whether a second request was sent.
         var wasHedged = false
-        /// Whether a second request counts as under way.
-        var holdsHedge = false
         /// What the first to fail ended with, while the other may still answer.
         var failure: (error: WebImageError?, metrics: DownloadMetrics)?
         var transfers: [(leg: Leg, transfer: any HTTPTransfer)] = []
@@ -138,7 +136,7 @@ final class HedgedTransfer: HTTPTransfer {
         }
         let mayStart = state.withLock { state -> Bool in
             guard !state.isOver, state.winner == nil, transport.takeHedge() else { return false }
-            (state.wasHedged, state.holdsHedge) = (true, true)
+            state.wasHedged = true
             return true
         }
         if mayStart { start(Leg(self, isHedge: true), second) }
@@ -148,24 +146,17 @@ final class HedgedTransfer: HTTPTransfer {
 
     /// Whether what comes for `leg` is the sink's: it has answered first, or does so now.
     fileprivate func decide(for leg: Leg) -> Bool {
-        enum Answer { case known(Bool), first(losers: [any HTTPTransfer], timer: (@Sendable () -> Void)?) }
-        let answer = state.withLock { state -> Answer in
-            if state.isOver { return .known(false) }
-            if let winner = state.winner { return .known(winner === leg) }
+        let (isWinner, losers, timer) = state.withLock { state -> (Bool, [any HTTPTransfer], (@Sendable () -> Void)?) in
+            guard !state.isOver, state.winner == nil else { return (!state.isOver && state.winner === leg, [], nil) }
             state.winner = leg
-            returnHedge(&state)
-            defer { state.cancelTimer = nil }
+            if state.wasHedged { transport.returnHedge() }
             let losers = state.transfers.filter { $0.leg !== leg }
             state.transfers.removeAll { $0.leg !== leg }
-            return .first(losers: losers.map(\.transfer), timer: state.cancelTimer)
+            return (true, losers.map(\.transfer), state.cancelTimer.take())
         }
-        switch answer {
-        case .known(let isWinner): return isWinner
-        case .first(let losers, let timer):
-            timer?()
-            for loser in losers { loser.cancel() }
-            return true
-        }
+        timer?()
+        for loser in losers { loser.cancel() }
+        return isWinner
     }
 
     fileprivate func legDidFinish(_ leg: Leg, _ error: WebImageError?, _ metrics: DownloadMetrics) {
@@ -193,22 +184,16 @@ final class HedgedTransfer: HTTPTransfer {
     private func close(_ condition: (inout State) -> Bool) -> State? {
         let former = state.withLock { state -> State? in
             guard !state.isOver, condition(&state) else { return nil }
-            state.isOver = true
-            returnHedge(&state)
-            transport.count(-1)
             defer {
-                (state.transfers, state.cancelTimer, state.winner, state.failure) = ([], nil, nil, nil)
+                state = State()
+                state.isOver = true
             }
+            if state.wasHedged, state.winner == nil { transport.returnHedge() }
+            transport.count(-1)
             return state
         }
         former?.cancelTimer?()
         return former
-    }
-
-    private func returnHedge(_ state: inout State) {
-        guard state.holdsHedge else { return }
-        state.holdsHedge = false
-        transport.returnHedge()
     }
 }
 

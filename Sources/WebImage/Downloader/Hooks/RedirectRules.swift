@@ -13,19 +13,19 @@ enum RedirectRules {
     /// way leads neither to another scheme nor, unless allowed, from https to http.
     ///
     /// - Parameter count: redirects followed so far.
-    /// - Returns: the request, or an error that says why there is none.
+    /// - Throws: why there is none.
     static func next(
         after response: HTTPResponse,
         to request: DownloadRequest,
         count: Int,
         config: WebImageDownloaderConfig
-    ) -> Result<DownloadRequest, WebImageError> {
+    ) throws(WebImageError) -> DownloadRequest {
         guard count < min(max(config.maximumRedirectCount, 0), 1000) else {
-            return .failure(refusal("there were too many redirects", response))
+            throw refusal("there were too many redirects", response)
         }
         let location = response.headers["Location"] ?? ""
         guard let url = URL(string: location, relativeTo: request.url)?.absoluteURL else {
-            return .failure(refusal("the server redirected to what is no URL", response))
+            throw refusal("the server redirected to what is no URL", response)
         }
         var next = request
         next.url = url
@@ -39,8 +39,8 @@ enum RedirectRules {
             next.credential = nil
             for field in next.headers.credentials { next.headers[field.name] = nil }
         }
-        if let problem = problem(of: next, after: request, response, config: config) { return .failure(problem) }
-        return .success(next)
+        try check(next, after: request, response, config: config)
+        return next
     }
 
     /// What a handler made of the request that would follow, with secrets taken out that it only left where they were while it
@@ -53,7 +53,7 @@ enum RedirectRules {
         after request: DownloadRequest,
         _ response: HTTPResponse,
         config: WebImageDownloaderConfig
-    ) -> Result<DownloadRequest, WebImageError> {
+    ) throws(WebImageError) -> DownloadRequest {
         var chosen = chosen
         if !haveSameOrigin(chosen.url, next.url), !haveSameOrigin(chosen.url, request.url) {
             for field in chosen.headers.credentials where chosen.headers[field.name] == next.headers[field.name] {
@@ -61,9 +61,9 @@ enum RedirectRules {
             }
             if chosen.credential == next.credential { chosen.credential = nil }
         }
-        if let problem = chosen.problem { return .failure(problem) }
-        if let problem = problem(of: chosen, after: request, response, config: config) { return .failure(problem) }
-        return .success(chosen)
+        if let problem = chosen.problem { throw problem }
+        try check(chosen, after: request, response, config: config)
+        return chosen
     }
 
     // MARK: Rules
@@ -94,19 +94,18 @@ enum RedirectRules {
         next.credential = WebImageCredential(user: user, password: password)
     }
 
-    private static func problem(
-        of next: DownloadRequest,
+    private static func check(
+        _ next: DownloadRequest,
         after request: DownloadRequest,
         _ response: HTTPResponse,
         config: WebImageDownloaderConfig
-    ) -> WebImageError? {
+    ) throws(WebImageError) {
         if DownloaderCore.problem(of: ImageLoadRequest(url: next.url)) != nil {
-            return refusal("the server redirected to a URL that is not served", response)
+            throw refusal("the server redirected to a URL that is not served", response)
         }
         if DownloaderCore.isSecure(request.url), !DownloaderCore.isSecure(next.url), !config.allowsInsecureRedirects {
-            return refusal("the server redirected from https to http", response)
+            throw refusal("the server redirected from https to http", response)
         }
-        return nil
     }
 
     private static func refusal(_ words: String, _ response: HTTPResponse) -> WebImageError {

@@ -86,8 +86,6 @@ public struct SourcePolicy: Sendable, Hashable {
         didSet { if !(maximumDecodeDuration >= 0) { maximumDecodeDuration = 5 } }
     }
 
-    init(isTrusted: Bool) { self.isTrusted = isTrusted }
-
     private static let pictureFormats: Set<ImageFormat> = [
         .jpeg, .png, .gif, .webp, .bmp, .ico, .tiff, .svg, .heic, .heif, .avif, .jpegXL,
     ]

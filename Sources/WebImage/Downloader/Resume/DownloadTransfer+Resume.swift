@@ -54,7 +54,7 @@ extension DownloadTransfer {
     /// What an answer is taken for; nil when it is refused, because the whole has to be asked for.
     func taken(_ response: HTTPResponse) -> HTTPResponse? {
         guard let part else { return response }
-        switch part.answer(response) {
+        switch PartialAnswer(response, part: part.head, count: part.bytes.count) {
         case .rest(let whole):
             overlap = part.bytes.count - part.start
             resumedByteCount = part.bytes.count
@@ -151,13 +151,6 @@ extension DownloadTransfer {
         store.save(kept, completion: completion)
     }
 
-    /// The body is there; nothing of it has to be kept any more.
-    func forgetKeptBody() {
-        let (store, key) = life.withLock { life in
-            defer { life.keeping.end() }
-            return (life.keeping.store, life.keeping.savedKey)
-        }
-        if let key { store?.remove(key) }
-        if resumedByteCount > 0 { part = nil }
-    }
+    /// The body is there, and nothing of it has to be kept any more. A part that it is not of may serve later.
+    func forgetKeptBody() { if part == nil || resumedByteCount > 0 { dropPart() } }
 }

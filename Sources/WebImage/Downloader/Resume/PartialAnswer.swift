@@ -55,19 +55,10 @@ struct ContentRange: Sendable, Hashable {
 
     /// Nil when it is malformed, of another unit, or does not know the total.
     init?(_ text: String) {
-        let parts = text.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
-        let numbers = parts[1].split(separator: "/", omittingEmptySubsequences: false)
-        guard numbers.count == 2, let total = Self.number(numbers[1]) else { return nil }
-        let ends = numbers[0].split(separator: "-", omittingEmptySubsequences: false)
-        guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last,
-            last < total
+        let pattern = /bytes ([0-9]{1,18})-([0-9]{1,18})\/([0-9]{1,18})/.ignoresCase()
+        guard let match = text.wholeMatch(of: pattern), let first = Int64(match.1), let last = Int64(match.2),
+            let total = Int64(match.3), first <= last, last < total
         else { return nil }
         (self.first, self.last, self.total) = (first, last, total)
-    }
-
-    private static func number(_ text: Substring) -> Int64? {
-        guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
-        return Int64(text)
     }
 }

@@ -24,11 +24,6 @@ struct PartialDownload: Sendable {
         request.headers["Range"] = "bytes=\(start)-"
         request.headers["If-Range"] = head.validator.text
     }
-
-    /// What an answer to that request means.
-    func answer(_ response: HTTPResponse) -> PartialAnswer {
-        PartialAnswer(response, part: head, count: bytes.count)
-    }
 }
 
 extension PartialDownload {

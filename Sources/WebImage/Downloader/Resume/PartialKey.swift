@@ -7,12 +7,9 @@ struct PartialKey: Sendable, Hashable, Codable {
     /// Stands for the URL, the fields, the credential and the options. Secrets, which URLs can have as well, are in here, and on
     /// disk, only as this digest.
     let digest: String
+}
 
-    init(urlHash: UInt64, digest: String) {
-        self.urlHash = urlHash
-        self.digest = digest
-    }
-
+extension PartialKey {
     /// The key of a request; nil when nothing is to be kept of its answer: it is no plain GET, asks for a part itself, has
     /// conditions that a request for the rest would change the meaning of, or forbids to store.
     init?(_ request: DownloadRequest) {

@@ -21,12 +21,14 @@ import Testing
         count: Int = 0,
         config: WebImageDownloaderConfig = WebImageDownloaderConfig()
     ) -> Result<DownloadRequest, WebImageError> {
-        RedirectRules.next(
-            after: response(status, to: location),
-            to: request ?? DownloadRequest(url: url(Self.base)),
-            count: count,
-            config: config
-        )
+        Result { () throws(WebImageError) in
+            try RedirectRules.next(
+                after: response(status, to: location),
+                to: request ?? DownloadRequest(url: url(Self.base)),
+                count: count,
+                config: config
+            )
+        }
     }
 
     @Test(arguments: [
@@ -157,13 +159,10 @@ import Testing
         let next = try next("/c", from: request).get()
         var chosen = next
         change(&chosen)
-        return RedirectRules.checked(
-            chosen,
-            next: next,
-            after: request,
-            response(to: "/c"),
-            config: WebImageDownloaderConfig()
-        )
+        let config = WebImageDownloaderConfig()
+        return Result { () throws(WebImageError) in
+            try RedirectRules.checked(chosen, next: next, after: request, response(to: "/c"), config: config)
+        }
     }
 
     @Test func `A handler that only sends the request elsewhere does not send secrets along`() throws {
