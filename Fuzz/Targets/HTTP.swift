@@ -168,7 +168,7 @@ extension FuzzTarget {
     private static func checkWait(_ headers: HTTPHeaders) throws(FuzzFinding) {
         guard let url = URL(string: "https://example.com/") else { return }
         let response = HTTPResponse(url: url, statusCode: 503, headers: headers)
-        guard let wait = RetryDecider.retryAfter(response, wallTime: 1.7e9) else { return }
+        guard let wait = response.retryAfter(wallTime: 1.7e9) else { return }
         try must(wait.isFinite && wait >= 0, "a server asks to wait \(wait) s")
     }
 

@@ -94,7 +94,6 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     var hasStarted = false
     /// When that was, on the monotonic clock, if a policy bounds the time of all attempts.
     var startedAt: UInt64?
-    var retries = RetryDecider()
     var pause: Pause?
     /// Nanoseconds of all pauses.
     var paused: UInt64 = 0

@@ -141,7 +141,7 @@ extension DownloadTransfer: HTTPTransferSink {
             HostReport.asks(response.statusCode)
         else { return problem }
         var problem = problem
-        problem.retryAfter = RetryDecider.retryAfter(response, wallTime: core.clock.wallTime())
+        problem.retryAfter = response.retryAfter(wallTime: core.clock.wallTime())
         return problem
     }
 

@@ -94,20 +94,19 @@ extension DownloaderCore {
     ) -> Double? {
         let policy = record.retryPolicy ?? state.config.value.retryPolicy
         guard policy.maximumRetryCount > 0 else { return nil }
-        let decision = record.retries.decide(
-            error,
-            policy: policy,
+        let wait = policy.wait(
+            after: error,
+            attempt: record.attempt,
             response: record.response,
             method: record.request?.method ?? "GET",
             wallTime: clock.wallTime(),
             random: random()
         )
-        guard case .wait(let seconds) = decision else { return nil }
-        if let deadline = record.deadline(state.config.value.sourcePolicy) {
+        if let seconds = wait, let deadline = record.deadline(state.config.value.sourcePolicy) {
             // An attempt that would begin after the end is none: what is known by now is told at once.
             let now = clock.monotonicNanoseconds()
             guard now < deadline, TransferTimer.nanoseconds(seconds) < deadline - now else { return nil }
         }
-        return seconds
+        return wait
     }
 }

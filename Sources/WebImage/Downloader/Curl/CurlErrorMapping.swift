@@ -33,22 +33,15 @@ enum CurlErrorMapping {
             (.outOfMemory, "the system has no memory for the transfer")
         case CURLE_BAD_CONTENT_ENCODING:
             (.transportFailed, "the body's content encoding is damaged or unknown")
-        case _ where secure.contains(result.rawValue):
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_CIPHER,
+            CURLE_USE_SSL_FAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_SHUTDOWN_FAILED,
+            CURLE_SSL_CRL_BADFILE, CURLE_SSL_CLIENTCERT, CURLE_SSL_CERTPROBLEM,
+            _ where certificate.contains(result.rawValue):
             (.secureConnectionFailed, "no secure connection could be made")
         default:
             (.transportFailed, "the transfer failed")
         }
     }
-
-    private static let secure = Set(
-        certificate.union(
-            [
-                CURLE_SSL_CONNECT_ERROR, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_CIPHER,
-                CURLE_USE_SSL_FAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_SHUTDOWN_FAILED,
-                CURLE_SSL_CRL_BADFILE, CURLE_SSL_CLIENTCERT, CURLE_SSL_CERTPROBLEM,
-            ].map(\.rawValue)
-        )
-    )
 
     /// Results that say the server's certificate is not acceptable, which no second attempt changes.
     private static let certificate = Set(
@@ -65,9 +58,7 @@ enum CurlErrorMapping {
         }
         return certificate.contains(UInt32(clamping: cause.code))
     }
-}
 
-extension CurlErrorMapping {
     /// Whether `error` means that a TLS handshake broke off, which the next one need not do; not that the certificate was
     /// refused, or that TLS could not be set up on this side.
     static func isBrokenHandshake(_ error: WebImageError) -> Bool {

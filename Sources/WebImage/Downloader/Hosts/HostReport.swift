@@ -35,7 +35,7 @@ struct HostReport: Sendable, Equatable {
         self.url = outcome.response?.url ?? url
         kind = Self.kind(outcome)
         if let response = outcome.response, Self.asks(response.statusCode) {
-            retryAfter = RetryDecider.retryAfter(response, wallTime: wallTime())
+            retryAfter = response.retryAfter(wallTime: wallTime())
         }
     }
 

@@ -33,75 +33,58 @@ public struct DownloadRetryPolicy: Sendable, Hashable {
     }()
 }
 
-/// Whether a download that failed is tried again, and when. A pure value, one for each download; time and chance come from
-/// outside.
-struct RetryDecider: Sendable {
-    enum Decision: Equatable {
-        case giveUp
-        case wait(seconds: Double)
-    }
-
-    /// Further attempts so far.
-    private(set) var retryCount = 0
-
+/// When a download that failed is tried again. Pure: time and chance come from outside.
+extension DownloadRetryPolicy {
+    /// Seconds until another attempt; nil when there is none.
+    ///
     /// - Parameters:
-    ///   - response: the answer of the attempt that failed, if there was one.
+    ///   - attempt: the one that failed, 1 for the first.
+    ///   - response: its answer, if there was one.
     ///   - method: the request's.
     ///   - wallTime: seconds since 1970.
     ///   - random: 0...1, evenly spread.
-    mutating func decide(
-        _ error: WebImageError,
-        policy: DownloadRetryPolicy,
+    func wait(
+        after error: WebImageError,
+        attempt: Int,
         response: HTTPResponse?,
         method: String,
         wallTime: Double,
         random: Double
-    ) -> Decision {
-        guard retryCount < policy.maximumRetryCount, Self.mayPass(error, policy: policy),
-            policy.retriesUnsafeMethods || method == "GET" || method == "HEAD"
-        else { return .giveUp }
-        let wait = BackOff.seconds(
-            base: policy.baseDelay,
-            multiplier: policy.multiplier,
-            maximum: policy.maximumDelay,
-            count: retryCount
-        )
-        let jitter = BackOff.clamp(policy.jitter, to: 1)
+    ) -> Double? {
+        guard attempt <= maximumRetryCount, mayPass(error), retriesUnsafeMethods || method == "GET" || method == "HEAD"
+        else { return nil }
+        let wait = BackOff.seconds(base: baseDelay, multiplier: multiplier, maximum: maximumDelay, count: attempt - 1)
+        let jitter = BackOff.clamp(jitter, to: 1)
         let chance = wait * jitter * BackOff.clamp(random, to: 1)
-        var seconds = wait * (1 - jitter) + chance
-        if let asked = Self.askedWait(error, response, wallTime: wallTime) {
-            guard asked <= BackOff.clamp(policy.maximumRetryAfter, to: .infinity) else { return .giveUp }
-            // The server's wish takes the place of our own wait, and only what spreads the clients comes on top.
-            seconds = asked + chance
-        }
-        retryCount += 1
-        return .wait(seconds: seconds)
+        // Seconds before which another attempt has no sense.
+        let asked: Double? =
+            switch error.code {
+            case .invalidDownloadStatusCode: (response ?? error.response)?.retryAfter(wallTime: wallTime)
+            case .hostUnavailable: error.retryAfter
+            default: nil
+            }
+        guard let asked else { return wait * (1 - jitter) + chance }
+        // The server's wish takes the place of our own wait, and only what spreads the clients comes on top.
+        return asked <= BackOff.clamp(maximumRetryAfter, to: .infinity) ? asked + chance : nil
     }
 
     /// Whether the same request may succeed later.
-    static func mayPass(_ error: WebImageError, policy: DownloadRetryPolicy) -> Bool {
+    private func mayPass(_ error: WebImageError) -> Bool {
         switch error.code {
         case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .transportFailed,
             .hostUnavailable:
             true
         case .secureConnectionFailed: CurlErrorMapping.isBrokenHandshake(error)
-        case .invalidDownloadStatusCode: error.statusCode.map(policy.retryableStatusCodes.contains) ?? false
+        case .invalidDownloadStatusCode: error.statusCode.map(retryableStatusCodes.contains) ?? false
         default: false
         }
     }
+}
 
-    /// Seconds before which another attempt has no sense; nil when nobody says.
-    private static func askedWait(_ error: WebImageError, _ response: HTTPResponse?, wallTime: Double) -> Double? {
-        switch error.code {
-        case .invalidDownloadStatusCode: retryAfter(response ?? error.response, wallTime: wallTime)
-        case .hostUnavailable: error.retryAfter
-        default: nil
-        }
-    }
-
+extension HTTPResponse {
     /// Seconds that the server asks to wait; nil when it does not say, or nothing that can be read.
-    static func retryAfter(_ response: HTTPResponse?, wallTime: Double) -> Double? {
-        guard let value = response?.headers["Retry-After"] else { return nil }
+    func retryAfter(wallTime: Double) -> Double? {
+        guard let value = headers["Retry-After"] else { return nil }
         let text = value.utf8.drop { $0 <= 32 }
         let digits = text.prefix { (48...57).contains($0) }
         if !digits.isEmpty, text.dropFirst(digits.count).allSatisfy({ $0 <= 32 }) {
