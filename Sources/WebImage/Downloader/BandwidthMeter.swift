@@ -53,10 +53,8 @@ struct BandwidthMeter: Sendable {
 /// How fast bytes arrive over all transfers of a downloader: an average over the time in which something is under way, in
 /// which what is five seconds of such time old counts half.
 ///
-/// A pure value; times are monotonic nanoseconds. Bytes are added up without a look at the clock until there are enough.
+/// A pure value; times are monotonic nanoseconds.
 struct LineMeter: Sendable {
-    /// Bytes after which the clock is worth a look.
-    static let grain: Int64 = 128 << 10
     /// Fewer bytes, all together, say nothing about the line.
     static let leastByteCount: Int64 = 64 << 10
 
@@ -66,7 +64,6 @@ struct LineMeter: Sendable {
     private var busySince: UInt64 = 0
     private var busyBefore: UInt64 = 0
     private var total: Int64 = 0
-    private var noted: Int64 = 0
 
     init() {
         meter = BandwidthMeter(halfLife: 5)
@@ -79,29 +76,20 @@ struct LineMeter: Sendable {
         if isBusy {
             busySince = now
         } else {
-            noteBytes(at: now)
             busyBefore = busyTime(at: now)
         }
         self.isBusy = isBusy
     }
 
-    /// So many more bytes have come. True when ``noteBytes(at:)`` is due.
-    mutating func add(_ count: Int64) -> Bool {
+    /// So many more bytes have come.
+    mutating func add(_ count: Int64, at now: UInt64) {
         total = total.adding(clamped: max(count, 0))
-        return total - noted >= Self.grain
-    }
-
-    mutating func noteBytes(at now: UInt64) {
         meter.note(total: total, at: busyTime(at: now))
-        noted = total
     }
 
     /// Bytes per second; nil while there is too little to say.
     func rate(at now: UInt64) -> Double? {
-        guard total >= Self.leastByteCount else { return nil }
-        var copy = self
-        copy.noteBytes(at: now)
-        return copy.meter.rate(at: copy.busyTime(at: now))
+        total >= Self.leastByteCount ? meter.rate(at: busyTime(at: now)) : nil
     }
 
     /// How long something was under way.

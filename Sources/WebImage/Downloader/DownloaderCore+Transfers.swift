@@ -29,7 +29,7 @@ extension DownloaderCore {
             // What was there before has not come over the line now.
             let before = record.progress?.receivedByteCount ?? record.resumedByteCount
             record.progress = progress
-            if state.line.add(progress.receivedByteCount - before) { state.line.noteBytes(at: now) }
+            state.line.add(progress.receivedByteCount - before, at: now)
             return record.onProgress
         }
         receive?(progress)
