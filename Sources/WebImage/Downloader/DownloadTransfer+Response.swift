@@ -16,8 +16,14 @@ extension DownloadTransfer: HTTPTransferSink {
         delivered.exchange = exchange(for: response, request)
         self.response = delivered
         core.note(delivered, of: record)
-        let check = ResponseCheck(config: plan.config.value, sendsRange: request.headers["Range"] != nil)
-        if let problem = check.problem(of: delivered, received: response) { return timed(problem) }
+        let sendsRange = request.headers["Range"] != nil
+        if var problem = plan.config.value.problem(of: delivered, received: response, sendsRange: sendsRange) {
+            problem.response = delivered
+            if problem.code == .invalidDownloadStatusCode, HostReport.asks(delivered.statusCode) {
+                problem.retryAfter = delivered.retryAfter(wallTime: core.clock.wallTime())
+            }
+            return problem
+        }
         (sniffer, nextSniff) = (plan.sniffer, 0)
         // What a modifier says of the length is not what comes.
         expected = request.method == "HEAD" ? nil : response.expectedByteCount
@@ -133,16 +139,6 @@ extension DownloadTransfer: HTTPTransferSink {
         var report = HostReport(request.url, outcome, wallTime: core.clock.wallTime())
         report.origin = chain.origin
         core.note(report, of: record)
-    }
-
-    /// The problem of a response, with what its server says of when to come again.
-    private func timed(_ problem: WebImageError) -> WebImageError {
-        guard problem.code == .invalidDownloadStatusCode, let response = problem.response,
-            HostReport.asks(response.statusCode)
-        else { return problem }
-        var problem = problem
-        problem.retryAfter = response.retryAfter(wallTime: core.clock.wallTime())
-        return problem
     }
 
     private func result(_ error: WebImageError?, metrics: DownloadMetrics) -> Result<LoadedImageData, WebImageError> {

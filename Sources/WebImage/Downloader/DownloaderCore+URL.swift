@@ -12,10 +12,7 @@ extension DownloaderCore {
     }
 
     /// Whether the URL's scheme is https.
-    static func isSecure(_ url: URL) -> Bool { isSecure(url.absoluteString) }
-
-    /// Whether the address's scheme is https.
-    static func isSecure(_ address: String) -> Bool { hasScheme(address, "https:") }
+    static func isSecure(_ url: URL) -> Bool { hasScheme(url.absoluteString, "https:") }
 
     /// Reads the text itself: taking URLs apart is a tenth of what a small download costs.
     private static func hasScheme(_ address: String, _ scheme: StaticString) -> Bool {

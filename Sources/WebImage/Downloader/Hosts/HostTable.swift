@@ -19,7 +19,7 @@ struct HostTable {
     /// How many nanoseconds pass, at least, between two looks at what has become too old.
     static let sweepInterval: UInt64 = 60_000_000_000
 
-    private var hosts: [HostKey: HostHealth] = [:]
+    private(set) var hosts: [HostKey: HostHealth] = [:]
     /// Of those, how many may have to be left alone. The others are only counted.
     private var blocking = 0
     /// URLs whose answers asked for a time, by their hashes, and until when.
@@ -34,9 +34,6 @@ struct HostTable {
     var isEmpty: Bool { hosts.isEmpty && askedURLs.isEmpty }
     /// Whether some host or URL may have to be left alone. Otherwise every download may start, and no URL needs to be looked at.
     var mayBlock: Bool { blocking > 0 || !askedURLs.isEmpty }
-    var count: Int { hosts.count }
-
-    subscript(url: URL) -> HostHealth? { HostKey(url).flatMap { hosts[$0] } }
 
     /// - Parameter mayHold: whether the download can wait.
     mutating func admit(_ url: URL, _ id: UInt64, mayHold: Bool, at now: UInt64) -> Admission {
