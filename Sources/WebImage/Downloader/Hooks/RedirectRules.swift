@@ -23,8 +23,10 @@ enum RedirectRules {
         guard count < min(max(config.maximumRedirectCount, 0), 1000) else {
             throw refusal("there were too many redirects", response)
         }
-        let location = response.headers["Location"] ?? ""
-        guard let url = URL(string: location, relativeTo: request.url)?.absoluteURL else {
+        // Of two places nobody knows which is meant.
+        let locations = Set(response.headers.fields.filter { HTTPHeaders.equal($0.name, "Location") }.map(\.value))
+        guard locations.count == 1, let url = URL(string: locations.first ?? "", relativeTo: request.url)?.absoluteURL
+        else {
             throw refusal("the server redirected to what is no URL", response)
         }
         var next = request

@@ -50,6 +50,18 @@ import Testing
         #expect(try next(location).get().url == url(target))
     }
 
+    @Test func `Two places to go are none, unless they are one`() throws {
+        let request = DownloadRequest(url: url(Self.base))
+        var response = response(to: "/c")
+        func next() throws(WebImageError) -> DownloadRequest {
+            try RedirectRules.next(after: response, to: request, count: 0, config: WebImageDownloaderConfig())
+        }
+        response.headers.add(name: "location", value: "/c")
+        #expect(try next().url == url("https://host.test/c"))
+        response.headers.add(name: "location", value: "/d")
+        #expect(throws: WebImageError(.badRedirect, "")) { try next() }
+    }
+
     @Test(arguments: [
         "http://host.test/c", "HTTP://host.test/c", "ftp://host.test/c", "file:///etc/passwd", "data:,x",
         "javascript:1",
