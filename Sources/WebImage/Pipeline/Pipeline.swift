@@ -41,7 +41,7 @@ final class Pipeline: Sendable {
 
         /// Tells the graph what it was not told while nobody listened; the first who does learns it by joining.
         mutating func tellGraphOfUnheard() {
-            for (job, progress) in unheard.values { _ = graph.report(progress, of: job) }
+            for (job, progress) in unheard.values { _ = graph.tell(.progress(progress), of: job) }
             unheard = [:]
         }
 
@@ -228,18 +228,18 @@ final class Pipeline: Sendable {
                 if job.links.isRunning { state.unheard[ObjectIdentifier(job)] = (job, progress) }
                 return []
             }
-            return state.graph.report(progress, of: job)
+            return state.graph.tell(.progress(progress), of: job)
         }
     }
 
     /// Passes an event on to the observers of all loads that wait for a piece of work.
     func note(_ kind: WebImageLoadEvent.Kind, of job: WorkJob) {
         let note = WorkNote(kind, at: clock.monotonicNanoseconds())
-        update { $0.graph.note(note, of: job) }
+        update { $0.graph.tell(.note(note), of: job) }
     }
 
     /// Sends a value to those who wait for a piece of work and take it.
-    func send(_ value: WorkValue, from job: WorkJob) { update { $0.graph.send(value, from: job) } }
+    func send(_ value: WorkValue, from job: WorkJob) { update { $0.graph.tell(.value(value), of: job) } }
 
     /// Whether anybody takes bytes of the body that a piece of work gets, before it is whole; may change at any time.
     func wantsPartialData(of job: WorkJob) -> Bool {

@@ -86,6 +86,15 @@ struct WorkGraph<Node: WorkGraphNode> {
         fileprivate let number: UInt32
     }
 
+    /// Something that a node tells before its output.
+    enum News {
+        /// How far it is.
+        case progress(LoadProgress)
+        /// What happened.
+        case note(Node.Note)
+        case value(Node.Value)
+    }
+
     /// What the driver has to do, in order.
     enum Action: Sendable {
         /// Begin the work of a new node.
@@ -121,9 +130,6 @@ struct WorkGraph<Node: WorkGraphNode> {
     /// Nodes that run.
     private(set) var nodeCount = 0
 
-    /// Who waits for a running node, in the order they came.
-    func receivers(of node: Node) -> [Receiver] { node.links.subscribers.map(\.receiver) }
-
     /// Callers that wait for a node, directly or through others.
     func callerCount(of node: Node) -> Int {
         node.links.subscribers.reduce(0) { $0 + ($1.parent.map { callerCount(of: $0) } ?? 1) }
@@ -151,63 +157,41 @@ struct WorkGraph<Node: WorkGraphNode> {
         }
         var actions: [Action] = []
         let existing = nodes[key]
-        if let existing, existing.links.isKept, let output = reports[ObjectIdentifier(existing)]?.output {
-            return serve(output, of: existing, priority, parent, receiver, joining: note)
-        }
         let node = existing ?? begin(make(priority), priority)
         if existing == nil { actions.append(.start(node)) }
+        let output = node.links.isKept ? reports[ObjectIdentifier(node)]?.output : nil
         node.links.lastNumber &+= 1
         let number = node.links.lastNumber
-        node.links.subscribers.append(
-            WorkLinks.Subscriber(number: number, priority: priority, parent: parent, receiver: receiver)
-        )
-        subscriptionCount += 1
-        parent?.links.dependencies.append(WorkLinks.Dependency(node: node, number: number))
-        parent?.links.source = node
-        if existing != nil {
-            updatePriority(of: node, &actions)
-            if let note { forward(note, receiver, parent, &actions) }
-            forwardReports(of: node, receiver, parent, &actions)
-        }
-        return (Subscription(node: node, number: number), existing == nil, actions)
-    }
-
-    /// Gives a new subscriber the output of a node that has ended.
-    private mutating func serve(
-        _ output: Node.Output,
-        of node: Node,
-        _ priority: LoadPriority,
-        _ parent: Node?,
-        _ receiver: Receiver,
-        joining note: Node.Note?
-    ) -> (subscription: Subscription, isNew: Bool, actions: [Action]) {
-        var actions: [Action] = []
-        node.links.lastNumber &+= 1
-        let number = node.links.lastNumber
-        if let parent {
+        // A caller who gets kept output at once does not wait; a node that does keeps the output as long as it runs.
+        if output == nil || parent != nil {
             node.links.subscribers.append(
                 WorkLinks.Subscriber(
                     number: number,
                     priority: priority,
                     parent: parent,
                     receiver: receiver,
-                    isServed: true
+                    isServed: output != nil
                 )
             )
-            parent.links.dependencies.append(WorkLinks.Dependency(node: node, number: number))
+            parent?.links.dependencies.append(WorkLinks.Dependency(node: node, number: number))
         }
-        if let note {
-            forward(note, receiver, parent, &actions)
+        if output == nil {
+            subscriptionCount += 1
+            parent?.links.source = node
+        }
+        if existing != nil {
+            if output == nil { updatePriority(of: node, &actions) }
+            if let note { forward(.note(note), receiver, parent, &actions) }
             // While nobody observed, no notes were made.
-            if reports[ObjectIdentifier(node)]?.notes.isEmpty ?? true,
+            if let output, let note, reports[ObjectIdentifier(node)]?.notes.isEmpty ?? true,
                 let summary = Node.summary(of: output, after: note)
             {
-                forward(summary, receiver, parent, &actions)
+                forward(.note(summary), receiver, parent, &actions)
             }
+            forwardReports(of: node, receiver, parent, &actions)
         }
-        forwardReports(of: node, receiver, parent, &actions)
-        actions.append(.deliver(receiver, parent, output))
-        return (Subscription(node: node, number: number), false, actions)
+        if let output { actions.append(.deliver(receiver, parent, output)) }
+        return (Subscription(node: node, number: number), existing == nil, actions)
     }
 
     /// Lets a running node be found by another key, too. False if there is another node with that key.
@@ -232,10 +216,11 @@ struct WorkGraph<Node: WorkGraphNode> {
         return actions
     }
 
-    /// Sends a value to those who take it.
-    mutating func send(_ value: Node.Value, from node: Node) -> [Action] {
+    /// Tells those who wait for the node, directly or through others: of a value, the first on each way who take it. Who joins later is
+    /// told the latest.
+    mutating func tell(_ news: News, of node: Node) -> [Action] {
         var actions: [Action] = []
-        send(value, from: node, &actions)
+        tell(news, of: node, &actions)
         return actions
     }
 
@@ -247,20 +232,6 @@ struct WorkGraph<Node: WorkGraphNode> {
             if let parent = subscriber.parent, hasReceiver(of: parent, where: fits) { return true }
         }
         return false
-    }
-
-    /// Tells everyone who waits for the node, directly or through others, how far it is.
-    mutating func report(_ progress: LoadProgress, of node: Node) -> [Action] {
-        var actions: [Action] = []
-        report(progress, of: node, &actions)
-        return actions
-    }
-
-    /// Tells everyone who waits for the node, directly or through others, what happened to it, and those who join later.
-    mutating func note(_ note: Node.Note, of node: Node) -> [Action] {
-        var actions: [Action] = []
-        self.note(note, of: node, &actions)
-        return actions
     }
 
     /// Ends a node: its subscribers get `output` in the order they came. Nothing if it was cancelled before.
@@ -369,26 +340,23 @@ struct WorkGraph<Node: WorkGraphNode> {
         for dependency in node.links.dependencies { setPriority(highest, dependency.node, dependency.number, &actions) }
     }
 
-    // MARK: Values and reports
+    // MARK: News
 
-    private mutating func send(_ value: Node.Value, from node: Node, _ actions: inout [Action]) {
+    private mutating func tell(_ news: News, of node: Node, _ actions: inout [Action]) {
         guard node.links.isRunning else { return }
-        let former = reports[ObjectIdentifier(node), default: Reports()].value
-        reports[ObjectIdentifier(node), default: Reports()].value = value
-        if let former { actions.append(.discard([], former, nil)) }
-        for subscriber in node.links.subscribers { forward(value, subscriber.receiver, subscriber.parent, &actions) }
+        if let former = reports[ObjectIdentifier(node), default: Reports()].keep(news) { actions.append(former) }
+        for subscriber in node.links.subscribers { forward(news, subscriber.receiver, subscriber.parent, &actions) }
     }
 
-    private mutating func forward(
-        _ value: Node.Value,
-        _ receiver: Receiver,
-        _ parent: Node?,
-        _ actions: inout [Action]
-    ) {
-        if Node.takes(value, receiver) {
-            actions.append(.value(receiver, parent, value))
-        } else if let parent {
-            send(value, from: parent, &actions)
+    private mutating func forward(_ news: News, _ receiver: Receiver, _ parent: Node?, _ actions: inout [Action]) {
+        if case .value(let value) = news, Node.takes(value, receiver) {
+            return actions.append(.value(receiver, parent, value))
+        }
+        if let parent { return tell(news, of: parent, &actions) }
+        switch news {
+        case .progress(let progress): actions.append(.progress(receiver, progress))
+        case .note(let note): actions.append(.note(receiver, note))
+        case .value: break
         }
     }
 
@@ -399,36 +367,24 @@ struct WorkGraph<Node: WorkGraphNode> {
         _ actions: inout [Action]
     ) {
         guard let reports = reports[ObjectIdentifier(node)] else { return }
-        for note in reports.notes { forward(note, receiver, parent, &actions) }
-        if let progress = reports.progress { forward(progress, receiver, parent, &actions) }
-        if let value = reports.value { forward(value, receiver, parent, &actions) }
+        for note in reports.notes { forward(.note(note), receiver, parent, &actions) }
+        if let progress = reports.progress { forward(.progress(progress), receiver, parent, &actions) }
+        if let value = reports.value { forward(.value(value), receiver, parent, &actions) }
     }
+}
 
-    private mutating func report(_ progress: LoadProgress, of node: Node, _ actions: inout [Action]) {
-        guard node.links.isRunning else { return }
-        reports[ObjectIdentifier(node), default: Reports()].progress = progress
-        for subscriber in node.links.subscribers { forward(progress, subscriber.receiver, subscriber.parent, &actions) }
-    }
-
-    private mutating func forward(
-        _ progress: LoadProgress,
-        _ receiver: Receiver,
-        _ parent: Node?,
-        _ actions: inout [Action]
-    ) {
-        if let parent { report(progress, of: parent, &actions) } else { actions.append(.progress(receiver, progress)) }
-    }
-
-    private mutating func note(_ note: Node.Note, of node: Node, _ actions: inout [Action]) {
-        guard node.links.isRunning else { return }
-        var kept = reports[ObjectIdentifier(node)] ?? Reports()
-        kept.notes.append(note)
-        if kept.notes.count > Self.noteLimit { actions.append(.discard([kept.notes.removeFirst()], nil, nil)) }
-        reports[ObjectIdentifier(node)] = kept
-        for subscriber in node.links.subscribers { forward(note, subscriber.receiver, subscriber.parent, &actions) }
-    }
-
-    private mutating func forward(_ note: Node.Note, _ receiver: Receiver, _ parent: Node?, _ actions: inout [Action]) {
-        if let parent { self.note(note, of: parent, &actions) } else { actions.append(.note(receiver, note)) }
+extension WorkLinks.Reports {
+    /// Keeps news for those who join late; what they replace is to be released.
+    fileprivate mutating func keep(_ news: WorkGraph<Node>.News) -> WorkGraph<Node>.Action? {
+        switch news {
+        case .progress(let progress): self.progress = progress
+        case .note(let note):
+            notes.append(note)
+            if notes.count > WorkGraph<Node>.noteLimit { return .discard([notes.removeFirst()], nil, nil) }
+        case .value(let value):
+            defer { self.value = value }
+            return self.value.map { .discard([], $0, nil) }
+        }
+        return nil
     }
 }

@@ -197,7 +197,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         let top = try join(&graph, "decode", .normal)
         let below = try join(&graph, "data", .normal, parent: top.node)
         let other = try join(&graph, "data", .normal)
-        let seen = words(graph.note("asked", of: below.node)) + words(graph.note("decoded", of: top.node))
+        let seen = words(graph.tell(.note("asked"), of: below.node)) + words(graph.tell(.note("decoded"), of: top.node))
         #expect(
             seen == [
                 "note \(top.receiver) asked", "note \(other.receiver) asked",
@@ -210,15 +210,15 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
                 "forget \(below.receiver)", "deliver \(top.receiver) 1", "discard asked decoded",
             ]
         )
-        let late = graph.note("late", of: top.node)
+        let late = graph.tell(.note("late"), of: top.node)
         #expect(late.isEmpty, "ended work has nothing to tell")
     }
 
     @Test func `Who joins late is told so, and then what has happened, also through dependents`() throws {
         var graph = Graph()
         let first = try join(&graph, "data", .normal)
-        _ = graph.note("asked", of: first.node)
-        _ = graph.note("answered", of: first.node)
+        _ = graph.tell(.note("asked"), of: first.node)
+        _ = graph.tell(.note("answered"), of: first.node)
         let top = try join(&graph, "decode", .normal, joining: "joined")
         #expect(words(top.actions) == ["start \(top.node)"], "new work is not joined")
         let late = try join(&graph, "data", .normal, parent: top.node, joining: "joined")
@@ -235,7 +235,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         func collect(_ actions: [Graph.Action]) {
             for case .discard(let notes, _, _) in actions { discarded += notes }
         }
-        for number in 0..<Graph.noteLimit + 4 { collect(graph.note("\(number)", of: first.node)) }
+        for number in 0..<Graph.noteLimit + 4 { collect(graph.tell(.note("\(number)"), of: first.node)) }
         #expect(discarded == ["0", "1", "2", "3"])
         let late = try join(&graph, "data", .normal)
         #expect(late.actions.count == Graph.noteLimit && words(late.actions)[0].hasSuffix(" 4"))
@@ -252,9 +252,9 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         let taking = try join(&graph, "result", .normal)
         lastReceiver.withLock { $0 = 1 }
         let bytes = try join(&graph, "bytes", .normal, parent: passing.node)
-        let one = graph.send("one", from: bytes.node)
+        let one = graph.tell(.value("one"), of: bytes.node)
         #expect(words(one) == ["value 100 one"])
-        let two = graph.send("two", from: bytes.node)
+        let two = graph.tell(.value("two"), of: bytes.node)
         #expect(words(two) == ["discard one", "discard one", "value 100 two"])
         lastReceiver.withLock { $0 = 100 }
         let late = try join(&graph, "result", .normal)
@@ -262,10 +262,10 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(graph.hasReceiver(of: bytes.node) { $0 == 100 } && !graph.hasReceiver(of: bytes.node) { $0 == 99 })
         let end = graph.finish(bytes.node, with: 7)
         #expect(words(end) == ["deliver 2 7", "discard two"])
-        let three = graph.send("three", from: bytes.node)
+        let three = graph.tell(.value("three"), of: bytes.node)
         #expect(words(three).isEmpty)
         _ = graph.finish(passing.node, with: 8)
-        let four = graph.send("four", from: taking.node)
+        let four = graph.tell(.value("four"), of: taking.node)
         #expect(words(four).isEmpty && graph.nodeCount == 0)
     }
 
@@ -339,7 +339,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         let top = try join(&graph, "decode", .normal)
         let data = try join(&graph, "data", .normal, parent: top.node)
         let reading = LoadProgress(receivedByteCount: 5, expectedByteCount: 10)
-        let seen9 = words(graph.report(reading, of: data.node))
+        let seen9 = words(graph.tell(.progress(reading), of: data.node))
         #expect(seen9 == ["progress \(top.receiver) 5"])
         let late = try join(&graph, "decode", .normal)
         #expect(words(late.actions) == ["progress \(late.receiver) 5"])
