@@ -132,7 +132,7 @@ extension TrapTests {
             }
             #expect(await becomes { downloader.currentDownloadCount == 4 })
             // The thread that begins loads has let go of the fourth: until then a cancel reaches it a moment later.
-            try await PrefetchCore.queue.run { () throws(WebImageError) in }
+            try await WebImagePrefetcher.queue.run { () throws(WebImageError) in }
             lists[1].cancel()
             stops(lists[0])
             #expect(

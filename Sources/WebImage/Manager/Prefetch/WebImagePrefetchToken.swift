@@ -16,7 +16,7 @@ public final class WebImagePrefetchToken: WebImageOperation {
     let context: WebImageContext?
     /// Where the user is called.
     let mailbox: CallbackMailbox
-    private let core: PrefetchCore
+    let prefetcher: WebImagePrefetcher
     private let state: Lock<State>
 
     init(
@@ -25,7 +25,7 @@ public final class WebImagePrefetchToken: WebImageOperation {
         options: WebImageOptions,
         context: WebImageContext?,
         queue: CallbackQueue,
-        core: PrefetchCore,
+        prefetcher: WebImagePrefetcher,
         progress: (@Sendable (PrefetchProgress) -> Void)?,
         completion: (@Sendable (PrefetchProgress) -> Void)?
     ) {
@@ -33,7 +33,7 @@ public final class WebImagePrefetchToken: WebImageOperation {
         self.target = target
         self.options = options
         self.context = context
-        self.core = core
+        self.prefetcher = prefetcher
         mailbox = CallbackMailbox(queue)
         let start = PrefetchProgress(totalCount: urls.count)
         state = Lock(State(progress: start, onProgress: progress, completion: completion))
@@ -47,10 +47,10 @@ public final class WebImagePrefetchToken: WebImageOperation {
 
     /// Gives up what is not through: URLs that wait are not begun, loads that run are cancelled. The completion is called
     /// with ``PrefetchProgress/isCancelled`` set.
-    public func cancel() { core.cancel([self]) }
+    public func cancel() { prefetcher.cancel([self]) }
 
     /// Makes the list more or less urgent: what waits, and what runs.
-    public func setPriority(_ priority: LoadPriority) { core.setPriority(priority, of: self) }
+    public func setPriority(_ priority: LoadPriority) { prefetcher.setPriority(priority, of: self) }
 
     /// Counts a URL that is through.
     func advance(isSkipped: Bool) -> PrefetchProgress {

@@ -18,61 +18,63 @@ public final class WebImagePrefetcher: Sendable {
     public static let shared = WebImagePrefetcher()
 
     /// What loads the pictures.
-    public var manager: WebImageManager { core.manager }
-    private let core: PrefetchCore
+    public let manager: WebImageManager
+    let state = Lock(State())
+    let queue: WorkQueue
+    static let queue = WorkQueue(name: "webimage.prefetch", width: 1)
 
     /// - Parameter manager: by default one of its own on the shared cache and loaders: it shares downloads with the
     ///   shared manager, but not the list of URLs that failed.
     public convenience init(manager: WebImageManager? = nil) {
-        self.init(manager: manager ?? WebImageManager(), queue: PrefetchCore.queue)
+        self.init(manager: manager ?? WebImageManager(), queue: Self.queue)
     }
 
     /// - Parameter queue: where loads are begun, one after the other.
     init(manager: WebImageManager, queue: WorkQueue) {
-        core = PrefetchCore(manager: manager, queue: queue)
-        core.change { $0.owner = self }
+        self.manager = manager
+        self.queue = queue
     }
 
     /// At most this many URLs are loaded at once, over all lists; 3 by default, below 1 counts as 1. May be changed at any time.
     public var maxConcurrentPrefetchCount: Int {
-        get { core.read { $0.width } }
-        set { core.change { $0.width = newValue } }
+        get { state.withLock { $0.width } }
+        set { change { $0.width = newValue } }
     }
 
     /// While set, no further URL is begun; false by default.
     public var isSuspended: Bool {
-        get { core.read { $0.isSuspended } }
-        set { core.change { $0.isSuspended = newValue } }
+        get { state.withLock { $0.isSuspended } }
+        set { change { $0.isSuspended = newValue } }
     }
 
     /// Of lists that say nothing else; ``WebImageOptions/lowPriority`` by default.
     public var options: WebImageOptions {
-        get { core.read { $0.options } }
-        set { core.change { $0.options = newValue } }
+        get { state.withLock { $0.options } }
+        set { change { $0.options = newValue } }
     }
 
     /// Of lists that have none of their own; nil by default.
     public var context: WebImageContext? {
-        get { core.read { $0.context } }
-        set { core.change { $0.context = newValue } }
+        get { state.withLock { $0.context } }
+        set { change { $0.context = newValue } }
     }
 
     /// Where delegate and closures are called, unless a context says otherwise; the main thread by default.
     public var callbackQueue: CallbackQueue {
-        get { core.read { $0.callbackQueue } }
-        set { core.change { $0.callbackQueue = newValue } }
+        get { state.withLock { $0.callbackQueue } }
+        set { change { $0.callbackQueue = newValue } }
     }
 
     /// Hears of all lists; nil by default, and held weakly.
     public var delegate: (any WebImagePrefetcherDelegate)? {
-        get { core.read { $0.delegate } }
-        set { core.change { $0.delegate = newValue } }
+        get { state.withLock { $0.delegate } }
+        set { change { $0.delegate = newValue } }
     }
 
     /// URLs that are being loaded.
-    public var runningCount: Int { core.read { $0.runningCount } }
+    public var runningCount: Int { state.withLock { $0.runningCount } }
     /// URLs that wait.
-    public var waitingCount: Int { core.read { $0.waitingCount } }
+    public var waitingCount: Int { state.withLock { $0.waitingCount } }
 
     /// Loads a list of URLs. A URL that is there twice counts twice, and is downloaded once.
     ///
@@ -116,7 +118,7 @@ public final class WebImagePrefetcher: Sendable {
         progress: (@Sendable (PrefetchProgress) -> Void)?,
         completion: (@Sendable (PrefetchProgress) -> Void)?
     ) -> WebImagePrefetchToken {
-        let defaults = core.read { (options: $0.options, context: $0.context, queue: $0.callbackQueue) }
+        let defaults = state.withLock { (options: $0.options, context: $0.context, queue: $0.callbackQueue) }
         let context = context ?? defaults.context
         let options = options ?? defaults.options
         let token = WebImagePrefetchToken(
@@ -125,14 +127,14 @@ public final class WebImagePrefetcher: Sendable {
             options: options.subtracting([.lowPriority, .highPriority]),
             context: context,
             queue: context?.callbackQueue ?? defaults.queue,
-            core: core,
+            prefetcher: self,
             progress: progress,
             completion: urls.isEmpty ? nil : completion
         )
         if urls.isEmpty {
             completion?(token.progress)
         } else {
-            core.add(token, priority: priority ?? options.loadPriority)
+            add(token, priority: priority ?? options.priority)
         }
         return token
     }
@@ -161,7 +163,7 @@ public final class WebImagePrefetcher: Sendable {
     }
 
     /// Cancels every list.
-    public func cancelPrefetching() { core.cancelAll() }
+    public func cancelPrefetching() { cancel(state.withLock { $0.tokens }) }
 }
 
 /// Hears how far a ``WebImagePrefetcher`` is, over all its lists. Called on the callback queue of the list concerned.

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// The lists of a prefetcher, as low-priority loads of a manager; lives until the last of them is through.
+/// The lists, as low-priority loads of the manager; a prefetcher lives until the last of them is through.
 ///
 /// Loads are begun, and told of their priority, on one thread: so those calls are in order, a long list does not keep its
 /// caller, and loads that end inside the call that begins them do not nest.
-final class PrefetchCore: Sendable {
+extension WebImagePrefetcher {
     /// A list under way.
     fileprivate struct List {
         let token: WebImagePrefetchToken
@@ -12,10 +12,8 @@ final class PrefetchCore: Sendable {
         /// The place of each URL in the queue. They begin in the order of the list.
         var places: [UInt64] = []
         var begunCount = 0
-        /// Indices of URLs that were begun and are not through.
-        var running: Set<Int> = []
-        /// Their loads, but for those that are just being begun.
-        var loads: [Int: WebImageLoadOperation] = [:]
+        /// URLs that were begun and are not through, by their index; nil for those that are just being begun.
+        var running: [Int: WebImageLoadOperation?] = [:]
     }
 
     /// A URL that is to be loaded now.
@@ -29,7 +27,6 @@ final class PrefetchCore: Sendable {
         var context: WebImageContext?
         var callbackQueue = CallbackQueue.main
         weak var delegate: (any WebImagePrefetcherDelegate)?
-        weak var owner: WebImagePrefetcher?
         fileprivate var queue = JobHeap<ObjectIdentifier>()
         fileprivate var lists: [ObjectIdentifier: List] = [:]
 
@@ -38,18 +35,6 @@ final class PrefetchCore: Sendable {
         var waitingCount: Int { queue.count }
         fileprivate var mayStart: Bool { !isSuspended && waitingCount > 0 && runningCount < max(width, 1) }
     }
-
-    let manager: WebImageManager
-    private let state = Lock(State())
-    private let queue: WorkQueue
-    static let queue = WorkQueue(name: "webimage.prefetch", width: 1)
-
-    init(manager: WebImageManager, queue: WorkQueue) {
-        self.manager = manager
-        self.queue = queue
-    }
-
-    func read<Value>(_ body: (State) -> Value) -> Value { state.withLock { body($0) } }
 
     /// Changes the settings, and begins what that allows.
     func change(_ body: (inout State) -> Void) {
@@ -69,8 +54,6 @@ final class PrefetchCore: Sendable {
         pump()
     }
 
-    func cancelAll() { cancel(state.withLock { $0.tokens }) }
-
     /// Cancels several lists at once, so that the end of one does not let another begin something.
     func cancel(_ tokens: [WebImagePrefetchToken]) {
         let loads = state.withLock { state in tokens.flatMap { state.cancel($0) } }
@@ -84,8 +67,8 @@ final class PrefetchCore: Sendable {
         state.withLock { $0.setPriority(priority, of: token) }
         // What is told there is the priority of that moment, so the last of several changes wins.
         queue.submit(priority: .high) { [self] in
-            let list = state.withLock { $0.lists[ObjectIdentifier(token)] }
-            for (_, load) in list?.loads ?? [:] { load.setPriority(list?.priority ?? priority) }
+            guard let list = state.withLock({ $0.lists[ObjectIdentifier(token)] }) else { return }
+            for case let load? in list.running.values { load.setPriority(list.priority) }
         }
     }
 
@@ -113,61 +96,59 @@ final class PrefetchCore: Sendable {
     }
 }
 
-extension PrefetchCore.State {
+extension WebImagePrefetcher.State {
     /// Lists under way, the earliest first.
-    fileprivate var tokens: [WebImagePrefetchToken] {
+    var tokens: [WebImagePrefetchToken] {
         lists.values.sorted { $0.places[0] < $1.places[0] }.map(\.token)
     }
 
     fileprivate mutating func add(_ token: WebImagePrefetchToken, _ priority: LoadPriority) {
         let id = ObjectIdentifier(token)
-        var list = PrefetchCore.List(token: token, priority: priority)
+        var list = WebImagePrefetcher.List(token: token, priority: priority)
         list.places = token.urls.map { _ in queue.insert(id, priority: priority) }
         lists[id] = list
     }
 
     /// The next URL to be loaded; nil when none may or can be.
-    fileprivate mutating func startNext() -> PrefetchCore.Start? {
+    fileprivate mutating func startNext() -> WebImagePrefetcher.Start? {
         guard mayStart, let id = queue.popFirst(), var list = lists[id] else { return nil }
         let start = (list.token, index: list.begunCount, list.priority)
         list.begunCount += 1
-        list.running.insert(start.index)
+        list.running.updateValue(nil, forKey: start.index)
         runningCount += 1
         lists[id] = list
         return start
     }
 
     /// Keeps a load that was begun; false if it is through already, or its list cancelled.
-    fileprivate mutating func hold(_ load: WebImageLoadOperation, _ start: PrefetchCore.Start) -> Bool {
+    fileprivate mutating func hold(_ load: WebImageLoadOperation, _ start: WebImagePrefetcher.Start) -> Bool {
         let id = ObjectIdentifier(start.token)
-        guard lists[id]?.running.contains(start.index) ?? false else { return false }
-        lists[id]?.loads[start.index] = load
+        guard lists[id]?.running[start.index] != nil else { return false }
+        lists[id]?.running[start.index] = load
         return true
     }
 
     /// Notes the end of a load, and leaves the calls in the list's mailbox: the order of the ends is the order of the calls.
-    fileprivate mutating func finish(_ start: PrefetchCore.Start, isSkipped: Bool) -> WebImageLoadOperation? {
+    fileprivate mutating func finish(_ start: WebImagePrefetcher.Start, isSkipped: Bool) -> WebImageLoadOperation? {
         let (token, id) = (start.token, ObjectIdentifier(start.token))
-        guard var list = lists[id], list.running.remove(start.index) != nil else { return nil }
+        guard let load = lists[id]?.running.removeValue(forKey: start.index) else { return nil }
         runningCount -= 1
-        let load = list.loads.removeValue(forKey: start.index)
-        lists[id] = list
         let progress = token.advance(isSkipped: isSkipped)
         if delegate != nil {
             let all = lists.values.map(\.token.progress)
             let (finished, total) = (all.reduce(0) { $0 + $1.finishedCount }, all.reduce(0) { $0 + $1.totalCount })
-            tellDelegate(token) { delegate, owner in
+            tellDelegate(token) { delegate, prefetcher in
                 let url = token.urls[start.index]
-                delegate.prefetcher(owner, didPrefetch: url, finishedCount: finished, totalCount: total)
+                delegate.prefetcher(prefetcher, didPrefetch: url, finishedCount: finished, totalCount: total)
             }
         }
         token.tell(progress)
         guard progress.isComplete else { return load }
         lists[id] = nil
         if lists.isEmpty {
-            tellDelegate(token) { delegate, owner in
+            tellDelegate(token) { delegate, prefetcher in
                 let (total, skipped) = (progress.totalCount, progress.skippedCount)
-                delegate.prefetcher(owner, didFinishWithTotalCount: total, skippedCount: skipped)
+                delegate.prefetcher(prefetcher, didFinishWithTotalCount: total, skippedCount: skipped)
             }
         }
         token.end()
@@ -178,8 +159,8 @@ extension PrefetchCore.State {
         _ token: WebImagePrefetchToken,
         _ call: @escaping @Sendable (any WebImagePrefetcherDelegate, WebImagePrefetcher) -> Void
     ) {
-        token.mailbox.append { [weak delegate, weak owner] in
-            if let delegate, let owner { call(delegate, owner) }
+        token.mailbox.append { [weak delegate] in
+            if let delegate { call(delegate, token.prefetcher) }
         }
     }
 
@@ -189,7 +170,7 @@ extension PrefetchCore.State {
         runningCount -= list.running.count
         for place in list.places[list.begunCount...] { _ = queue.remove(place) }
         token.end(isCancelled: true)
-        return list.loads.sorted { $0.key < $1.key }.map(\.value)
+        return list.running.sorted { $0.key < $1.key }.compactMap(\.value)
     }
 
     /// Makes what waits more or less urgent.
