@@ -63,7 +63,7 @@ final class WorkerProcess: @unchecked Sendable {
             started.open()
         }
         // Once it has begun, it ends; a thread that is not to be had is not waited for.
-        if !started.wait(seconds: patience), !start.cancel() { started.wait() }
+        if !started.wait(seconds: patience), !start.takeOut() { started.wait() }
         close(theirs)
         (memory, socket, process) = (shared, ends[0], result.withLock { $0 })
         guard process >= 0 else {

@@ -57,13 +57,14 @@ final class WorkQueue: Sendable {
 }
 
 /// A job given to a ``WorkQueue``.
-struct WorkItem: Sendable {
+struct WorkItem: RunningWork {
     fileprivate let id: UInt64
     fileprivate let core: WorkQueueCore
 
     /// Takes the job out of the queue. True if it had not started; then it never will.
-    @discardableResult
-    func cancel() -> Bool { core.cancel(id) }
+    func takeOut() -> Bool { core.cancel(id) }
+
+    func cancel() { _ = takeOut() }
 
     /// Moves the job to another priority, if it has not started.
     func setPriority(_ priority: LoadPriority) { core.setPriority(priority, of: id) }

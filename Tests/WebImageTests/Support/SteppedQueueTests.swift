@@ -19,7 +19,7 @@ import Testing
         let queue = WorkQueue(stepped: "test")
         let (first, second) = (queue.submit {}, queue.submit {})
         _ = queue.takeNext()
-        #expect(!first.cancel() && second.cancel())
+        #expect(!first.takeOut() && second.takeOut())
         #expect(queue.takeNext() == nil)
     }
 

@@ -36,8 +36,8 @@ import Testing
             queue.submit(priority: priority) { log.withLock { $0.append(number) } }
         }
         items[4].setPriority(.high)
-        #expect(items[1].cancel())
-        #expect(!items[1].cancel())
+        #expect(items[1].takeOut())
+        #expect(!items[1].takeOut())
         gate.open()
         _ = log.wait { $0.count == 4 ? true : nil }
         #expect(log.withLock { $0 } == [4, 5, 3, 1])

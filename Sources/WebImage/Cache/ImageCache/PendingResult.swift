@@ -86,7 +86,7 @@ final class DiskQuery<Value: Sendable>: ImageLoaderOperation {
         let item = queue.submit(priority: priority) { [result] in
             if result.isWanted { result.finish(body()) }
         }
-        result.attach(BudgetedItem.plain(item))
+        result.attach(item)
     }
 
     func cancel() { result.cancel()?(nil) }

@@ -1,22 +1,10 @@
 /// A job of a queue that runs when a budget has room for it. While it waits for that it holds no thread.
 ///
 /// First it runs to find out what it needs; if there is room, it goes on at once.
-final class BudgetedJob: Sendable {
+final class BudgetedJob: RunningWork {
     /// Called once on a thread of the queue, unless the job is cancelled first, with the options of a decode: those that were asked for, or
     /// some that make less of the picture. When it returns, what was reserved is given back.
     typealias Body = @Sendable (Result<ImageDecodeOptions?, WebImageError>) -> Void
-
-    private struct State {
-        /// Nil once it was called, or never will be: it owns what waits for this.
-        var body: Body?
-        var item: WorkItem?
-        var request: UInt64?
-        var priority: LoadPriority
-        var isOver = false
-        var attempts = 0
-        /// What it goes on from; ended once it has asked for more.
-        var former: MemoryReservation?
-    }
 
     private let queue: WorkQueue
     private let budget: DecodedMemoryBudget
@@ -24,7 +12,10 @@ final class BudgetedJob: Sendable {
     /// Whether it goes on with pixels that it holds.
     private let isBegun: Bool
     private let patience: MemoryPatience
-    private let state: Lock<State>
+    private let result: PendingResult<Result<ImageDecodeOptions?, WebImageError>>
+    private let priority: Lock<LoadPriority>
+    /// What it goes on from; ended once it has asked for more.
+    private let former: Lock<MemoryReservation?>
 
     fileprivate init(
         _ cost: MemoryCost,
@@ -38,121 +29,77 @@ final class BudgetedJob: Sendable {
         self.cost = cost
         self.queue = queue
         self.budget = budget
+        self.priority = Lock(priority)
         self.isBegun = isBegun
         patience = former?.patience ?? MemoryPatience()
-        state = Lock(State(body: body, priority: priority, former: former))
+        self.former = Lock(former)
+        result = PendingResult(body)
     }
 
-    fileprivate func start() { enqueue { [self] in ask(cost.options) } }
+    fileprivate func start() { enqueue(stage: 0) { [self] in ask(cost.options, attempt: 0) } }
 
     /// It does not run any more, unless it does already.
     func cancel() {
-        let (item, request, owned) = state.withLock { state in
-            state.isOver = true
-            defer { (state.item, state.request, state.body, state.former) = (nil, nil, nil, nil) }
-            return (state.item, state.request, (state.body, state.former))
-        }
-        // What it owns is let go of outside the lock.
-        withExtendedLifetime(owned) {}
-        item?.cancel()
-        if let request { budget.cancel(request) }
+        _ = result.cancel()
+        withExtendedLifetime(former.withLock { $0.take() }) {}
     }
 
     /// Takes no lock but those of the queue and the budget, and calls nobody.
     func setPriority(_ priority: LoadPriority) {
-        let (item, request) = state.withLock { state in
-            state.priority = priority
-            return (state.item, state.request)
-        }
-        item?.setPriority(priority)
-        if let request { budget.setPriority(priority, of: request) }
+        self.priority.withLock { $0 = priority }
+        result.setPriority(priority)
     }
 
     // MARK: On its way
 
-    private func enqueue(_ body: @escaping @Sendable () -> Void) {
-        let priority = state.withLock { $0.priority }
-        let item = queue.submit(priority: priority, body)
-        let (isOver, latest) = state.withLock { state in
-            if !state.isOver { state.item = item }
-            return (state.isOver, state.priority)
-        }
-        if isOver { item.cancel() } else if latest != priority { item.setPriority(latest) }
+    private func enqueue(stage: Int, _ body: @escaping @Sendable () -> Void) {
+        result.attach(queue.submit(priority: priority.withLock { $0 }, body), stage: stage)
     }
 
-    private func ask(_ options: ImageDecodeOptions?) {
-        guard !state.withLock({ $0.isOver }) else { return }
+    /// - Parameter attempt: how often it was told to make less of the picture.
+    private func ask(_ options: ImageDecodeOptions?, attempt: Int) {
+        guard result.isWanted else { return }
         let need: Int
-        do throws(WebImageError) { need = try cost.need(options) } catch { return run(.failure(error)) }
-        let priority = state.withLock { $0.priority }
+        do throws(WebImageError) { need = try cost.need(options) } catch { return result.finish(.failure(error)) }
         let outcome = budget.request(
             need,
-            priority: priority,
+            priority: priority.withLock { $0 },
             domain: cost.domain,
             mayShrink: cost.fixedByteCount == nil,
             isBegun: isBegun,
             patience: patience
         ) { [self] answer in
-            enqueue { [self] in take(answer, options) }
+            enqueue(stage: 2 * attempt + 2) { [self] in take(answer, options, attempt) }
         }
         // Not before: in between others would be told that there is nothing to wait for.
-        state.withLock { $0.former.take() }?.end()
+        former.withLock { $0.take() }?.end()
         switch outcome {
-        case .answered(let answer): take(answer, options)
-        case .waiting(let request):
-            // If it was answered by now, nothing happens.
-            let (isOver, latest) = state.withLock { state in
-                if !state.isOver { state.request = request }
-                return (state.isOver, state.priority)
-            }
-            if isOver { budget.cancel(request) } else if latest != priority { budget.setPriority(latest, of: request) }
+        case .answered(let answer): take(answer, options, attempt)
+        // If it was answered by now, nothing happens.
+        case .waiting(let id): result.attach(Request(id: id, budget: budget), stage: 2 * attempt + 1)
         }
     }
 
-    private func take(_ answer: DecodedMemoryBudget.Answer, _ options: ImageDecodeOptions?) {
+    private struct Request: RunningWork {
+        let id: UInt64
+        let budget: DecodedMemoryBudget
+
+        func cancel() { budget.cancel(id) }
+        func setPriority(_ priority: LoadPriority) { budget.setPriority(priority, of: id) }
+    }
+
+    private func take(_ answer: DecodedMemoryBudget.Answer, _ options: ImageDecodeOptions?, _ attempt: Int) {
         switch answer {
-        case .admitted(let reservation): reservation.perform { run(.success(options)) }
-        case .refused(let error): run(.failure(error))
+        case .admitted(let reservation): reservation.perform { result.finish(.success(options)) }
+        case .refused(let error): result.finish(.failure(error))
         case .smaller(let room):
-            let attempt = state.withLock { state in
-                state.attempts += 1
-                return state.attempts
-            }
             let smaller: ImageDecodeOptions
             do throws(WebImageError) {
-                smaller = try cost.options(within: room, from: options, attempt: attempt)
+                smaller = try cost.options(within: room, from: options, attempt: attempt + 1)
             } catch {
-                return run(.failure(error))
+                return result.finish(.failure(error))
             }
-            ask(smaller)
-        }
-    }
-
-    private func run(_ result: Result<ImageDecodeOptions?, WebImageError>) {
-        let body = state.withLock { state -> Body? in
-            defer { (state.isOver, state.body) = (true, nil) }
-            return state.isOver ? nil : state.body
-        }
-        body?(result)
-    }
-}
-
-/// Work that was given to a queue, by way of a budget if one is on.
-enum BudgetedItem: RunningWork {
-    case plain(WorkItem)
-    case budgeted(BudgetedJob)
-
-    func cancel() {
-        switch self {
-        case .plain(let item): item.cancel()
-        case .budgeted(let job): job.cancel()
-        }
-    }
-
-    func setPriority(_ priority: LoadPriority) {
-        switch self {
-        case .plain(let item): item.setPriority(priority)
-        case .budgeted(let job): job.setPriority(priority)
+            ask(smaller, attempt: attempt + 1)
         }
     }
 }
@@ -171,18 +118,18 @@ extension WorkQueue {
         after image: Image? = nil,
         priority: LoadPriority = .normal,
         _ body: @escaping BudgetedJob.Body
-    ) -> BudgetedItem {
+    ) -> any RunningWork {
         let queue = cost.queue(else: self)
         guard budget.isOn else {
             let options = cost.options
-            return .plain(queue.submit(priority: priority) { body(.success(options)) })
+            return queue.submit(priority: priority) { body(.success(options)) }
         }
         let current = image == nil ? nil : MemoryReservation.current(of: budget)
         if let need = cost.fixedByteCount {
             if let there = current?.handOver(atLeast: need, of: image) {
-                return .plain(queue.submit(priority: priority) { there.perform { body(.success(nil)) } })
+                return queue.submit(priority: priority) { there.perform { body(.success(nil)) } }
             }
-            if case .nothing = cost { return .plain(queue.submit(priority: priority) { body(.success(nil)) }) }
+            if case .nothing = cost { return queue.submit(priority: priority) { body(.success(nil)) } }
         }
         let job = BudgetedJob(
             cost,
@@ -194,6 +141,6 @@ extension WorkQueue {
             body: body
         )
         job.start()
-        return .budgeted(job)
+        return job
     }
 }

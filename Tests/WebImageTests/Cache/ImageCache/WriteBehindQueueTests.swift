@@ -422,11 +422,11 @@ final class WriteBehindBox {
         queue.submit { gate.wait() }
         let ran = Lock(false)
         let result = PendingResult<Int> { _ in }
-        result.attach(BudgetedItem.plain(queue.submit { ran.withLock { $0 = true } }))
+        result.attach(queue.submit { ran.withLock { $0 = true } })
         #expect(result.cancel() != nil)
         #expect(result.isCancelled)
         // Attached after the cancel: taken out as well.
-        result.attach(BudgetedItem.plain(queue.submit { ran.withLock { $0 = true } }))
+        result.attach(queue.submit { ran.withLock { $0 = true } })
         gate.open()
         let end = Latch()
         queue.submit { end.open() }

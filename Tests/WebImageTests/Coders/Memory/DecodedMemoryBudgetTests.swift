@@ -24,7 +24,7 @@ private struct Bench {
         _ name: String,
         _ kept: Lock<[MemoryReservation]>,
         priority: LoadPriority = .normal
-    ) -> BudgetedItem {
+    ) -> any RunningWork {
         queue.submit(cost: .bytes(bytes), of: budget, priority: priority) { [log, budget] result in
             switch result {
             case .success:
