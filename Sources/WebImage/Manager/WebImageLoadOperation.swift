@@ -41,8 +41,8 @@ public final class WebImageLoadOperation: WebImageOperation {
         /// What the caller said last; nil if nothing.
         var priority: LoadPriority?
         var isCancelled = false
-        /// The hash of the bytes of an image after which another was announced (0 when that is not known); nil before.
-        var interimHash: UInt64?
+        /// The hash of the bytes of an image after which another was announced (0 when that is not known), and where it came from.
+        var interim: (hash: UInt64, source: ImageCacheType)?
         /// For a receiver who takes only one: that image as the last of its load, with what went wrong after it.
         var held: (@Sendable (WebImageError?) -> WebImageResult)?
     }
@@ -86,7 +86,7 @@ public final class WebImageLoadOperation: WebImageOperation {
     public var isFinished: Bool { state.withLock { $0.receiver == nil } }
 
     /// The hash of the bytes of an image after which another was announced (0 when that is not known); nil before.
-    var interimHash: UInt64? { state.withLock { $0.interimHash } }
+    var interimHash: UInt64? { state.withLock { $0.interim?.hash } }
 
     /// Whether its caller can take one result alone.
     var takesOneResult: Bool {
@@ -172,7 +172,7 @@ public final class WebImageLoadOperation: WebImageOperation {
             guard let receiver = state.receiver else { return nil }
             let mailbox = state.mailbox ?? CallbackMailbox(callbackQueue)
             state.mailbox = mailbox
-            if !isPreview { state.interimHash = interim.image.metadata.sourceHash }
+            if !isPreview { state.interim = (interim.image.metadata.sourceHash, interim.cacheType) }
             // Under the lock, so that nothing that ends the load gets in before it.
             switch receiver {
             case .each(let completion): mailbox.append { completion(.success(interim)) }
@@ -183,7 +183,7 @@ public final class WebImageLoadOperation: WebImageOperation {
             return mailbox
         }
         guard let mailbox else { return }
-        if !isPreview { observation?.noteInterim(interim.cacheType) }
+        if !isPreview { observation?.note(.deliveredInterim(interim.cacheType)) }
         mailbox.deliver()
     }
 
@@ -225,13 +225,13 @@ public final class WebImageLoadOperation: WebImageOperation {
     func endQuietly() {
         let ending = takeEnd()
         guard let receiver = ending.receiver else { return }
-        guard ending.interimHash != nil else {
+        guard let interim = ending.interim else {
             // It would be a load that never completes.
             let error = WebImageError(.cacheNotModified, "the load ended without a picture")
             return finish(ending, with: .failure(error))
         }
         leave()
-        observation?.endWithInterim()
+        observation?.end(.delivered(interim.source))
         switch receiver {
         case .last(let completion):
             if let held = ending.held { call(ending.mailbox) { completion(.success(held(nil))) } }
@@ -259,7 +259,7 @@ public final class WebImageLoadOperation: WebImageOperation {
     private func takeEnd(isCancelled: Bool = false) -> State {
         state.withLock { state in
             guard state.receiver != nil else { return State() }
-            defer { state = State(isCancelled: isCancelled, interimHash: state.interimHash) }
+            defer { state = State(isCancelled: isCancelled, interim: state.interim) }
             return state
         }
     }

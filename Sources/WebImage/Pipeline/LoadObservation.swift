@@ -7,8 +7,6 @@ final class LoadObservation: Sendable {
         var isOver = false
         /// Of the last event, in nanoseconds since the load's start.
         var time: UInt64 = 0
-        /// Where a picture came from that was delivered before the end.
-        var interim: ImageCacheType?
     }
 
     private static let lastID = Counter()
@@ -58,32 +56,17 @@ final class LoadObservation: Sendable {
     }
 
     /// Tells that the load has begun, the first time.
-    func noteStart(cacheKey: String) {
-        let time = pipeline.clock.monotonicNanoseconds()
-        state.withLock { state in
-            guard !state.hasStarted else { return }
-            append(.started(cacheKey: cacheKey, options: options), at: time, &state)
-        }
-        deliver()
-    }
-
-    /// Tells of a picture after which another one may come.
-    func noteInterim(_ source: ImageCacheType) {
-        state.withLock { $0.interim = source }
-        note(.deliveredInterim(source))
-    }
+    func noteStart(cacheKey: String) { note(.started(cacheKey: cacheKey, options: options)) }
 
     /// Tells of the end, the first time.
     func end(_ kind: WebImageLoadEvent.Kind) {
         let time = pipeline.clock.monotonicNanoseconds()
         let isFirst = state.withLock { state -> Bool in
-            guard !state.isOver else { return false }
             append(kind, at: time, &state)
-            state.isOver = true
-            return true
+            defer { state.isOver = true }
+            return !state.isOver
         }
-        guard isFirst else { return }
-        pipeline.observationEnded()
+        if isFirst { pipeline.observationEnded() }
         deliver()
     }
 
@@ -91,21 +74,18 @@ final class LoadObservation: Sendable {
     func end(_ result: Result<WebImageResult, WebImageError>) {
         switch result {
         case .success(let result): end(.delivered(result.cacheType))
-        case .failure(let error): end(error: error)
+        case .failure(let error): end(error.code == .cancelled ? .cancelled : .failed(error))
         }
     }
 
-    func end(error: WebImageError) { end(error.code == .cancelled ? .cancelled : .failed(error)) }
-
-    /// Tells that the picture that was delivered before was the last.
-    func endWithInterim() { end(.delivered(state.withLock { $0.interim } ?? .none)) }
-
     private func append(_ kind: WebImageLoadEvent.Kind, at time: UInt64, _ state: inout State) {
         guard !state.isOver else { return }
-        // A load can end before anything was known of it, or hear first of what others did.
-        if !state.hasStarted {
+        if case .started = kind {
+            guard !state.hasStarted else { return }
             state.hasStarted = true
-            if case .started = kind {} else { append(.started(cacheKey: "", options: options), at: time, &state) }
+        } else if !state.hasStarted {
+            // A load can end before anything was known of it, or hear first of what others did.
+            append(.started(cacheKey: "", options: options), at: time, &state)
         }
         // Work that several threads do: what is told later has not happened earlier.
         state.time = max(state.time, time > start ? time - start : 0)

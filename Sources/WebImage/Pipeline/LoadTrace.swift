@@ -14,24 +14,17 @@ struct WorkNote: Sendable {
 ///
 /// While nobody observes any load of the pipeline, an event is not made and no clock is read: telling costs a look at a number.
 struct LoadTrace: Sendable {
-    private enum Target {
-        case job(WorkJob)
-        case load(LoadObservation?)
-    }
-
     let pipeline: Pipeline
-    private let target: Target
+    /// Whose callers are all told; nil for those of one load.
+    private let job: WorkJob?
+    private let observation: LoadObservation?
 
     /// To all that wait for a job.
-    init(_ job: WorkJob) {
-        pipeline = job.pipeline
-        target = .job(job)
-    }
+    init(_ job: WorkJob) { (pipeline, self.job, observation) = (job.pipeline, job, nil) }
 
     /// To one load, if it is observed.
     init(_ observation: LoadObservation?, of pipeline: Pipeline) {
-        self.pipeline = pipeline
-        target = .load(observation)
+        (self.pipeline, job, self.observation) = (pipeline, nil, observation)
     }
 
     /// Whether it is worth while to make events.
@@ -39,17 +32,10 @@ struct LoadTrace: Sendable {
     var isActive: Bool { pipeline.isObserved }
 
     /// Callers whom it concerns.
-    var callerCount: Int {
-        switch target {
-        case .job(let job): pipeline.callerCount(of: job)
-        case .load: 1
-        }
-    }
+    var callerCount: Int { job.map { pipeline.callerCount(of: $0) } ?? 1 }
 
     /// Keeps a download that a job has under way, for callers that ask for what is known of it.
-    func hold(_ download: DownloadRecord) {
-        if case .job(let job) = target { job.hold(download) }
-    }
+    func hold(_ download: DownloadRecord) { job?.hold(download) }
 
     /// The time by the pipeline's clock; 0 when nobody observes.
     var now: UInt64 { isActive ? pipeline.clock.monotonicNanoseconds() : 0 }
@@ -68,10 +54,7 @@ struct LoadTrace: Sendable {
 
     @inline(never)
     private func send(_ kind: WebImageLoadEvent.Kind) {
-        switch target {
-        case .job(let job): pipeline.note(kind, of: job)
-        case .load(let observation): observation?.note(kind)
-        }
+        if let job { pipeline.note(kind, of: job) } else { observation?.note(kind) }
     }
 }
 
@@ -114,7 +97,7 @@ extension LoadTrace {
     /// Tells that the original bytes of a picture are given to the disk, if they are and that was not done before.
     func noteStore(of original: OriginalData, by work: OriginalWork) {
         guard work.storesDisk, let key = work.cacheKey, original.store?.isPending ?? false else { return }
-        pipeline.totals.noteStore(byteCount: original.entry.data.count)
+        pipeline.totals.storedByteCount.add(original.entry.data.count)
         note(.stored(key: key, .disk))
     }
 }

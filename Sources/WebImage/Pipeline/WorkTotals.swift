@@ -14,8 +14,6 @@ final class WorkTotals: Sendable {
         decodedPixelCount.add(pixelCount)
     }
 
-    func noteStore(byteCount: Int) { storedByteCount.add(byteCount) }
-
     /// The loader was asked.
     func noteDownload() {
         downloads.add()

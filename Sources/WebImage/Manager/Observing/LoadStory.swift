@@ -38,6 +38,12 @@ struct LoadStory {
         var verdict: CacheVerdict?
         /// Where the picture came from that ended the phase, and when.
         var interim: (time: UInt64, source: ImageCacheType)?
+
+        /// The last look at a key says what came of it.
+        mutating func look(_ look: DiskLook) {
+            diskLooks.removeAll { $0.key == look.key }
+            diskLooks.append(look)
+        }
     }
 
     var url: URL?
@@ -61,39 +67,25 @@ struct LoadStory {
         case .started(let key, _): self.key = key
         case .queued(.download): phases[last].download.add(event)
         case .queued(let stage): queued[stage] = time
+        case .memoryHit(let key): phases[last].memoryHit = key
+        case .memoryMissed(let reason): phases[last].memoryMiss = reason
+        case .diskHit(let key, let count): phases[last].look(DiskLook(key: key, byteCount: count))
+        case .diskMissed(let key, let reason): phases[last].look(DiskLook(key: key, reason: reason))
+        case .joined(let stage): phases[last].joined.append(stage)
+        case .stored(let key, let type): phases[last].stored.append((key, type))
+        case .notModified: phases[last].isNotModified = true
+        case .judged(let verdict): phases[last].verdict = verdict
+        case .decoded(let width, let height, _, let nanoseconds):
+            let begun = time > nanoseconds ? time - nanoseconds : 0
+            let waited = queued[.decode].map { begun > $0 ? begun - $0 : 0 } ?? 0
+            phases[last].decodes.append((width, height, nanoseconds, waited))
+        case .transformed(let key, let nanoseconds): phases[last].transforms.append((key, nanoseconds))
         case .deliveredInterim(let source):
             phases[last].interim = (time, source)
             phases.append(Phase())
         case .delivered, .cancelled, .failed: end = event.kind
-        default: add(event, to: &phases[last])
+        default: phases[last].download.add(event)
         }
-    }
-
-    private func add(_ event: WebImageLoadEvent, to phase: inout Phase) {
-        switch event.kind {
-        case .memoryHit(let key): phase.memoryHit = key
-        case .memoryMissed(let reason): phase.memoryMiss = reason
-        case .diskHit(let key, let count): phase.look(DiskLook(key: key, byteCount: count))
-        case .diskMissed(let key, let reason): phase.look(DiskLook(key: key, reason: reason))
-        case .joined(let stage): phase.joined.append(stage)
-        case .stored(let key, let type): phase.stored.append((key, type))
-        case .notModified: phase.isNotModified = true
-        case .judged(let verdict): phase.verdict = verdict
-        case .decoded(let width, let height, _, let nanoseconds):
-            let begun = event.time > nanoseconds ? event.time - nanoseconds : 0
-            let waited = queued[.decode].map { begun > $0 ? begun - $0 : 0 } ?? 0
-            phase.decodes.append((width, height, nanoseconds, waited))
-        case .transformed(let key, let nanoseconds): phase.transforms.append((key, nanoseconds))
-        default: phase.download.add(event)
-        }
-    }
-}
-
-extension LoadStory.Phase {
-    /// The last look at a key says what came of it.
-    fileprivate mutating func look(_ look: LoadStory.DiskLook) {
-        diskLooks.removeAll { $0.key == look.key }
-        diskLooks.append(look)
     }
 }
 
