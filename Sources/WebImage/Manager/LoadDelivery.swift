@@ -20,7 +20,7 @@ struct LoadDelivery: Sendable {
             if manager.mayDownload(url) { begin(progress) } else { operation.end(.failure(.downloadRefused(url))) }
         }
         guard !options.contains(.fromLoaderOnly) else { return load() }
-        operation.subscribe(to: ResultWork(plan: plan.cached), priority: options.loadPriority, progress: nil) {
+        operation.subscribe(to: ResultWork(plan: plan.cached), priority: options.priority, progress: nil) {
             result in
             if case .failure(let error) = result, error.isCacheMiss { load() } else { finish(result) }
         }
@@ -31,7 +31,7 @@ struct LoadDelivery: Sendable {
         if plan.terms != nil { kinds.insert(.stale) }
         operation.subscribe(
             to: ResultWork(plan: plan),
-            priority: options.loadPriority,
+            priority: options.priority,
             progress: progress,
             values: kinds.isEmpty ? nil : WorkValue.Receiver(kinds: kinds) { receive($0) }
         ) { result in
@@ -68,7 +68,7 @@ struct LoadDelivery: Sendable {
         let refreshes = manager.refreshes
         // Whoever has the image may wait for this at once.
         refreshes.enter()
-        manager.pipeline.keep(ResultWork(plan: plan), priority: .low) { result in
+        manager.pipeline.subscribe(to: ResultWork(plan: plan), priority: .low, isCounted: false) { result in
             guard case .success(.image(let image)) = result else { return refreshes.leave() }
             image.stores.whenDone { refreshes.leave() }
         }
@@ -91,7 +91,7 @@ struct LoadDelivery: Sendable {
     private func finish(_ image: PipelineImage) {
         // What the caches have says nothing of the server.
         if image.loaded != nil || image.status?.isConfirmed == true {
-            manager.noteEnd(of: plan, options, nil)
+            manager.noteEnd(of: url, options: options, loader: plan.loader, error: nil)
             plan.decode.original.fetch.map { manager.noteFound(MissingRequest(url: $0.url, headers: $0.headers)) }
         }
         let end: @Sendable () -> Void
@@ -123,7 +123,7 @@ struct LoadDelivery: Sendable {
         if !error.isOfRefresh {
             if terms != nil { manager.note(lookup, forKey: resultKey, operation) }
             manager.totals.noteDisk(.failure(error), wasAsked: plan.asksDisk)
-            manager.noteEnd(of: plan, options, error)
+            manager.noteEnd(of: url, options: options, loader: plan.loader, error: error)
         }
         manager.noteMissing(error, plan)
         operation.end(.failure(error))

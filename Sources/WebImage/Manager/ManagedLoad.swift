@@ -81,7 +81,7 @@ struct ManagedLoad: Sendable {
 
     /// Shows what is cached before the loader is asked whether there is something newer.
     private func refresh(_ plan: LoadPlan) {
-        var image = lookup.hit.map { PipelineImage(image: $0.image, source: .memory, stores: StoreGroup()) }
+        var image = lookup.hit.map { PipelineImage(image: $0.image, source: .memory) }
         if image == nil, options.contains(.queryDiskDataSync) {
             image = imageFromDiskSync(plan.cached)
         }
@@ -126,9 +126,7 @@ struct ManagedLoad: Sendable {
             image.image.mayBeMade(of: status.contentHash)
         {
             noteVerdict()
-            delivery(plan).noteCached(image)
-            let result = WebImageResult(image, url: url, key: resultKey)
-            operation.end(.success(result.with(status, now: manager.clock.wallTime())))
+            delivery(plan).finish(.success(.image(image.with(status))))
         } else {
             delivery(plan).begin(progress)
         }

@@ -27,7 +27,7 @@ extension ManagedLoad {
         if let error = knownMissing(terms) { return operation.end(.failure(error)) }
         let plan = plan(terms, asksDelegate: true)
         let work = plan.decode.original
-        operation.subscribe(to: work, priority: load.options.loadPriority, progress: nil) { result in
+        operation.subscribe(to: work, priority: load.options.priority, progress: nil) { result in
             manager.totals.noteDisk(result, wasAsked: work.queriesDisk)
             switch result {
             case .success(.data(let original)) where !original.isWithoutBytes:
@@ -63,10 +63,10 @@ extension ManagedLoad {
         }
         // What strangers send is on disk only once it was decoded; of others the header tells enough.
         let work = StoreWork(decode: plan.decode, decodes: !manager.policy.isTrusted)
-        operation.subscribe(to: work, priority: load.options.loadPriority, progress: nil) { result in
+        operation.subscribe(to: work, priority: load.options.priority, progress: nil) { result in
             var error: WebImageError?
             if case .failure(let failure) = result { error = failure.with(url: url) }
-            manager.noteEnd(of: plan, load.options, error)
+            manager.noteEnd(of: url, options: load.options, loader: plan.loader, error: error)
             if let error { operation.end(.failure(error)) } else { operation.end(Data(), from: .none) }
         }
     }

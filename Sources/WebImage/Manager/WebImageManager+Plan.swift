@@ -25,12 +25,8 @@ extension WebImageManager {
         let originalStore = context?.originalStoreCacheType ?? .disk
         let serializer = serializer(for: load)
         let fetch = LoadPlan.Fetch(
-            url: url,
-            loader: loader(for: load),
-            options: options.intersection(.affectingRequest),
-            headers: context?.additionalHeaders ?? HTTPHeaders(),
-            loadValues: context?.loadValues ?? OptionValues(),
-            context: context,
+            ImageLoadRequest(url, options, context),
+            by: loader(for: load),
             rights: rights(of: url, load)
         )
         let original = LoadPlan.Original(

@@ -63,7 +63,6 @@ extension WebImageManager {
         }
         return policy.refusal(of: url)
     }
-
 }
 
 extension SourcePolicy {

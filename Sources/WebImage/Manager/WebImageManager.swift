@@ -125,26 +125,19 @@ public final class WebImageManager: Sendable {
     private var nanoseconds: Double { Double(clock.monotonicNanoseconds()) }
 
     /// Remembers or forgets a URL by how its load ended.
-    func noteEnd(of plan: LoadPlan, _ options: WebImageOptions, _ error: WebImageError?) {
-        noteEnd(of: plan.url, options: options, loader: plan.loader ?? imageLoader, error: error)
-    }
-
-    func noteEnd(of url: URL, options: WebImageOptions, loader: any ImageLoading, error: WebImageError?) {
-        if let error {
-            // What lies in the cache says nothing about what the URL would have brought.
-            guard !options.contains(.fromCacheOnly), error.isWorthRemembering, blocks(url, error, loader) else {
-                return
-            }
-            let (now, lifetime) = (nanoseconds, failedURLLifetime ?? .infinity)
-            activity.withLock { $0.failedURLs.insert(url, (), at: now, for: lifetime * 1e9) }
-        } else if options.contains(.retryFailed) {
-            removeFailedURL(url)
+    func noteEnd(of url: URL, options: WebImageOptions, loader: (any ImageLoading)?, error: WebImageError?) {
+        guard let error else {
+            if options.contains(.retryFailed) { removeFailedURL(url) }
+            return
         }
-    }
-
-    private func blocks(_ url: URL, _ error: WebImageError, _ loader: any ImageLoading) -> Bool {
-        delegate?.imageManager(self, shouldBlockFailedURL: url, error: error)
-            ?? loader.shouldBlockFailedURL(url, error: error)
+        // What lies in the cache says nothing about what the URL would have brought.
+        guard !options.contains(.fromCacheOnly), error.isWorthRemembering else { return }
+        let isBlocked =
+            delegate?.imageManager(self, shouldBlockFailedURL: url, error: error)
+            ?? (loader ?? imageLoader).shouldBlockFailedURL(url, error: error)
+        guard isBlocked else { return }
+        let (now, lifetime) = (nanoseconds, failedURLLifetime ?? .infinity)
+        activity.withLock { $0.failedURLs.insert(url, (), at: now, for: lifetime * 1e9) }
     }
 }
 

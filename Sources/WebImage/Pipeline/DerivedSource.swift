@@ -1,7 +1,9 @@
+import FoundationEssentials
+
 /// What is known of an original that is kept nowhere, by what was made of it.
 struct DerivedSource: Hashable, Sendable {
     /// What a server is asked with, and what its answer is compared with.
-    let content: SourceContent
+    let known: KnownValidators
     /// Where an image in memory has it from.
     private let held: Identified<HeldValidators, ObjectIdentifier>?
     /// The entry of what was made of it.
@@ -13,7 +15,7 @@ struct DerivedSource: Hashable, Sendable {
         guard let image, let held = image.metadata.heldValidators.value, let validators = held.validators,
             let hash = image.metadata.knownSourceHash
         else { return nil }
-        content = SourceContent(hash: hash, validators: validators)
+        known = KnownValidators(validators: validators, contentHash: hash)
         self.held = Identified(held)
         self.cache = Identified(cache, by: ObjectIdentifier(cache))
         self.cacheKey = cacheKey
@@ -22,22 +24,75 @@ struct DerivedSource: Hashable, Sendable {
     /// What is stored on disk with what was made of it.
     init?(_ known: KnownValidators?, _ image: Image?, of cache: any ImageCaching, _ cacheKey: String) {
         guard let known, let hash = known.contentHash else { return nil }
-        content = SourceContent(hash: hash, validators: known.validators)
+        self.known = known
         let isSame = image?.metadata.sourceHash == hash
         held = isSame ? image?.metadata.heldValidators.value.map { Identified($0) } : nil
         self.cache = Identified(cache, by: ObjectIdentifier(cache))
         self.cacheKey = cacheKey
     }
 
-    /// The same in the form in which entries are judged.
-    var known: KnownValidators { KnownValidators(validators: content.validators, contentHash: content.hash) }
-
     /// Notes what the server has said of the same bytes since: in memory, and with what was made of them on disk.
-    func renew(_ now: SourceContent) {
-        guard now.hash == content.hash, now.validators != content.validators else { return }
+    func renew(_ now: KnownValidators) {
+        guard let hash = now.contentHash, hash == known.contentHash, now.validators != known.validators else { return }
         held?.value.validators = now.validators
-        var validators = now.validators.with(receivedHash: now.hash)
-        validators?.subject.value = now.hash
+        var validators = now.validators.with(receivedHash: hash)
+        validators?.subject.value = hash
         cache.value.amend(validators: validators, forKey: cacheKey)
+    }
+}
+
+/// What a server said of bytes that are kept nowhere, held by the images in memory that were made of them.
+///
+/// All images that come of one decode share it, so that an answer that renews one renews them all.
+final class HeldValidators: Sendable {
+    private let value: Lock<CacheValidators?>
+
+    /// - Parameter validators: with the hash of what was received.
+    init(_ validators: CacheValidators?) { value = Lock(validators) }
+
+    /// What the latest answer said.
+    var validators: CacheValidators? {
+        get { value.withLock { $0 } }
+        set { value.withLock { $0 = newValue } }
+    }
+}
+
+extension CachedImageData {
+    /// The XXH3 of what was received for an entry under the original key.
+    var sourceHash: UInt64 { validators?.receivedHash ?? data.contentHash }
+    /// What an entry under the original key was made of.
+    var source: KnownValidators { KnownValidators(validators: validators, contentHash: sourceHash) }
+
+    /// Whether the entry and an image under one key can be of the same picture: false when both tell what they were made of
+    /// and that differs.
+    ///
+    /// - Parameter isOriginal: whether an entry that tells nothing is what was received.
+    func mayBelong(to image: Image, isOriginal: Bool) -> Bool {
+        let hash = image.metadata.sourceHash
+        guard hash != 0 else { return true }
+        let own = validators?.receivedHash ?? (isOriginal ? data.contentHash : hash)
+        return own == hash
+    }
+}
+
+extension Data {
+    /// The XXH3 of the bytes; never 0, which stands for unknown.
+    var contentHash: UInt64 { Swift.max(withUnsafeBytes { Hashing.xxh3($0) }, 1) }
+}
+
+extension ImageMetadata {
+    /// The XXH3 of the bytes that the image was made of; nil when that is not known.
+    var knownSourceHash: UInt64? { sourceHash == 0 ? nil : sourceHash }
+}
+
+extension Image {
+    /// The image, known to be made of bytes with this hash.
+    ///
+    /// - Parameter held: what the server said of them, if that is written down nowhere.
+    func with(sourceHash: UInt64, held: HeldValidators? = nil, extendedData: Data? = nil) -> Image {
+        var metadata = metadata
+        metadata.sourceHash = sourceHash
+        metadata.heldValidators.value = held
+        return with(metadata: metadata, extendedData: .some(extendedData ?? self.extendedData))
     }
 }

@@ -32,11 +32,3 @@ extension ImageDecodeOptions {
         }
     }
 }
-
-extension WebImageOptions {
-    /// How urgent a load with these options is.
-    var loadPriority: LoadPriority {
-        if contains(.highPriority) { return .high }
-        return contains(.lowPriority) ? .low : .normal
-    }
-}

@@ -5,7 +5,7 @@ extension LoadPlan {
     func memoryHit() -> PipelineImage? {
         guard queriesMemory, let cacheKey else { return nil }
         guard let image = memoryImage(forKey: cacheKey, of: cache) else { return untransformedMemoryHit() }
-        return PipelineImage(image: image, source: .memory, stores: StoreGroup())
+        return PipelineImage(image: image, source: .memory)
     }
 
     /// The bytes of an entry under the result's key, unless they are known to be another image's: what made the one new may have left the
@@ -19,15 +19,15 @@ extension LoadPlan {
         guard queriesMemory, gate != .open, let key = untransformedKey,
             let image = memoryImage(forKey: key, of: cache), !gate.admits(image)
         else { return nil }
-        return PipelineImage(image: image, source: .memory, cacheKey: key, stores: StoreGroup())
+        return PipelineImage(image: image, source: .memory, cacheKey: key)
     }
 
     /// The original at full size, if it lies in memory, may be used and is of use.
     func originalMemoryHit() -> PipelineImage? {
-        guard queriesOriginalMemory, !chain.isEmpty, !decode.options.isThumbnail, let originalKey,
+        guard result.value.queriesOriginalMemory, !chain.isEmpty, !decode.options.isThumbnail, let originalKey,
             let image = memoryImage(forKey: originalKey, of: decode.original.cache)
         else { return nil }
-        return PipelineImage(image: image, source: .memory, stores: StoreGroup())
+        return PipelineImage(image: image, source: .memory)
     }
 
     private func memoryImage(forKey key: String, of cache: any ImageCaching) -> Image? {
@@ -50,12 +50,11 @@ extension LoadPlan {
             var metadata = image.metadata
             metadata.isThumbnail = decode.options.isThumbnail
             metadata.isTransformed = !chain.isEmpty
-            metadata.sourceHash = isOriginal ? entry.source.hash : entry.validators?.receivedHash ?? 0
+            metadata.sourceHash = isOriginal ? entry.sourceHash : entry.validators?.receivedHash ?? 0
             return PipelineImage(
                 image: image.with(metadata: metadata, extendedData: entry.extendedData),
                 data: entry.data,
-                source: .disk,
-                stores: StoreGroup()
+                source: .disk
             )
         }
     }

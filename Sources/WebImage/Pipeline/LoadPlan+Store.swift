@@ -29,7 +29,8 @@ extension LoadPlan {
     }
 
     private func storeOriginalInMemory(_ image: PipelineImage, _ trace: LoadTrace) {
-        guard storesOriginalInMemory, !isOriginalEntry, let original = image.original, let originalKey else { return }
+        guard result.value.storesOriginalInMemory, !isOriginalEntry, let original = image.original, let originalKey
+        else { return }
         storeInMemory(original, forKey: originalKey, of: decode.original.cache, trace)
     }
 
@@ -60,7 +61,7 @@ extension LoadPlan {
         )
         var request = ImageStoreRequest(key: key, image: image.image, data: image.data)
         request.cacheType = target
-        request.encodeOptions = encodeOptions
+        request.encodeOptions = result.value.encodeOptions?.value ?? ImageEncodeOptions()
         request.coder = decode.coder
         if target.includesDisk { addBytes(of: image, to: &request) }
         if target != .none { trace.note(.stored(key: key, target)) }
@@ -77,7 +78,7 @@ extension LoadPlan {
     private func addBytes(of image: PipelineImage, to request: inout ImageStoreRequest) {
         // Bytes of the whole picture must not be made of an image of less.
         let given = isOriginal ? decode.wholePicture(image.image) : image.image
-        let made = serializer?.bytes(for: given, data: image.data, url: url)
+        let made = result.value.serializer?.value.bytes(for: given, data: image.data, url: url)
         let isSource = isOriginal && (made == nil || made == image.data)
         let hash = image.image.metadata.sourceHash
         // Where the original is not kept, the result is asked for with its validators.

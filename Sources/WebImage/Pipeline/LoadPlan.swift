@@ -26,27 +26,19 @@ struct LoadPlan: Sendable {
         /// Whether it waits while too many downloaded bytes are still to be decoded.
         let isGated: Uncompared<Bool>
 
-        init(
-            url: URL,
-            loader: any ImageLoading,
-            options: WebImageOptions,
-            headers: HTTPHeaders = HTTPHeaders(),
-            loadValues: OptionValues = OptionValues(),
-            context: WebImageContext? = nil,
-            rights: LoadRights = .none,
-            isGated: Bool = true
-        ) {
-            let reduced = context?.reducedForLoader
-            let source = loader.source(url, options, headers, loadValues, reduced)
-            address = url.absoluteString
-            self.url = Uncompared(value: url)
+        init(_ request: ImageLoadRequest, by loader: any ImageLoading, rights: LoadRights = .none, isGated: Bool = true)
+        {
+            let request = request.reduced
+            let source = loader.source(of: request)
+            address = request.url.absoluteString
+            url = Uncompared(value: request.url)
             self.loader = Identified(source.loader, by: source.id)
             generation = source.generation
-            self.options = options
-            self.headers = headers
-            self.loadValues = loadValues
-            hooks = LoadHooks(reduced).map { Boxed($0) }
-            rare = Uncompared(value: reduced?.rare)
+            options = request.options
+            headers = request.additionalHeaders
+            loadValues = request.loadValues
+            hooks = LoadHooks(request.context).map { Boxed($0) }
+            rare = Uncompared(value: request.context?.rare)
             self.rights = rights
             self.isGated = Uncompared(value: isGated)
         }
@@ -185,23 +177,11 @@ struct LoadPlan: Sendable {
     struct Transform: Hashable, Sendable {
         let decode: Boxed<Decode>
         /// At least one transformer.
-        let chain: Chain
+        var chain: Chain
         /// Where the results of shorter chains may be in memory, and the key they are based on; nil to not look.
         let memory: Uncompared<(cache: any ImageCaching, baseKey: String)?>
         /// What the result is passed to in a longer chain: only the memory it needs is asked for.
-        let next: Uncompared<(any ImageTransformer)?>
-
-        init(
-            decode: Boxed<Decode>,
-            chain: Chain,
-            memory: (cache: any ImageCaching, baseKey: String)?,
-            next: (any ImageTransformer)? = nil
-        ) {
-            self.decode = decode
-            self.chain = chain
-            self.memory = Uncompared(value: memory)
-            self.next = Uncompared(value: next)
-        }
+        var next: Uncompared<(any ImageTransformer)?> = Uncompared(value: nil)
     }
 
     /// Reading an entry of a disk cache.
@@ -256,16 +236,16 @@ extension LoadPlan {
     var url: URL { result.value.url.value }
     var decode: DecodeWork { DecodeWork(plan: result.value.decode) }
     var chain: Chain { result.value.chain }
+    /// The work of the chain, which has at least one transformer.
+    var transform: TransformWork {
+        let memory = Uncompared(value: prefixMemory)
+        return TransformWork(plan: Boxed(Transform(decode: result.value.decode, chain: chain, memory: memory)))
+    }
     var gate: TransformGate { chain.gate }
     var cacheKey: String? { result.value.cacheKey }
     var cache: any ImageCaching { result.value.cache.value }
     var queriesMemory: Bool { result.value.queriesMemory }
-    var readsMemoryData: Bool { result.value.readsMemoryData }
-    var queriesOriginalMemory: Bool { result.value.queriesOriginalMemory }
     var store: ImageCacheType { result.value.store }
-    var storesOriginalInMemory: Bool { result.value.storesOriginalInMemory }
-    var encodeOptions: ImageEncodeOptions { result.value.encodeOptions?.value ?? ImageEncodeOptions() }
-    var serializer: CacheSerializer? { result.value.serializer?.value }
     var replaces: Bool { result.value.replaces }
 
     var originalKey: String? { decode.original.cacheKey }

@@ -153,13 +153,6 @@ final class Pipeline: Sendable {
         return subscription
     }
 
-    /// Has work done for which nobody waits.
-    ///
-    /// - Parameter end: called with what came of it, on the thread that ends the work.
-    func keep(_ work: any Work, priority: LoadPriority, end: @escaping @Sendable (WorkResult) -> Void) {
-        subscribe(to: work, priority: priority, isCounted: false, completion: end)
-    }
-
     /// Gives a subscription up. True if it had not been completed; then it never will.
     ///
     /// - Parameters:

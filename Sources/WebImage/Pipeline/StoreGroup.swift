@@ -55,7 +55,6 @@ final class StoreOnce: Sendable {
     init(_ body: @escaping Body) { self.body = Lock(body) }
 
     /// Starts the write if it has not been started.
-    ///
     func start(_ contents: StoreContents) {
         let first = body.withLock { body -> Body? in
             defer { body = nil }

@@ -28,12 +28,17 @@ protocol RunningWork: Sendable {
     func setPriority(_ priority: LoadPriority)
 }
 
-/// An operation of a loader, any of whose kinds a job can hold.
-private struct LoaderOperation: RunningWork {
-    let operation: any ImageLoaderOperation
+/// An operation of a loader or a cache, which may have a priority.
+private struct HeldOperation: RunningWork {
+    let operation: any WebImageOperation
 
     func cancel() { operation.cancel() }
-    func setPriority(_ priority: LoadPriority) { operation.setPriority(priority) }
+    func setPriority(_ priority: LoadPriority) { (operation as? any ImageLoaderOperation)?.setPriority(priority) }
+}
+
+extension WorkGraph.Subscription: RunningWork where Node == WorkJob {
+    func cancel() { node.pipeline.unsubscribe(self) }
+    func setPriority(_ priority: LoadPriority) { node.pipeline.setPriority(priority, of: self) }
 }
 
 /// A piece of work that runs.
@@ -115,9 +120,12 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
     }
 
     /// Keeps what is under way now, for cancel and priority; gives it up at once if the job was cancelled meanwhile.
-    func hold(_ handle: any RunningWork) {
+    ///
+    /// - Parameter isOvertaken: whether something later may have come before it, which is then what stays.
+    func hold(_ handle: any RunningWork, isOvertaken: Bool = false) {
         let (isCancelled, former) = state.withLock { state -> (Bool, (any RunningWork)?) in
             guard !state.isCancelled else { return (true, nil) }
+            if isOvertaken, state.handle != nil { return (false, nil) }
             defer { state.handle = handle }
             return (false, state.handle)
         }
@@ -138,20 +146,11 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         (handle as? LoadGate.Ticket)?.enter()
     }
 
-    /// Holds what a loader has under way.
-    func hold(_ operation: any ImageLoaderOperation) { hold(LoaderOperation(operation: operation)) }
+    /// Holds what a loader or a cache has under way.
+    func hold(_ operation: any WebImageOperation) { hold(HeldOperation(operation: operation)) }
 
     /// Keeps a download, for ``download``.
     func hold(_ download: DownloadRecord) { state.withLock { $0.download = download } }
-
-    /// Like ``hold(_:)``, but gives way to what is already held: something later has overtaken it.
-    func holdUnlessHolding(_ handle: any RunningWork) {
-        let isCancelled = state.withLock { state -> Bool in
-            if !state.isCancelled, state.handle == nil { state.handle = handle }
-            return state.isCancelled
-        }
-        if isCancelled { handle.cancel() } else { applyPriority() }
-    }
 
     /// Calls the handle until what it was told last is what holds: two threads may get here in either order.
     private func applyPriority() {

@@ -95,5 +95,5 @@ struct PipelineImage: Sendable {
     /// Whether it is what was sent before as stale.
     var isUnchanged = false
     /// Ends when everything has been written to the caches.
-    var stores: StoreGroup
+    var stores = StoreGroup()
 }

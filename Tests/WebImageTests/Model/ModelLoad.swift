@@ -38,7 +38,7 @@ final class ModelLoad: @unchecked Sendable {
         self.number = number
         self.spec = spec
         self.isPrefetch = isPrefetch
-        priority = spec.options.loadPriority
+        priority = spec.options.priority
     }
 
     var key: Int { spec.variant.number }

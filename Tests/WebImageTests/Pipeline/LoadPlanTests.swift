@@ -153,7 +153,7 @@ import Testing
         let result = plan { $0.cachePolicy = .http }.value
         let decode = result.decode.value
         let original = decode.original.value
-        let transform = LoadPlan.Transform(decode: result.decode, chain: result.chain, memory: nil)
+        let transform = LoadPlan.Transform(decode: result.decode, chain: result.chain, memory: Uncompared(value: nil))
         var found: Set<String> = []
         let query = query()
         let parts: [Any?] = [

@@ -5,6 +5,7 @@ import FoundationEssentials
 extension FetchWork {
     /// The work of getting bytes from a loader, without a plan around it.
     init(url: URL, loader: any ImageLoading, options: WebImageOptions, headers: HTTPHeaders = [:]) {
-        self.init(plan: Boxed(LoadPlan.Fetch(url: url, loader: loader, options: options, headers: headers)))
+        let request = ImageLoadRequest(url: url, options: options, additionalHeaders: headers)
+        self.init(plan: Boxed(LoadPlan.Fetch(request, by: loader)))
     }
 }

@@ -31,7 +31,7 @@ extension ImageCache {
     /// Changes an entry on disk, if it is of the bytes that this is about. Blocks.
     func amend(_ amendment: EntryAmendment, forKey key: String) {
         if let disk = diskCache as? DiskCache { return disk.amend(amendment, forKey: key) }
-        let amendment = amendment.applied(to: diskCache.entry(forKey: key)?.source.hash)
+        let amendment = amendment.applied(to: diskCache.entry(forKey: key)?.sourceHash)
         diskCache.amend(extendedData: amendment.extendedData, validators: amendment.validators, forKey: key)
     }
 

@@ -77,7 +77,7 @@ extension CachedImageData {
     /// The entry after a change. It was made of bytes with this hash; nil for its own.
     func amended(by amendment: EntryAmendment?, madeOf hash: UInt64?? = nil) -> CachedImageData {
         var entry = self
-        let amendment = amendment?.applied(to: hash ?? validators?.receivedHash ?? dataHash.value ?? source.hash)
+        let amendment = amendment?.applied(to: hash ?? validators?.receivedHash ?? dataHash.value ?? sourceHash)
         if let extendedData = amendment?.extendedData { entry.extendedData = extendedData }
         if let validators = amendment?.validators { entry.validators = validators }
         return entry

@@ -20,13 +20,8 @@ extension WebImageManager {
     /// A load as a cache sees it; one that says nothing where the policy does not look at requests.
     private func cacheRequest(_ url: URL, _ policy: CachePolicy, _ load: ResolvedLoad) -> HTTPCacheRequest {
         guard policy == .http else { return HTTPCacheRequest() }
-        let request = ImageLoadRequest(
-            url: url,
-            options: load.options.intersection(.affectingRequest),
-            additionalHeaders: load.context?.additionalHeaders ?? HTTPHeaders()
-        )
         return HTTPCacheRequest(
-            headers: loader(for: load).requestHeaders(for: request),
+            headers: loader(for: load).requestHeaders(for: ImageLoadRequest(url, load.options, load.context).reduced),
             handlesCookies: load.options.contains(.handleCookies)
         )
     }

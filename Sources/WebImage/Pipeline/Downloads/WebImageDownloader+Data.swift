@@ -6,69 +6,32 @@ extension WebImageDownloader {
     /// - Parameters:
     ///   - url: http or https.
     ///   - options: `handleCookies`, `allowInvalidSSLCertificates`, `lowPriority` and `highPriority` are looked at.
+    ///   - context: gives the callback queue, the header fields, the hooks and the retry policy.
     ///   - progress: called on a background thread, in order and before `completion`, which waits for it.
-    ///   - callbackQueue: where `completion` runs.
+    ///   - callbackQueue: where `completion` runs; by default the context's, which is the main thread by default.
     ///   - completion: called once. With ``WebImageError/Code/cancelled`` after a cancel.
     @discardableResult
     public func downloadData(
         with url: URL,
         options: WebImageOptions = [],
+        context: WebImageContext? = nil,
         progress: (@Sendable (LoadProgress) -> Void)? = nil,
-        callbackQueue: CallbackQueue = .main,
+        callbackQueue: CallbackQueue? = nil,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> WebImageDownloadToken {
-        start(ImageLoadRequest(url: url, options: options, priority: options.priority), progress: progress) { result in
-            callbackQueue.async { completion(result) }
-        }
-    }
-
-    /// Downloads a picture's bytes. Cancelling the task leaves the download.
-    ///
-    /// - Parameters:
-    ///   - url: http or https.
-    ///   - options: `handleCookies`, `allowInvalidSSLCertificates`, `lowPriority` and `highPriority` are looked at.
-    ///   - progress: called on a background thread, in order, never after the return, which waits for it.
-    /// - Throws: ``WebImageError`` of any code between 1000 and 2199.
-    public func downloadData(
-        with url: URL,
-        options: WebImageOptions = [],
-        progress: (@Sendable (LoadProgress) -> Void)? = nil
-    ) async throws(WebImageError) -> LoadedImageData {
-        let request = ImageLoadRequest(url: url, options: options, priority: options.priority)
-        return try await awaitResult { self.start(request, progress: progress, completion: $0) }
-    }
-
-    /// Downloads a picture's bytes with the header fields, the hooks and the retry policy of a context.
-    ///
-    /// - Parameters:
-    ///   - url: http or https.
-    ///   - options: as for the other forms.
-    ///   - context: gives the callback queue, the header fields, the hooks and the retry policy.
-    ///   - progress: called on a background thread, in order and before `completion`, which waits for it.
-    ///   - completion: called once on the context's callback queue, by default the main thread. With
-    ///     ``WebImageError/Code/cancelled`` after a cancel.
-    @discardableResult
-    public func downloadData(
-        with url: URL,
-        options: WebImageOptions = [],
-        context: WebImageContext,
-        progress: (@Sendable (LoadProgress) -> Void)? = nil,
-        completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
-    ) -> WebImageDownloadToken {
-        let queue = context.callbackQueue ?? .main
+        let queue = callbackQueue ?? context?.callbackQueue ?? .main
         return start(ImageLoadRequest(url, options, context), progress: progress) { result in
             queue.async { completion(result) }
         }
     }
 
-    /// Downloads a picture's bytes with the header fields, the hooks and the retry policy of a context. Cancelling the task
-    /// leaves the download.
+    /// Downloads a picture's bytes; the parameters are those of the form with a completion. Cancelling the task leaves the download.
     ///
     /// - Throws: ``WebImageError`` of any code between 1000 and 2199.
     public func downloadData(
         with url: URL,
         options: WebImageOptions = [],
-        context: WebImageContext,
+        context: WebImageContext? = nil,
         progress: (@Sendable (LoadProgress) -> Void)? = nil
     ) async throws(WebImageError) -> LoadedImageData {
         let request = ImageLoadRequest(url, options, context)
@@ -101,30 +64,29 @@ extension WebImageDownloader {
 extension DownloaderCore {
     /// What a caller of the downloader's own asks for. It waits for its turn in the downloader only, whatever is being decoded.
     func plan(_ request: ImageLoadRequest) -> LoadPlan.Fetch {
-        LoadPlan.Fetch(
-            url: request.url,
-            loader: self,
-            options: request.options.intersection(.affectingRequest),
-            headers: request.additionalHeaders,
-            loadValues: request.loadValues,
-            context: request.context,
-            rights: rights(for: request),
-            isGated: false
-        )
+        LoadPlan.Fetch(request, by: self, rights: rights(for: request), isGated: false)
     }
 }
 
 extension ImageLoadRequest {
-    /// What a context asks a downloader for.
-    init(_ url: URL, _ options: WebImageOptions, _ context: WebImageContext) {
+    /// What a load asks a loader for.
+    init(_ url: URL, _ options: WebImageOptions, _ context: WebImageContext?) {
         self.init(
             url: url,
             options: options,
             priority: options.priority,
-            additionalHeaders: context.additionalHeaders,
-            loadValues: context.loadValues,
+            additionalHeaders: context?.additionalHeaders ?? HTTPHeaders(),
+            loadValues: context?.loadValues ?? OptionValues(),
             context: context
         )
+    }
+
+    /// The same without what loads that share a download may differ in.
+    var reduced: ImageLoadRequest {
+        var copy = self
+        copy.options.formIntersection(.affectingRequest)
+        copy.context = context?.reducedForLoader
+        return copy
     }
 }
 

@@ -11,8 +11,6 @@ struct PreviewBudget: Sendable {
     private var previewing = 0.0
     private var last: Double?
 
-    init() {}
-
     /// Decoding took so many seconds more.
     mutating func noteDecode(_ seconds: Double) { decoding += max(seconds, 0) }
 

@@ -14,6 +14,8 @@ final class ProgressiveSession: RunningWork {
 
     private struct State {
         var next: PartialImageData.Snapshot?
+        /// The beginning that what came last belongs to.
+        var attempt = 0
         /// The whole picture, and who wants it.
         var end: (data: Data, attempt: Int, completion: Completion)?
         var isRunning = false
@@ -52,7 +54,7 @@ final class ProgressiveSession: RunningWork {
     private nonisolated(unsafe) var work = Work()
 
     /// Both closures are called on decode threads, one after the other, and not after the completion of
-    /// ``finish(_:attempt:then:)``.
+    /// ``finish(_:then:)``.
     ///
     /// - Parameters:
     ///   - budget: where there must be room for the whole picture, or there are no previews.
@@ -82,21 +84,19 @@ final class ProgressiveSession: RunningWork {
     func take(_ snapshot: PartialImageData.Snapshot) {
         let former = state.withLock { state -> PartialImageData.Snapshot? in
             guard !state.isOver, state.end == nil else { return snapshot }
-            defer { state.next = snapshot }
+            defer { (state.next, state.attempt) = (snapshot, snapshot.attempt) }
             return state.next
         }
         withExtendedLifetime(former) {}
         run()
     }
 
-    /// Takes the whole picture.
+    /// Takes the whole picture, of the beginning that what came last belongs to.
     ///
-    /// - Parameters:
-    ///   - attempt: the beginning that it belongs to.
-    ///   - completion: called once on a decode thread, unless the session is cancelled first, with what was decoded; nil when the
-    ///     picture has to be decoded at once.
-    func finish(_ data: Data, attempt: Int, then completion: @escaping Completion) {
-        state.withLock { if !$0.isOver { $0.end = (data, attempt, completion) } }
+    /// - Parameter completion: called once on a decode thread, unless the session is cancelled first, with what was decoded; nil when
+    ///   the picture has to be decoded at once.
+    func finish(_ data: Data, then completion: @escaping Completion) {
+        state.withLock { if !$0.isOver { $0.end = (data, $0.attempt, completion) } }
         run()
     }
 

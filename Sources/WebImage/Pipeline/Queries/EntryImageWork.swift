@@ -89,7 +89,7 @@ struct EntryImageWork: Work {
         }
         cache.budget.made(decoded)
         // In memory it stands for what a load would have put there, and a refresh asks what it was made of.
-        let image = decoded.with(sourceHash: entry.source.hash, extendedData: entry.extendedData)
+        let image = decoded.with(sourceHash: entry.sourceHash, extendedData: entry.extendedData)
         if plan.value.storesInMemory { putIntoMemory(image, decodedWith: given) }
         return ImageCacheResult(image: image, data: entry.data, cacheType: .disk)
     }

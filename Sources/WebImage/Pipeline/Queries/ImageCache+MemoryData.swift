@@ -9,7 +9,7 @@ extension ImageCache {
             let decoded = readEntry(forKey: token.key).map { renewed.imageNow(of: $0) }
             return token.result.finish(ImageCacheResult(decoded, orElse: image))
         }
-        let priority = options.loadPriority
+        let priority = options.priority
         token.wait(for: work.read, priority: priority) { result in
             guard token.result.isWanted else { return }
             if let result = work.pair(image, result.diskEntry) { return token.finish(result) }
@@ -24,20 +24,12 @@ extension EntryImageWork {
     /// The work of the same query, begun now.
     fileprivate var renewed: EntryImageWork { EntryImageWork(plan: Boxed(plan.value.renewed)) }
 
-    /// An image from memory and bytes from disk as one result if they belong together. If not, because there was a store in
-    /// between, the same is tried once more with what is there now; nil when there was another one, or when they are known to
-    /// be of different images. Blocks.
+    /// An image from memory and bytes from disk as one result if they belong together; nil when there was a store in between, or when
+    /// they are known to be of different images.
     fileprivate func pair(_ image: Image, _ entry: CachedImageData?) -> ImageCacheResult? {
         guard let entry else { return ImageCacheResult(image: image, cacheType: .memory) }
-        if isCurrent {
-            guard entry.mayBelong(to: image, isOriginal: true) else { return nil }
-            return ImageCacheResult(image: image, data: entry.data, cacheType: .memory)
-        }
-        let again = renewed
-        guard let newer = again.imageInMemory, let bytes = cache.readEntry(forKey: plan.value.cacheKey),
-            again.isCurrent, bytes.mayBelong(to: newer, isOriginal: true)
-        else { return nil }
-        return ImageCacheResult(image: newer, data: bytes.data, cacheType: .memory)
+        guard isCurrent, entry.mayBelong(to: image, isOriginal: true) else { return nil }
+        return ImageCacheResult(image: image, data: entry.data, cacheType: .memory)
     }
 }
 

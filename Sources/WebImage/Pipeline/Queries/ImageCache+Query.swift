@@ -53,7 +53,7 @@ extension ImageCache {
         if options.contains(.queryDiskDataSync) {
             token.result.finish(readEntry(forKey: key).map { work.imageNow(of: $0) } ?? ImageCacheResult())
         } else {
-            token.wait(for: work, priority: options.loadPriority) { token.finish($0.query) }
+            token.wait(for: work, priority: options.priority) { token.finish($0.query) }
         }
         return token
     }

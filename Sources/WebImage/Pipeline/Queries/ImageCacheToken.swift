@@ -51,14 +51,7 @@ public final class ImageCacheToken: WebImageOperation {
         then body: @escaping @Sendable (WorkResult) -> Void
     ) {
         guard let place = Pipeline.shared.subscribe(to: work, priority: priority, completion: body) else { return }
-        result.attach(Place(subscription: place), stage: stage)
-    }
-
-    private struct Place: RunningWork {
-        let subscription: Pipeline.Subscription
-
-        func cancel() { Pipeline.shared.unsubscribe(subscription) }
-        func setPriority(_ priority: LoadPriority) { Pipeline.shared.setPriority(priority, of: subscription) }
+        result.attach(place, stage: stage)
     }
 
     /// Delivers on the callback queue. A cancel that comes before that wins.

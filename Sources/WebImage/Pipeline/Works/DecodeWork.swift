@@ -12,17 +12,40 @@ struct DecodeWork: Work {
     func start(_ job: WorkJob) { getData(original, job) }
 
     private func getData(_ work: OriginalWork, _ job: WorkJob) {
-        let previews = isProgressive ? Previews(self, job) : nil
+        let previews = previews(job)
+        if let previews { job.hold(previews) }
         job.require(work, values: previews.map { previews in .partialData { previews.take($0) } }) { result in
+            if let previews, case .success(.data(let original)) = result, original.source == .none {
+                return previews.finish(original.entry.data) { decode(original, job, decoded: $0) }
+            }
+            previews?.cancel()
             switch result {
-            case .success(.data(let original)):
-                guard let previews, original.source == .none else { return decode(original, job) }
-                job.hold(previews.handle)
-                previews.finish(original.entry.data) { decode(original, job, decoded: $0) }
+            case .success(.data(let original)): decode(original, job)
             case .success: job.finish(.failure(WebImageError(.badImageData, "the loader delivered no data")))
             case .failure(let error): job.finish(.failure(error))
             }
         }
+    }
+
+    /// What decodes while the bytes arrive; nil when there can be no previews.
+    private func previews(_ job: WorkJob) -> ProgressiveSession? {
+        guard isProgressive, let coder = coder as? any ProgressiveImageCoder else { return nil }
+        return ProgressiveSession(
+            coder: coder,
+            options: options,
+            priority: job.priority,
+            queue: job.pipeline.decodeQueue,
+            clock: job.pipeline.clock,
+            budget: job.pipeline.budget,
+            header: { properties in
+                // Who comes to observe later is still told, since only then anybody was.
+                guard job.pipeline.isObserved, let properties = properties() else { return false }
+                let (width, height) = properties.uprightSize
+                job.note(.headerRead(width: width, height: height, properties))
+                return true
+            },
+            preview: { job.send(.preview($0)) }
+        )
     }
 
     /// - Parameter image: what was decoded while the bytes arrived.
@@ -79,7 +102,7 @@ struct DecodeWork: Work {
         options: ImageDecodeOptions? = nil
     ) throws(WebImageError) -> PipelineImage {
         let bytes = original.isWithoutBytes ? nil : original.entry.data
-        let hash = bytes == nil ? 0 : original.entry.source.hash
+        let hash = bytes == nil ? 0 : original.entry.sourceHash
         let image = try picture(original, image, options ?? self.options)
             .with(sourceHash: hash, held: held(original, hash), extendedData: original.entry.extendedData)
         let isThumbnail = image.metadata.isThumbnail
@@ -89,8 +112,7 @@ struct DecodeWork: Work {
             original: isThumbnail ? nil : image,
             source: original.source,
             loaded: original.loaded,
-            isStorable: original.isStorable,
-            stores: StoreGroup()
+            isStorable: original.isStorable
         )
     }
 

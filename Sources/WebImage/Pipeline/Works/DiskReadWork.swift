@@ -15,18 +15,8 @@ struct DiskReadWork: Work {
             )
             job.finish(.success(.diskEntry(entry)))
         }
-        job.hold(CacheOperation(operation))
+        job.hold(operation)
     }
-}
-
-/// A query of a cache, which may have a priority.
-struct CacheOperation: RunningWork {
-    private let operation: any WebImageOperation
-
-    init(_ operation: any WebImageOperation) { self.operation = operation }
-
-    func cancel() { operation.cancel() }
-    func setPriority(_ priority: LoadPriority) { (operation as? any ImageLoaderOperation)?.setPriority(priority) }
 }
 
 extension DiskReadWork {

@@ -50,7 +50,7 @@ struct FetchWork: Work {
         job.note(.queued(.download))
         guard plan.value.isGated.value else { return load(job, admission: nil) }
         if let ticket = job.pipeline.gate.pass(priority: job.priority, { load(job, admission: $0) }) {
-            job.holdUnlessHolding(ticket)
+            job.hold(ticket, isOvertaken: true)
             if job.skipsGate { ticket.enter() }
         }
     }
@@ -87,25 +87,12 @@ struct FetchWork: Work {
 
 extension ImageLoading {
     /// Who serves a request in the end, what it is told apart by, and which of its settings hold.
-    func source(
-        _ url: URL,
-        _ options: WebImageOptions,
-        _ headers: HTTPHeaders,
-        _ loadValues: OptionValues,
-        _ context: WebImageContext?
-    ) -> (loader: any ImageLoading, id: ObjectIdentifier, generation: Int) {
+    func source(of request: ImageLoadRequest) -> (loader: any ImageLoading, id: ObjectIdentifier, generation: Int) {
         switch self {
         case let manager as ImageLoadersManager:
-            let request = ImageLoadRequest(
-                url: url,
-                options: options,
-                additionalHeaders: headers,
-                loadValues: loadValues,
-                context: context
-            )
             // One that nobody serves may be served by the time it starts.
             guard let loader = manager.loader(for: request) else { return (self, ObjectIdentifier(self), 0) }
-            return loader.source(url, options, headers, loadValues, context)
+            return loader.source(of: request)
         case let downloader as WebImageDownloader:
             return (self, ObjectIdentifier(downloader.core), downloader.core.generation.value)
         case let core as DownloaderCore:

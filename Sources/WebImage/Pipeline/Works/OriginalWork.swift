@@ -20,9 +20,7 @@ struct OriginalWork: Work {
 
     /// The same without a look at the disk, for when what is there cannot be decoded.
     var fromLoader: OriginalWork {
-        let plan = plan.with {
-            $0.queriesDisk = false
-            $0.entryRule = nil
+        let plan = withoutDisk.plan.with {
             $0.revalidation = nil
             $0.given = nil
             $0.isSecondTry.value = true

@@ -9,7 +9,7 @@ struct ResultWork: Work {
         // Between the caller's look into memory and now, another load may have put the image there.
         if let hit = plan.memoryHit() {
             job.note(.memoryHit(key: hit.cacheKey ?? plan.cacheKey ?? ""))
-            return plan.readsMemoryData ? readData(of: hit, job) : job.finish(.success(.image(hit)))
+            return plan.result.value.readsMemoryData ? readData(of: hit, job) : job.finish(.success(.image(hit)))
         }
         guard plan.queriesDerivedDisk, let cacheKey = plan.cacheKey else { return make(job) }
         job.require(DiskReadWork(cache: plan.cache, cacheKey: cacheKey)) { result in
@@ -63,11 +63,7 @@ struct ResultWork: Work {
                 plan.stored($0, job.trace)
             }
         }
-        let input: any Work =
-            plan.chain.isEmpty
-            ? plan.decode
-            : TransformWork(decode: plan.decode.plan, chain: plan.chain, memory: plan.prefixMemory)
-        job.require(input) { result in
+        job.require(plan.chain.isEmpty ? plan.decode : plan.transform) { result in
             job.finish(
                 result.map { output in
                     guard case .image(let image) = output else { return output }

@@ -97,7 +97,7 @@ struct RevalidatedResult: Sendable {
             guard let derived = DerivedSource(known, image, of: plan.cache, key) else { return finish(plan.unjudged) }
             revalidate(plan.judged(by: derived))
         }
-        job.hold(CacheOperation(operation))
+        job.hold(operation)
     }
 
     private func end(with status: CacheStatus) {
@@ -141,7 +141,7 @@ struct RevalidatedResult: Sendable {
 
 extension PipelineImage {
     /// The same with how far it serves.
-    fileprivate func with(_ status: CacheStatus) -> PipelineImage {
+    func with(_ status: CacheStatus) -> PipelineImage {
         var copy = self
         copy.status = status
         return copy

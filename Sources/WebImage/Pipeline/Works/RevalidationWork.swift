@@ -57,7 +57,7 @@ struct RevalidationWork: Work {
         if let derived = terms.derived?.value { return judge(derived.known, job) }
         if let known = cache.knownValidators(forKey: cacheKey) { return judge(known, job) }
         let operation = cache.queryValidators(forKey: cacheKey, priority: job.priority) { judge($0, job) }
-        job.hold(CacheOperation(operation))
+        job.hold(operation)
     }
 
     // MARK: The decision
@@ -97,58 +97,50 @@ struct RevalidationWork: Work {
 
     // MARK: Asking
 
+    /// What is cached, and when it serves if the loader fails.
+    private typealias Stale = (status: CacheStatus, fallback: HTTPStaleFallback)
+
     private func ask(_ job: WorkJob, _ status: CacheStatus, _ fallback: HTTPStaleFallback) {
+        let stale = (status, fallback)
         guard let fetch = original.fetch else { return job.finish(.failure(.notCached(url))) }
         guard mayAsk else { return fail(.downloadRefused(fetch.url), status, fallback.whenUnreachable, job) }
         guard plan.value.queriesDisk else {
-            return load(fetch, terms.derived?.value.content, status, fallback, job)
+            return load(fetch, terms.derived?.value.known, stale, job)
         }
         job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { result in
             guard case .success(.diskEntry(let entry?)) = result else {
-                return load(fetch, terms.derived?.value.content, status, fallback, job)
+                return load(fetch, terms.derived?.value.known, stale, job)
             }
             if original.problem(of: entry) != nil {
                 job.note(.diskMissed(key: cacheKey, .refused))
                 // Nor is the server asked whether it is still the same.
-                return load(fetch, nil, status, fallback, job)
+                return load(fetch, nil, stale, job)
             }
             // Somebody else may have asked meanwhile.
             if !terms.asksAlways, rule.serves(entry.validators) { return confirm(entry.source, job) }
-            load(fetch, entry.source, status, fallback, job)
+            load(fetch, entry.source, stale, job)
         }
     }
 
     /// Asks the loader, for bytes other than those that are known if there are any.
-    private func load(
-        _ fetch: FetchWork,
-        _ known: SourceContent?,
-        _ status: CacheStatus,
-        _ fallback: HTTPStaleFallback,
-        _ job: WorkJob
-    ) {
+    private func load(_ fetch: FetchWork, _ known: KnownValidators?, _ stale: Stale, _ job: WorkJob) {
         job.require(fetch.conditional(on: rule.conditions(from: known?.validators))) { result in
             if let known, let answer = notModified(result) {
                 if let known = renewed(known, by: answer) { return confirm(known, job) }
                 // It is about other bytes than those that are known: the whole has to come.
-                return job.require(fetch) { end($0, nil, status, fallback, job) }
+                return job.require(fetch) { end($0, nil, stale, job) }
             }
-            end(result, known, status, fallback, job)
+            end(result, known, stale, job)
         }
     }
 
-    private func end(
-        _ result: WorkResult,
-        _ known: SourceContent?,
-        _ status: CacheStatus,
-        _ fallback: HTTPStaleFallback,
-        _ job: WorkJob
-    ) {
+    private func end(_ result: WorkResult, _ known: KnownValidators?, _ stale: Stale, _ job: WorkJob) {
         switch result {
         case .success(.loaded(let loaded, let reservation)):
             if let known, let same = unchanged(loaded, known) { return confirm(same, job) }
             end(.newer(GivenData(original.data(of: loaded, reservation))), job)
         case .success: job.finish(.failure(WebImageError(.badImageData, "the loader delivered no data", url: url)))
-        case .failure(let error): fail(error.with(url: url), status, fallback.allows(error), job)
+        case .failure(let error): fail(error.with(url: url), stale.status, stale.fallback.allows(error), job)
         }
     }
 
@@ -159,11 +151,10 @@ struct RevalidationWork: Work {
     }
 
     /// The server has what is known.
-    private func confirm(_ known: SourceContent, _ job: WorkJob) {
+    private func confirm(_ known: KnownValidators, _ job: WorkJob) {
         job.note(.notModified)
         terms.derived?.value.renew(known)
-        let validators = KnownValidators(validators: known.validators, contentHash: known.hash)
-        end(.current(CacheStatus(known: validators, isConfirmed: true)), job)
+        end(.current(CacheStatus(known: known, isConfirmed: true)), job)
     }
 
     private func end(_ result: Revalidated, _ job: WorkJob) { job.finish(.success(.revalidated(result))) }
@@ -190,8 +181,8 @@ struct RevalidationWork: Work {
 
     /// What is known now if a load brought what was known. The entry gets what was noted of the answer, if that is something else:
     /// with it the next refresh may come without a body, or not be needed.
-    private func unchanged(_ loaded: LoadedImageData, _ known: SourceContent) -> SourceContent? {
-        guard !loaded.data.isEmpty, loaded.data.contentHash == known.hash, rule.admits(loaded.response) else {
+    private func unchanged(_ loaded: LoadedImageData, _ known: KnownValidators) -> KnownValidators? {
+        guard !loaded.data.isEmpty, loaded.data.contentHash == known.contentHash, rule.admits(loaded.response) else {
             return nil
         }
         let validators = rule.validators(of: loaded.response, receivedHash: known.validators?.receivedHash)
@@ -199,17 +190,17 @@ struct RevalidationWork: Work {
     }
 
     /// What is known with a 304, which the entry gets; nil when that is about other bytes.
-    private func renewed(_ known: SourceContent, by answer: NotModified) -> SourceContent? {
+    private func renewed(_ known: KnownValidators, by answer: NotModified) -> KnownValidators? {
         guard case .response(let response) = answer else { return known }
         return rule.renewed(known.validators, by: response).map { amended(known, $0) }
     }
 
-    private func amended(_ known: SourceContent, _ validators: CacheValidators?) -> SourceContent {
+    private func amended(_ known: KnownValidators, _ validators: CacheValidators?) -> KnownValidators {
         if var validators, validators != known.validators {
-            validators.subject.value = known.hash
+            validators.subject.value = known.contentHash
             cache.amend(validators: validators, forKey: cacheKey)
         }
-        return SourceContent(hash: known.hash, validators: validators)
+        return KnownValidators(validators: validators, contentHash: known.contentHash)
     }
 }
 

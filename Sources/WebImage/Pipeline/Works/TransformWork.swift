@@ -14,7 +14,7 @@ struct TransformWork: Work {
         guard let transformer = chain.last else { return requireInput(job, decode) { $0 } }
         let shorter = chain.droppingLast
         if !shorter.isEmpty, let image = memoryImage(of: shorter) {
-            let input = PipelineImage(image: image, source: .memory, stores: StoreGroup())
+            let input = PipelineImage(image: image, source: .memory)
             job.note(.memoryHit(key: key(of: shorter)))
             job.note(.queued(.transform))
             return job.transform(image, by: transformer, next: next) { () throws(WebImageError) in
@@ -23,8 +23,7 @@ struct TransformWork: Work {
         }
         let input: any Work =
             shorter.isEmpty
-            ? decode
-            : TransformWork(decode: plan.value.decode, chain: shorter, memory: memory, next: transformer)
+            ? decode : TransformWork(plan: plan.with { ($0.chain, $0.next.value) = (shorter, transformer) })
         requireInput(job, input) { (image) throws(WebImageError) in
             try gate.admits(image.image) ? job.trace.transforming(image, by: transformer) : image
         }
@@ -65,7 +64,7 @@ struct TransformWork: Work {
             let budget = job.pipeline.budget
             job.pipeline.decodeQueue.submit(priority: job.priority) {
                 defer { isBusy.withLock { $0 = false } }
-                let input = PipelineImage(image: image, source: .none, stores: StoreGroup())
+                let input = PipelineImage(image: image, source: .none)
                 guard !job.isCancelled else { return }
                 let output = try? budget.perform(.transforming(image, by: chain.last), evicts: false) {
                     (_) throws(WebImageError) in
@@ -93,16 +92,6 @@ struct TransformWork: Work {
         else { return nil }
         return decode.options.decodeFirstFrameOnly ? image.still : image
     }
-}
-
-extension TransformWork {
-    /// - Parameters: see ``LoadPlan/Transform``.
-    init(
-        decode: Boxed<LoadPlan.Decode>,
-        chain: LoadPlan.Chain,
-        memory: (cache: any ImageCaching, baseKey: String)?,
-        next: (any ImageTransformer)? = nil
-    ) { self.init(plan: Boxed(LoadPlan.Transform(decode: decode, chain: chain, memory: memory, next: next))) }
 }
 
 extension PipelineImage {

@@ -42,8 +42,8 @@ private final class Stage: Sendable {
         )
     }
 
-    func finish(_ text: String, attempt: Int = 0) {
-        session.finish(Data(text.utf8), attempt: attempt) { [ends] image in
+    func finish(_ text: String) {
+        session.finish(Data(text.utf8)) { [ends] image in
             ends.withLock { $0.append(image?.pixelWidth) }
         }
     }
@@ -138,13 +138,14 @@ private final class Stage: Sendable {
         stage.take("grow1", attempt: 2)
         stage.run()
         #expect(stage.seen == [9, 5] && stage.coder.log.decoderCount == 2)
-        stage.finish("grow12", attempt: 2)
+        stage.finish("grow12")
         stage.run()
         #expect(stage.ended == [6] && stage.coder.log.decoderCount == 2)
         let late = Stage()
         late.take("grow12345", attempt: 1)
         late.run()
-        late.finish("grow9", attempt: 2)
+        late.take("", attempt: 2)
+        late.finish("grow9")
         late.run()
         #expect(late.ended == [nil], "what was decoded was of another beginning")
     }
@@ -170,7 +171,7 @@ private final class Stage: Sendable {
             former = waiting
             stage.take("grow1")
             stage.run()
-            stage.session.finish(Data("grow12".utf8), attempt: 0) { [ends = stage.ends] image in
+            stage.session.finish(Data("grow12".utf8)) { [ends = stage.ends] image in
                 withExtendedLifetime(waiting) { ends.withLock { $0.append(image?.pixelWidth) } }
             }
             stage.run()
