@@ -1,0 +1,61 @@
+import FoundationEssentials
+import Testing
+
+/// The way of a cold load, as Architecture.md shows it, can be followed in the sources.
+@Suite struct ArchitectureTests {
+    private static func section() throws -> (diagram: String, list: String) {
+        let text = try Document("Documentation/Architecture.md").text
+        let start = try #require(text.firstRange(of: "## A cold load, file by file"))
+        let rest = text[start.upperBound...]
+        let fences = rest.ranges(of: "```")
+        let list = try #require(rest.firstRange(of: "cold-load-types begin -->"))
+        let end = try #require(rest.firstRange(of: "<!-- Scripts/cold-load-types end"))
+        try #require(fences.count >= 2 && list.upperBound < end.lowerBound)
+        return (
+            String(rest[fences[0].upperBound..<fences[1].lowerBound]),
+            String(rest[list.upperBound..<end.lowerBound])
+        )
+    }
+
+    /// The text without comments, so that only code names a type.
+    private static func code(of path: String) throws -> String {
+        try Document(path).text.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("//") }
+            .joined(separator: "\n")
+    }
+
+    private static func declares(_ name: Substring, _ code: String) -> Bool {
+        ["class", "struct", "enum", "protocol", "extension"].contains { kind in
+            code.ranges(of: "\(kind) \(name)").contains { range in
+                code[range.upperBound...].first.map { !$0.isLetter && !$0.isNumber } ?? true
+            }
+        }
+    }
+
+    @Test func `Each place on the way of a cold load is in the file beside it`() throws {
+        var count = 0
+        for line in try Self.section().diagram.split(separator: "\n") where line.hasSuffix(".swift") {
+            let words = line.split { " ,".contains($0) }
+            let name = try #require(words.first { $0.first?.isUppercase ?? false })
+            let path = "Sources/WebImage/\(try #require(words.last))"
+            #expect(try Self.declares(name, Self.code(of: path)), "\(path) has no \(name)")
+            count += 1
+        }
+        #expect(count > 25)
+    }
+
+    @Test func `A cold load passes at most sixty types, each in the folder that the list tells`() throws {
+        var count = 0
+        let list = try Self.section().list
+        for line in list.split(separator: "\n") where line.hasPrefix("* ") {
+            let folder = try #require(line.dropFirst(2).split(separator: ":").first)
+            let code = try Project.files(below: "Sources/WebImage/\(folder)", named: ".swift").map(Self.code).joined()
+            let words = line.split(separator: "`", omittingEmptySubsequences: false)
+            for (index, name) in words.enumerated() where !index.isMultiple(of: 2) {
+                #expect(Self.declares(name, code), "\(folder) has no \(name)")
+                count += 1
+            }
+        }
+        #expect(count > 30 && count <= 60)
+        #expect(list.contains("The \(count) types"))
+    }
+}
