@@ -66,8 +66,10 @@ struct ManagedLoad: Sendable {
     /// What the server said of an image that it does not have, if that still holds and the load is to heed it.
     func knownMissing(_ terms: LoadPlan.Revalidation?) -> WebImageError? {
         guard terms?.policy == .http, terms?.asksAlways == false, !options.contains(.fromCacheOnly) else { return nil }
-        return manager.knownMissing(.init(at: url, load.context))
+        return manager.knownMissing(missingRequest)
     }
+
+    var missingRequest: MissingRequest { .init(url: url, headers: load.context?.additionalHeaders ?? HTTPHeaders()) }
 
     private func delivery(_ plan: LoadPlan) -> LoadDelivery {
         LoadDelivery(manager: manager, operation: operation, plan: plan, options: options, lookup: lookup)

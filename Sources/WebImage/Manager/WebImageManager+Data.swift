@@ -31,7 +31,7 @@ extension ManagedLoad {
             manager.totals.noteDisk(result, wasAsked: work.queriesDisk)
             switch result {
             case .success(.data(let original)) where !original.isWithoutBytes:
-                if original.loaded != nil { manager.noteFound(.init(at: url, load.context)) }
+                if original.loaded != nil { manager.noteFound(missingRequest) }
                 operation.end(original.entry.data, from: original.source)
             case .success:
                 operation.end(.failure(WebImageError(.badImageData, "the load brought no data", url: url)))

@@ -119,10 +119,8 @@ public final class WebImageManager: Sendable {
 
     /// Whether a URL failed before and is not tried again without ``WebImageOptions/retryFailed``; see ``failedURLLifetime``.
     public func isFailed(_ url: URL) -> Bool {
-        activity.withLock { $0.failedURLs.value(of: url, at: nanoseconds) != nil }
+        activity.withLock { $0.failedURLs.value(of: url, at: Double(clock.monotonicNanoseconds())) != nil }
     }
-
-    private var nanoseconds: Double { Double(clock.monotonicNanoseconds()) }
 
     /// Remembers or forgets a URL by how its load ended.
     func noteEnd(of url: URL, options: WebImageOptions, loader: (any ImageLoading)?, error: WebImageError?) {
@@ -136,7 +134,7 @@ public final class WebImageManager: Sendable {
             delegate?.imageManager(self, shouldBlockFailedURL: url, error: error)
             ?? (loader ?? imageLoader).shouldBlockFailedURL(url, error: error)
         guard isBlocked else { return }
-        let (now, lifetime) = (nanoseconds, failedURLLifetime ?? .infinity)
+        let (now, lifetime) = (Double(clock.monotonicNanoseconds()), failedURLLifetime ?? .infinity)
         activity.withLock { $0.failedURLs.insert(url, (), at: now, for: lifetime * 1e9) }
     }
 }

@@ -36,7 +36,6 @@ final class Pipeline: Sendable {
         var unheard: [ObjectIdentifier: (job: WorkJob, progress: LoadProgress)] = [:]
         /// How often work was joined that ran already.
         var joinCount = 0
-        /// Subscribers who take bytes of bodies that are still arriving.
         let partialCount: Counter
 
         /// Tells the graph what it was not told while nobody listened; the first who does learns it by joining.

@@ -59,8 +59,6 @@ struct WorkLinks<Node: WorkGraphNode> {
     fileprivate var lastNumber: UInt32 = 0
     fileprivate var subscribers = FewElements<Subscriber>()
     fileprivate var dependencies = FewElements<Dependency>()
-
-    init() {}
 }
 
 /// Who waits for which piece of shared work, what it depends on, and how urgent it is.

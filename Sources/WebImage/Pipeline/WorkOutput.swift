@@ -53,10 +53,6 @@ enum WorkValue: Sendable {
         static func previews(_ body: @escaping @Sendable (Image) -> Void) -> Receiver {
             Receiver(kinds: .preview) { if case .preview(let image) = $0 { body(image) } }
         }
-
-        static func staleStatus(_ body: @escaping @Sendable (CacheStatus) -> Void) -> Receiver {
-            Receiver(kinds: .staleStatus) { if case .staleStatus(let status) = $0 { body(status) } }
-        }
     }
 }
 

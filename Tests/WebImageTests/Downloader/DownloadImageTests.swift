@@ -55,6 +55,18 @@ private struct LengthCoder: ImageCoder {
         #expect(transport.transfers.count == 1)
     }
 
+    @Test func `The scale comes from the name, with a context and without one`() async throws {
+        let (downloader, transport) = (downloader, transport)
+        let contexts: [WebImageContext?] = [nil, WebImageContext()]
+        for (index, context) in contexts.enumerated() {
+            let url = testURL("/\(index)@2x.png")
+            async let made = downloader.downloadImage(with: url, context: context, coder: LengthCoder())
+            await wait(while: transport.transfers.count <= index)
+            transport.transfers[index].complete([1, 2])
+            #expect(try await made.image.decodeOptions?.scaleFactor == 2)
+        }
+    }
+
     @Test func `What cannot be decoded is an error with its URL`() async {
         let (downloader, transport) = (downloader, transport)
         async let result: Void = {

@@ -48,13 +48,6 @@ struct MissingRequest: Hashable, Sendable {
     var headers: HTTPHeaders
 }
 
-extension MissingRequest {
-    /// What a load of a URL asks for.
-    init(at url: URL, _ context: WebImageContext?) {
-        self.init(url: url, headers: context?.additionalHeaders ?? HTTPHeaders())
-    }
-}
-
 extension WebImageError {
     /// The most bytes of a response's fields that are kept for each picture that there is not.
     private static let mostFieldBytes = 2048

@@ -64,18 +64,15 @@ extension ImageCache {
         _ context: WebImageContext?,
         queriesMemory: Bool
     ) -> EntryImageWork {
-        EntryImageWork(
-            plan: Boxed(
-                LoadPlan.EntryImage(
-                    cache: self,
-                    cacheKey: key,
-                    generation: generation(forKey: key),
-                    options: options,
-                    context: context,
-                    queriesMemory: queriesMemory
-                )
-            )
+        let plan = LoadPlan.EntryImage(
+            cache: self,
+            cacheKey: key,
+            generation: generation(forKey: key),
+            options: options,
+            context: context,
+            queriesMemory: queriesMemory
         )
+        return EntryImageWork(plan: Boxed(plan))
     }
 
     /// Looks for an image, see ``queryImage(forKey:options:context:cacheType:completion:)``; a cancelled task gets an empty

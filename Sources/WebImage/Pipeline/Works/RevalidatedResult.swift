@@ -36,7 +36,8 @@ struct RevalidatedResult: Sendable {
 
     private func revalidate(_ plan: LoadPlan) {
         guard let work = RevalidationWork(plan: plan.decode.original.plan) else { return finish(plan.unjudged) }
-        job.require(work, values: .staleStatus { serve($0) }) { result in
+        let stale = WorkValue.Receiver(kinds: .staleStatus) { if case .staleStatus(let status) = $0 { serve(status) } }
+        job.require(work, values: stale) { result in
             let end: @Sendable () -> Void = { self.end(result, plan) }
             let isReady = state.withLock { state -> Bool in
                 if state.isFinding { state.end = end }

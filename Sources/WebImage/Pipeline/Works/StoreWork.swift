@@ -4,9 +4,7 @@ struct StoreWork: Work {
 
     init(plan: Boxed<LoadPlan.Store>) { self.plan = plan }
 
-    /// - Parameters:
-    ///   - decode: how the image would be decoded.
-    ///   - decodes: whether it is; otherwise only its header is read.
+    /// - Parameter decodes: whether the image is made; otherwise only its header is read.
     init(decode: DecodeWork, decodes: Bool) {
         let fromLoader = LoadPlan.Decode(
             original: decode.original.fromLoader.plan,

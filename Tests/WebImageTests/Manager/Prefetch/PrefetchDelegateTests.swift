@@ -84,6 +84,16 @@ import Testing
         #expect(end.count == 1)
     }
 
+    @Test func `When nobody holds the prefetcher, its delegate is still told of the lists under way`() async {
+        let end = EventCounter()
+        var prefetcher: WebImagePrefetcher? = self.prefetcher()
+        prefetcher?.prefetch([url("a")]) { _ in end.signal() }
+        prefetcher = nil
+        await harness.loader.waitForLoads(1)[0].succeed()
+        await end.wait(for: 1)
+        #expect(delegate.calls.withLock { $0 } == ["a 1/1", "end 1 -0"])
+    }
+
     @Test func `A cancelled list does not tell the delegate of an end`() async {
         let prefetcher = prefetcher()
         let token = prefetcher.prefetch([url("a")])
