@@ -52,7 +52,7 @@ import Testing
         receive(1, megabytes: 1)
         look()
         #expect(isCutOff(1) && !isCutOff(0))
-        #expect(watchdog.callEnds().count == 1 && watchdog.callEnds().isEmpty)
+        #expect(watchdog.callEnds().count == 1)
         end()
     }
 
@@ -91,8 +91,10 @@ import Testing
         }
         #expect(isCutOff(0) && !isCutOff(1))
         watchdog.callBegins()
-        #expect(watchdog.callEnds().count == 1 && watchdog.callEnds().isEmpty)
+        #expect(watchdog.callEnds().count == 1, "libcurl may find out in any later call")
         end()
+        #expect(watchdog.callEnds().count == 1, "the call that closed it ends")
+        #expect(watchdog.callEnds().isEmpty)
     }
 
     @Test func `What was read for nothing before a rest does not count`() {

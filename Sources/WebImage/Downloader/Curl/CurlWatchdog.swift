@@ -27,7 +27,9 @@ final class CurlWatchdog: Sendable {
         var seenCall: UInt64 = 0
         var seenContentByteCount: Int?
         var isLooking = false
-        var cutOff: Set<Int> = []
+        /// The sockets that were shut down, with their local ports, and those of them that have been closed since.
+        var cutOff: [Int32: Int] = [:]
+        var closed: Set<Int32> = []
     }
 
     private let delays: DelaySource
@@ -60,6 +62,7 @@ final class CurlWatchdog: Sendable {
     func close(_ socket: Int32) -> Int32 {
         state.withLock { state in
             state.sockets[socket] = nil
+            if state.cutOff[socket] != nil { state.closed.insert(socket) }
             return Glibc.close(socket)
         }
     }
@@ -75,13 +78,17 @@ final class CurlWatchdog: Sendable {
         if mustLook { lookLater() }
     }
 
-    /// Local ports of the connections that were shut down meanwhile.
+    /// Local ports of the connections that were shut down. Which call finds out is libcurl's affair, so one is told as long as it is open,
+    /// and once more.
     func callEnds() -> Set<Int> {
         state.withLock { state in
             state.isInCall = false
             guard !state.cutOff.isEmpty else { return [] }
-            defer { state.cutOff = [] }
-            return state.cutOff
+            defer {
+                for socket in state.closed { state.cutOff[socket] = nil }
+                state.closed = []
+            }
+            return Set(state.cutOff.values)
         }
     }
 
@@ -121,7 +128,7 @@ final class CurlWatchdog: Sendable {
                 continue
             }
             guard count > before, count - before > allowed else { continue }
-            state.cutOff.insert(Int(webimage_socket_port(socket)))
+            state.cutOff[socket] = Int(webimage_socket_port(socket))
             shutdown(socket, Int32(SHUT_RDWR))
         }
     }
