@@ -71,6 +71,17 @@ import Testing
         #expect(!isEnd && parser.headers["A"] != nil)
     }
 
+    @Test func `The place of a redirect keeps its bytes, in whatever encoding they are`() throws {
+        for (bytes, path) in [([0xE9], "/caf%E9"), ([0xC3, 0xA9], "/caf%C3%A9")] as [([UInt8], String)] {
+            var parser = parser()
+            _ = try feed(&parser, ["HTTP/1.1 302 Found\r\n"])
+            _ = try (Array("location: /caf".utf8) + bytes + Array(" \r\n".utf8)).withUnsafeBytes {
+                try parser.consume($0)
+            }
+            #expect(parser.headers["Location"] == path)
+        }
+    }
+
     @Test func `The limits are for all heads together`() throws {
         var parser = parser()
         let head = ["HTTP/1.1 302 Found\r\n", "A: 1\r\n", "B: 2\r\n", "\r\n"]

@@ -84,10 +84,18 @@ struct ResponseHeadParser {
             throw .limitExceeded("maximumResponseHeaderCount", allowed: maximumFieldCount, required: fieldCount)
         }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
-        headers.add(
-            name: Self.text(line, from: 0, to: colon),
-            value: Self.text(line, from: colon + 1, to: line.count)
-        )
+        let name = Self.text(line, from: 0, to: colon)
+        let isPlace = HTTPHeaders.equal(name, "Location") && line.contains { $0 >= 0x80 }
+        let value = isPlace ? Self.encoded(line[(colon + 1)...]) : Self.text(line, from: colon + 1, to: line.count)
+        headers.add(name: name, value: value)
+    }
+
+    /// A place to go to, in whatever encoding its server has paths: what is not ASCII is percent-encoded as it came.
+    private static func encoded(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        let encoded = bytes.flatMap { byte -> [UInt8] in
+            byte < 0x80 ? [byte] : Array("%\(String(byte, radix: 16, uppercase: true))".utf8)
+        }
+        return encoded.withUnsafeBytes { text($0, from: 0, to: $0.count) }
     }
 
     /// Bytes as text without blanks at the ends; what is not UTF-8 becomes the replacement character.

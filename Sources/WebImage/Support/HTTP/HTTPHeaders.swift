@@ -58,8 +58,11 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
     /// Whether two names are the same, ASCII letters compared without case.
     static func equal(_ left: String, _ right: String) -> Bool {
+        var (left, right) = (left, right)
         guard left.utf8.count == right.utf8.count else { return false }
-        return left == right || zip(left.utf8, right.utf8).allSatisfy { lowercase($0) == lowercase($1) }
+        return left.withUTF8 { left in
+            right.withUTF8 { right in left.indices.allSatisfy { lowercase(left[$0]) == lowercase(right[$0]) } }
+        }
     }
 
     static func lowercase(_ byte: UInt8) -> UInt8 { byte >= 65 && byte <= 90 ? byte + 32 : byte }
