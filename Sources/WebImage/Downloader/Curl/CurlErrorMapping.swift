@@ -25,7 +25,7 @@ enum CurlErrorMapping {
             (.cannotConnectToHost, "no connection could be made")
         case CURLE_PARTIAL_FILE:
             (.networkConnectionLost, "the body ended before its announced length")
-        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM:
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
             (.networkConnectionLost, "the connection broke")
         case CURLE_URL_MALFORMAT:
             (.invalidURL, "the URL is malformed")
