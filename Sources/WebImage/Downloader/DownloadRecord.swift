@@ -28,6 +28,25 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         var cancel: (@Sendable () -> Void)?
     }
 
+    /// What is known from the first attempt on; apart, so that a long queue takes little memory.
+    final class Course {
+        /// The part of the body that the attempt before received.
+        fileprivate var former: PartialDownload?
+        var progress: LoadProgress?
+        /// What was sent last, and what came back.
+        var request: DownloadRequest?
+        var response: HTTPResponse?
+        /// The timings, from the end on.
+        fileprivate(set) var metrics: DownloadMetrics?
+        var meter = BandwidthMeter()
+        /// When the first attempt was begun, on the monotonic clock, if a policy bounds the time of all attempts.
+        var startedAt: UInt64?
+        /// Nanoseconds of all pauses.
+        var paused: UInt64 = 0
+        /// Bytes of the present attempt's body that were there before it.
+        var resumedByteCount: Int64 = 0
+    }
+
     /// What is left to do, without a lock, for a download that is out of the table.
     struct Remains {
         private let pause: Pause?
@@ -43,7 +62,8 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
             self.error = error
             (completion, onProgress) = (record.completion, record.onProgress)
             others = (record.trace, record.partialData, record.rare)
-            (record.pause, record.transfer, record.former) = (nil, nil, nil)
+            (record.pause, record.transfer) = (nil, nil)
+            if record.hasStarted { record.course.former = nil }
             (record.completion, record.onProgress) = (nil, nil)
             (record.trace, record.partialData, record.rare) = (nil, nil, nil)
         }
@@ -81,24 +101,10 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     private(set) var attempt = 1
     /// The current attempt; nil until it is sent, so that a download in the queue takes little memory.
     private(set) var transfer: DownloadTransfer?
-    /// The part of the body that the attempt before received.
-    private var former: PartialDownload?
-    var progress: LoadProgress?
-    /// What was sent last, and what came back.
-    var request: DownloadRequest?
-    var response: HTTPResponse?
-    /// The timings, from the end on.
-    private(set) var metrics: DownloadMetrics?
-    var meter = BandwidthMeter()
+    private(set) lazy var course = Course()
     /// Whether the first attempt was begun.
     var hasStarted = false
-    /// When that was, on the monotonic clock, if a policy bounds the time of all attempts.
-    var startedAt: UInt64?
     var pause: Pause?
-    /// Nanoseconds of all pauses.
-    var paused: UInt64 = 0
-    /// Bytes of the present attempt's body that were there before it.
-    var resumedByteCount: Int64 = 0
     private var wasCancelled = false
     private var events: CallbackMailbox?
 
@@ -148,15 +154,15 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
 
     /// The present attempt, to be begun; it counts as sent.
     func send(_ plan: DownloadTransfer.Plan) -> DownloadTransfer {
-        let transfer = DownloadTransfer(self, attempt: attempt, former: former, plan: plan)
+        let transfer = DownloadTransfer(self, attempt: attempt, former: course.former, plan: plan)
         self.transfer = transfer
-        former = nil
+        course.former = nil
         return transfer
     }
 
     /// When all attempts together must be over, on the monotonic clock; nil where nothing bounds them.
     func deadline(_ policy: SourcePolicy) -> UInt64? {
-        guard !policy.isTrusted, policy.maximumDuration > 0, let startedAt else { return nil }
+        guard !policy.isTrusted, policy.maximumDuration > 0, let startedAt = course.startedAt else { return nil }
         return startedAt.adding(clamped: TransferTimer.nanoseconds(policy.maximumDuration))
     }
 
@@ -164,11 +170,11 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     func beginNextAttempt(now: UInt64) {
         attempt += 1
         // An attempt that was not begun, because its host is left alone, has not looked at what there was.
-        if let transfer { former = transfer.leftover }
+        if let transfer { course.former = transfer.leftover }
         transfer = nil
-        (progress, request, response) = (nil, nil, nil)
-        meter = BandwidthMeter()
-        resumedByteCount = 0
+        (course.progress, course.request, course.response) = (nil, nil, nil)
+        course.meter = BandwidthMeter()
+        course.resumedByteCount = 0
         pause = Pause(since: now)
     }
 
@@ -176,14 +182,14 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     func completed(_ metrics: DownloadMetrics) -> DownloadMetrics {
         var metrics = metrics
         metrics.attemptCount = attempt
-        metrics.waitedForRetry = Double(paused) / 1e9
+        metrics.waitedForRetry = Double(course.paused) / 1e9
         return metrics
     }
 
     /// Notes the end of a download that is out of the table.
     func end(_ error: WebImageError?, _ metrics: DownloadMetrics?) -> Remains {
         wasCancelled = error?.code == .cancelled
-        self.metrics = metrics
+        if let metrics { course.metrics = metrics }
         return Remains(self, error)
     }
 

@@ -1,8 +1,8 @@
 extension DownloadTransfer {
     /// Decrypts on a decode thread: the network thread has others to serve.
     func decrypt(_ loaded: LoadedImageData, _ decryptor: DownloadDecryptor, metrics: DownloadMetrics) {
-        let limit = plan.config.value.maximumResponseByteCount
-        let sniffer = plan.config.value.sniffer
+        let limit = plan.config.maximumResponseByteCount
+        let sniffer = plan.config.sniffer
         core.networkDidEnd(record)
         let isWanted = life.withLock { life -> Bool in
             if case .over = life.stage { return false }

@@ -2,10 +2,9 @@
 extension DownloadTransfer {
     /// Sends a request, for the rest of the body if a part is there.
     func send(_ request: DownloadRequest) {
-        let config = plan.config.value
         // A modifier, a handler or the server may have chosen the place.
-        if let refusal = core.refusal(of: request.url, by: config.sourcePolicy) { return end(.failure(refusal)) }
-        var transferRequest = HTTPTransferRequest(request, config: config)
+        if let refusal = core.refusal(of: request.url, by: plan.config) { return end(.failure(refusal)) }
+        var transferRequest = HTTPTransferRequest(request, config: plan.config.value)
         do throws(WebImageError) {
             try chain.bound(&transferRequest)
             if attempt > 1 || chain.count > 0 {

@@ -74,7 +74,7 @@ extension DownloadTransfer: HTTPTransferSink {
             return partRefusal
         }
         let progress = LoadProgress(receivedByteCount: Int64(byteCount), expectedByteCount: expected)
-        let interval = min(max(plan.config.value.minimumProgressInterval, 0), 1)
+        let interval = plan.config.progressInterval
         if let expected, progress.receivedByteCount < expected {
             guard progress.fraction - lastReportedFraction >= interval else { return nil }
         }
@@ -183,7 +183,7 @@ extension DownloadTransfer {
 
 extension DownloadTransfer.Plan {
     /// What looks at the body as it comes; nil where nothing is asked of it, or where it only becomes a picture afterwards.
-    var sniffer: PictureSniffer? { hooks.decryptor == nil ? config.value.sniffer : nil }
+    var sniffer: PictureSniffer? { hooks.decryptor == nil ? config.sniffer : nil }
 }
 
 extension WebImageDownloaderConfig {

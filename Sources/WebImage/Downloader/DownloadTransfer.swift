@@ -12,6 +12,8 @@ final class DownloadTransfer: @unchecked Sendable {
         let config: ConfigSnapshot
         /// The fields of all requests of the downloader.
         let headers: HTTPHeaders
+        /// The digest of what in them says who asks, and of the credential.
+        let rights: String?
         /// Those of the load, and the downloader's own in place of those that it does not have.
         let hooks: DownloadTransferHooks
         /// Where bodies that break off are kept.
@@ -102,12 +104,13 @@ final class DownloadTransfer: @unchecked Sendable {
         let request = DownloadRequest(
             url: record.url,
             headers: plan.headers.overlaid(with: record.headers),
-            credential: plan.config.value.credential,
+            credential: plan.config.credential,
             handlesCookies: record.options.contains(.handleCookies),
             verifiesCertificates: !record.options.contains(.allowInvalidSSLCertificates),
             attempt: attempt
         )
-        let digest = LoadRights.digest(of: request.headers, request.credential)
+        let hasOwnFields = !record.headers.fields.isEmpty
+        let digest = hasOwnFields ? LoadRights.digest(of: request.headers, request.credential) : plan.rights
         rights = LoadRights(digest: digest, isKnown: true)
         switch plan.hooks.requestModifier?.body {
         case nil:

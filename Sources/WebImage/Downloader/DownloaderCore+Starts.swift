@@ -26,8 +26,8 @@ extension DownloaderCore {
             case .proceed:
                 state.noteStart(of: record)
                 // Nobody else asks what time it is.
-                if !state.config.value.sourcePolicy.isTrusted, record.startedAt == nil {
-                    record.startedAt = clock.monotonicNanoseconds()
+                if !state.config.isTrusted, record.course.startedAt == nil {
+                    record.course.startedAt = clock.monotonicNanoseconds()
                 }
                 turns.append(state.send(record))
             case .hold(let seconds):
@@ -94,7 +94,7 @@ extension DownloaderState {
     /// Lets a download that was put aside wait for its turn again.
     mutating func endPause(of record: DownloadRecord, at now: UInt64) {
         guard let pause = record.pause else { return }
-        if !pause.isForHost, now > pause.since { record.paused += now - pause.since }
+        if !pause.isForHost, now > pause.since { record.course.paused += now - pause.since }
         record.pause = nil
         endedPauses.append(pause)
         // With the priority that it has by now.
@@ -117,9 +117,10 @@ extension DownloaderState {
         let plan = DownloadTransfer.Plan(
             config: config,
             headers: headers,
+            rights: ownRights,
             hooks: record.hooks.filled(from: hooks),
             partials: partials,
-            deadline: record.deadline(config.value.sourcePolicy)
+            deadline: config.isTrusted ? nil : record.deadline(config.value.sourcePolicy)
         )
         return .start(record.send(plan), record.leave(.requestSent(attempt: record.attempt)))
     }

@@ -4,13 +4,13 @@ import FoundationEssentials
 extension DownloaderCore {
     /// What is being sent, as the hooks made it.
     func note(_ request: DownloadRequest, of record: DownloadRecord) {
-        state.withLock { if $0.has(record) { record.request = request } }
+        state.withLock { if $0.has(record) { record.course.request = request } }
     }
 
     func note(_ response: HTTPResponse, of record: DownloadRecord) {
         let events = locked { state -> CallbackMailbox? in
             guard state.has(record) else { return nil }
-            record.response = response
+            record.course.response = response
             if state.isObserved { state.emit(.receivedResponse(record.info, response)) }
             return record.leave(.firstByte(response))
         }
@@ -22,13 +22,13 @@ extension DownloaderCore {
         var progress = progress
         let receive = state.withLock { state -> (@Sendable (LoadProgress) -> Void)? in
             guard state.has(record) else { return nil }
-            if let resumedByteCount { record.resumedByteCount = Int64(resumedByteCount) }
+            if let resumedByteCount { record.course.resumedByteCount = Int64(resumedByteCount) }
             let now = clock.monotonicNanoseconds()
-            record.meter.note(total: progress.receivedByteCount, at: now)
-            progress.bytesPerSecond = record.meter.rate(at: now)
+            record.course.meter.note(total: progress.receivedByteCount, at: now)
+            progress.bytesPerSecond = record.course.meter.rate(at: now)
             // What was there before has not come over the line now.
-            let before = record.progress?.receivedByteCount ?? record.resumedByteCount
-            record.progress = progress
+            let before = record.course.progress?.receivedByteCount ?? record.course.resumedByteCount
+            record.course.progress = progress
             state.line.add(progress.receivedByteCount - before, at: now)
             return record.onProgress
         }
@@ -62,7 +62,7 @@ extension DownloaderCore {
         // The network first, then the callers.
         run(turns)
         var loaded = try? result.get()
-        loaded?.metrics = record.metrics
+        loaded?.metrics = record.course.metrics
         remains.complete(with: loaded)
         retireIfDone()
     }
@@ -97,8 +97,8 @@ extension DownloaderCore {
         let wait = policy.wait(
             after: error,
             attempt: record.attempt,
-            response: record.response,
-            method: record.request?.method ?? "GET",
+            response: record.course.response,
+            method: record.course.request?.method ?? "GET",
             wallTime: clock.wallTime(),
             random: random()
         )

@@ -22,12 +22,27 @@ extension DownloaderCore {
     /// What stands in an address between "//" and the path, the query or the fragment; nil without.
     static func authority(of address: String) -> Substring.UTF8View? {
         let bytes = address.utf8
+        guard let range = bytes.withContiguousStorageIfAvailable(authorityRange) ?? nil else { return nil }
+        let start = bytes.index(bytes.startIndex, offsetBy: range.lowerBound)
+        return address[start..<bytes.index(start, offsetBy: range.count)].utf8
+    }
+
+    /// Whether a byte stands there. Each download asks.
+    static func authority(of address: String, contains byte: UInt8) -> Bool {
+        address.utf8.withContiguousStorageIfAvailable { bytes in
+            authorityRange(bytes).map { bytes[$0].contains(byte) }
+        } == true
+    }
+
+    private static func authorityRange(_ bytes: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
             return nil
         }
-        return bytes[colon...].dropFirst(3).prefix { byte in
-            byte != UInt8(ascii: "/") && byte != UInt8(ascii: "?") && byte != UInt8(ascii: "#")
+        let start = colon + 3
+        let end = bytes[start...].firstIndex { byte in
+            byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
         }
+        return start..<(end ?? bytes.count)
     }
 
     /// Whether the URL's scheme is http or https.
@@ -36,14 +51,14 @@ extension DownloaderCore {
         return hasScheme(address, "https:") || hasScheme(address, "http:")
     }
 
-    /// Why a policy does not let the URL be asked for; nil where it does. The error does not name the URL: that of the download is
+    /// Why a config's policy does not let the URL be asked for; nil where it does. The error does not name the URL: that of the download is
     /// another where this is one of a redirect.
-    func refusal(of url: URL, by policy: SourcePolicy) -> WebImageError? {
-        guard !policy.isTrusted else { return nil }
+    func refusal(of url: URL, by config: ConfigSnapshot) -> WebImageError? {
+        guard !config.isTrusted else { return nil }
         guard checksAddresses else {
             return WebImageError(.sourceRefused, SourceRefusal.unchecked.message())
         }
-        var refusal = policy.refusal(of: url)
+        var refusal = config.value.sourcePolicy.refusal(of: url)
         refusal?.url = nil
         return refusal
     }

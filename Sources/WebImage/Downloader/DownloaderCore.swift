@@ -120,7 +120,7 @@ final class DownloaderCore: Sendable {
             if state.isInvalidated {
                 return .failure(WebImageError(.invalidDownloadOperation, "the downloader was invalidated"))
             }
-            if let problem = state.headersProblem ?? refusal(of: request.url, by: state.config.value.sourcePolicy) {
+            if let problem = state.headersProblem ?? refusal(of: request.url, by: state.config) {
                 return .failure(problem)
             }
             state.use(accept)

@@ -74,7 +74,10 @@ struct DownloaderState {
         case .cancelled?: counts.cancelled += 1
         default: counts.failed += 1
         }
-        if metrics == nil { noteReceived((record.progress?.receivedByteCount ?? 0) - record.resumedByteCount) }
+        if metrics == nil {
+            let course = record.course
+            noteReceived((course.progress?.receivedByteCount ?? 0) - course.resumedByteCount)
+        }
         guard isObserved else { return }
         let info = record.info
         emit(.stopped(info, error, metrics))
@@ -181,8 +184,22 @@ final class ConfigSnapshot: Sendable {
     /// What holds: the same within the bounds of its policy.
     let value: WebImageDownloaderConfig
 
+    // Whoever reads a property of the value copies all of it: those that each download asks for are here, too.
+    let credential: WebImageCredential?
+    /// The least part of a body whose arrival is told.
+    let progressInterval: Double
+    let sniffer: PictureSniffer?
+    let isTrusted: Bool
+    let maximumResponseByteCount: Int
+
     init(_ given: WebImageDownloaderConfig) {
+        let value = given.withinPolicy
         self.given = given
-        value = given.withinPolicy
+        self.value = value
+        credential = value.credential
+        progressInterval = min(max(value.minimumProgressInterval, 0), 1)
+        sniffer = value.sniffer
+        isTrusted = value.sourcePolicy.isTrusted
+        maximumResponseByteCount = value.maximumResponseByteCount
     }
 }

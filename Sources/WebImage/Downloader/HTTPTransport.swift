@@ -67,7 +67,7 @@ extension HTTPTransferRequest {
     var isPlainGet: Bool { body == nil && method == "GET" }
 
     /// Whether a body is sent, if only an empty one, as servers expect it with these methods.
-    var sendsBody: Bool { body != nil || ["POST", "PUT", "PATCH"].contains(method) }
+    var sendsBody: Bool { body != nil || method != "GET" && ["POST", "PUT", "PATCH"].contains(method) }
 }
 
 /// Who receives the parts of a transfer. Calls come one after the other, on a thread of the transport; they do not block.

@@ -21,9 +21,9 @@ extension WebImageDownloaderConfig {
         if let acceptable = acceptableContentTypes, let type = response.mimeType, !acceptable.contains(type) {
             return WebImageError(.invalidDownloadContentType, "the content type \(type) is not accepted")
         }
-        let length = ResponseFraming.isBeyondNumbers(received.headers) ? .max : received.contentLength
         let limit = maximumResponseByteCount
-        guard let length, length > Int64(limit) else { return nil }
+        let length = received.contentLength ?? (ResponseFraming.isBeyondNumbers(received.headers) ? .max : 0)
+        guard length > Int64(limit) else { return nil }
         return .limitExceeded("maximumResponseByteCount", allowed: limit, required: Int(length))
     }
 }

@@ -75,7 +75,12 @@ public struct LoadedImageData: Sendable {
     /// The HTTP response, if it came by HTTP.
     public var response: HTTPResponse?
     /// How long the download took, if there was one.
-    public var metrics: DownloadMetrics?
+    public var metrics: DownloadMetrics? {
+        get { timings?.value }
+        set { timings = newValue.map { Shared($0) } }
+    }
+    /// What is loaded is copied often.
+    private var timings: Shared<DownloadMetrics>?
 
     /// Loaded bytes.
     public init(data: Data, response: HTTPResponse? = nil, metrics: DownloadMetrics? = nil) {

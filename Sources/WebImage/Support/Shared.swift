@@ -1,4 +1,4 @@
-/// A value that is big, seldom looked at and never changed: what has it is copied as a reference.
+/// A value that is big and never changed: what has it is copied as a reference.
 final class Shared<Value: Sendable & Hashable>: Sendable, Hashable {
     let value: Value
 

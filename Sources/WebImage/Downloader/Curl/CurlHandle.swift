@@ -119,7 +119,7 @@ final class CurlHandle {
         webimage_curl_set_before_request_context(easy, context)
         webimage_curl_set_pointer(easy, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(watchdog).toOpaque())
         apply(Profile(request))
-        if request.credential != nil || DownloaderCore.authority(of: address)?.contains(UInt8(ascii: "@")) == true {
+        if request.credential != nil || DownloaderCore.authority(of: address, contains: UInt8(ascii: "@")) {
             isRecyclable = false
             // Digest where the server offers it; nothing is sent before the server asks.
             set(CURLOPT_HTTPAUTH, webimage_curl_auth_basic_and_digest)

@@ -60,6 +60,8 @@ extension CurlTransfer {
     /// Whether no more has come around a body of so many bytes than may.
     @discardableResult
     func checkFraming(bodyByteCount: Int64) -> Bool {
+        // Hardly any body is in chunks that are counted.
+        guard framedByteCount > 0 else { return true }
         framingProblem = framingProblem ?? framingProblem(bodyByteCount: bodyByteCount)
         return framingProblem == nil
     }

@@ -19,6 +19,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     /// True once a request was sent.
     private var hasSent = false
     private var wireByteCount: Int64 = 0
+    /// When what has come was last noted.
+    private var notedAt: UInt64?
     /// Bytes of bodies as they came, with what frames their chunks; of bodies in chunks, and under a policy of all.
     var framedByteCount: Int64 = 0
     /// Set once that was too much.
@@ -68,7 +70,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         do throws(WebImageError) {
             let isComplete = try head.consume(line)
-            noteBytes()
+            // The other lines of a head that came at once change nothing but how much it was.
+            if isComplete || loop.now != notedAt { noteBytes() }
             loop.watchdog.noteContent(byteCount: line.count)
             if isComplete, head.headers["Transfer-Encoding"] != nil { handle?.countFraming() }
             // libcurl may answer 401 and 407 itself; whether it does shows in the body or the end.
@@ -114,6 +117,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
 
     private func noteBytes() {
         let before = timer.nextDeadline
+        notedAt = loop.now
         timer.received(total: wireByteCount + Int64(head.byteCount), at: loop.now)
         if timer.nextDeadline < before { loop.noteDeadline(timer.nextDeadline) }
     }
@@ -188,8 +192,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     func detach() { sink = nil }
 
     private var lengthProblem: WebImageError? {
-        guard request.method != "HEAD", let response, let length = response.contentLength,
-            response.headers["Transfer-Encoding"] == nil, handle != nil, receivedByteCount != length
+        guard request.method != "HEAD", let response, let length = response.contentLength, handle != nil,
+            receivedByteCount != length, response.headers["Transfer-Encoding"] == nil
         else { return nil }
         let words = "the body has \(receivedByteCount) bytes and not the announced \(length)"
         return WebImageError(.networkConnectionLost, words)

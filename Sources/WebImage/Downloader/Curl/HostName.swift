@@ -8,7 +8,7 @@ enum HostName {
     /// encoded would change where the host ends.
     static func address(of url: URL) -> String {
         let text = url.absoluteString
-        guard DownloaderCore.authority(of: text)?.contains(UInt8(ascii: "%")) == true, url.user() == nil,
+        guard DownloaderCore.authority(of: text, contains: UInt8(ascii: "%")), url.user() == nil,
             let encoded = url.host(percentEncoded: true),
             let host = url.host(percentEncoded: false), host.utf8.allSatisfy(isPlain),
             let range = text.firstRange(of: encoded)

@@ -8,7 +8,7 @@ extension DownloadTransfer {
     func resume(_ request: DownloadRequest) {
         let former = former.flatMap { $0.head.key == PartialKey(request) ? $0 : nil }
         self.former = nil
-        let isLooking = plan.store(for: request)?.find(request, limit: plan.config.value.maximumResponseByteCount) {
+        let isLooking = plan.store(for: request)?.find(request, limit: plan.config.maximumResponseByteCount) {
             found in
             self.part = found ?? former
             self.send(request)
@@ -44,7 +44,7 @@ extension DownloadTransfer {
     }
 
     private func emptyBody() {
-        life.withLock { $0.body = BodyBuffer(limit: plan.config.value.maximumResponseByteCount) }
+        life.withLock { $0.body = BodyBuffer(limit: plan.config.maximumResponseByteCount) }
         (lastReportedFraction, lastLeftByteCount) = (0, 0)
         (overlap, resumedByteCount) = (0, 0)
     }
@@ -136,7 +136,7 @@ extension DownloadTransfer {
     /// - Parameter completion: called when it is on disk, if it is to be there: who is told of a failure may leave at once.
     func keepFailedBody(_ error: WebImageError, completion: @escaping @Sendable () -> Void) {
         // Under a policy an attempt begins with nothing: each body is judged from its own first byte.
-        let isTrusted = plan.config.value.sourcePolicy.isTrusted
+        let isTrusted = plan.config.isTrusted
         guard error.code != .limitExceeded, isTrusted else {
             dropPart()
             return completion()

@@ -46,13 +46,13 @@ public final class WebImageDownloadToken: ImageLoaderOperation {
     }
 
     /// What was sent, as a request modifier made it, redirects left out; nil until it has been sent.
-    public var request: DownloadRequest? { download?.facts(\.request) }
+    public var request: DownloadRequest? { download?.facts(\.course.request) }
 
     /// The response, as a response modifier made it; nil until its head has arrived.
-    public var response: HTTPResponse? { download?.facts(\.response) }
+    public var response: HTTPResponse? { download?.facts(\.course.response) }
 
     /// How long the download took; nil until it has ended.
-    public var metrics: DownloadMetrics? { download?.facts(\.metrics) }
+    public var metrics: DownloadMetrics? { download?.facts(\.course.metrics) }
 
     /// Gives up. The completion is called with ``WebImageError/Code/cancelled``, before this returns if its queue allows and
     /// no other callback is running. No effect after the end.

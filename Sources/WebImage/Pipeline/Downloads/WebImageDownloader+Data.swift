@@ -44,16 +44,17 @@ extension WebImageDownloader {
         progress: (@Sendable (LoadProgress) -> Void)?,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> WebImageDownloadToken {
-        WebImageDownloadToken(
+        let url = request.url
+        return WebImageDownloadToken(
             FetchWork(plan: Boxed(core.plan(request))),
-            url: request.url,
+            url: url,
             priority: request.priority,
             pipeline: pipeline,
             progress: progress
         ) { result in
             completion(
                 result.flatMap { output in
-                    guard case .loaded(let loaded, _) = output else { return .failure(.noData(request.url)) }
+                    guard case .loaded(let loaded, _) = output else { return .failure(.noData(url)) }
                     return .success(loaded)
                 }
             )

@@ -1,12 +1,14 @@
 extension HTTPHeaders {
     /// The value of the first field of that name; nil without one.
-    func firstValue(of name: String) -> String? { fields.first { Self.equal($0.name, name) }?.value }
+    func firstValue(of name: String) -> String? { index(of: name, from: 0).map { fields[$0].value } }
 
     /// The members of a list of names like `Vary` or `Connection`, over all its fields, in lower case and without empty ones.
     func listedNames(of name: String) -> [String] {
         var names: [String] = []
-        for field in fields where Self.equal(field.name, name) {
-            for member in field.value.utf8.split(separator: UInt8(ascii: ",")) {
+        var index = index(of: name, from: 0)
+        while let place = index {
+            index = self.index(of: name, from: place + 1)
+            for member in fields[place].value.utf8.split(separator: UInt8(ascii: ",")) {
                 let text = Self.trimmed(member)
                 if !text.isEmpty { names.append(text.lowercased()) }
             }

@@ -23,15 +23,28 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// them with nil.
     public subscript(name: String) -> String? {
         get {
-            var result: String?
-            for field in fields where Self.equal(field.name, name) {
-                result = result.map { $0 + ", " + field.value } ?? field.value
+            guard var index = index(of: name, from: 0) else { return nil }
+            var result = fields[index].value
+            while let next = self.index(of: name, from: index + 1) {
+                result += ", " + fields[next].value
+                index = next
             }
             return result
         }
         set {
             fields.removeAll { Self.equal($0.name, name) }
             if let newValue { fields.append(Field(name: name, value: newValue)) }
+        }
+    }
+
+    /// The first field of that name from `start` on.
+    func index(of name: String, from start: Int) -> Int? {
+        var name = name
+        return name.withUTF8 { name in
+            // Most names differ in length, which is seen without a look at their bytes.
+            fields.indices[start...].first { index in
+                fields[index].name.utf8.count == name.count && Self.equal(fields[index].name, name)
+            }
         }
     }
 
@@ -58,10 +71,15 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
     /// Whether two names are the same, ASCII letters compared without case.
     static func equal(_ left: String, _ right: String) -> Bool {
-        var (left, right) = (left, right)
         guard left.utf8.count == right.utf8.count else { return false }
+        var right = right
+        return right.withUTF8 { equal(left, $0) }
+    }
+
+    private static func equal(_ left: String, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+        var left = left
         return left.withUTF8 { left in
-            right.withUTF8 { right in left.indices.allSatisfy { lowercase(left[$0]) == lowercase(right[$0]) } }
+            left.count == right.count && left.indices.allSatisfy { lowercase(left[$0]) == lowercase(right[$0]) }
         }
     }
 

@@ -3,36 +3,50 @@ public import FoundationEssentials
 /// The final response of a download, redirects followed.
 public struct HTTPResponse: Sendable, Hashable {
     /// Where the response came from, after redirects.
-    public var url: URL
+    public var url: URL {
+        get { storage.value.url }
+        set { values.url = newValue }
+    }
     /// The status, for example 200.
-    public var statusCode: Int
+    public var statusCode: Int {
+        get { storage.value.statusCode }
+        set { values.statusCode = newValue }
+    }
     /// "1.0", "1.1", "2" or "3".
-    public var httpVersion: String
+    public var httpVersion: String {
+        get { storage.value.httpVersion }
+        set { values.httpVersion = newValue }
+    }
     /// The fields of the final response.
-    public var headers: HTTPHeaders
+    public var headers: HTTPHeaders {
+        get { storage.value.headers }
+        set { values.headers = newValue }
+    }
     /// How and when it was asked for; nil when nobody said. Not looked at when responses are compared.
-    var exchange: HTTPExchange?
+    var exchange: HTTPExchange? {
+        get { storage.value.exchange.value }
+        set { values.exchange.value = newValue }
+    }
+
+    /// A download copies its response dozens of times, which is cheap behind one reference.
+    private var storage: Shared<Values>
+
+    private struct Values: Sendable, Hashable {
+        var url: URL
+        var statusCode: Int
+        var httpVersion: String
+        var headers: HTTPHeaders
+        var exchange = Uncompared<HTTPExchange?>(value: nil)
+    }
+
+    private var values: Values {
+        get { storage.value }
+        set { storage = Shared(newValue) }
+    }
 
     /// A response.
     public init(url: URL, statusCode: Int, httpVersion: String = "1.1", headers: HTTPHeaders = [:]) {
-        self.url = url
-        self.statusCode = statusCode
-        self.httpVersion = httpVersion
-        self.headers = headers
-    }
-
-    /// Whether two responses are the same, however they were asked for.
-    public static func == (left: HTTPResponse, right: HTTPResponse) -> Bool {
-        left.statusCode == right.statusCode && left.url == right.url && left.httpVersion == right.httpVersion
-            && left.headers == right.headers
-    }
-
-    /// Feeds the response's own properties.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(url)
-        hasher.combine(statusCode)
-        hasher.combine(httpVersion)
-        hasher.combine(headers)
+        storage = Shared(Values(url: url, statusCode: statusCode, httpVersion: httpVersion, headers: headers))
     }
 
     /// Type and subtype of the body in lower case, without parameters; nil when the response does not say.
