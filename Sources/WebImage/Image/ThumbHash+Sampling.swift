@@ -41,17 +41,19 @@ extension ThumbHash {
         let components = bitmap.pixelFormat.bytesPerPixel
         withOffsets(grid.width, bitmap.width, times: components) { columns, across in
             withOffsets(grid.height, bitmap.height, times: 1) { lines, down in
-                withUnsafeTemporaryAllocation(of: SIMD4<UInt32>.self, capacity: grid.width) { sums in
+                withUnsafeTemporaryAllocation(of: SIMD2<UInt32>.self, capacity: grid.width) { sums in
                     let count = UInt32(across * down)
                     for row in 0..<grid.height {
-                        sums.initialize(repeating: SIMD4())
+                        sums.initialize(repeating: SIMD2())
                         for line in lines[row * down..<(row + 1) * down] {
                             let input = bitmap.mutableRow(line).assumingMemoryBound(to: UInt8.self)
                             add(input, columns, across, components, to: sums)
                         }
                         let output = grid.mutableRow(row).assumingMemoryBound(to: UInt8.self)
                         for column in 0..<grid.width {
-                            let mean = (sums[column] &+ count / 2) / count
+                            let (even, odd) = (sums[column].x, sums[column].y)
+                            let sum = SIMD4(even & 0xFFFF, odd & 0xFFFF, even >> 16, odd >> 16)
+                            let mean = (sum &+ count / 2) / count
                             for component in 0..<components {
                                 output[column * components + component] = UInt8(truncatingIfNeeded: mean[component])
                             }
@@ -62,26 +64,31 @@ extension ThumbHash {
         }
     }
 
-    /// Adds a line's samples of three or four components, so many in each cell.
+    /// Adds a line's samples of three or four components, so many in each cell: even components in the first number of a sum, odd ones in
+    /// the second, with 16 bits for each, which the samples of a cell do not fill.
     private static func add(
         _ line: UnsafePointer<UInt8>,
         _ columns: UnsafeBufferPointer<Int>,
         _ across: Int,
         _ components: Int,
-        to sums: UnsafeMutableBufferPointer<SIMD4<UInt32>>
+        to sums: UnsafeMutableBufferPointer<SIMD2<UInt32>>
     ) {
         var sample = 0
         for cell in sums.indices {
-            var (first, second, third, fourth): (UInt32, UInt32, UInt32, UInt32) = (0, 0, 0, 0)
+            var (even, odd): (UInt32, UInt32) = (0, 0)
             for _ in 0..<across {
-                let pixel = line + columns[sample]
-                first &+= UInt32(pixel[0])
-                second &+= UInt32(pixel[1])
-                third &+= UInt32(pixel[2])
-                if components == 4 { fourth &+= UInt32(pixel[3]) }
+                let pixel = UnsafeRawPointer(line + columns[sample])
+                // The last pixel of three bytes may be the last bytes there are.
+                let value =
+                    components == 4
+                    ? UInt32(littleEndian: pixel.loadUnaligned(as: UInt32.self))
+                    : UInt32(UInt16(littleEndian: pixel.loadUnaligned(as: UInt16.self)))
+                        | UInt32(pixel.load(fromByteOffset: 2, as: UInt8.self)) << 16
+                even &+= value & 0xFF_00FF
+                odd &+= value >> 8 & 0xFF_00FF
                 sample &+= 1
             }
-            sums[cell] &+= SIMD4(first, second, third, fourth)
+            sums[cell] &+= SIMD2(even, odd)
         }
     }
 

@@ -70,8 +70,9 @@ final class ResampleFilter: Sendable {
     private static func shares(of weights: [Float]) -> [UInt16] {
         [UInt16](unsafeUninitializedCapacity: weights.count) { shares, count in
             for start in stride(from: 0, to: weights.count, by: 4) {
-                let exact = SIMD4(weights[start], weights[start + 1], weights[start + 2], weights[start + 3])
-                var four = SIMD4<Int32>(exact * 256 + 0.5)
+                // One at a time: the conversion of a whole vector is not specialised, and was a hundredth of a thumbnail.
+                var four = SIMD4<Int32>()
+                for index in 0..<4 { four[index] = Int32(weights[start + index] * 256 + 0.5) }
                 var biggest = 0
                 for index in 1..<4 where four[index] > four[biggest] { biggest = index }
                 four[biggest] += 256 - four.wrappedSum()
