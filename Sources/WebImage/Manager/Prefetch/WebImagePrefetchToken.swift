@@ -16,7 +16,8 @@ public final class WebImagePrefetchToken: WebImageOperation {
     let context: WebImageContext?
     /// Where the user is called.
     let mailbox: CallbackMailbox
-    let prefetcher: WebImagePrefetcher
+    /// Holds the token while the list is under way.
+    weak let prefetcher: WebImagePrefetcher?
     private let state: Lock<State>
 
     init(
@@ -47,10 +48,10 @@ public final class WebImagePrefetchToken: WebImageOperation {
 
     /// Gives up what is not through: URLs that wait are not begun, loads that run are cancelled. The completion is called
     /// with ``PrefetchProgress/isCancelled`` set.
-    public func cancel() { prefetcher.cancel([self]) }
+    public func cancel() { prefetcher?.cancel([self]) }
 
     /// Makes the list more or less urgent: what waits, and what runs.
-    public func setPriority(_ priority: LoadPriority) { prefetcher.setPriority(priority, of: self) }
+    public func setPriority(_ priority: LoadPriority) { prefetcher?.setPriority(priority, of: self) }
 
     /// Counts a URL that is through.
     func advance(isSkipped: Bool) -> PrefetchProgress {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-/// The lists, as low-priority loads of the manager; a prefetcher lives until the last of them is through.
+/// The lists, as low-priority loads of the manager. Running loads retain the prefetcher, so it lives until its lists are through. A
+/// suspended prefetcher lives only as long as its owner retains it.
 ///
 /// Loads are begun, and told of their priority, on one thread: so those calls are in order, a long list does not keep its
 /// caller, and loads that end inside the call that begins them do not nest.
@@ -68,7 +69,7 @@ extension WebImagePrefetcher {
         // What is told there is the priority of that moment, so the last of several changes wins.
         queue.submit(priority: .high) { [self] in
             guard let list = state.withLock({ $0.lists[ObjectIdentifier(token)] }) else { return }
-            for case let load? in list.running.values { load.setPriority(list.priority) }
+            for (_, load) in list.running.sorted(by: { $0.key < $1.key }) { load?.setPriority(list.priority) }
         }
     }
 
@@ -159,8 +160,8 @@ extension WebImagePrefetcher.State {
         _ token: WebImagePrefetchToken,
         _ call: @escaping @Sendable (any WebImagePrefetcherDelegate, WebImagePrefetcher) -> Void
     ) {
-        token.mailbox.append { [weak delegate] in
-            if let delegate { call(delegate, token.prefetcher) }
+        token.mailbox.append { [weak delegate, prefetcher = token.prefetcher] in
+            if let delegate, let prefetcher { call(delegate, prefetcher) }
         }
     }
 

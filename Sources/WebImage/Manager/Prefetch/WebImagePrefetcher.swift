@@ -35,13 +35,16 @@ public final class WebImagePrefetcher: Sendable {
         self.queue = queue
     }
 
+    // Nobody can resume the lists of a suspended prefetcher any more.
+    deinit { cancelPrefetching() }
+
     /// At most this many URLs are loaded at once, over all lists; 3 by default, below 1 counts as 1. May be changed at any time.
     public var maxConcurrentPrefetchCount: Int {
         get { state.withLock { $0.width } }
         set { change { $0.width = newValue } }
     }
 
-    /// While set, no further URL is begun; false by default.
+    /// While set, no further URL is begun; false by default. Releasing a suspended prefetcher cancels its lists.
     public var isSuspended: Bool {
         get { state.withLock { $0.isSuspended } }
         set { change { $0.isSuspended = newValue } }

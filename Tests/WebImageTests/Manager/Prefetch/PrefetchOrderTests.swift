@@ -54,6 +54,31 @@ import Testing
         #expect(orderOfAll() == ["slow0", "slow1", "quick0", "later0", "later1"])
     }
 
+    @Test func `What runs of a list that becomes urgent becomes so in its order`() async {
+        let transport = FakeTransport()
+        var config = WebImageDownloaderConfig()
+        config.maxConcurrentDownloads = 1
+        let downloader = WebImageDownloader(config: config, transport: transport)
+        let manager = WebImageManager(cache: harness.cache, loader: downloader)
+        let prefetcher = WebImagePrefetcher(manager: manager, queue: queue)
+        prefetcher.callbackQueue = .inline
+        prefetcher.maxConcurrentPrefetchCount = 20
+        prefetcher.options = [.lowPriority, .fromLoaderOnly]
+        prefetcher.prefetch(urls("first", 1))
+        prefetcher.prefetch(urls("other", 3))
+        let urgent = prefetcher.prefetch(urls("urgent", 9))
+        queue.runAll()
+        #expect(transport.transfers.count == 1)
+        urgent.setPriority(.high)
+        queue.runAll()
+        for number in 0..<13 {
+            await wait(while: transport.transfers.count <= number)
+            transport.transfers[number].complete(Array("picture".utf8))
+        }
+        let order = ["first0"] + (0..<9).map { "urgent\($0)" } + (0..<3).map { "other\($0)" }
+        #expect(transport.transfers.map(\.request.url.lastPathComponent) == order)
+    }
+
     @Test func `In thousands of random steps every URL ends once and no more run than allowed`() {
         var random = SeededGenerator(seed: 7)
         let prefetcher = prefetcher(width: 3)

@@ -206,6 +206,31 @@ import Testing
         await wait(while: gone != nil)
     }
 
+    @Test(arguments: [false, true])
+    func `A suspended prefetcher goes with the last who has it, and its lists end as cancelled`(isBegun: Bool) async {
+        let harness = ManagerHarness()
+        let ends = Monitor<[PrefetchProgress]>([])
+        var prefetcher: WebImagePrefetcher? = prefetcher(harness)
+        weak let gone = prefetcher
+        prefetcher?.maxConcurrentPrefetchCount = 1
+        prefetcher?.isSuspended = !isBegun
+        let token = prefetcher?.prefetch(urls(2)) { end in ends.withLock { $0.append(end) } }
+        if isBegun {
+            _ = await harness.loader.waitForLoads(1)
+            prefetcher?.isSuspended = true
+        }
+        prefetcher = nil
+        // A load that runs keeps it until it is through.
+        if isBegun { harness.loader.loads[0].succeed() }
+        let finished = isBegun ? 1 : 0
+        let end = PrefetchProgress(finishedCount: finished, totalCount: 2, isCancelled: true)
+        #expect(await ends.value { $0.first } == end)
+        await wait(while: gone != nil)
+        token?.cancel()
+        token?.setPriority(.high)
+        #expect(token?.progress == end && ends.withLock { $0.count } == 1 && harness.loader.loads.count == finished)
+    }
+
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
     func `A token that is kept keeps nothing of the callbacks after the end`(isCancelled: Bool) async {
         let prefetcher = prefetcher()
