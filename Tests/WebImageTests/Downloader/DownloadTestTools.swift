@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import TestSupport
 
 @testable import WebImage
 
@@ -10,21 +11,26 @@ extension HTTPHeaders {
     }
 }
 
-/// A gzip stream of zeros, written by hand as one deflate block with fixed codes: a zero byte, then runs of 258.
-func gzipOfZeros(megabytes: Int) -> [UInt8] {
+/// A gzip stream of zeros, written by hand as one deflate block with fixed codes: a zero byte, then runs of 258. One that is to be read to
+/// its end needs a checksum.
+func gzipOfZeros(megabytes: Int, hasChecksum: Bool = false) -> [UInt8] {
     var bits = BitWriter()
     bits.write(1, count: 1)
     bits.write(1, count: 2)
     // The literal 0 has the code 00110000, most significant bit first.
     bits.writeReversed(0b0011_0000, count: 8)
-    for _ in 0..<(megabytes << 20) / 258 {
+    let runs = (megabytes << 20) / 258
+    for _ in 0..<runs {
         // Length 258 is symbol 285 = 11000101; distance 1 is symbol 0 = 00000.
         bits.writeReversed(0b1100_0101, count: 8)
         bits.writeReversed(0, count: 5)
     }
     bits.writeReversed(0, count: 7)
     let header: [UInt8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
-    return header + bits.finish() + [UInt8](repeating: 0, count: 8)
+    let count = 1 + 258 * runs
+    let checksum = hasChecksum ? CRC32.of(repeatElement(0, count: count)) : 0
+    let trailer = [checksum, UInt32(count)].flatMap { word in withUnsafeBytes(of: word.littleEndian) { Array($0) } }
+    return header + bits.finish() + trailer
 }
 
 private struct BitWriter {

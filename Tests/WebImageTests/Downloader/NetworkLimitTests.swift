@@ -70,6 +70,97 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
+    // MARK: Answers that nobody reads
+
+    private static let basic = ("WWW-Authenticate", "Basic realm=\"r\"")
+
+    private func downloader(_ change: (inout WebImageDownloaderConfig) -> Void = { _ in }) -> WebImageDownloader {
+        var config = WebImageDownloaderConfig()
+        config.urlCredential = WebImageCredential(user: "u", password: "p")
+        change(&config)
+        return WebImageDownloader(config: config)
+    }
+
+    @Test(arguments: [(megabytes: 2, connections: 3), (megabytes: 0, connections: 1)])
+    func `A refused answer that unpacks to much is cut off`(size: (megabytes: Int, connections: Int)) async throws {
+        let body = gzipOfZeros(megabytes: size.megabytes, hasChecksum: true)
+        #expect(body.count < 16 << 10)
+        let head = "HTTP/1.1 404 Not Found\r\nContent-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n"
+        // In one piece: while one that comes in two is still read, the next request goes another way.
+        let page = Array(head.utf8) + body
+        let server = try LoopbackServer { _ in .script { _, connection in connection.send(page) } }
+        let downloader = downloader()
+        for _ in 0..<3 { #expect(await downloadError(downloader, server.url("/a"))?.statusCode == 404) }
+        #expect(server.connectionCount == size.connections)
+    }
+
+    @Test(arguments: ["Digest", "Basic"])
+    func `A server that goes on asking for a password is asked a few times`(scheme: String) async throws {
+        let count = Lock(0)
+        let server = try LoopbackServer { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            // No test goes on for ever.
+            guard scheme == "Digest", number < 200 else { return .response(401, headers: [Self.basic], body: [0]) }
+            let nonce = "Digest realm=\"r\", qop=\"auth\", stale=true, nonce=\"\(number)\""
+            return .response(401, headers: [("WWW-Authenticate", nonce)], body: [0])
+        }
+        #expect(await downloadError(downloader(), server.url("/a"))?.statusCode == 401)
+        #expect(server.requestCount() <= 11)
+    }
+
+    @Test(arguments: [true, false])
+    func `An answer that asks for a password has an end, with and without a length`(isChunked: Bool) async throws {
+        let sent = Lock(0)
+        let server = try LoopbackServer { request in
+            guard request.header("Authorization") == nil else { return .response(body: [7]) }
+            return .script { _, connection in
+                let length = isChunked ? ("Transfer-Encoding", "chunked") : ("Content-Length", "\(48 << 20)")
+                connection.sendHead(401, [Self.basic, length])
+                let block = [UInt8](repeating: 7, count: 64 << 10)
+                while sent.withLock({ $0 }) < 48 << 20, isChunked ? connection.sendChunk(block) : connection.send(block)
+                {
+                    sent.withLock { $0 += block.count }
+                }
+                return isChunked && connection.send("0\r\n\r\n")
+            }
+        }
+        #expect(await downloadError(downloader(), server.url("/a"))?.statusCode == 401)
+        await server.wait { _, open in open == 0 }
+        #expect(sent.withLock { $0 } < 32 << 20)
+    }
+
+    @Test func `An answer that asks for a password byte by byte ends after a while`() async throws {
+        let server = try LoopbackServer { request in
+            guard request.header("Authorization") == nil else { return .response(body: [7]) }
+            return .script { _, connection in
+                connection.sendHead(401, [Self.basic, ("Content-Length", "100")])
+                let never = Monitor(())
+                for _ in 0..<100 where connection.send([65]) {
+                    // The pace of the server, not a wait of the test.
+                    _ = never.wait(seconds: 0.1) { _ -> Bool? in nil }
+                }
+                return true
+            }
+        }
+        let downloader = downloader {
+            $0.downloadTimeout = 1
+            $0.minimumBytesPerSecond = 0
+        }
+        #expect(await downloadError(downloader, server.url("/a"))?.statusCode == 401)
+    }
+
+    @Test func `A long page that asks for a password is read, and the password sent`() async throws {
+        let server = try LoopbackServer { request in
+            guard request.header("Authorization") == nil else { return .response(body: [7]) }
+            return .response(401, headers: [Self.basic], body: [UInt8](repeating: 65, count: 100_000))
+        }
+        #expect(try await downloader().downloadData(with: server.url("/a")).data == Data([7]))
+        #expect(server.connectionCount == 1)
+    }
+
     // MARK: Content codings
 
     /// A zstd frame of zeros: blocks of one byte that is repeated 131 072 times.

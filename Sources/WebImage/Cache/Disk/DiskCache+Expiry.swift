@@ -11,6 +11,8 @@ struct ExpiryPlan: Sendable {
     var now: Int64
     /// Whether nothing counts as too old, because the clock is not to be believed.
     var ignoresAge = false
+    /// Whether to remove only what exceeds `maxSize`.
+    var trimsExactly = false
 
     /// Whether a pass that was begun for the other goes on for this.
     func hasSettings(of other: ExpiryPlan) -> Bool {
@@ -29,7 +31,7 @@ struct ExpiryPlan: Sendable {
 
     /// What the entries' size is brought below when it exceeds the limit. Unless that is the size of all of them, older ones may be
     /// among the others, so no more goes than has to.
-    func trimsBelow(isWhole: Bool) -> Int { isWhole ? maxSize / 2 : maxSize + 1 }
+    func trimsBelow(isWhole: Bool) -> Int { isWhole && !trimsExactly ? maxSize / 2 : maxSize + 1 }
 }
 
 /// A pass through the directory, which the next can go on with.
@@ -63,13 +65,20 @@ extension DiskCache {
     /// - Parameter timeLimit: seconds after which it stops where it is; nil for no limit.
     @discardableResult
     public func removeExpiredData(timeLimit: Double? = nil) -> DiskCacheCleanup {
+        removeExpiredData(timeLimit: timeLimit, trimsExactly: false)
+    }
+
+    /// The same; with `trimsExactly`, removes only what exceeds the size limit.
+    @discardableResult
+    func removeExpiredData(timeLimit: Double? = nil, trimsExactly: Bool) -> DiskCacheCleanup {
         let (config, hasJumped) = state.withLock { state in (state.config, state.jumps.checkJump(clock)) }
         let plan = ExpiryPlan(
             type: config.diskCacheExpireType,
             maxAge: config.maxDiskAge,
             maxSize: config.maxDiskSize,
             now: nowNanoseconds(),
-            ignoresAge: hasJumped
+            ignoresAge: hasJumped,
+            trimsExactly: trimsExactly
         )
         var pass = ExpiryPass(plan: plan, deadline: Deadline(clock, seconds: timeLimit))
         do throws(SystemCallError) {

@@ -85,6 +85,8 @@ final class CurlHandle {
         // Each of these is off by default; a policy depends on it.
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_FOLLOWLOCATION, 0)
+        // libcurl counts requests with a password as redirects. A server may call any number of Digest nonces stale.
+        set(CURLOPT_MAXREDIRS, 10)
         set(CURLOPT_NETRC, 0)
         webimage_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
         webimage_curl_set_write(easy, CURLOPT_WRITEFUNCTION, curlDidReceiveBody)

@@ -73,6 +73,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
             // The other lines of a head that came at once change nothing but how much it was.
             if isComplete || loop.now != notedAt { noteBytes() }
             loop.watchdog.noteContent(byteCount: line.count)
+            if isComplete { headTime = loop.now }
             if isComplete, head.headers["Transfer-Encoding"] != nil { handle?.countFraming() }
             // libcurl may answer 401 and 407 itself; whether it does shows in the body or the end.
             guard isComplete, response == nil, !isDetached, head.statusCode >= 200,
@@ -88,7 +89,10 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         loop.watchdog.noteContent(byteCount: bytes.count)
         if response == nil, !isDetached, !deliverHead() { return false }
-        guard let sink, !isDetached else { return receivedByteCount <= Self.longestRest }
+        guard let sink, !isDetached else {
+            unpackedByteCount += bytes.count
+            return receivedByteCount <= Self.longestRest && unpackedByteCount <= Self.longestUnread
+        }
         failure = sink.didReceive(bytes)
         return failure == nil
     }
@@ -102,14 +106,15 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         guard wireByteCount != self.wireByteCount else { return true }
         self.wireByteCount = wireByteCount
         noteBytes()
-        guard wireByteCount <= Int64(request.maximumByteCount) else {
+        // While there is no response, libcurl discards the body of a 401 or 407 before it sends the request again with the password.
+        let isUnread = response == nil && wireByteCount > 0
+        let limit = isUnread ? min(request.maximumByteCount, Self.longestUnread) : request.maximumByteCount
+        let isLate = isUnread && loop.now >= headTime.adding(clamped: timer.limits.idle)
+        guard wireByteCount <= Int64(limit), !isLate else {
+            if isUnread { _ = deliverHead() }
             // The rest of a response that was refused ends for the reason it was refused for.
             guard failure == nil else { return false }
-            failure = .limitExceeded(
-                "maximumResponseByteCount",
-                allowed: request.maximumByteCount,
-                required: Int(wireByteCount)
-            )
+            failure = .limitExceeded("maximumResponseByteCount", allowed: limit, required: Int(wireByteCount))
             return false
         }
         return true
@@ -128,6 +133,11 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     private(set) var isDetached = false
     /// Bytes of such a rest, whether or not it was announced.
     private static let longestRest: Int64 = 16 << 10
+    /// Most bytes that such a rest may decompress to, and most bytes of a 401 or 407 that is answered with a password.
+    private static let longestUnread = 256 << 10
+    private var unpackedByteCount = 0
+    /// When the latest head was complete.
+    private var headTime = UInt64.max
 
     private func deliverHead() -> Bool {
         let response = HTTPResponse(
@@ -168,6 +178,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
             let allowed = min(request.maximumHeaderByteCount, longest)
             failure = .limitExceeded("maximumResponseHeaderByteCount", allowed: allowed, required: longest + 1)
         }
+        // The server asked for a password again and again.
+        if failure == nil, response == nil, result == CURLE_TOO_MANY_REDIRECTS { _ = deliverHead() }
         if failure == nil, result != CURLE_OK {
             failure = CurlErrorMapping.error(result, message: handle?.errorMessage ?? "")
         }

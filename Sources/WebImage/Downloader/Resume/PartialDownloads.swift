@@ -136,7 +136,8 @@ final class PartialDownloads: Sendable {
             return
         }
         let entry = wish.entry
-        guard entry.extendedData != nil, entry.data.count <= limits.byteCount else { return }
+        // With room for the trailer: a part that is too big must not evict others.
+        guard entry.extendedData != nil, entry.data.count <= limits.byteCount - (4 << 10) else { return }
         cache(making: true)?.store(entry, forKey: key.text)
     }
 
@@ -155,7 +156,7 @@ final class PartialDownloads: Sendable {
     private func tidyUp() {
         var urls: Set<UInt64> = []
         if let cache = cache(making: false) {
-            if limits.byteCount > 0 { cache.removeExpiredData() } else { cache.removeAllData() }
+            if limits.byteCount > 0 { cache.removeExpiredData(trimsExactly: true) } else { cache.removeAllData() }
             DirectoryScan(path: path, calls: calls).forEachEntry { item, _ in
                 if let url = PartialKey.urlHash(inFileName: item.string) { urls.insert(url) }
                 return true

@@ -35,8 +35,12 @@ import Testing
         harness.keep(bytes, in: store)
         harness.keep(noise(50_000), .plain("/big"), in: store)
         #expect(harness.sizes == [15_000, 50_000])
-        harness.keep(noise(100_000), .plain("/big"), in: store)
-        #expect(harness.sizes.contains(15_000) && !harness.sizes.contains(100_000))
+        // With the head, the second is too big.
+        for size in [100_000, limits.byteCount - 100] { harness.keep(noise(size), .plain("/big"), in: store) }
+        #expect(harness.sizes == [15_000, 50_000])
+        harness.clock.advance(1)
+        harness.keep(noise(limits.byteCount - 4096), .plain("/biggest"), in: store)
+        #expect(harness.sizes == [limits.byteCount - 4096], "but this is not")
     }
 
     @Test func `A bound of nothing keeps nothing, and makes no directory to find that out`() {
@@ -64,8 +68,8 @@ import Testing
         keep(0..<4) { store }
         store.limits.byteCount = 45_000
         harness.run()
-        #expect(harness.sizes.reduce(0, +) <= 45_000)
-        #expect(harness.claim(.plain("/3"), in: store) != nil, "the oldest went")
+        #expect(harness.sizes.count == 2, "no more goes than has to")
+        #expect((0..<4).filter { harness.claim(.plain("/\($0)"), in: store) != nil } == [2, 3], "the oldest went")
         harness.clock.advance(10)
         store.limits.age = 5
         harness.run()
@@ -79,8 +83,8 @@ import Testing
         keep(0..<4) { store }
         store.limits.byteCount = 45_000
         harness.keep(bytes, .plain("/4"), in: store)
-        #expect(harness.sizes.reduce(0, +) <= 45_000)
-        #expect(harness.claim(.plain("/4"), in: store) != nil)
+        #expect(harness.sizes.count == 2)
+        #expect((0..<5).filter { harness.claim(.plain("/\($0)"), in: store) != nil } == [3, 4])
     }
 
     @Test func `What is too old is not used, and is removed`() {
