@@ -45,6 +45,9 @@ final class ModelLoad: @unchecked Sendable {
     var isRefresh: Bool { spec.options.contains(.refreshCached) }
     /// Whether it may take from memory what was there, or make it useless for others.
     var isUnsettling: Bool { isRefresh || spec.isLimited }
+    /// Whether it is begun as callers begin loads, who are not told when nothing follows an interim result. A refresh is not: only one who
+    /// is told knows of its end.
+    var isPublic: Bool { number % 2 == 0 && !isRefresh }
     /// Whether nothing says where to look and to store.
     var isPlain: Bool {
         spec.query == nil && spec.store == nil && spec.originalQuery == nil && spec.originalStore == nil

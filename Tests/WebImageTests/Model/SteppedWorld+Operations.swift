@@ -58,16 +58,8 @@ extension SteppedWorld {
         (context.queryCacheType, context.storeCacheType) = (spec.query, spec.store)
         (context.originalQueryCacheType, context.originalStoreCacheType) = (spec.originalQuery, spec.originalStore)
         let hear: @Sendable (LoadProgress) -> Void = { [unowned model] in model.noteProgress($0, of: load) }
-        let operation = manager.loadImage(
-            with: ModelKeys.urls[spec.url],
-            options: spec.options,
-            context: context,
-            progress: spec.hearsProgress ? hear : nil,
-            end: { [unowned model] in
-                model.note(.end, load.number)
-                model.end(load)
-            }
-        ) { [unowned self] result in
+        let (url, progress) = (ModelKeys.urls[spec.url], spec.hearsProgress ? hear : nil)
+        let completion: @Sendable (Result<WebImageResult, WebImageError>) -> Void = { [unowned self] result in
             model.note(result, of: load)
             if mutant == .doubleCompletion, load.number % 3 == 2 { model.note(result, of: load) }
             if mutant == .lateProgress, load.finalCount > 0, spec.hearsProgress {
@@ -76,6 +68,27 @@ extension SteppedWorld {
             checkWritten(result, load)
             stepper.pause()
         }
+        let end: @Sendable () -> Void = { [unowned model] in
+            model.note(.end, load.number)
+            model.end(load)
+        }
+        let operation =
+            load.isPublic
+            ? manager.loadImage(
+                with: url,
+                options: spec.options,
+                context: context,
+                progress: progress,
+                completion: completion
+            )
+            : manager.loadImage(
+                with: url,
+                options: spec.options,
+                context: context,
+                progress: progress,
+                end: end,
+                completion: completion
+            )
         load.trace = operation
         if !spec.isDropped, load.finalCount == 0 { load.operation = operation }
     }

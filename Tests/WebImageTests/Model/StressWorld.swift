@@ -154,13 +154,21 @@ final class StressWorld: Sendable {
         (context.queryCacheType, context.storeCacheType) = (spec.query, spec.store)
         (context.originalQueryCacheType, context.originalStoreCacheType) = (spec.originalQuery, spec.originalStore)
         let ignore: @Sendable (LoadProgress) -> Void = { _ in }
-        let operation = manager.loadImage(
-            with: ModelKeys.urls[spec.url],
-            options: spec.options,
-            context: context,
-            progress: spec.hearsProgress ? ignore : nil,
-            end: { load.state.withLock { $0.hasEnded = true } }
-        ) { [self] result in note(result, of: load) }
+        let (url, progress) = (ModelKeys.urls[spec.url], spec.hearsProgress ? ignore : nil)
+        let end: @Sendable () -> Void = { load.state.withLock { $0.hasEnded = true } }
+        // As callers do, where the end is one of the completion.
+        let isPublic = spec.url % 2 == 0 && !spec.options.contains(.refreshCached)
+        let operation =
+            isPublic
+            ? manager.loadImage(with: url, options: spec.options, context: context, progress: progress) {
+                [self] result in
+                end()
+                note(result, of: load)
+            }
+            : manager.loadImage(with: url, options: spec.options, context: context, progress: progress, end: end) {
+                [self] result in
+                note(result, of: load)
+            }
         load.state.withLock { $0.operation = operation }
         if !spec.isDropped { callers.withLock { $0.held.append(operation) } }
     }

@@ -1,19 +1,33 @@
 extension ImageCache {
-    /// Delivers an image from memory with its bytes from disk: before returning if that is asked for, else later.
+    /// Delivers an image from memory with its bytes from disk: before returning if that is asked for, else later. If something was stored in
+    /// between, tries once more with the image that is in memory then; if that fails too, decodes the bytes.
     ///
     /// - Parameter work: of a query that began before memory was looked at.
-    func addData(to image: Image, _ work: EntryImageWork, _ options: WebImageOptions, _ token: ImageCacheToken) {
+    func addData(
+        to image: Image,
+        _ work: EntryImageWork,
+        _ options: WebImageOptions,
+        _ token: ImageCacheToken,
+        isSecond: Bool = false
+    ) {
         if options.contains(.queryMemoryDataSync) {
             if let result = work.pair(image, readEntry(forKey: token.key)) { return token.result.finish(result) }
             let renewed = work.renewed
+            if !isSecond, !work.isCurrent, let newer = renewed.imageInMemory {
+                return addData(to: newer, renewed, options, token, isSecond: true)
+            }
             let decoded = readEntry(forKey: token.key).map { renewed.imageNow(of: $0) }
             return token.result.finish(ImageCacheResult(decoded, orElse: image))
         }
         let priority = options.priority
-        token.wait(for: work.read, priority: priority) { result in
+        token.wait(for: work.read, priority: priority, stage: isSecond ? 1 : 0) { result in
             guard token.result.isWanted else { return }
             if let result = work.pair(image, result.diskEntry) { return token.finish(result) }
-            token.wait(for: work.renewed, priority: priority, stage: 1) {
+            let renewed = work.renewed
+            if !isSecond, !work.isCurrent, let newer = renewed.imageInMemory {
+                return self.addData(to: newer, renewed, options, token, isSecond: true)
+            }
+            token.wait(for: renewed, priority: priority, stage: 2) {
                 token.finish(ImageCacheResult($0.query, orElse: image))
             }
         }

@@ -127,6 +127,35 @@ import Testing
         #expect(width(result?.data) == ["store": 6, "clear memory": 5, "store data": 6][change])
     }
 
+    @Test(arguments: [false, true])
+    func `An image that is stored meanwhile comes with the bytes of its store, and stays`(isSync: Bool) async {
+        let cache = disk.cache()
+        store(5, in: cache)
+        await cache.flush()
+        // What a caller makes of bytes need not look like what a coder does.
+        let own = FakeCoder.image(width: 60)
+        let storeOwn: @Sendable () -> Void = { [key] in
+            let data = FakeCoder.data(width: 6)
+            let options = ImageEncodeOptions()
+            cache.store(own, data: data, forKey: key, to: .all, encodeOptions: options, completion: nil)
+        }
+        let gate = Gate()
+        disk.holdReads(gate)
+        let found = Monitor<ImageCacheResult?>(nil)
+        let query: @Sendable () -> Void = { [context, key] in
+            let options: WebImageOptions = isSync ? [.queryMemoryData, .queryMemoryDataSync] : .queryMemoryData
+            cache.queryImage(forKey: key, options: options, context: context) { result in found.withLock { $0 = result }
+            }
+        }
+        if isSync { startThread(query) } else { query() }
+        #expect(await gate.arrivals())
+        storeOwn()
+        gate.open()
+        let result = await found.value { $0 }
+        #expect(result?.image === own && width(result?.data) == 6 && result?.cacheType == .memory)
+        #expect(cache.memoryImage(forKey: key) === own && coder.decodeCount == 0)
+    }
+
     @Test(arguments: [WebImageOptions.queryMemoryData, [.queryMemoryData, .queryMemoryDataSync]])
     func `An image that is known to be of other bytes gives way to one of these`(options: WebImageOptions) async throws
     {
