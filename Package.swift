@@ -123,8 +123,14 @@ let package = Package(
         shims("CPNGShims", linking: "png16", "isal"),
         shims("CChafaShims", linking: "chafa", "glib-2.0"),
         .target(
+            name: "WebImageSupport",
+            dependencies: ["CLinux", "CXXHash"],
+            swiftSettings: swiftSettings
+        ),
+        .target(
             name: "WebImage",
             dependencies: [
+                "WebImageSupport",
                 "CCurl", "CIDN2", "CWebP", "CLCMS", "CXXHash", "CLinux", "CIsolation", "CPixels", "CJPEGShims",
                 "CPNGShims",
             ],
@@ -207,7 +213,8 @@ let package = Package(
         .testTarget(
             name: "WebImageTests",
             dependencies: [
-                "WebImage", "TestSupport", "CTestSupport", "CLinux", "CIsolation", "CPixels", "cache-hammer",
+                "WebImage", "WebImageSupport", "TestSupport", "CTestSupport", "CLinux", "CIsolation", "CPixels",
+                "cache-hammer",
             ],
             exclude: ["Fixtures", "HTTPCacheSuite/Cases"],
             swiftSettings: swiftSettings

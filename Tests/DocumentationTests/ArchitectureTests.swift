@@ -48,7 +48,7 @@ import Testing
         let list = try Self.section().list
         for line in list.split(separator: "\n") where line.hasPrefix("* ") {
             let folder = try #require(line.dropFirst(2).split(separator: ":").first)
-            let code = try Project.files(below: "Sources/WebImage/\(folder)", named: ".swift").map(Self.code).joined()
+            let code = try Project.files(below: "Sources/\(folder)", named: ".swift").map(Self.code).joined()
             let words = line.split(separator: "`", omittingEmptySubsequences: false)
             for (index, name) in words.enumerated() where !index.isMultiple(of: 2) {
                 #expect(Self.declares(name, code), "\(folder) has no \(name)")

@@ -22,12 +22,6 @@ extension WorkKey {
     }
 }
 
-/// Something that a job has under way, to be cancelled and made more or less urgent.
-protocol RunningWork: Sendable {
-    func cancel()
-    func setPriority(_ priority: LoadPriority)
-}
-
 /// An operation of a loader or a cache, which may have a priority.
 private struct HeldOperation: RunningWork {
     let operation: any WebImageOperation

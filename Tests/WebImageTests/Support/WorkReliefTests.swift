@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import WebImage
+@testable import WebImageSupport
 
 /// Queues in a process that may have few threads, or none.
 @Suite(.timeLimit(.minutes(2)))

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import WebImage
+@testable import WebImageSupport
 
 /// Makes system calls fail.
 private final class Faults: Sendable {

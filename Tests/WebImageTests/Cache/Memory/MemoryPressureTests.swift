@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import WebImage
+@testable import WebImageSupport
 
 /// Reports that a test makes.
 private final class FakePressureSource: MemoryPressureSource {

@@ -2,19 +2,21 @@ import CLinux
 import CXXHash
 
 /// Hashes from the C libraries, over bytes in memory.
-enum Hashing {
+package enum Hashing {
     /// XXH3, 64 bits: for checksums. Not for anything an attacker must not forge.
-    static func xxh3(_ bytes: UnsafeRawBufferPointer) -> UInt64 { webimage_xxh3(bytes.baseAddress, bytes.count) }
+    package static func xxh3(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        webimage_xxh3(bytes.baseAddress, bytes.count)
+    }
 
     /// XXH3, 64 bits, with a seed.
-    static func xxh3(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
+    package static func xxh3(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
         XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, seed)
     }
 
     /// MD5 of the UTF-8 bytes of `string` in 32 lower-case hexadecimal digits: for file names.
     ///
     /// - Parameter suffix: text that comes behind the digits.
-    static func md5Hex(_ string: String, suffix: String = "") -> String {
+    package static func md5Hex(_ string: String, suffix: String = "") -> String {
         var copy = string
         var digest: (UInt64, UInt64) = (0, 0)
         copy.withUTF8 { bytes in

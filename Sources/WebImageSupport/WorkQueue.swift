@@ -6,49 +6,49 @@ import Glibc
 ///
 /// Threads start when they are first needed and sleep when there is nothing to do. Submitting costs a lock, and a wake-up
 /// when a thread sleeps. Where the system has no thread for a queue, ``WorkRelief`` does its jobs.
-final class WorkQueue: Sendable {
+package final class WorkQueue: Sendable {
     /// Which of the waiting jobs of one priority runs first.
-    enum Order: Sendable { case fifo, lifo }
+    package enum Order: Sendable { case fifo, lifo }
 
     private let core: WorkQueueCore
 
     /// A queue with at most `width` threads; names of threads start with `name` (15 bytes are shown by the system).
-    init(name: String, width: Int, order: Order = .fifo, threads: WorkThreads = .shared) {
+    package init(name: String, width: Int, order: Order = .fifo, threads: WorkThreads = .shared) {
         core = WorkQueueCore(name: name, width: width, order: order, threads: threads)
     }
 
     /// A queue without threads, for tests that decide what runs when: jobs wait until ``takeNext()`` hands them out.
-    init(stepped name: String) { core = WorkQueueCore(name: name, width: 1, order: .fifo, isStepped: true) }
+    package init(stepped name: String) { core = WorkQueueCore(name: name, width: 1, order: .fifo, isStepped: true) }
 
     /// Takes the job out whose turn it is, as a thread does that is about to run it: a cancel comes too late then.
-    func takeNext() -> (@Sendable () -> Void)? { core.withState { $0.jobs.popFirst() }?.body }
+    package func takeNext() -> (@Sendable () -> Void)? { core.withState { $0.jobs.popFirst() }?.body }
 
     deinit { core.stop() }
 
     /// At most this many jobs run at once; may be changed while jobs run.
-    var width: Int {
+    package var width: Int {
         get { core.withState { $0.width } }
         set { core.setWidth(newValue) }
     }
 
     /// Jobs that wait for a thread.
-    var waitingCount: Int { core.withState { $0.jobs.count } }
+    package var waitingCount: Int { core.withState { $0.jobs.count } }
 
     /// Runs `body` on one of the threads, later.
     @discardableResult
-    func submit(priority: LoadPriority = .normal, _ body: @escaping @Sendable () -> Void) -> WorkItem {
+    package func submit(priority: LoadPriority = .normal, _ body: @escaping @Sendable () -> Void) -> WorkItem {
         WorkItem(id: core.enqueue(priority: priority, body: body), core: core)
     }
 
     /// Runs `body` on one of the threads and returns what it returns.
-    func run<Value: Sendable>(
+    package func run<Value: Sendable, Failure: Error>(
         priority: LoadPriority = .normal,
-        _ body: @escaping @Sendable () throws(WebImageError) -> Value
-    ) async throws(WebImageError) -> Value {
-        let result: Result<Value, WebImageError> = await withCheckedContinuation { continuation in
+        _ body: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
             submit(priority: priority) {
-                let result: Result<Value, WebImageError>
-                do throws(WebImageError) { result = .success(try body()) } catch { result = .failure(error) }
+                let result: Result<Value, Failure>
+                do throws(Failure) { result = .success(try body()) } catch { result = .failure(error) }
                 continuation.resume(returning: result)
             }
         }
@@ -57,17 +57,17 @@ final class WorkQueue: Sendable {
 }
 
 /// A job given to a ``WorkQueue``.
-struct WorkItem: RunningWork {
+package struct WorkItem: RunningWork {
     fileprivate let id: UInt64
     fileprivate let core: WorkQueueCore
 
     /// Takes the job out of the queue. True if it had not started; then it never will.
-    func takeOut() -> Bool { core.cancel(id) }
+    package func takeOut() -> Bool { core.cancel(id) }
 
-    func cancel() { _ = takeOut() }
+    package func cancel() { _ = takeOut() }
 
     /// Moves the job to another priority, if it has not started.
-    func setPriority(_ priority: LoadPriority) { core.setPriority(priority, of: id) }
+    package func setPriority(_ priority: LoadPriority) { core.setPriority(priority, of: id) }
 }
 
 /// The state that threads share; it outlives the queue until the last thread has left.

@@ -7,8 +7,8 @@ import Glibc
 /// when given back, kept for the next taker as long as all kept blocks stay within `capacity` bytes. A taker for whose
 /// size none is kept gets one that is up to half bigger: bodies and bitmaps come in all sizes. Blocks of 4 MiB and
 /// more are aligned to 2 MiB and marked for huge pages. Taking and giving cost a lock and an array operation.
-final class BufferPool: Sendable {
-    static let shared = BufferPool(capacity: 64 << 20)
+package final class BufferPool: Sendable {
+    package static let shared = BufferPool(capacity: 64 << 20)
 
     private struct State {
         var free: [Int: [UnsafeMutableRawPointer]] = [:]
@@ -23,34 +23,34 @@ final class BufferPool: Sendable {
     private static let smallest = 16 << 10
     private static let hugePage = 2 << 20
 
-    init(capacity: Int) {
+    package init(capacity: Int) {
         state = Lock(State(capacity: capacity))
     }
 
     deinit { trim(toBytes: 0) }
 
     /// Bytes in blocks that are kept for reuse.
-    var keptBytes: Int { state.withLock { $0.keptBytes } }
+    package var keptBytes: Int { state.withLock { $0.keptBytes } }
 
     /// Changes how many bytes are kept at most, at once.
-    func setCapacity(_ capacity: Int) {
+    package func setCapacity(_ capacity: Int) {
         state.withLock { $0.capacity = capacity }
         trim(toBytes: capacity)
     }
 
     /// Whether blocks are to be no bigger than new ones: where memory is counted before it is taken. As often as it was wanted it has
     /// to be taken back.
-    func wantExact(_ isWanted: Bool) { state.withLock { $0.exactCount += isWanted ? 1 : -1 } }
+    package func wantExact(_ isWanted: Bool) { state.withLock { $0.exactCount += isWanted ? 1 : -1 } }
 
     /// The bytes that a new block for `byteCount` bytes takes, with what is lost by its alignment; the greatest number on overflow.
-    static func blockSize(_ byteCount: Int) -> Int {
+    package static func blockSize(_ byteCount: Int) -> Int {
         guard byteCount >= smallest else { return max(byteCount, 0) }
         guard let size = roundedSize(byteCount) else { return .max }
         return size >= 2 * hugePage ? size + hugePage : size
     }
 
     /// A block of at least `byteCount` bytes, not initialised; nil when the system has no memory.
-    func take(byteCount: Int) -> UnsafeMutableRawPointer? {
+    package func take(byteCount: Int) -> UnsafeMutableRawPointer? {
         guard byteCount >= Self.smallest else { return malloc(max(byteCount, 1)) }
         guard let size = Self.roundedSize(byteCount) else { return nil }
         let recycled = state.withLock { state -> UnsafeMutableRawPointer? in
@@ -76,7 +76,9 @@ final class BufferPool: Sendable {
 
     /// Makes a block bigger that was taken with `oldCount`; its bytes come with it. The system moves pages of big blocks instead of copying
     /// them, so that there are never two. Nil, and all as it was, for small blocks and without memory.
-    func resize(_ block: UnsafeMutableRawPointer, from oldCount: Int, to byteCount: Int) -> UnsafeMutableRawPointer? {
+    package func resize(_ block: UnsafeMutableRawPointer, from oldCount: Int, to byteCount: Int)
+        -> UnsafeMutableRawPointer?
+    {
         guard oldCount >= 2 * Self.hugePage, byteCount > oldCount, let size = Self.roundedSize(byteCount) else {
             return nil
         }
@@ -85,7 +87,7 @@ final class BufferPool: Sendable {
     }
 
     /// Takes back a block that was taken with the same `byteCount`.
-    func give(_ block: UnsafeMutableRawPointer, byteCount: Int) {
+    package func give(_ block: UnsafeMutableRawPointer, byteCount: Int) {
         // The block may be bigger than what its taker asked for.
         guard byteCount >= Self.smallest, let size = Self.roundedDownSize(webimage_usable_size(block)) else {
             return free(block)
@@ -100,7 +102,7 @@ final class BufferPool: Sendable {
     }
 
     /// Frees kept blocks, the biggest first, until at most `limit` bytes are kept.
-    func trim(toBytes limit: Int) {
+    package func trim(toBytes limit: Int) {
         let victims = state.withLock { state -> [UnsafeMutableRawPointer] in
             var victims: [UnsafeMutableRawPointer] = []
             for size in state.free.keys.sorted(by: >) {
@@ -115,7 +117,7 @@ final class BufferPool: Sendable {
     }
 
     /// `byteCount` rounded up to the next of sixteen steps between powers of two; nil on overflow.
-    static func roundedSize(_ byteCount: Int) -> Int? {
+    package static func roundedSize(_ byteCount: Int) -> Int? {
         guard byteCount > 0, byteCount < Int.max / 2 else { return nil }
         let power = Int.bitWidth - 1 - byteCount.leadingZeroBitCount
         let step = 1 << max(power - 4, 12)
@@ -123,7 +125,7 @@ final class BufferPool: Sendable {
     }
 
     /// The biggest of those sizes that is at most `byteCount`.
-    static func roundedDownSize(_ byteCount: Int) -> Int? {
+    package static func roundedDownSize(_ byteCount: Int) -> Int? {
         guard byteCount >= smallest, byteCount < Int.max / 2 else { return nil }
         let power = Int.bitWidth - 1 - byteCount.leadingZeroBitCount
         let step = 1 << max(power - 4, 12)

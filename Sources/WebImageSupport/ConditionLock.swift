@@ -1,15 +1,16 @@
-import Glibc
+package import Glibc
 
 /// A lock around a value, and a condition on which a thread that may block waits for the value to change.
 ///
 /// Never wait on Swift's cooperative threads: use continuations there.
-final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
+package final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
     // Sendable because `value` is only touched with `mutex` held.
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let condition: UnsafeMutablePointer<pthread_cond_t>
-    private var value: Value
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline let condition: UnsafeMutablePointer<pthread_cond_t>
+    @usableFromInline var value: Value
 
-    init(_ value: consuming Value) {
+    @inlinable
+    package init(_ value: consuming Value) {
         self.value = value
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
@@ -24,6 +25,7 @@ final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
         pthread_condattr_destroy(&attributes)
     }
 
+    @inlinable
     deinit {
         pthread_mutex_destroy(mutex)
         pthread_cond_destroy(condition)
@@ -32,22 +34,23 @@ final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
     }
 
     /// Runs `body` with exclusive access to the value. Nobody is woken.
-    @inline(__always)
-    func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    @inlinable @inline(__always)
+    package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return body(&value)
     }
 
     /// Wakes one thread that waits.
-    func signal() { pthread_cond_signal(condition) }
+    package func signal() { pthread_cond_signal(condition) }
 
     /// Wakes all threads that wait.
-    func broadcast() { pthread_cond_broadcast(condition) }
+    package func broadcast() { pthread_cond_broadcast(condition) }
 
     /// Blocks the thread until `body` answers something. It is asked with exclusive access, at once and whenever the
     /// thread is woken.
-    func wait<Result>(until body: (inout Value) -> Result?) -> Result {
+    @inlinable
+    package func wait<Result>(until body: (inout Value) -> Result?) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
@@ -57,7 +60,8 @@ final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
     }
 
     /// The same, for at most so many seconds (0...1e9); then nil unless `body` answers at last.
-    func wait<Result>(seconds: Double, until body: (inout Value) -> Result?) -> Result? {
+    @inlinable
+    package func wait<Result>(seconds: Double, until body: (inout Value) -> Result?) -> Result? {
         let limit = min(max(seconds, 0), 1e9)
         var end = timespec()
         clock_gettime(CLOCK_MONOTONIC, &end)
@@ -78,5 +82,5 @@ final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
 
 /// Nothing is shown of the value, as with ``Lock``.
 extension ConditionLock: CustomReflectable where Value: ~Copyable {
-    var customMirror: Mirror { Mirror(self, children: []) }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

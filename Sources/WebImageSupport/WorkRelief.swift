@@ -2,32 +2,36 @@ import CLinux
 import Glibc
 
 /// Where work queues have threads from; tests let there be none.
-struct WorkThreads: Sendable {
-    var source: ThreadSource
-    var relief: WorkRelief
+package struct WorkThreads: Sendable {
+    package var source: ThreadSource
+    package var relief: WorkRelief
     /// When a thread is asked for again that was not to be had.
-    var delay: DelaySource
+    package var delay: DelaySource
 
-    static let retryNanoseconds: UInt64 = 100_000_000
+    package init(source: ThreadSource, relief: WorkRelief, delay: DelaySource) {
+        (self.source, self.relief, self.delay) = (source, relief, delay)
+    }
+
+    package static let retryNanoseconds: UInt64 = 100_000_000
 
     /// The threads of this process.
-    static let shared = WorkThreads(source: .system, relief: WorkRelief(.system), delay: .system)
+    package static let shared = WorkThreads(source: .system, relief: WorkRelief(.system), delay: .system)
 }
 
 /// Starts threads.
-struct ThreadSource: Sendable {
+package struct ThreadSource: Sendable {
     /// Runs `body` on a new thread. False, and `body` is not called, when there is none to be had.
-    var start: @Sendable (_ body: @escaping @Sendable () -> Void) -> Bool
+    package var start: @Sendable (_ body: @escaping @Sendable () -> Void) -> Bool
 
     /// Threads with stacks of 1 MiB, which nobody waits for.
-    static let system = ThreadSource { DetachedThread.start($0) }
+    package static let system = ThreadSource { DetachedThread.start($0) }
 }
 
 /// One thread for all queues that get none of their own, so that their jobs are done also when the process may have no more threads.
 ///
 /// It is started before the first thread of any queue, sleeps, and never ends. Of queues that have no thread it does one job after the
 /// other, and asks for a thread again before each.
-final class WorkRelief: Sendable {
+package final class WorkRelief: Sendable {
     private struct State {
         var hasThread = false
         /// Queues that have jobs and no thread, each once.
@@ -41,10 +45,10 @@ final class WorkRelief: Sendable {
     private let source: ThreadSource
     private let state = ConditionLock(State())
 
-    init(_ source: ThreadSource) { self.source = source }
+    package init(_ source: ThreadSource) { self.source = source }
 
     /// Starts the thread, if it is not there.
-    func prepare() {
+    package func prepare() {
         let isFirst = state.withLock { state -> Bool in
             defer { state.hasThread = true }
             return !state.hasThread

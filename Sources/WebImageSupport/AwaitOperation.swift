@@ -1,5 +1,5 @@
 /// Awaits the one completion of a callback form, and cancels its operation when the task is cancelled.
-func awaitOperation<Value: Sendable>(
+package func awaitOperation<Value: Sendable>(
     _ start: @Sendable (@escaping @Sendable (Value) -> Void) -> any WebImageOperation
 ) async -> Value {
     let relay = CancellationRelay()
@@ -13,9 +13,9 @@ func awaitOperation<Value: Sendable>(
 }
 
 /// Like ``awaitOperation(_:)``, for a completion that can bring an error.
-func awaitResult<Value: Sendable>(
-    _ start: @Sendable (@escaping @Sendable (Result<Value, WebImageError>) -> Void) -> any WebImageOperation
-) async throws(WebImageError) -> Value { try await awaitOperation(start).get() }
+package func awaitResult<Value: Sendable, Failure: Error>(
+    _ start: @Sendable (@escaping @Sendable (Result<Value, Failure>) -> Void) -> any WebImageOperation
+) async throws(Failure) -> Value { try await awaitOperation(start).get() }
 
 /// Brings a cancel to an operation that may not exist yet.
 private final class CancellationRelay: Sendable {

@@ -1,31 +1,31 @@
 import CLinux
-import Glibc
+package import Glibc
 
 /// The system calls that make and read entries, so that tests can make each of them fail.
 ///
 /// Results below 0 are negative error numbers. Paths are relative to an open directory, or absolute.
-struct FileCalls: Sendable {
-    var open: @Sendable (_ directory: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32
-    var read: @Sendable (_ file: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int
-    var write: @Sendable (_ file: Int32, _ pieces: UnsafePointer<iovec>, _ count: Int32) -> Int
-    var close: @Sendable (_ file: Int32) -> Int32
+package struct FileCalls: Sendable {
+    package var open: @Sendable (_ directory: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32
+    package var read: @Sendable (_ file: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int
+    package var write: @Sendable (_ file: Int32, _ pieces: UnsafePointer<iovec>, _ count: Int32) -> Int
+    package var close: @Sendable (_ file: Int32) -> Int32
     /// Within a directory.
-    var rename:
+    package var rename:
         @Sendable (_ directory: Int32, _ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>, _ exclusive: Bool) ->
             Int32
     /// As `readdir`, with the reason in `errno`.
-    var list: @Sendable (_ stream: OpaquePointer) -> UnsafeMutablePointer<dirent>? = { readdir($0) }
+    package var list: @Sendable (_ stream: OpaquePointer) -> UnsafeMutablePointer<dirent>? = { readdir($0) }
     /// As `fstatat`, symbolic links not followed.
-    var status:
+    package var status:
         @Sendable (_ directory: Int32, _ name: UnsafePointer<CChar>, _ status: UnsafeMutablePointer<stat>) -> Int32 = {
             fstatat($0, $1, $2, AT_SYMLINK_NOFOLLOW)
         }
     /// Writes at an offset; the file's own position stays.
-    var writeAt: @Sendable (_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ offset: Int) -> Int = {
+    package var writeAt: @Sendable (_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ offset: Int) -> Int = {
         result(pwrite($0, $1, $2, off_t($3)))
     }
 
-    static let system = FileCalls(
+    package static let system = FileCalls(
         open: { directory, path, flags in
             if flags & O_CREAT == 0 { return webimage_open_unnoticed(directory, path, flags) }
             let file = openat(directory, path, flags, 0o600)
@@ -39,32 +39,37 @@ struct FileCalls: Sendable {
 }
 
 /// A system call that failed, and on what.
-struct SystemCallError: Error, CustomStringConvertible {
-    let call: String
+package struct SystemCallError: Error, CustomStringConvertible {
+    package let call: String
     /// The directory that ``path`` is in; nil for one that needs none.
-    var directory: String?
-    let path: String
-    let number: Int32
+    package var directory: String?
+    package let path: String
+    package let number: Int32
     /// Why something that the system would have allowed was not done; nil when it was the system that refused.
-    var refusal: String?
+    package var refusal: String?
 
-    var description: String {
+    package init(call: String, directory: String? = nil, path: String, number: Int32, refusal: String? = nil) {
+        (self.call, self.directory, self.path, self.number) = (call, directory, path, number)
+        self.refusal = refusal
+    }
+
+    package var description: String {
         let path = (directory.map { $0 + "/" } ?? "") + path
         if let refusal { return "\(path) is not used: \(refusal)" }
         return "\(call) \(path): \(String(cString: strerror(number)))"
     }
 
     /// Whether there is no such file or directory.
-    var isAbsence: Bool { refusal == nil && (number == ENOENT || number == ENOTDIR) }
+    package var isAbsence: Bool { refusal == nil && (number == ENOENT || number == ENOTDIR) }
 
     /// Whether there is no room: no space, no quota, no inodes.
-    var isOutOfSpace: Bool { number == ENOSPC || number == EDQUOT }
+    package var isOutOfSpace: Bool { number == ENOSPC || number == EDQUOT }
 }
 
 extension FileCalls {
     /// Reads exactly `count` bytes, from the file's position or, without moving that, from an offset. Throws EIO when the file ends
     /// earlier.
-    func readFully(
+    package func readFully(
         _ file: Int32,
         into buffer: UnsafeMutableRawPointer,
         count: Int,
@@ -85,7 +90,7 @@ extension FileCalls {
     }
 
     /// Writes two pieces one after the other, however many calls it takes.
-    func writeFully(
+    package func writeFully(
         _ file: Int32,
         _ first: UnsafeRawBufferPointer,
         _ second: UnsafeRawBufferPointer,
@@ -107,7 +112,7 @@ extension FileCalls {
     }
 
     /// Writes over what is in a file, however many calls it takes.
-    func writeFully(
+    package func writeFully(
         _ file: Int32,
         _ bytes: UnsafeRawBufferPointer,
         at offset: Int,

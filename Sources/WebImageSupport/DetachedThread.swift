@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 /// A thread that runs one closure and is not waited for.
-enum DetachedThread {
+package enum DetachedThread {
     private final class Body: Sendable {
         let run: @Sendable () -> Void
         let name: String?
@@ -13,20 +13,13 @@ enum DetachedThread {
         }
     }
 
-    /// What is wrong with a process that was forked from one with threads of the library: they are not in it, and what waits for them
-    /// would wait for ever. Nil in all others.
-    static var forkProblem: WebImageError? {
-        guard webimage_has_lost_threads() else { return nil }
-        return WebImageError(.invalidDownloadOperation, "the process was forked after the library had started threads")
-    }
-
     /// Starts it. What the closure owns goes with it, before the thread does.
     ///
     /// - Parameters:
     ///   - name: of which the system shows 15 bytes; nil for one that names itself.
     ///   - stackByteCount: 1 MiB unless it is said.
     /// - Returns: false when the system has none to give; the closure is not called then.
-    static func start(
+    package static func start(
         name: String? = nil,
         stackByteCount: Int = 1 << 20,
         _ run: @escaping @Sendable () -> Void

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The kernel's reports of memory pressure: triggers on a PSI file, waited for with `poll`.
-final class PressureStallSource: MemoryPressureSource {
+package final class PressureStallSource: MemoryPressureSource {
     private let some: Int32
     private let full: Int32
     private let wakeRead: Int32
@@ -38,7 +38,7 @@ final class PressureStallSource: MemoryPressureSource {
         for descriptor in [some, full, wakeRead, wakeWrite] where descriptor >= 0 { close(descriptor) }
     }
 
-    func next() -> MemoryPressureLevel? {
+    package func next() -> MemoryPressureLevel? {
         let priority = Int16(POLLPRI)
         while true {
             // A negative descriptor is passed over.
@@ -59,7 +59,7 @@ final class PressureStallSource: MemoryPressureSource {
         }
     }
 
-    func stop() {
+    package func stop() {
         var byte: UInt8 = 1
         // Cannot block: nothing else is ever written.
         while write(wakeWrite, &byte, 1) < 0, errno == EINTR {}

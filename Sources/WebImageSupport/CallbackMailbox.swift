@@ -1,7 +1,7 @@
 /// Calls to one receiver: one at a time and in the order they were left, on a callback queue.
 ///
 /// Leaving a call never calls out, so it may be done with a lock held that the calls are to be ordered by.
-final class CallbackMailbox: Sendable {
+package final class CallbackMailbox: Sendable {
     private struct State {
         var calls: [@Sendable () -> Void] = []
         var isDelivering = false
@@ -11,15 +11,15 @@ final class CallbackMailbox: Sendable {
     private let queue: CallbackQueue
     private let state = Lock(State())
 
-    init(_ queue: CallbackQueue) { self.queue = queue }
+    package init(_ queue: CallbackQueue) { self.queue = queue }
 
     /// Leaves a call; ``deliver()`` makes it.
-    func append(_ call: @escaping @Sendable () -> Void) {
+    package func append(_ call: @escaping @Sendable () -> Void) {
         state.withLock { if !$0.isClosed { $0.calls.append(call) } }
     }
 
     /// Makes no more calls, those that were left included.
-    func close() {
+    package func close() {
         let dropped = state.withLock { state in
             state.isClosed = true
             defer { state.calls = [] }
@@ -30,7 +30,7 @@ final class CallbackMailbox: Sendable {
     }
 
     /// Leaves a call, if others have not come to their end yet; it is made after them then. Else false, and it is not kept.
-    func appendIfBusy(_ call: @escaping @Sendable () -> Void) -> Bool {
+    package func appendIfBusy(_ call: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             guard state.isDelivering || !state.calls.isEmpty else { return false }
             state.calls.append(call)
@@ -39,7 +39,7 @@ final class CallbackMailbox: Sendable {
     }
 
     /// Makes the calls that were left, unless somebody does already: inline or later, as the queue's policy says.
-    func deliver() {
+    package func deliver() {
         let isMine = state.withLock { state -> Bool in
             guard !state.isDelivering, !state.calls.isEmpty else { return false }
             state.isDelivering = true

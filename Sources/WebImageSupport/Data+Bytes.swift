@@ -1,8 +1,8 @@
-package import FoundationEssentials
+public import FoundationEssentials
 
 extension Data {
     /// The bytes in memory, with typed throws; `withUnsafeBytes` of Foundation loses the type of the error.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

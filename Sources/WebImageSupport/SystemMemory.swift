@@ -1,20 +1,23 @@
 import Glibc
 
 /// How much memory this process may use, from `/proc` and the control groups below `/sys/fs/cgroup`.
-struct SystemMemory {
+package struct SystemMemory {
     /// Where `proc` and `sys` are found: empty for the real ones.
-    var root = ""
+    package var root = ""
+
+    /// - Parameter root: empty for the real files.
+    package init(root: String = "") { self.root = root }
 
     /// The smaller of the machine's memory and the control group's limit; nil when neither is known.
-    var usableBytes: Int? {
+    package var usableBytes: Int? {
         [physicalBytes, controlGroupLimit].compactMap(\.self).min()
     }
 
     /// The machine's memory.
-    var physicalBytes: Int? { meminfo("MemTotal:") }
+    package var physicalBytes: Int? { meminfo("MemTotal:") }
 
     /// What the machine could give to processes without swapping; nil when that is not known.
-    var availableBytes: Int? { meminfo("MemAvailable:") }
+    package var availableBytes: Int? { meminfo("MemAvailable:") }
 
     private func meminfo(_ name: String) -> Int? {
         guard let text = SmallFile.read(root + "/proc/meminfo") else { return nil }
@@ -28,12 +31,12 @@ struct SystemMemory {
     }
 
     /// The least that the process's control group and those above it allow; nil when none of them sets a limit.
-    var controlGroupLimit: Int? {
+    package var controlGroupLimit: Int? {
         controlGroups.flatMap { group in group.limitFiles.compactMap { limit(in: group.path + "/" + $0) } }.min()
     }
 
     /// The file that tells of memory pressure in the process's control group, if a limit is set there.
-    var controlGroupPressurePath: String? {
+    package var controlGroupPressurePath: String? {
         controlGroups.first { group in
             group.limitFiles.contains { limit(in: group.path + "/" + $0) != nil }
                 && SmallFile.read(group.path + "/memory.pressure") != nil
@@ -82,9 +85,9 @@ struct SystemMemory {
 }
 
 /// Reads the small files in which the kernel says things.
-enum SmallFile {
+package enum SmallFile {
     /// The file's first 64 KiB as text; nil when it cannot be read.
-    static func read(_ path: String) -> String? {
+    package static func read(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }

@@ -1,7 +1,7 @@
 import CLinux
 
 /// How short memory is.
-enum MemoryPressureLevel: Sendable, Hashable {
+package enum MemoryPressureLevel: Sendable, Hashable {
     /// Some tasks wait for memory.
     case some
     /// All of them do, at times.
@@ -9,7 +9,7 @@ enum MemoryPressureLevel: Sendable, Hashable {
 }
 
 /// Where reports of memory pressure come from.
-protocol MemoryPressureSource: AnyObject, Sendable {
+package protocol MemoryPressureSource: AnyObject, Sendable {
     /// Waits for the next report; nil when the source has been stopped or cannot go on.
     func next() -> MemoryPressureLevel?
     /// Makes ``next()`` return nil, now and later. Called on another thread.
@@ -20,14 +20,14 @@ protocol MemoryPressureSource: AnyObject, Sendable {
 ///
 /// One thread waits for the kernel's reports (PSI) as long as anybody listens, and none otherwise or where the kernel does not
 /// report. Listeners are called on that thread.
-final class MemoryPressureMonitor: Sendable {
+package final class MemoryPressureMonitor: Sendable {
     /// The monitor of the machine, or of the process's control group if that has a limit.
-    static let shared = MemoryPressureMonitor(openSource: PressureStallSource.open)
+    package static let shared = MemoryPressureMonitor(openSource: PressureStallSource.open)
 
-    typealias Listener = @Sendable (MemoryPressureLevel) -> Void
+    package typealias Listener = @Sendable (MemoryPressureLevel) -> Void
 
     /// A listener's place; it is called no more when this is gone.
-    final class Registration: Sendable {
+    package final class Registration: Sendable {
         private let id: UInt64
         private let monitor: MemoryPressureMonitor
 
@@ -49,16 +49,16 @@ final class MemoryPressureMonitor: Sendable {
     private let state = Lock(State())
     private let openSource: @Sendable () -> (any MemoryPressureSource)?
 
-    init(openSource: @escaping @Sendable () -> (any MemoryPressureSource)?) { self.openSource = openSource }
+    package init(openSource: @escaping @Sendable () -> (any MemoryPressureSource)?) { self.openSource = openSource }
 
     /// False when someone wanted to listen and there was nothing to listen to.
-    var isAvailable: Bool { state.withLock { !$0.isUnavailable } }
+    package var isAvailable: Bool { state.withLock { !$0.isUnavailable } }
 
     /// Whether a thread is waiting for reports.
-    var isListening: Bool { state.withLock { $0.source != nil } }
+    package var isListening: Bool { state.withLock { $0.source != nil } }
 
     /// Calls `listener` for each report until the registration is gone.
-    func register(_ listener: @escaping Listener) -> Registration {
+    package func register(_ listener: @escaping Listener) -> Registration {
         let (id, started) = state.withLock { state -> (UInt64, (any MemoryPressureSource)?) in
             state.nextID += 1
             state.listeners[state.nextID] = listener

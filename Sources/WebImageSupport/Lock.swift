@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 
 /// A mutual-exclusion lock around a value, the only kind of lock in this library and its command. Copies are the same lock.
 ///
@@ -6,10 +6,12 @@ import Glibc
 /// cores. The closure must be short, must not call out to code of the user, and must not take the same lock again.
 package struct Lock<Value: ~Copyable>: @unchecked Sendable {
     // Sendable because the value is only touched between lock and unlock of the mutex.
-    private let storage: Storage
+    @usableFromInline let storage: Storage
 
     /// The mutex and the value in one allocation.
-    private final class Storage: ManagedBuffer<pthread_mutex_t, Value> {
+    @usableFromInline
+    final class Storage: ManagedBuffer<pthread_mutex_t, Value> {
+        @inlinable
         deinit {
             withUnsafeMutablePointers { mutex, value in
                 pthread_mutex_destroy(mutex)
@@ -18,6 +20,7 @@ package struct Lock<Value: ~Copyable>: @unchecked Sendable {
         }
     }
 
+    @inlinable
     package init(_ value: consuming Value) {
         let storage = Storage.create(minimumCapacity: 1) { _ in pthread_mutex_t() }
         storage.withUnsafeMutablePointerToHeader { _ = pthread_mutex_init($0, nil) }
@@ -26,7 +29,7 @@ package struct Lock<Value: ~Copyable>: @unchecked Sendable {
     }
 
     /// Runs `body` with exclusive access to the value.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -38,8 +41,8 @@ package struct Lock<Value: ~Copyable>: @unchecked Sendable {
     }
 
     /// Runs `body` with exclusive access to the value, or does nothing when someone else has the lock.
-    @inline(__always)
-    func withLockIfFree(_ body: (inout Value) -> Void) {
+    @inlinable @inline(__always)
+    package func withLockIfFree(_ body: (inout Value) -> Void) {
         storage.withUnsafeMutablePointers { mutex, value in
             guard pthread_mutex_trylock(mutex) == 0 else { return }
             defer { pthread_mutex_unlock(mutex) }

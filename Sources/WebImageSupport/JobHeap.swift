@@ -1,36 +1,44 @@
 /// A priority queue: jobs that wait for their turn, by priority, then in the order they came (or the reverse).
 ///
 /// Inserting, taking the first, removing and moving one all take amortised O(1).
-struct JobHeap<Body: Sendable>: Sendable {
-    private struct Job: Sendable {
-        var body: Body
-        var priority: LoadPriority
+package struct JobHeap<Body: Sendable>: Sendable {
+    @usableFromInline
+    struct Job: Sendable {
+        @usableFromInline var body: Body
+        @usableFromInline var priority: LoadPriority
         /// Changes when the job moves; an entry of a lane with another ticket is stale.
-        var ticket: UInt64
+        @usableFromInline var ticket: UInt64
     }
 
-    private struct Entry {
-        var id: UInt64
-        var ticket: UInt64
+    @usableFromInline
+    struct Entry {
+        @usableFromInline var id: UInt64
+        @usableFromInline var ticket: UInt64
     }
 
-    var order: WorkQueue.Order = .fifo
-    private var lanes = [FIFOList<Entry>](repeating: FIFOList(), count: LoadPriority.allCases.count)
-    private var jobs: [UInt64: Job] = [:]
-    private var nextID: UInt64 = 0
+    package var order: WorkQueue.Order = .fifo
+    @usableFromInline var lanes = [FIFOList<Entry>](repeating: FIFOList(), count: LoadPriority.allCases.count)
+    @usableFromInline var jobs: [UInt64: Job] = [:]
+    @usableFromInline var nextID: UInt64 = 0
     /// Entries of lanes whose job has gone or moved.
-    private var staleCount = 0
+    @usableFromInline var staleCount = 0
 
-    var count: Int { jobs.count }
+    @inlinable
+    package init() {}
 
-    mutating func insert(_ body: Body, priority: LoadPriority) -> UInt64 {
+    @inlinable
+    package var count: Int { jobs.count }
+
+    @inlinable
+    package mutating func insert(_ body: Body, priority: LoadPriority) -> UInt64 {
         nextID += 1
         jobs[nextID] = Job(body: body, priority: priority, ticket: nextID)
         lanes[priority.rawValue].append(Entry(id: nextID, ticket: nextID))
         return nextID
     }
 
-    mutating func popFirst() -> Body? {
+    @inlinable
+    package mutating func popFirst() -> Body? {
         for lane in lanes.indices.reversed() {
             while let entry = order == .lifo ? lanes[lane].popLast() : lanes[lane].popFirst() {
                 guard let job = jobs[entry.id], job.ticket == entry.ticket else {
@@ -44,13 +52,15 @@ struct JobHeap<Body: Sendable>: Sendable {
         return nil
     }
 
-    mutating func remove(_ id: UInt64) -> Body? {
+    @inlinable
+    package mutating func remove(_ id: UInt64) -> Body? {
         guard let job = jobs.removeValue(forKey: id) else { return nil }
         noteStaleEntry()
         return job.body
     }
 
-    mutating func setPriority(_ priority: LoadPriority, of id: UInt64) {
+    @inlinable
+    package mutating func setPriority(_ priority: LoadPriority, of id: UInt64) {
         guard var job = jobs[id], job.priority != priority else { return }
         nextID += 1
         job.priority = priority
@@ -61,11 +71,13 @@ struct JobHeap<Body: Sendable>: Sendable {
     }
 
     /// Entries in lanes, stale ones included.
-    var entryCount: Int { lanes.reduce(0) { $0 + $1.count } }
+    @inlinable
+    package var entryCount: Int { lanes.reduce(0) { $0 + $1.count } }
 
     /// Sweeps stale entries out once they are most of all: jobs that are cancelled or moved before their turn would pile up
     /// in a lane that is not reached.
-    private mutating func noteStaleEntry() {
+    @inlinable
+    mutating func noteStaleEntry() {
         staleCount += 1
         guard staleCount > 64, staleCount > jobs.count else { return }
         for lane in lanes.indices { lanes[lane] = lanes[lane].filter { jobs[$0.id]?.ticket == $0.ticket } }

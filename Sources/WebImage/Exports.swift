@@ -1,0 +1,2 @@
+// Who imports WebImage has what it is made of.
+@_exported public import WebImageSupport

@@ -1,0 +1,13 @@
+/// A value that is big and never changed: what has it is copied as a reference.
+package final class Shared<Value: Sendable & Hashable>: Sendable, Hashable {
+    package let value: Value
+
+    @inlinable
+    package init(_ value: Value) { self.value = value }
+
+    @inlinable
+    package static func == (left: Shared, right: Shared) -> Bool { left === right || left.value == right.value }
+
+    @inlinable
+    package func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
