@@ -1,0 +1,39 @@
+import FoundationEssentials
+import Testing
+
+/// What the modules below `Sources` may import of each other. That none refers to another without an import is the compiler's part.
+@Suite struct ModuleTests {
+    private static let formats = ["WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL"]
+    private static let arrows: [String: Set<String>] = {
+        var arrows: [String: Set<String>] = [
+            "WebImageSupport": [],
+            "WebImage": ["WebImageSupport"],
+            "WebImageGTK": ["WebImage"],
+            "WebImageFormats": Set(formats).union(["WebImage"]),
+            "webimage": ["WebImage", "WebImageFormats"],
+            "webimage-decoder": ["WebImage", "WebImageFormats"],
+            "webimage-gallery": ["WebImage", "WebImageFormats", "WebImageGTK"],
+        ]
+        for format in formats { arrows[format] = ["WebImage"] }
+        return arrows
+    }()
+
+    @Test func `A module imports only those that it may`() throws {
+        var modules: Set<String> = []
+        for path in try Project.files(below: "Sources", named: ".swift") {
+            let module = try #require(path.split(separator: "/").dropFirst().first.map(String.init))
+            let allowed = try #require(Self.arrows[module], "\(module) is not in the table")
+            modules.insert(module)
+            for line in try Document(path).text.split(separator: "\n") {
+                let words = line.split(separator: " ")
+                guard let index = words.firstIndex(of: "import"), index + 1 < words.count, index <= 2,
+                    words[..<index].allSatisfy({ ["public", "package", "@_exported"].contains($0) })
+                else { continue }
+                let name = String(words[index + 1])
+                guard name.hasPrefix("WebImage") else { continue }
+                #expect(allowed.contains(name), "\(path) imports \(name)")
+            }
+        }
+        #expect(modules == Set(Self.arrows.keys))
+    }
+}
