@@ -2,13 +2,16 @@ import FoundationEssentials
 import Glibc
 
 /// A directory that is removed with everything in it when the object goes.
+///
+/// What is written there afterwards, by a cache that still stores, goes when the process ends; and with that of a process what the programs
+/// that it ran have left, which may have been killed.
 public final class TemporaryDirectory: Sendable {
     /// Its absolute path, without a slash at the end.
     public let path: String
 
-    /// Makes a new, empty directory of mode 0700 below another: the system's temporary directory by default.
-    public init(in parent: String = "/tmp") {
-        var template = Array("\(parent)/webimage-test-XXXXXX".utf8CString)
+    /// Makes a new, empty directory of mode 0700 below another: one of this process in the system's temporary directory by default.
+    public init(in parent: String? = nil) {
+        var template = Array("\(parent ?? Self.ofProcess)/webimage-test-XXXXXX".utf8CString)
         path = template.withUnsafeMutableBufferPointer { buffer in
             mkdtemp(buffer.baseAddress!)
             return String(cString: buffer.baseAddress!)
@@ -19,4 +22,24 @@ public final class TemporaryDirectory: Sendable {
 
     /// The path of something in the directory.
     public func path(_ name: String) -> String { path + "/" + name }
+
+    /// Not a child that it has forked.
+    private static let owner = getpid()
+
+    /// The directory of this process, within that of the process that started it if that has one.
+    private static let ofProcess: String = {
+        func path(of process: pid_t) -> String { "/tmp/webimage-tests-\(process)" }
+        let parent = path(of: getppid())
+        var status = stat()
+        let isStarted = lstat(parent, &status) == 0 && status.st_uid == geteuid() && status.st_mode & S_IFMT == S_IFDIR
+        let own = isStarted ? "\(parent)/\(owner)" : path(of: owner)
+        // Others may look for what is in it that is theirs.
+        mkdir(own, 0o711)
+        atexit {
+            if getpid() == TemporaryDirectory.owner {
+                try? FileManager.default.removeItem(atPath: TemporaryDirectory.ofProcess)
+            }
+        }
+        return own
+    }()
 }
