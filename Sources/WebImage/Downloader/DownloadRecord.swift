@@ -54,7 +54,7 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         private let completion: Completion?
         private let error: WebImageError?
         private let onProgress: (@Sendable (LoadProgress) -> Void)?
-        private let others: (LoadTrace?, PartialImageData?, WebImageContext.Rare?)
+        private let others: ((any LoadTelling)?, PartialImageData?, WebImageContext.Rare?)
 
         /// Takes it from the record, which callers may keep to ask it.
         fileprivate init(_ record: DownloadRecord, _ error: WebImageError?) {
@@ -88,7 +88,7 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     /// Has the hooks and the retry policy of the load; nil without any, and after the end.
     private var rare: WebImageContext.Rare?
     /// Where events are told, and how many callers there are is asked.
-    private(set) var trace: LoadTrace?
+    private(set) var trace: (any LoadTelling)?
     /// Where what has come so far is left, for previews.
     private(set) var partialData: PartialImageData?
     private(set) var onProgress: (@Sendable (LoadProgress) -> Void)?
@@ -201,7 +201,7 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         let mailbox = events ?? CallbackMailbox(.inline)
         events = mailbox
         let event = event()
-        mailbox.append { trace.note(event) }
+        mailbox.append { if trace.isActive { trace.send(event) } }
         return mailbox
     }
 

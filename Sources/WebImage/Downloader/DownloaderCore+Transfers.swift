@@ -77,7 +77,7 @@ extension DownloaderCore {
         if let error, let seconds = retryDelay(after: error, of: record, state) {
             if state.isObserved { state.emit(.willRetry(record.info, error, after: seconds)) }
             state.counts.retries += 1
-            record.trace?.pipeline.totals.retries.add()
+            record.trace?.countRetry()
             let events = record.leave(.retried(error, after: seconds))
             record.beginNextAttempt(now: clock.monotonicNanoseconds())
             state.park(record)

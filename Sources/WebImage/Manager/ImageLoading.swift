@@ -20,7 +20,7 @@ public struct ImageLoadRequest: Sendable {
     /// Where a loader may leave what has come of the picture so far, for previews; nil when nobody can want any.
     public var partialData: PartialImageData?
     /// Where the library's own downloader tells what happens; nil when nobody wants to know.
-    var trace: LoadTrace?
+    var trace: (any LoadTelling)?
 
     /// A request.
     public init(

@@ -13,7 +13,7 @@ struct WorkNote: Sendable {
 /// Where something that happens in loads is told: to all loads that wait for a piece of shared work, or to one load.
 ///
 /// While nobody observes any load of the pipeline, an event is not made and no clock is read: telling costs a look at a number.
-struct LoadTrace: Sendable {
+struct LoadTrace: LoadTelling {
     let pipeline: Pipeline
     /// Whose callers are all told; nil for those of one load.
     private let job: WorkJob?
@@ -35,7 +35,12 @@ struct LoadTrace: Sendable {
     var callerCount: Int { job.map { pipeline.callerCount(of: $0) } ?? 1 }
 
     /// Keeps a download that a job has under way, for callers that ask for what is known of it.
-    func hold(_ download: DownloadRecord) { job?.hold(download) }
+    func hold(_ download: any ImageLoaderOperation) {
+        if let record = download as? DownloadRecord { job?.hold(record) }
+    }
+
+    /// Counts another attempt of a download.
+    func countRetry() { pipeline.totals.retries.add() }
 
     /// The time by the pipeline's clock; 0 when nobody observes.
     var now: UInt64 { isActive ? pipeline.clock.monotonicNanoseconds() : 0 }
@@ -52,8 +57,9 @@ struct LoadTrace: Sendable {
         if isActive { send(kind()) }
     }
 
+    /// Tells what happened, observed or not.
     @inline(never)
-    private func send(_ kind: WebImageLoadEvent.Kind) {
+    func send(_ kind: WebImageLoadEvent.Kind) {
         if let job { pipeline.note(kind, of: job) } else { observation?.note(kind) }
     }
 }
