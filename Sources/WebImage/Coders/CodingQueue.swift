@@ -17,12 +17,12 @@ enum CodingQueue {
     /// Where a coder is to decode: on the threads that wait for its workers if it has any, so that those of `queue` have no part in that;
     /// else on `queue`.
     static func queue(of coder: any ImageCoder, for data: Data, else queue: WorkQueue = shared) -> WorkQueue {
-        (coder as? IsolatedImageCoder)?.queue(for: data) ?? queue
+        (coder as? any PlacedCoder)?.queue(for: data) ?? queue
     }
 
     /// The same for what takes frames of an animation.
     static func queue(of animation: (any AnimatedImageProvider)?, else queue: WorkQueue = shared) -> WorkQueue {
-        (animation?.frameDecoder as? IsolatedAnimation)?.queue ?? queue
+        (animation?.frameDecoder as? any PlacedAnimation)?.queue ?? queue
     }
 
     /// Processors that are online, at least 1.

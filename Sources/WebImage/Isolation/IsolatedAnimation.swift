@@ -4,7 +4,7 @@ import FoundationEssentials
 ///
 /// Holds the encoded bytes. The worker that made the last frame keeps its canvas as long as no other picture needs the worker; else the
 /// way to the next frame is gone again.
-final class IsolatedAnimation: AnimatedImageProvider {
+final class IsolatedAnimation: PlacedAnimation {
     let animatedImageData: Data?
     let frameCount: Int
     let loopCount: Int

@@ -125,11 +125,15 @@ private final class NoPreviews: ProgressiveImageDecoder {
     func image(maximumPreviewPixelCount: Int) throws(WebImageError) -> Image? { nil }
 }
 
+extension IsolatedImageCoder: PlacedCoder {
+    /// The queue whose threads wait for workers that decode such data; nil for what is decoded in this process.
+    package func queue(for data: Data) -> WorkQueue? { isolates(data) ? pool(for: data).queue : nil }
+
+    package var memoryDomain: String { isolation.domain }
+}
+
 extension IsolatedImageCoder {
     private static let otherAnswer = WebImageError(.decoderCrashed, "the decoder answered another question")
-
-    /// The queue whose threads wait for workers that decode such data; nil for what is decoded in this process.
-    func queue(for data: Data) -> WorkQueue? { isolates(data) ? pool(for: data).queue : nil }
 
     func pool(for data: Data) -> WorkerPool { WorkerPools.pool(isolation, WorkerKind(ImageFormat(detecting: data))) }
 

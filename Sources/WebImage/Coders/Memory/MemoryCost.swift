@@ -35,7 +35,7 @@ enum MemoryCost: Sendable {
     /// The policy for whose load it is; empty for the program's own, and for what is decoded in this process.
     var domain: String {
         guard case .decode(_, let coder, _, _) = self else { return "" }
-        return (coder as? IsolatedImageCoder)?.isolation.domain ?? ""
+        return (coder as? any PlacedCoder)?.memoryDomain ?? ""
     }
 
     /// Bytes at its peak.
