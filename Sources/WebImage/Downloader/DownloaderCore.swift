@@ -14,6 +14,8 @@ final class DownloaderCore: Sendable {
     let checksAddresses: Bool
     let clock: ClockSource
     let delays: DelaySource
+    /// The `Accept` field as long as the user sets none.
+    private let accept: @Sendable () -> AcceptField
     /// Evenly spread over 0...1.
     let random: @Sendable () -> Double
 
@@ -23,6 +25,7 @@ final class DownloaderCore: Sendable {
         transport: any HTTPTransport,
         clock: ClockSource = .system,
         delays: DelaySource = .system,
+        accept: @escaping @Sendable () -> AcceptField = { AcceptField(value: "image/*,*/*;q=0.1", generation: 0) },
         partials: PartialDownloads? = nil,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
     ) {
@@ -30,8 +33,8 @@ final class DownloaderCore: Sendable {
         checksAddresses = transport.checksAddresses
         self.clock = clock
         self.delays = delays
-        self.random = random
-        let accept = ImageCodersManager.shared.accept
+        (self.accept, self.random) = (accept, random)
+        let accept = accept()
         let headers: HTTPHeaders = ["User-Agent": UserAgent.standard, "Accept": accept.value]
         var initial = DownloaderState(config: ConfigSnapshot(config), headers: headers)
         initial.acceptGeneration = accept.generation
@@ -68,7 +71,7 @@ final class DownloaderCore: Sendable {
 
     /// The fields of all requests.
     var headers: HTTPHeaders {
-        let accept = ImageCodersManager.shared.accept
+        let accept = accept()
         return state.withLock { state in
             state.use(accept)
             return state.headers
@@ -115,7 +118,7 @@ final class DownloaderCore: Sendable {
         }
         if let problem = DetachedThread.forkProblem ?? Self.problem(of: request) { return refuse(problem) }
         let record = DownloadRecord(request, core: self, progress: progress, completion: completion)
-        let accept = ImageCodersManager.shared.accept
+        let accept = accept()
         let answer = locked { state -> Result<([Turn], CallbackMailbox?), WebImageError> in
             if state.isInvalidated {
                 return .failure(WebImageError(.invalidDownloadOperation, "the downloader was invalidated"))

@@ -6,30 +6,9 @@ public import FoundationEssentials
 /// loads of managers. At most ``WebImageDownloaderConfig/maxConcurrentDownloads`` run at once; the others wait by priority. All methods may be called
 /// from any thread and return at once. Every call has exactly one completion, on every path.
 public final class WebImageDownloader: ImageLoading {
-    /// The downloader that everything uses unless told otherwise; made from ``WebImageDownloaderConfig/default`` when it is
-    /// first used. It keeps bodies that broke off (``WebImageDownloaderConfig/partialDownloadDirectory``).
-    public static let shared: WebImageDownloader = {
-        var config = WebImageDownloaderConfig.default
-        if config.partialDownloadDirectory == nil {
-            config.partialDownloadDirectory = ImageCache.defaultDiskCacheDirectory + "/partial"
-        }
-        return WebImageDownloader(config: config)
-    }()
-
     let core: DownloaderCore
     /// Where downloads are shared: with other callers, and with the loads of managers.
     let pipeline: Pipeline
-
-    /// A downloader with connections of its own.
-    public convenience init(config: WebImageDownloaderConfig = .default) {
-        self.init(config: config, transport: CurlTransport())
-    }
-
-    /// A downloader that moves its requests and responses with a transport of your own, which no other downloader may use:
-    /// it is invalidated with this one.
-    public convenience init(config: WebImageDownloaderConfig = .default, transport: any HTTPTransport) {
-        self.init(core: DownloaderCore(config: config, transport: transport))
-    }
 
     init(core: DownloaderCore, pipeline: Pipeline = .shared) {
         self.core = core

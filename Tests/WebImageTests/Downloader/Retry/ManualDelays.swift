@@ -72,6 +72,7 @@ struct RetryHarness {
                 transport: transport,
                 clock: delays.clock.source,
                 delays: delays.source,
+                accept: WebImageDownloader.sharedAccept,
                 random: { 0.5 }
             ),
             pipeline: .prompt

@@ -1,0 +1,25 @@
+extension WebImageDownloader {
+    /// The downloader that everything uses unless told otherwise; made from ``WebImageDownloaderConfig/default`` when it is
+    /// first used. It keeps bodies that broke off (``WebImageDownloaderConfig/partialDownloadDirectory``).
+    public static let shared: WebImageDownloader = {
+        var config = WebImageDownloaderConfig.default
+        if config.partialDownloadDirectory == nil {
+            config.partialDownloadDirectory = ImageCache.defaultDiskCacheDirectory + "/partial"
+        }
+        return WebImageDownloader(config: config)
+    }()
+
+    /// A downloader with connections of its own.
+    public convenience init(config: WebImageDownloaderConfig = .default) {
+        self.init(config: config, transport: CurlTransport())
+    }
+
+    /// A downloader that moves its requests and responses with a transport of your own, which no other downloader may use:
+    /// it is invalidated with this one.
+    public convenience init(config: WebImageDownloaderConfig = .default, transport: any HTTPTransport) {
+        self.init(core: DownloaderCore(config: config, transport: transport, accept: Self.sharedAccept))
+    }
+
+    /// What the coders of ``ImageCodersManager/shared`` take.
+    static let sharedAccept: @Sendable () -> AcceptField = { ImageCodersManager.shared.accept }
+}
