@@ -17,12 +17,12 @@ final class DownloadTransfer: @unchecked Sendable {
         /// Those of the load, and the downloader's own in place of those that it does not have.
         let hooks: DownloadTransferHooks
         /// Where bodies that break off are kept.
-        let partials: PartialDownloads?
+        let partials: (any PartialBodyStore)?
         /// When the download must be over, all attempts together, on the monotonic clock; nil without such a bound.
         let deadline: UInt64?
 
         /// Where the body of a request is kept. Whose cookies are sent is not known, so whose picture it is is not either.
-        func store(for request: DownloadRequest) -> PartialDownloads? { request.handlesCookies ? nil : partials }
+        func store(for request: DownloadRequest) -> (any PartialBodyStore)? { request.handlesCookies ? nil : partials }
     }
 
     enum Stage {

@@ -16,29 +16,30 @@ final class DownloaderCore: Sendable {
     let delays: DelaySource
     /// The `Accept` field as long as the user sets none.
     private let accept: @Sendable () -> AcceptField
+    private let makePartials: PartialBodyStoreMaker
     /// Evenly spread over 0...1.
     let random: @Sendable () -> Double
 
-    /// - Parameter partials: in place of what the config says of bodies that broke off.
+    /// Without other parts it asks for images of any format, and keeps no body that broke off.
     init(
         config: WebImageDownloaderConfig,
         transport: any HTTPTransport,
         clock: ClockSource = .system,
         delays: DelaySource = .system,
         accept: @escaping @Sendable () -> AcceptField = { AcceptField(value: "image/*,*/*;q=0.1", generation: 0) },
-        partials: PartialDownloads? = nil,
+        makePartials: @escaping PartialBodyStoreMaker = { _, _, _ in nil },
         random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
     ) {
         self.transport = HedgingTransport(transport, delays: delays)
         checksAddresses = transport.checksAddresses
         self.clock = clock
         self.delays = delays
-        (self.accept, self.random) = (accept, random)
+        (self.accept, self.makePartials, self.random) = (accept, makePartials, random)
         let accept = accept()
         let headers: HTTPHeaders = ["User-Agent": UserAgent.standard, "Accept": accept.value]
         var initial = DownloaderState(config: ConfigSnapshot(config), headers: headers)
         initial.acceptGeneration = accept.generation
-        initial.partials = partials ?? Self.partials(config, former: nil, clock: clock)
+        initial.partials = makePartials(config, nil, clock)
         initial.updateRights()
         state = Lock(initial)
     }
@@ -56,7 +57,7 @@ final class DownloaderCore: Sendable {
                     generation.add()
                 }
                 state.updateRights()
-                state.partials = Self.partials(newValue, former: state.partials, clock: clock)
+                state.partials = makePartials(newValue, state.partials, clock)
                 wake(held, &state)
             }
         }

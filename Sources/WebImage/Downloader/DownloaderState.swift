@@ -11,7 +11,7 @@ struct DownloaderState {
     var records: [UInt64: DownloadRecord] = [:]
     private(set) var lastID: UInt64 = 0
     /// Where bodies that broke off are kept; nil when they are not.
-    var partials: PartialDownloads?
+    var partials: (any PartialBodyStore)?
     /// Whether slow bodies are looked at before long.
     var looksAtSlowBodies = false
     var isInvalidated = false

@@ -32,14 +32,14 @@ import Testing
     @Test func `A change of the config changes where and how much is kept`() throws {
         let downloader = WebImageDownloader(config: WebImageDownloaderConfig())
         downloader.config.partialDownloadDirectory = "/nowhere/a/"
-        let first = try #require(downloader.core.partials)
+        let first = try #require(downloader.core.partials as? PartialDownloads)
         #expect(first.directory == "/nowhere/a" && first.limits == PartialDownloads.Limits())
         downloader.config.maximumPartialByteCount = -1
         downloader.config.maximumPartialAge = 5
         #expect(downloader.core.partials === first)
         #expect(first.limits.byteCount == 0 && first.limits.age == 5)
         downloader.config.partialDownloadDirectory = "/nowhere/b"
-        #expect(downloader.core.partials?.directory == "/nowhere/b")
+        #expect((downloader.core.partials as? PartialDownloads)?.directory == "/nowhere/b")
         downloader.config.partialDownloadDirectory = ""
         #expect(downloader.core.partials == nil)
     }

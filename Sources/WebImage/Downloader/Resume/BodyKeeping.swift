@@ -11,7 +11,7 @@ struct BodyKeeping {
     /// The first request of the attempt: what a part is kept for.
     private var asked: DownloadRequest?
     /// Where the body is kept; nil when it is not, or not any more.
-    var store: PartialDownloads?
+    var store: (any PartialBodyStore)?
     /// What the body belongs to, as if it came whole; nil while there is none.
     private var answer: HTTPResponse?
     private var began: UInt64 = 0
@@ -24,7 +24,7 @@ struct BodyKeeping {
     var isUnderWay: Bool { answer != nil }
 
     /// A request is sent; the first one counts.
-    mutating func note(_ request: DownloadRequest, store: PartialDownloads?) {
+    mutating func note(_ request: DownloadRequest, store: (any PartialBodyStore)?) {
         if asked == nil { (asked, self.store) = (request, store) }
         end()
     }

@@ -110,11 +110,11 @@ extension DownloadTransfer {
     /// Has what has come of a slow body written. Whether there is one.
     func keepSlowBody(now: UInt64) -> Bool {
         let wallTime = core.clock.wallTime()
-        let (isUnderWay, store, part) = life.withLock { life -> (Bool, PartialDownloads?, PartialDownload?) in
+        let (isUnderWay, store, part) = life.withLock { life -> (Bool, (any PartialBodyStore)?, PartialDownload?) in
             guard life.keeping.isUnderWay, case .running = life.stage else { return (false, nil, nil) }
             return (true, life.keeping.store, life.keeping.slowPart(of: life.body, now: now, wallTime: wallTime))
         }
-        if let part { store?.save(part) }
+        if let part { store?.save(part, completion: nil) }
         return isUnderWay
     }
 
@@ -122,13 +122,13 @@ extension DownloadTransfer {
     /// ended this.
     func keepCancelledBody() {
         let wallTime = core.clock.wallTime()
-        let (store, part) = life.withLock { life -> (PartialDownloads?, PartialDownload?) in
+        let (store, part) = life.withLock { life -> ((any PartialBodyStore)?, PartialDownload?) in
             // What is there is not this transfer's any more.
             defer { life.keeping.store = nil }
             guard life.body.count > life.keeping.savedCount else { return (nil, nil) }
             return (life.keeping.store, life.keeping.part(of: life.body, wallTime: wallTime))
         }
-        if let part { store?.save(part) }
+        if let part { store?.save(part, completion: nil) }
     }
 
     /// What another attempt can begin with after this one has failed.
@@ -142,7 +142,7 @@ extension DownloadTransfer {
             return completion()
         }
         let wallTime = core.clock.wallTime()
-        let (store, kept) = life.withLock { life -> (PartialDownloads?, PartialDownload?) in
+        let (store, kept) = life.withLock { life -> ((any PartialBodyStore)?, PartialDownload?) in
             (life.keeping.store, life.keeping.part(of: life.body, wallTime: wallTime))
         }
         leftover = kept ?? part

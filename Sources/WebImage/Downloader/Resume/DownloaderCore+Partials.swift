@@ -4,28 +4,7 @@ extension DownloaderCore {
     static let keepingInterval: UInt64 = 500_000_000
 
     /// Where bodies that broke off are kept; nil when they are not.
-    var partials: PartialDownloads? { state.withLock { $0.partials } }
-
-    /// The store that a config asks for.
-    ///
-    /// - Parameter former: the present one, which stays if its directory does.
-    static func partials(
-        _ config: WebImageDownloaderConfig,
-        former: PartialDownloads?,
-        clock: ClockSource
-    ) -> PartialDownloads? {
-        let config = config.withinPolicy
-        guard let directory = config.partialDownloadDirectory, !directory.isEmpty else { return nil }
-        let limits = PartialDownloads.Limits(
-            byteCount: max(config.maximumPartialByteCount, 0),
-            age: config.maximumPartialAge
-        )
-        if let former, former.directory == CacheDirectory.absolute(directory) {
-            former.limits = limits
-            return former
-        }
-        return PartialDownloads(directory: directory, limits: limits, clock: clock)
-    }
+    var partials: (any PartialBodyStore)? { state.withLock { $0.partials } }
 
     /// Sets the timer: a body that may have to be kept begins, or goes on.
     func noteBodyToKeep() {

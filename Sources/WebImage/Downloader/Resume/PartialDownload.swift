@@ -11,7 +11,7 @@ struct PartialHead: Sendable, Hashable, Codable {
 }
 
 /// The beginning of a body, left by an attempt that broke off: an earlier one of this download, or of another process.
-struct PartialDownload: Sendable {
+package struct PartialDownload: Sendable {
     var head: PartialHead
     /// The bytes.
     var bytes: Data

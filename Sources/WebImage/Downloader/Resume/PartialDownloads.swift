@@ -4,7 +4,7 @@ import FoundationEssentials
 ///
 /// The disk is only touched on ``queue``. Whether there is anything for a request is known without it once the directory has been
 /// read, so downloads that nothing is kept for do not wait.
-final class PartialDownloads: Sendable {
+final class PartialDownloads: PartialBodyStore {
     /// How much is kept, and for how long.
     struct Limits: Sendable, Hashable {
         /// Bytes of all files together.
@@ -50,6 +50,18 @@ final class PartialDownloads: Sendable {
         state = Lock(State(limits: limits))
     }
 
+    /// The store that a config asks for. The present one stays if its directory does.
+    static let asConfigured: PartialBodyStoreMaker = { config, former, clock in
+        let config = config.withinPolicy
+        guard let directory = config.partialDownloadDirectory, !directory.isEmpty else { return nil }
+        let limits = Limits(byteCount: max(config.maximumPartialByteCount, 0), age: config.maximumPartialAge)
+        if let former = former as? PartialDownloads, former.directory == CacheDirectory.absolute(directory) {
+            former.limits = limits
+            return former
+        }
+        return PartialDownloads(directory: directory, limits: limits, clock: clock)
+    }
+
     /// Where the files are: apart, so that no other cache takes them for its own, nor this one those of another.
     var path: String { directory + "/bodies" }
 
@@ -67,12 +79,6 @@ final class PartialDownloads: Sendable {
 
     // MARK: From any thread
 
-    /// Looks for a part of what `request` asks for.
-    ///
-    /// - Parameters:
-    ///   - limit: most bytes of it.
-    ///   - completion: called on the store's queue with what there is; not called when the answer is false.
-    /// - Returns: false when there is nothing, which is known at once.
     func find(
         _ request: DownloadRequest,
         limit: Int,
@@ -96,20 +102,13 @@ final class PartialDownloads: Sendable {
         return true
     }
 
-    /// Stores a part in place of what there was. If more comes before it is written, only that is.
-    ///
-    /// - Parameter completion: called on the store's queue when it is on disk, or will never be.
     func save(_ part: PartialDownload, completion: (@Sendable () -> Void)? = nil) {
         post(part, part.head.key)
         if let completion { queue.submit(completion) }
     }
 
-    /// Removes a part.
     func remove(_ key: PartialKey) { post(nil, key) }
 
-    /// Removes all parts.
-    ///
-    /// - Parameter completion: called on the store's queue.
     func removeAll(completion: (@Sendable () -> Void)? = nil) {
         queue.submit {
             self.cache(making: false)?.removeAllData()

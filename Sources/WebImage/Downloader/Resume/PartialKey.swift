@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// What a part of a body belongs to: the URL, and everything else of a request that the answer may depend on. What was received
 /// with somebody's rights is not for others.
-struct PartialKey: Sendable, Hashable, Codable {
+package struct PartialKey: Sendable, Hashable, Codable {
     let urlHash: UInt64
     /// Stands for the URL, the fields, the credential and the options. Secrets, which URLs can have as well, are in here, and on
     /// disk, only as this digest.

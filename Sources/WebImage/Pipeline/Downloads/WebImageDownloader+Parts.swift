@@ -17,7 +17,13 @@ extension WebImageDownloader {
     /// A downloader that moves its requests and responses with a transport of your own, which no other downloader may use:
     /// it is invalidated with this one.
     public convenience init(config: WebImageDownloaderConfig = .default, transport: any HTTPTransport) {
-        self.init(core: DownloaderCore(config: config, transport: transport, accept: Self.sharedAccept))
+        let core = DownloaderCore(
+            config: config,
+            transport: transport,
+            accept: Self.sharedAccept,
+            makePartials: PartialDownloads.asConfigured
+        )
+        self.init(core: core)
     }
 
     /// What the coders of ``ImageCodersManager/shared`` take.

@@ -51,7 +51,7 @@ import Testing
             }
         }
         await flush(downloader)
-        let store = try #require(downloader.core.partials)
+        let store = try #require(downloader.core.partials as? PartialDownloads)
         let left = (try? FileManager.default.contentsOfDirectory(atPath: store.path)) ?? []
         #expect(left.allSatisfy { !CacheFileName.isEntryName($0.utf8) }, "nothing is left")
     }
@@ -146,8 +146,8 @@ import Testing
     /// Waits until the store has done what it was told.
     private func flush(_ downloader: WebImageDownloader) async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            guard let queue = downloader.core.partials?.queue else { return continuation.resume() }
-            queue.submit { continuation.resume() }
+            guard let store = downloader.core.partials as? PartialDownloads else { return continuation.resume() }
+            store.queue.submit { continuation.resume() }
         }
     }
 }

@@ -100,7 +100,8 @@ final class ResumeHarness {
         var config = WebImageDownloaderConfig()
         config.retryPolicy = .never
         change(&config)
-        store = files.store()
+        let store = files.store()
+        self.store = store
         // Otherwise a change of the config would mean another store.
         if usesStore { config.partialDownloadDirectory = store.directory }
         downloader = WebImageDownloader(
@@ -109,7 +110,7 @@ final class ResumeHarness {
                 transport: transport,
                 clock: delays.clock.source,
                 delays: delays.source,
-                partials: usesStore ? store : nil,
+                makePartials: { _, _, _ in usesStore ? store : nil },
                 random: { 0.5 }
             ),
             pipeline: .prompt

@@ -129,7 +129,7 @@ import Testing
                 transport: harness.transport,
                 clock: delays.clock.source,
                 delays: delays.source,
-                partials: harness.store
+                makePartials: { [store = harness.store] _, _, _ in store }
             )
             core = made
             let downloader = WebImageDownloader(core: made, pipeline: .prompt)
