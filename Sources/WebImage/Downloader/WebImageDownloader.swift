@@ -7,13 +7,10 @@ public import FoundationEssentials
 /// from any thread and return at once. Every call has exactly one completion, on every path.
 public final class WebImageDownloader: ImageLoading {
     let core: DownloaderCore
-    /// Where downloads are shared: with other callers, and with the loads of managers.
-    let pipeline: Pipeline
+    /// What shares downloads, as the module above knows it; nil for what everything shares.
+    package let sharer: (any AnyObject & Sendable)?
 
-    init(core: DownloaderCore, pipeline: Pipeline = .shared) {
-        self.core = core
-        self.pipeline = pipeline
-    }
+    init(core: DownloaderCore, sharer: (any AnyObject & Sendable)?) { (self.core, self.sharer) = (core, sharer) }
 
     /// Cancels everything under way.
     deinit { core.invalidate(cancelling: true) }
