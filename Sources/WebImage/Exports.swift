@@ -1,2 +1,2 @@
-// Who imports WebImage has what it is made of.
+// Re-exported, so that users import only WebImage.
 @_exported public import WebImageSupport

@@ -28,12 +28,12 @@ final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         var cancel: (@Sendable () -> Void)?
     }
 
-    /// What is known from the first attempt on; apart, so that a long queue takes little memory.
+    /// The state from the first attempt on. A separate object, so that a download that waits takes little memory.
     final class Course {
         /// The part of the body that the attempt before received.
         fileprivate var former: PartialDownload?
         var progress: LoadProgress?
-        /// What was sent last, and what came back.
+        /// The last request, and the response to it.
         var request: DownloadRequest?
         var response: HTTPResponse?
         /// The timings, from the end on.

@@ -27,7 +27,7 @@ extension DownloaderCore {
         return address[start..<bytes.index(start, offsetBy: range.count)].utf8
     }
 
-    /// Whether a byte stands there. Each download asks.
+    /// Returns whether the authority contains `byte`. Called for each download.
     static func authority(of address: String, contains byte: UInt8) -> Bool {
         address.utf8.withContiguousStorageIfAvailable { bytes in
             authorityRange(bytes).map { bytes[$0].contains(byte) }

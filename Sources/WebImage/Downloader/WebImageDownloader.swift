@@ -7,7 +7,7 @@ public import FoundationEssentials
 /// from any thread and return at once. Every call has exactly one completion, on every path.
 public final class WebImageDownloader: ImageLoading {
     let core: DownloaderCore
-    /// What shares downloads, as the module above knows it; nil for what everything shares.
+    /// The pipeline that shares the downloads, of a type this file need not know; nil for the shared pipeline.
     package let sharer: (any AnyObject & Sendable)?
 
     init(core: DownloaderCore, sharer: (any AnyObject & Sendable)?) { (self.core, self.sharer) = (core, sharer) }

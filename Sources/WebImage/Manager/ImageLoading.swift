@@ -79,7 +79,7 @@ public struct LoadedImageData: Sendable {
         get { timings?.value }
         set { timings = newValue.map { Shared($0) } }
     }
-    /// What is loaded is copied often.
+    /// Behind a reference, because results are copied often.
     private var timings: Shared<DownloadMetrics>?
 
     /// Loaded bytes.

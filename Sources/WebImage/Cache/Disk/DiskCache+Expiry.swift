@@ -11,7 +11,7 @@ struct ExpiryPlan: Sendable {
     var now: Int64
     /// Whether nothing counts as too old, because the clock is not to be believed.
     var ignoresAge = false
-    /// Whether to remove only what exceeds `maxSize`.
+    /// True removes only what exceeds `maxSize`; false trims to half of it.
     var trimsExactly = false
 
     /// Whether a pass that was begun for the other goes on for this.
@@ -68,7 +68,7 @@ extension DiskCache {
         removeExpiredData(timeLimit: timeLimit, trimsExactly: false)
     }
 
-    /// The same; with `trimsExactly`, removes only what exceeds the size limit.
+    /// - Parameter trimsExactly: see ``ExpiryPlan/trimsExactly``.
     @discardableResult
     func removeExpiredData(timeLimit: Double? = nil, trimsExactly: Bool) -> DiskCacheCleanup {
         let (config, hasJumped) = state.withLock { state in (state.config, state.jumps.checkJump(clock)) }
