@@ -35,8 +35,8 @@ public struct ImageMetadata: Sendable, Hashable {
     public var isDamaged: Bool = false
     /// The XXH3 of the bytes as they were loaded that the picture was made of, also by way of transformers; 0 if unknown.
     var sourceHash: UInt64 = 0
-    /// What the server said of those bytes, where no entry on disk tells it.
-    var heldValidators = Uncompared<HeldValidators?>(value: nil)
+    /// What the code that loaded the image keeps with it. Copies share it.
+    var attachment = Uncompared<(any AnyObject & Sendable)?>(value: nil)
 
     /// Metadata with every property at its default.
     public init() {}

@@ -12,7 +12,7 @@ struct DerivedSource: Hashable, Sendable {
 
     /// What an image in memory holds; nil when it holds nothing, because an entry on disk tells it or nobody knows.
     init?(_ image: Image?, of cache: any ImageCaching, _ cacheKey: String) {
-        guard let image, let held = image.metadata.heldValidators.value, let validators = held.validators,
+        guard let image, let held = image.metadata.heldValidators, let validators = held.validators,
             let hash = image.metadata.knownSourceHash
         else { return nil }
         known = KnownValidators(validators: validators, contentHash: hash)
@@ -26,7 +26,7 @@ struct DerivedSource: Hashable, Sendable {
         guard let known, let hash = known.contentHash else { return nil }
         self.known = known
         let isSame = image?.metadata.sourceHash == hash
-        held = isSame ? image?.metadata.heldValidators.value.map { Identified($0) } : nil
+        held = isSame ? image?.metadata.heldValidators.map { Identified($0) } : nil
         self.cache = Identified(cache, by: ObjectIdentifier(cache))
         self.cacheKey = cacheKey
     }
@@ -81,6 +81,8 @@ extension Data {
 }
 
 extension ImageMetadata {
+    /// What the server said of the bytes that the image was made of, where no entry on disk has it.
+    var heldValidators: HeldValidators? { attachment.value as? HeldValidators }
     /// The XXH3 of the bytes that the image was made of; nil when that is not known.
     var knownSourceHash: UInt64? { sourceHash == 0 ? nil : sourceHash }
 }
@@ -92,7 +94,7 @@ extension Image {
     func with(sourceHash: UInt64, held: HeldValidators? = nil, extendedData: Data? = nil) -> Image {
         var metadata = metadata
         metadata.sourceHash = sourceHash
-        metadata.heldValidators.value = held
+        metadata.attachment.value = held
         return with(metadata: metadata, extendedData: .some(extendedData ?? self.extendedData))
     }
 }
