@@ -17,6 +17,9 @@ public final class PixelStorage: @unchecked Sendable {
     /// What counts the memory in a budget as long as it lives; nil when it is in none.
     private var charge: MemoryCharge?
     private static let charges = Lock(())
+    /// Makes memory in a process that decodes for another one, where that one can have it; nil in all others. A nil answer means that the
+    /// pool does. Set before there are other threads.
+    package nonisolated(unsafe) static var source: (@Sendable (_ byteCount: Int) -> PixelStorage?)?
 
     /// Takes over memory of any origin.
     ///
@@ -47,8 +50,7 @@ public final class PixelStorage: @unchecked Sendable {
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory`` when the system has none.
     package static func allocate(byteCount: Int) throws(WebImageError) -> PixelStorage {
-        // In a process that decodes for another, pixels are made where that one can have them.
-        if let storage = SharedBuffers.inUse?.storage(byteCount: byteCount) { return storage }
+        if let storage = source?(byteCount) { return storage }
         guard let base = BufferPool.shared.take(byteCount: byteCount) else {
             throw WebImageError(.outOfMemory, "no memory for \(byteCount) bytes of pixels")
         }

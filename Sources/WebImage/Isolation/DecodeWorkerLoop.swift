@@ -42,6 +42,7 @@ struct DecodeWorkerLoop {
         webimage_sandbox_tame_heap()
         webimage_sandbox_report_crashes()
         SharedBuffers.inUse = buffers
+        PixelStorage.source = { [buffers] in buffers.storage(byteCount: $0) }
         for sample in DecodeSamples.all where kind == .fonts || ImageFormat(detecting: sample) != .svg {
             _ = try? coder.decode(sample, options: ImageDecodeOptions())
         }

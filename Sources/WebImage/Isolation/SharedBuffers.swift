@@ -7,7 +7,7 @@ import Glibc
 final class SharedBuffers: @unchecked Sendable {
     // Sendable because the state is behind a lock, and a piece is touched by whoever has taken it out.
 
-    /// Where bitmaps get their memory from; nil in all processes but workers. Set before there are other threads.
+    /// Where bitmaps of this process lie; nil in all processes but workers. Set before there are other threads.
     nonisolated(unsafe) static var inUse: SharedBuffers?
 
     /// Smaller ones are copied when they are handed over.
