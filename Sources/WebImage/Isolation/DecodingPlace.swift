@@ -12,11 +12,6 @@ public struct DecodingPlace: Sendable, Hashable {
     /// In worker processes, as it says.
     public static func isolated(_ isolation: DecodeIsolation) -> DecodingPlace { DecodingPlace(isolation) }
 
-    /// The same place with workers that only the loads of one policy have.
-    package func within(_ policy: SourcePolicy) -> DecodingPlace {
-        policy.isTrusted ? self : within(domain: policy.cacheNamespace)
-    }
-
     /// - Parameter domain: the policy's; nil to leave the place as it is.
     func within(domain: String?) -> DecodingPlace {
         guard let domain, var isolation, isolation.domain != domain else { return self }
@@ -28,13 +23,6 @@ public struct DecodingPlace: Sendable, Hashable {
     func coder(insteadOf base: any ImageCoder) -> any ImageCoder {
         guard let isolation, !(base is IsolatedImageCoder) else { return base }
         return IsolatedCoders.coder(isolation, base: base)
-    }
-}
-
-extension WebImageContext {
-    /// What decodes and encodes where there is no manager that could say.
-    func coder() -> any ImageCoder {
-        (decoding ?? .inProcess).coder(insteadOf: imageCoder ?? ImageCodersManager.shared)
     }
 }
 
