@@ -56,6 +56,22 @@ enum HTTPCacheRule: String, Sendable, Hashable, CaseIterable {
     var explanation: String { rawValue }
 }
 
+extension CacheVerdict {
+    /// What is told of a decision; nil when nothing is cached.
+    init?(_ decision: HTTPCacheDecision) {
+        let (outcome, rule, age): (Outcome, HTTPCacheRule, Double?)
+        switch decision {
+        case .hit(let answer): (outcome, rule, age) = (.serves, answer.rule, answer.age)
+        case .serveStale(let answer): (outcome, rule, age) = (.servesStale, answer.rule, answer.age)
+        case .revalidate(let answer, _): (outcome, rule, age) = (.asksFirst, answer.rule, answer.age)
+        case .fetch(.nothingStored): return nil
+        case .fetch(let other): (outcome, rule, age) = (.loads, other, nil)
+        case .unsatisfiable(let other): (outcome, rule, age) = (.refuses, other, nil)
+        }
+        self.init(outcome: outcome, age: rule == .noRecord ? nil : age, explanation: rule.explanation)
+    }
+}
+
 /// A request as the cache sees it.
 struct HTTPCacheRequest: Sendable, Hashable {
     /// The fields as they will be sent, as far as they are known.

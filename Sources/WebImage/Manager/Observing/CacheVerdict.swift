@@ -21,18 +21,8 @@ public struct CacheVerdict: Sendable, Hashable {
     /// Why, as a part of an English sentence, for example "max-age says that it is fresh".
     public let explanation: String
 
-    /// Nil when nothing is cached.
-    init?(_ decision: HTTPCacheDecision) {
-        let (rule, age): (HTTPCacheRule, Double?)
-        switch decision {
-        case .hit(let answer): (outcome, rule, age) = (.serves, answer.rule, answer.age)
-        case .serveStale(let answer): (outcome, rule, age) = (.servesStale, answer.rule, answer.age)
-        case .revalidate(let answer, _): (outcome, rule, age) = (.asksFirst, answer.rule, answer.age)
-        case .fetch(.nothingStored): return nil
-        case .fetch(let other): (outcome, rule, age) = (.loads, other, nil)
-        case .unsatisfiable(let other): (outcome, rule, age) = (.refuses, other, nil)
-        }
-        self.age = rule == .noRecord ? nil : age
-        explanation = rule.explanation
+    /// A verdict of these parts.
+    package init(outcome: Outcome, age: Double?, explanation: String) {
+        (self.outcome, self.age, self.explanation) = (outcome, age, explanation)
     }
 }
