@@ -8,17 +8,8 @@ public struct ThumbHash: Sendable, Hashable {
     /// The hash, 5 to 32 bytes.
     public let bytes: [UInt8]
 
-    /// Hashes an image, upright. Bigger ones are first made to fit into 100 × 100 pixels; takes about 2 ms.
-    ///
-    /// - Throws: ``WebImageError/Code/outOfMemory``.
-    public init(_ image: Image) throws(WebImageError) {
-        var options = ImageEncodeOptions()
-        options.maxPixelSize = ImageSize(width: 100, height: 100)
-        let bitmap = try EncodableRows(image, options: options).bitmap
-        bytes = ThumbHashEncoder(bitmap).bytes()
-    }
-
-    init(unchecked bytes: [UInt8]) { self.bytes = bytes }
+    /// A hash of bytes that an encoder made.
+    package init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
     /// A hash from its bytes; nil when there are too few for what the first ones announce. More are cut off.
     public init?(bytes: some Collection<UInt8>) {
