@@ -15,7 +15,7 @@ public final class PixelStorage: @unchecked Sendable {
     private let isPooled: Bool
     private let release: @Sendable (UnsafeMutableRawPointer, Int) -> Void
     /// What counts the memory in a budget as long as it lives; nil when it is in none.
-    private var charge: MemoryCharge?
+    private var charge: (any AnyObject & Sendable)?
     private static let charges = Lock(())
     /// Makes memory in a process that decodes for another one, where that one can have it; nil in all others. A nil answer means that the
     /// pool does. Set before there are other threads.
@@ -63,7 +63,7 @@ public final class PixelStorage: @unchecked Sendable {
     var isCharged: Bool { Self.charges.withLock { _ in charge != nil } }
 
     /// Has a budget count it; nothing happens if one does.
-    func attach(_ charge: MemoryCharge) {
+    func attach(_ charge: any AnyObject & Sendable) {
         Self.charges.withLock { _ in if self.charge == nil { self.charge = charge } }
     }
 

@@ -91,6 +91,7 @@ public final class ImageCache: ImageCaching {
         memoryCache.apply(config)
         writes.withLock { $0.apply(config) }
         CacheRegistry.shared.add(upkeep)
+        DecodedMemoryBudget.shared.attach(upkeep)
         upkeep.setTimer()
         // A big directory takes long to walk through: not on the caller's thread.
         if let disk = diskCache as? DiskCache { diskQueue.submit(priority: .low) { disk.sweepTemporaryFiles() } }

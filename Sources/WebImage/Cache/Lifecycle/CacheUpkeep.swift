@@ -153,3 +153,25 @@ final class CacheUpkeep: Sendable {
         known.withLock { $0.removeAll() }
     }
 }
+
+extension CacheUpkeep: PixelHolder {
+    /// Evicts images, those first that are worth least.
+    func makeRoom(_ missing: () -> Int) {
+        guard let memory = memoryCache as? MemoryCache else { return memoryCache.didReceiveMemoryWarning() }
+        while case let cost = memory.totalCost, cost > 0, case let missing = missing(), missing > 0 {
+            memory.trim(toCost: max(cost - missing, 0))
+        }
+        // Images that are said to cost nothing have pixels, too.
+        if missing() > 0 { memory.didReceiveMemoryWarning() }
+    }
+}
+
+extension DecodedMemoryBudget {
+    /// Has the budget evict from a cache's memory when there is no room. Managers attach theirs; ``shared`` knows all caches of the
+    /// process already. The cache's own queries then decode within this budget.
+    public func attach(_ cache: ImageCache) {
+        guard !isProcessWide else { return }
+        cache.decodeBudget.withLock { $0 = self }
+        attach(cache.upkeep)
+    }
+}

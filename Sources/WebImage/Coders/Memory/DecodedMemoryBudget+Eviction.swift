@@ -16,30 +16,27 @@ extension DecodedMemoryBudget {
         withExtendedLifetime(former) {}
     }
 
-    private var memoryCaches: [any MemoryCaching] {
-        isProcessWide
-            ? CacheRegistry.shared.upkeeps.map(\.memoryCache) : state.withLock { $0.caches.compactMap(\.memory) }
+    /// Has the budget ask for room there when there is none, as long as the holder lives.
+    package func attach(_ holder: any PixelHolder) {
+        // What is looked at may be the last reference by now, and what goes with a cache comes back here: that has to be outside the lock.
+        let seen = state.withLock { state -> [any PixelHolder] in
+            let there = state.holders.compactMap(\.holder)
+            if !there.contains(where: { $0 === holder }) {
+                state.holders = (there + [holder]).map(WeakHolder.init)
+            }
+            return there
+        }
+        withExtendedLifetime(seen) {}
     }
 
-    /// Tries to free so many bytes. What is evicted and still held by others frees nothing, so it goes on until enough has been freed
-    /// or the caches are empty.
+    /// Tries to free so many bytes.
     func evict(_ byteCount: Int) {
         let reclaims = state.withLock { Array($0.reclaims.values) }
         for body in reclaims { body() }
         let target = max(usage.heldByteCount - byteCount, 0)
-        for cache in memoryCaches {
+        for holder in state.withLock({ $0.holders.compactMap(\.holder) }) {
             guard usage.heldByteCount > target else { return }
-            guard let memory = cache as? MemoryCache else {
-                cache.didReceiveMemoryWarning()
-                continue
-            }
-            while case let cost = memory.totalCost, cost > 0, case let missing = usage.heldByteCount - target,
-                missing > 0
-            {
-                memory.trim(toCost: max(cost - missing, 0))
-            }
-            // Images that are said to cost nothing have pixels, too.
-            if usage.heldByteCount > target { memory.didReceiveMemoryWarning() }
+            holder.makeRoom { usage.heldByteCount - target }
         }
     }
 }

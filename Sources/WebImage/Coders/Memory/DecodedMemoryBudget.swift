@@ -43,14 +43,13 @@ public final class DecodedMemoryBudget: Sendable {
     struct State {
         var admission: MemoryAdmission
         var waiting: [UInt64: Waiting] = [:]
-        var caches: [WeakCache] = []
+        var holders: [WeakHolder] = []
         var reclaims: [UInt64: @Sendable () -> Void] = [:]
         var lastReclaim: UInt64 = 0
-        weak var pipeline: Pipeline?
     }
 
-    struct WeakCache: Sendable {
-        weak var memory: (any MemoryCaching)?
+    struct WeakHolder: Sendable {
+        weak var holder: (any PixelHolder)?
     }
 
     let state: Lock<State>
@@ -138,34 +137,6 @@ public final class DecodedMemoryBudget: Sendable {
             usage.peakByteCount = state.admission.peak
             usage.waitingCount = state.admission.waitingCount
             return usage
-        }
-    }
-
-    /// Has the budget evict from a cache's memory when there is no room. Managers attach theirs; ``shared`` knows all caches of the
-    /// process already. The cache's own queries then decode within this budget.
-    public func attach(_ cache: ImageCache) {
-        guard !isProcessWide else { return }
-        cache.decodeBudget.withLock { $0 = self }
-        // What is looked at may be the last reference by now, and what goes with a cache comes back here: that has to be outside the lock.
-        let seen = state.withLock { state -> [any MemoryCaching] in
-            let there = state.caches.compactMap { cache in cache.memory.map { (cache, $0) } }
-            state.caches = there.map(\.0)
-            if !there.contains(where: { $0.1 === cache.memoryCache }) {
-                state.caches.append(WeakCache(memory: cache.memoryCache))
-            }
-            return there.map(\.1)
-        }
-        withExtendedLifetime(seen) {}
-    }
-
-    /// The pipeline of all managers that are made with this budget: they share work as others do.
-    var pipeline: Pipeline {
-        guard !isProcessWide else { return .shared }
-        return state.withLock { state in
-            if let pipeline = state.pipeline { return pipeline }
-            let pipeline = Pipeline(budget: self)
-            state.pipeline = pipeline
-            return pipeline
         }
     }
 }

@@ -38,6 +38,15 @@ private struct Bench {
     }
 }
 
+/// Keeps images, and lets go of one after the other when it is asked for room.
+private final class Shelf: PixelHolder {
+    let images: Lock<[Image]>
+
+    init(_ images: [Image]) { self.images = Lock(images) }
+
+    func makeRoom(_ missing: () -> Int) { while missing() > 0, images.withLock({ $0.popLast() }) != nil {} }
+}
+
 @Suite struct DecodedMemoryBudgetTests {
     private func image(_ side: Int) throws -> Image {
         Image(bitmap: try .allocate(width: side, height: side, pixelFormat: .bgra8Premultiplied))
@@ -159,6 +168,25 @@ private struct Bench {
         bench.queue.runAll()
         #expect(bench.seen == ["in a", "in b"])
         withExtendedLifetime(shown) {}
+    }
+
+    @Test func `What holds pixels and is no cache is asked for room as caches are, as long as it lives`() throws {
+        let bench = Bench(1 << 20)
+        var shelf: Shelf? = Shelf(try (0..<5).map { _ in try image(180) })
+        for image in shelf?.images.withLock({ $0 }) ?? [] { bench.budget.hold(image) }
+        if let shelf { bench.budget.attach(shelf) }
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(700 << 10, "a", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"] && shelf?.images.withLock { $0.count } == 2)
+        weak let former = shelf
+        shelf = nil
+        #expect(former == nil && bench.budget.usage.heldByteCount == 0)
+        _ = bench.ask(400 << 10, "b", kept)
+        bench.queue.runAll()
+        kept.withLock { $0 = [] }
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a", "in b"])
     }
 
     @Test func `Images that are said to cost nothing go, too`() throws {
