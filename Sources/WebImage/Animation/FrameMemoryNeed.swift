@@ -77,18 +77,6 @@ extension ImageFrameSequence: MeasuredAnimation {
     package var frameMemoryNeed: FrameMemoryNeed? { .nothing }
 }
 
-extension MappedAnimation: MeasuredAnimation {
-    /// Where nobody knows what a frame is made into it is as much as there was, by way of a copy.
-    package var frameMemoryNeed: FrameMemoryNeed? {
-        guard var need = (base as? any MeasuredAnimation)?.frameMemoryNeed else { return nil }
-        let frame = max(need.outputByteCount, base.frameNeed().outputByteCount)
-        let made = self.need?()
-        need.workingByteCount = max(need.workingByteCount, made?.workingByteCount ?? frame) + frame
-        need.outputByteCount = made?.output.byteCount ?? frame
-        return need
-    }
-}
-
 extension FrameMemoryNeed {
     /// All frames are in memory already.
     static let nothing = FrameMemoryNeed(keptByteCount: 0, workingByteCount: 0, outputByteCount: 0)

@@ -119,11 +119,3 @@ extension ImageCaching {
         queryDisk(forKey: key, priority: priority) { completion($0.map { KnownValidators($0) }) }
     }
 }
-
-extension ImageCaching {
-    /// Reads what is stored with an entry, on the caller's thread.
-    func validatorsSync(forKey key: String) -> KnownValidators? {
-        if let own = self as? ImageCache { return own.readValidators(forKey: key) }
-        return diskEntry(forKey: key).map { KnownValidators($0) }
-    }
-}

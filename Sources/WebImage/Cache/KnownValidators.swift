@@ -18,14 +18,6 @@ public struct KnownValidators: Sendable, Hashable {
 
     /// What an entry that was read tells.
     init(_ entry: CachedImageData) { self.init(validators: entry.validators, contentHash: entry.dataHash.value) }
-
-    /// The same after a change of the entry.
-    func amended(by amendment: EntryAmendment?) -> KnownValidators {
-        guard let changed = amendment?.applied(to: contentHash).validators else { return self }
-        // What the hash was of is not there to be looked at any more.
-        let isLost = validators?.receivedHash != nil && changed?.receivedHash == nil
-        return KnownValidators(validators: changed, contentHash: isLost ? nil : contentHash)
-    }
 }
 
 /// A value that does not count when what has it is compared.

@@ -28,28 +28,3 @@ extension AnimatedImageEncoder {
         canEncodeAnimation(to: .webp) || !canEncodeAnimation(to: .gif) ? .webp : .gif
     }
 }
-
-extension AnimatedImageProvider {
-    /// Encodes the animation with the shared coders, on the library's own threads.
-    ///
-    /// - Parameters:
-    ///   - format: `.undefined` means the format that the animation comes from, if the coder writes animations of it; else
-    ///     WebP, or GIF where the coder writes no animated WebP.
-    ///   - options: quality, size and the like.
-    ///   - coder: what encodes; the shared coders by default.
-    /// - Throws: what ``AnimatedImageEncoder/encode(_:to:options:)`` throws.
-    public func encoded(
-        as format: ImageFormat = .undefined,
-        options: ImageEncodeOptions = ImageEncodeOptions(),
-        coder: any AnimatedImageEncoder = ImageCodersManager.shared
-    ) async throws(WebImageError) -> Data {
-        try await CodingQueue.queue(of: self).run { () throws(WebImageError) in
-            var target = format
-            if target == .undefined {
-                let own = self.animatedImageData.map { ImageFormat(detecting: $0) } ?? .undefined
-                target = coder.canEncodeAnimation(to: own) ? own : coder.defaultAnimationFormat
-            }
-            return try coder.encode(self, to: target, options: options)
-        }
-    }
-}

@@ -33,39 +33,44 @@ extension Image {
             return try coder.encodeMoving(self, to: target, options: options)
         }
     }
+}
 
-    /// The format in which a coder writes the image without losing more of it than a little quality.
-    func encodingFormat(of coder: any ImageCoder, options: ImageEncodeOptions) -> ImageFormat {
-        if animation != nil, !options.encodeFirstFrameOnly {
-            if coder.writesAnimations(as: format) { return format }
-            if let other = (coder as? any AnimatedImageEncoder)?.defaultAnimationFormat,
-                coder.writesAnimations(as: other)
-            {
-                return other
+extension AnimatedImageProvider {
+    /// Encodes the animation with the shared coders, on the library's own threads.
+    ///
+    /// - Parameters:
+    ///   - format: `.undefined` means the format that the animation comes from, if the coder writes animations of it; else
+    ///     WebP, or GIF where the coder writes no animated WebP.
+    ///   - options: quality, size and the like.
+    ///   - coder: what encodes; the shared coders by default.
+    /// - Throws: what ``AnimatedImageEncoder/encode(_:to:options:)`` throws.
+    public func encoded(
+        as format: ImageFormat = .undefined,
+        options: ImageEncodeOptions = ImageEncodeOptions(),
+        coder: any AnimatedImageEncoder = ImageCodersManager.shared
+    ) async throws(WebImageError) -> Data {
+        try await CodingQueue.queue(of: self).run { () throws(WebImageError) in
+            var target = format
+            if target == .undefined {
+                let own = self.animatedImageData.map { ImageFormat(detecting: $0) } ?? .undefined
+                target = coder.canEncodeAnimation(to: own) ? own : coder.defaultAnimationFormat
             }
+            return try coder.encode(self, to: target, options: options)
         }
-        let losesAlpha = hasAlpha && (format == .jpeg || format == .bmp)
-        // What was read from a GIF file is often scaled or transformed, and has more colours than that holds.
-        let losesPixels = losesAlpha || format == .gif
-        if format != .undefined, !losesPixels, coder.canEncode(to: format) { return format }
-        return hasAlpha ? .png : .jpeg
     }
 }
 
-extension ImageCoder {
-    fileprivate func writesAnimations(as format: ImageFormat) -> Bool {
-        (self as? any AnimatedImageEncoder)?.canEncodeAnimation(to: format) ?? false
-    }
-
-    /// Encodes an image with its frames if it has any and the format holds them; else the picture.
-    func encodeMoving(
-        _ image: Image,
-        to format: ImageFormat,
-        options: ImageEncodeOptions
-    ) throws(WebImageError) -> Data {
-        guard !options.encodeFirstFrameOnly, let animation = image.animation,
-            let encoder = self as? any AnimatedImageEncoder, encoder.canEncodeAnimation(to: format)
-        else { return try encode(image, to: format, options: options) }
-        return try encoder.encode(animation, to: format, options: options)
+extension ImageProperties {
+    /// Reads the header of a picture with the shared coders, on the library's own threads.
+    ///
+    /// - Throws: what ``ImageCoder/properties(of:limits:)`` throws.
+    public static func read(
+        from data: Data,
+        limits: ImageLimits = ImageLimits(),
+        coder: any ImageCoder = ImageCodersManager.shared
+    ) async throws(WebImageError) -> ImageProperties {
+        try await CodingQueue.queue(of: coder, for: data).run { () throws(WebImageError) in
+            try coder.properties(of: data, limits: limits)
+        }
     }
 }

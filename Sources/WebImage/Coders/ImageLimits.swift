@@ -69,3 +69,16 @@ public struct ImageLimits: Sendable, Hashable {
         }
     }
 }
+
+extension Image {
+    /// What the results of effects must keep to: the limits the picture was decoded within.
+    var effectLimits: ImageLimits { decodeOptions?.limits ?? ImageLimits() }
+
+    /// Of the options only the limits, which later effects must keep to as well; nil if those are the usual ones.
+    var limitsAlone: ImageDecodeOptions? {
+        guard let limits = decodeOptions?.limits, limits != ImageLimits() else { return nil }
+        var options = ImageDecodeOptions()
+        options.limits = limits
+        return options
+    }
+}

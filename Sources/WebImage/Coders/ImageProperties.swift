@@ -1,5 +1,3 @@
-public import FoundationEssentials
-
 /// What a file's header says, without decoding pixels.
 public struct ImageProperties: Sendable, Hashable {
     /// The container.
@@ -43,19 +41,4 @@ public struct ImageProperties: Sendable, Hashable {
     /// Whether the file holds more than 8 bits of each component can, and they can be had: frames of animated PNG are drawn on a canvas
     /// of 8 bits.
     package var isWide: Bool { (bitsPerComponent > 8 || isHighDynamicRange) && !(format == .png && frameCount > 1) }
-}
-
-extension ImageProperties {
-    /// Reads the header of a picture with the shared coders, on the library's own threads.
-    ///
-    /// - Throws: what ``ImageCoder/properties(of:limits:)`` throws.
-    public static func read(
-        from data: Data,
-        limits: ImageLimits = ImageLimits(),
-        coder: any ImageCoder = ImageCodersManager.shared
-    ) async throws(WebImageError) -> ImageProperties {
-        try await CodingQueue.queue(of: coder, for: data).run { () throws(WebImageError) in
-            try coder.properties(of: data, limits: limits)
-        }
-    }
 }

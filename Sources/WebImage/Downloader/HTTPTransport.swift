@@ -1,19 +1,5 @@
 public import FoundationEssentials
 
-/// A name and a password.
-public struct WebImageCredential: Sendable, Hashable {
-    /// The user's name.
-    public var user: String
-    /// The password.
-    public var password: String
-
-    /// A name and a password.
-    public init(user: String, password: String) {
-        self.user = user
-        self.password = password
-    }
-}
-
 /// What a transport is asked to send, and within which bounds.
 public struct HTTPTransferRequest: Sendable {
     /// Where it goes, over http or https.

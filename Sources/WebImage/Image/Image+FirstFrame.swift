@@ -16,6 +16,13 @@ extension Image {
 
     /// The image as a still picture: for an animation, the first frame alone.
     package var still: Image { metadata.isAnimated ? with(metadata: metadata.ofFirstFrame) : self }
+
+    /// Whether the image serves where an animation may be wanted.
+    ///
+    /// - Parameter isRequired: whether an animation without frames does not do.
+    func servesAsAnimation(isRequired: Bool) -> Bool {
+        !metadata.isFirstFrame && !(isRequired && metadata.isAnimated && animation == nil)
+    }
 }
 
 extension Image {

@@ -242,3 +242,12 @@ enum WorkerPools {
         }
     }
 }
+
+extension DecodeIsolation {
+    /// Starts a worker, so that the first picture need not wait for it: that takes some hundredths of a second. Returns at once. Where there
+    /// is no worker program, nothing happens, and the first picture tells.
+    public func prepare() {
+        let kinds: [WorkerKind] = formats == [.svg] ? [.fonts] : [.sealed]
+        for kind in kinds { WorkerPools.pool(self, kind).prepare() }
+    }
+}

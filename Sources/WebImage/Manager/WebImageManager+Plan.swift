@@ -118,9 +118,4 @@ extension Image {
         let own = metadata.scaleDownLimitBytes
         return own == 0 || (limit > 0 && limit <= own)
     }
-
-    /// - Parameter isRequired: whether an animation without frames does not do.
-    func servesAsAnimation(isRequired: Bool) -> Bool {
-        !metadata.isFirstFrame && !(isRequired && metadata.isAnimated && animation == nil)
-    }
 }

@@ -28,4 +28,10 @@ extension ImageCaching {
 
     /// Whether a store may leave an entry as it is: other caches than the library's own do not tell.
     private var keepsExistingEntries: Bool { (self as? ImageCache)?.config.writesWithoutOverwriting ?? true }
+
+    /// Reads what is stored with an entry, on the caller's thread.
+    func validatorsSync(forKey key: String) -> KnownValidators? {
+        if let own = self as? ImageCache { return own.readValidators(forKey: key) }
+        return diskEntry(forKey: key).map { KnownValidators($0) }
+    }
 }

@@ -7,17 +7,6 @@ extension Image {
         try bitmap.with8Bits(of: metadata).upright(from: orientation)
     }
 
-    /// What the results of effects must keep to: the limits the picture was decoded within.
-    var effectLimits: ImageLimits { decodeOptions?.limits ?? ImageLimits() }
-
-    /// Of the options only the limits, which later effects must keep to as well; nil if those are the usual ones.
-    var limitsAlone: ImageDecodeOptions? {
-        guard let limits = decodeOptions?.limits, limits != ImageLimits() else { return nil }
-        var options = ImageDecodeOptions()
-        options.limits = limits
-        return options
-    }
-
     /// An image of pixels that an effect made of this one: one picture, whatever the file held.
     func replacing(_ bitmap: Bitmap) -> Image {
         var metadata = metadata

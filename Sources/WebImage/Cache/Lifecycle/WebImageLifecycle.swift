@@ -22,16 +22,6 @@ public enum WebImageLifecycle {
         for upkeep in CacheRegistry.shared.upkeeps { upkeep.didEnterBackground() }
     }
 
-    /// Memory is short; see ``ImageCache/didReceiveMemoryWarning()``. Frames of animations that are not shown next go, too, and
-    /// memory that is kept for the next picture. The system tells the library of that already; call this when something else does.
-    public static func didReceiveMemoryWarning() {
-        for upkeep in CacheRegistry.shared.upkeeps { upkeep.didReceiveMemoryWarning() }
-        AnimationFramePools.shared.removeAllFrames()
-        // After the images: what they let go of went there.
-        BufferPool.shared.trim(toBytes: 0)
-        webimage_transfer_trim()
-    }
-
     /// Has ``willTerminate(within:)`` called when the program ends by `exit` or by returning from its main function. For
     /// plain programs; one with a main loop of its own calls it where that loop ends. Installed once; a later call changes
     /// the time.

@@ -110,3 +110,13 @@ struct PendingImage: Sendable {
         return entry
     }
 }
+
+extension KnownValidators {
+    /// The same after a change of the entry.
+    func amended(by amendment: EntryAmendment?) -> KnownValidators {
+        guard let changed = amendment?.applied(to: contentHash).validators else { return self }
+        // What the hash was of is not there to be looked at any more.
+        let isLost = validators?.receivedHash != nil && changed?.receivedHash == nil
+        return KnownValidators(validators: changed, contentHash: isLost ? nil : contentHash)
+    }
+}

@@ -53,3 +53,15 @@ extension AnimatedImage {
         AnimatedImage(provider: MappedAnimation(self, need: need, body), first: first)
     }
 }
+
+extension MappedAnimation: MeasuredAnimation {
+    /// Where nobody knows what a frame is made into it is as much as there was, by way of a copy.
+    package var frameMemoryNeed: FrameMemoryNeed? {
+        guard var need = (base as? any MeasuredAnimation)?.frameMemoryNeed else { return nil }
+        let frame = max(need.outputByteCount, base.frameNeed().outputByteCount)
+        let made = self.need?()
+        need.workingByteCount = max(need.workingByteCount, made?.workingByteCount ?? frame) + frame
+        need.outputByteCount = made?.output.byteCount ?? frame
+        return need
+    }
+}

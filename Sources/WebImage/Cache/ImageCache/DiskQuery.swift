@@ -1,0 +1,24 @@
+/// A read of an entry, or of what is stored with it, under way on a thread of the cache.
+final class DiskQuery<Value: Sendable>: ImageLoaderOperation {
+    private let result: PendingResult<Value?>
+
+    /// Starts a read. `completion` is called with what `body` has read, or at once with nil by a cancel.
+    init(
+        on queue: WorkQueue,
+        _ priority: LoadPriority,
+        _ completion: @escaping @Sendable (Value?) -> Void,
+        _ body: @escaping @Sendable () -> Value?
+    ) {
+        result = PendingResult(completion)
+        let item = queue.submit(priority: priority) { [result] in
+            if result.isWanted { result.finish(body()) }
+        }
+        result.attach(item)
+    }
+
+    func cancel() { result.cancel()?(nil) }
+
+    func setPriority(_ priority: LoadPriority) { result.setPriority(priority) }
+
+    var isCancelled: Bool { result.isCancelled }
+}
