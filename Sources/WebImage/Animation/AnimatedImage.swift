@@ -18,12 +18,12 @@ public final class AnimatedImage: AnimatedImageProvider {
     /// - Parameters:
     ///   - data: any format that `coder` knows. Kept as long as there is more than one frame.
     ///   - options: hold for every frame.
-    ///   - coder: the shared coders by default.
+    ///   - coder: what decodes.
     /// - Throws: ``WebImageError`` as ``ImageCoder/decode(_:options:)`` does. Cost: decodes the first frame.
     public convenience init(
         data: Data,
         options: ImageDecodeOptions = ImageDecodeOptions(),
-        coder: any AnimatedImageCoder = ImageCodersManager.shared
+        coder: any AnimatedImageCoder
     ) throws(WebImageError) {
         let properties = try coder.properties(of: data, limits: options.limits)
         guard properties.frameCount > 1, !options.decodeFirstFrameOnly else {

@@ -32,13 +32,10 @@ public final class ImageCachesManager: ImageCaching {
         var clear = OperationPolicy.concurrent
     }
 
-    /// A manager of ``ImageCache/shared``.
-    public static let shared = ImageCachesManager()
-
     private let state: Lock<State>
 
-    /// A manager of the caches given, the last having the highest priority; of ``ImageCache/shared`` by default.
-    public init(caches: [any ImageCaching]? = nil) { state = Lock(State(caches: caches ?? [ImageCache.shared])) }
+    /// A manager of the caches given, the last having the highest priority.
+    public init(caches: [any ImageCaching]) { state = Lock(State(caches: caches)) }
 
     /// The caches, the last having the highest priority. The manager itself is left out.
     public var caches: [any ImageCaching] {

@@ -74,3 +74,18 @@ extension ImageProperties {
         }
     }
 }
+
+extension AnimatedImage {
+    /// A picture from encoded data, decoded by ``ImageCodersManager/shared``; a still one has one frame.
+    ///
+    /// - Parameters:
+    ///   - data: any format that a registered coder knows. Kept as long as there is more than one frame.
+    ///   - options: hold for every frame.
+    /// - Throws: ``WebImageError`` as ``ImageCoder/decode(_:options:)`` does. Cost: decodes the first frame.
+    public convenience init(
+        data: Data,
+        options: ImageDecodeOptions = ImageDecodeOptions()
+    ) throws(WebImageError) {
+        try self.init(data: data, options: options, coder: ImageCodersManager.shared)
+    }
+}

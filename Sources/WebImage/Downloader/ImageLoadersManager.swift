@@ -2,20 +2,12 @@ public import FoundationEssentials
 
 /// The registered loaders; itself a loader that asks them, the one added last first.
 public final class ImageLoadersManager: ImageLoading {
-    /// The manager that everything uses unless told otherwise: http, https, file and data URLs.
-    public static let shared = ImageLoadersManager()
-
     private let list: Lock<[any ImageLoading]>
 
-    /// A manager of the built-in loaders, or of those given, the last having the highest priority.
-    public init(loaders: [any ImageLoading]? = nil) {
-        list = Lock(loaders ?? Self.builtIn)
-        LoadRights.noteOwners(among: loaders ?? [])
-    }
-
-    /// Data URLs, files, and ``WebImageDownloader/shared``.
-    public static var builtIn: [any ImageLoading] {
-        [DataURLImageLoader.shared, FileImageLoader.shared, WebImageDownloader.shared]
+    /// A manager of the loaders given, the last having the highest priority.
+    public init(loaders: [any ImageLoading]) {
+        list = Lock(loaders)
+        LoadRights.noteOwners(among: loaders)
     }
 
     /// The loaders, the last having the highest priority.

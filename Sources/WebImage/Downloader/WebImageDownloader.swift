@@ -61,17 +61,6 @@ public final class WebImageDownloader: ImageLoading {
         partials.removeAll(completion: done)
     }
 
-    /// Makes every later download fail with ``WebImageError/Code/invalidDownloadOperation`` and ends the network thread after
-    /// the last transfer.
-    ///
-    /// - Parameter cancelling: whether what runs or waits is cancelled; otherwise it goes on to its end.
-    ///
-    /// No effect on ``shared``.
-    public func invalidate(cancelling: Bool) {
-        guard self !== Self.shared else { return }
-        core.invalidate(cancelling: cancelling)
-    }
-
     // MARK: ImageLoading
 
     /// Whether the scheme is http or https.

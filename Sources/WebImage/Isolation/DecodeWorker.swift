@@ -9,8 +9,8 @@ public enum DecodeWorker {
     /// Makes any program its own worker. To be called first thing in `main`, once coders are registered, and before there are threads: in a
     /// worker it decodes what it is asked for until its parent is gone, and never returns. In all others it returns at once.
     ///
-    /// - Parameter coder: what the worker decodes with; the shared coders by default.
-    public static func runIfRequested(coder: any ImageCoder = ImageCodersManager.shared) {
+    /// - Parameter coder: what the worker decodes with.
+    public static func runIfRequested(coder: any ImageCoder) {
         guard let words = request else { return WorkerProgram.isOwnWorker.withLock { $0 = true } }
         guard words.count == 3, let kind = WorkerKind(rawValue: words[0]) else { exit(64) }
         guard let memory = Int(words[1]), memory > 0, let decodes = Int(words[2]), decodes > 0 else { exit(64) }

@@ -19,8 +19,8 @@ public final class IsolatedImageCoder: AnimatedImageCoder, AnimatedImageEncoder 
     ///
     /// - Parameters:
     ///   - isolation: what is decoded in workers, and how.
-    ///   - base: what encodes, and decodes other formats in this process; the shared coders by default.
-    public init(_ isolation: DecodeIsolation = DecodeIsolation(), base: any ImageCoder = ImageCodersManager.shared) {
+    ///   - base: what encodes, and decodes other formats in this process.
+    public init(_ isolation: DecodeIsolation = DecodeIsolation(), base: any ImageCoder) {
         (self.isolation, self.base) = (isolation, base)
     }
 

@@ -6,7 +6,7 @@ extension ImageCache {
     /// Memory is written before the call returns (unless ``ImageCacheConfig/shouldCacheImagesInMemory`` is false). For disk,
     /// the request's data is written if given, else the image is encoded: in its own format if that can be written and keeps
     /// its alpha, else as PNG with alpha and JPEG without. With neither an image nor data, or without a key, nothing is
-    /// stored. `completion` is called exactly once, when everything has been stored or given up: on the caller's thread when
+    /// stored; an image without data is not written when neither the request nor the cache has a coder. `completion` is called exactly once, when everything has been stored or given up: on the caller's thread when
     /// nothing goes to disk, else on a thread of the cache. It must not block.
     public func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) {
         let key = request.key
@@ -15,7 +15,7 @@ extension ImageCache {
             return
         }
         let memoryImage = request.cacheType.includesMemory && config.shouldCacheImagesInMemory ? request.image : nil
-        guard let work = request.diskWork else {
+        guard let work = request.diskWork(coder: request.coder ?? coder) else {
             if let memoryImage { storeToMemory(memoryImage, forKey: key) }
             completion?()
             return
@@ -33,7 +33,7 @@ extension ImageCache {
         forKey key: String,
         to cacheType: ImageCacheType = .all,
         encodeOptions: ImageEncodeOptions = ImageEncodeOptions(),
-        coder: any ImageCoder = ImageCodersManager.shared
+        coder: (any ImageCoder)? = nil
     ) async {
         await withCheckedContinuation { continuation in
             store(
@@ -118,7 +118,7 @@ extension ImageCache {
 
 extension ImageStoreRequest {
     /// What is to be done on disk; nil for nothing.
-    fileprivate var diskWork: DiskWork? {
+    fileprivate func diskWork(coder: (any ImageCoder)?) -> DiskWork? {
         guard cacheType.includesDisk else { return nil }
         let bytes = data ?? image?.encodedAnimation
         var entry = CachedImageData(
@@ -129,10 +129,8 @@ extension ImageStoreRequest {
         )
         if data != nil { entry.dataHash.value = dataHash }
         if bytes != nil { return .store(.entry(entry)) }
-        let coder = coder ?? ImageCodersManager.shared
-        return image.map {
-            .store(.image(PendingImage(image: $0, options: encodeOptions, coder: coder, entry: entry)))
-        }
+        guard let image, let coder else { return nil }
+        return .store(.image(PendingImage(image: image, options: encodeOptions, coder: coder, entry: entry)))
     }
 
     /// With them what the image was made of: what was loaded for it is then known to belong to whatever bytes are stored.

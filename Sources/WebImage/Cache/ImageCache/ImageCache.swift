@@ -11,9 +11,6 @@ import Glibc
 /// What was stored is found from the moment `store` returns, also while it still waits to be written. Work on one key takes
 /// effect in the order of the calls. An empty key stands for none: nothing is stored or found under it.
 public final class ImageCache: ImageCaching {
-    /// The cache of the namespace "default" in the default directory.
-    public static let shared = ImageCache()
-
     /// The level of memory.
     public let memoryCache: any MemoryCaching
     /// The level of disk. Its methods work on the caller's thread and know nothing of what waits to be written.
@@ -37,6 +34,8 @@ public final class ImageCache: ImageCaching {
     var budget: DecodedMemoryBudget { decodeBudget.withLock { $0 } ?? .shared }
     let diskQueue: WorkQueue
     let codingQueue: WorkQueue
+    /// What encodes images that are stored without a coder and without bytes; nil to keep those in memory only.
+    let coder: (any ImageCoder)?
     let clock: ClockSource
     let upkeep: CacheUpkeep
 
@@ -46,13 +45,16 @@ public final class ImageCache: ImageCaching {
     ///   - namespace: the name of the directory; "/" and NUL in it become "_".
     ///   - directory: where that is; ``defaultDiskCacheDirectory`` if nil.
     ///   - config: copied.
+    ///   - coder: encodes images that are stored without bytes and without a coder of their own. With nil those are kept in
+    ///     memory only.
     public convenience init(
         namespace: String = "default",
         directory: String? = nil,
-        config: ImageCacheConfig = .default
+        config: ImageCacheConfig = .default,
+        coder: (any ImageCoder)?
     ) {
         let path = Self.diskCachePath(namespace: namespace, directory: directory)
-        self.init(path: path, config: config, clock: .system)
+        self.init(path: path, config: config, coder: coder, clock: .system)
     }
 
     /// The directory of the disk level of a cache that is made with these arguments.
@@ -66,11 +68,13 @@ public final class ImageCache: ImageCaching {
     init(
         path: String,
         config: ImageCacheConfig,
+        coder: (any ImageCoder)?,
         clock: ClockSource,
         calls: FileCalls = .system,
         diskQueue: WorkQueue? = nil,
         codingQueue: WorkQueue = CodingQueue.shared
     ) {
+        self.coder = coder
         self.clock = clock
         self.codingQueue = codingQueue
         if let makeDiskCache = config.makeDiskCache {

@@ -26,6 +26,17 @@ extension WebImageDownloader {
         self.init(core: core)
     }
 
+    /// Makes every later download fail with ``WebImageError/Code/invalidDownloadOperation`` and ends the network thread after
+    /// the last transfer.
+    ///
+    /// - Parameter cancelling: whether what runs or waits is cancelled; otherwise it goes on to its end.
+    ///
+    /// No effect on ``shared``.
+    public func invalidate(cancelling: Bool) {
+        guard self !== Self.shared else { return }
+        core.invalidate(cancelling: cancelling)
+    }
+
     convenience init(core: DownloaderCore, pipeline: Pipeline = .shared) { self.init(core: core, sharer: pipeline) }
 
     /// Where downloads are shared: with other callers, and with the loads of managers.
