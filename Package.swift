@@ -21,6 +21,15 @@ func shims(_ name: String, linking libraries: String...) -> Target {
     )
 }
 
+/// One of the library's modules: those of ours that it imports, and C modules.
+func module(_ name: String, on modules: String..., c libraries: String...) -> Target {
+    .target(
+        name: name,
+        dependencies: (modules + libraries).map { Target.Dependency(stringLiteral: $0) },
+        swiftSettings: swiftSettings
+    )
+}
+
 /// Whether compilers find a C header, and a word in it that came with the oldest version we need.
 func hasHeader(_ path: String, naming word: String = "") -> Bool {
     let folders = (Context.environment["CPATH"] ?? "").split(separator: ":").map(String.init)
@@ -57,7 +66,11 @@ struct Format {
     }
 
     var targets: [Target] {
-        let coder = Target.target(name: product, dependencies: ["WebImage"] + modules, swiftSettings: swiftSettings)
+        let coder = Target.target(
+            name: product,
+            dependencies: ["WebImageCodecs"] + modules,
+            swiftSettings: swiftSettings
+        )
         return [coder] + (library.map { [$0] } ?? [])
     }
 }
@@ -100,10 +113,20 @@ let allFormats = [
 let formats = allFormats.filter(\.isBuilt)
 let formatProducts = formats.map { Target.Dependency(stringLiteral: $0.product) }
 
+/// What tests see the inside of.
+let modules: [Target.Dependency] = [
+    "WebImage", "WebImageSupport", "WebImageModel", "WebImageHTTP", "WebImageCache", "WebImageCodecs",
+    "WebImagePlayer", "WebImageIsolation", "WebImageLoading",
+]
+
 let package = Package(
     name: "WebImage",
     products: [
         .library(name: "WebImage", targets: ["WebImage"]),
+        // Coders, the caches, and sandboxed decoders, for those who want no more than that.
+        .library(name: "WebImageCodecs", targets: ["WebImageCodecs"]),
+        .library(name: "WebImageCache", targets: ["WebImageCache"]),
+        .library(name: "WebImageIsolation", targets: ["WebImageIsolation"]),
         // All formats that are separate products.
         .library(name: "WebImageFormats", targets: ["WebImageFormats"]),
         .executable(name: "webimage", targets: ["webimage"]),
@@ -122,23 +145,26 @@ let package = Package(
         shims("CJPEGShims", linking: "jpeg"),
         shims("CPNGShims", linking: "png16", "isal"),
         shims("CChafaShims", linking: "chafa", "glib-2.0"),
-        .target(
-            name: "WebImageSupport",
-            dependencies: ["CLinux", "CXXHash"],
-            swiftSettings: swiftSettings
+        module("WebImageSupport", c: "CLinux", "CXXHash"),
+        module("WebImageModel", on: "WebImageSupport", c: "CLinux", "CPixels"),
+        module("WebImageHTTP", on: "WebImageModel", c: "CCurl", "CIDN2", "CLinux"),
+        module("WebImageCache", on: "WebImageModel", c: "CLinux", "CXXHash"),
+        module("WebImageCodecs", on: "WebImageModel", c: "CWebP", "CLCMS", "CPixels", "CJPEGShims", "CPNGShims"),
+        module("WebImagePlayer", on: "WebImageModel"),
+        module("WebImageIsolation", on: "WebImageModel", c: "CIsolation"),
+        module(
+            "WebImageLoading",
+            on: "WebImageHTTP",
+            "WebImageCache",
+            "WebImageCodecs",
+            "WebImagePlayer",
+            "WebImageIsolation",
+            c: "CLinux"
         ),
-        .target(
-            name: "WebImage",
-            dependencies: [
-                "WebImageSupport",
-                "CCurl", "CIDN2", "CWebP", "CLCMS", "CXXHash", "CLinux", "CIsolation", "CPixels", "CJPEGShims",
-                "CPNGShims",
-            ],
-            swiftSettings: swiftSettings
-        ),
+        module("WebImage", on: "WebImageLoading"),
         .target(
             name: "WebImageFormats",
-            dependencies: ["WebImage"] + formatProducts,
+            dependencies: ["WebImageCodecs"] + formatProducts,
             swiftSettings: swiftSettings + formats.map { .define("WEBIMAGE_\($0.name)") }
         ),
         .executableTarget(
@@ -148,7 +174,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "webimage-decoder",
-            dependencies: ["WebImage", "WebImageFormats"],
+            dependencies: ["WebImageCodecs", "WebImageFormats", "WebImageIsolation"],
             swiftSettings: swiftSettings
         ),
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
@@ -175,20 +201,20 @@ let package = Package(
         .target(name: "CHeapCounter", path: "Benchmarks/Sources/CAllocationCounter"),
         .executableTarget(
             name: "hit-cost",
-            dependencies: ["WebImage", "CHeapCounter"],
+            dependencies: modules + ["CHeapCounter"],
             path: "Tests/Helpers/hit-cost",
             swiftSettings: swiftSettings
         ),
         // A worker whose decoders crash, hang, take too much, and lie.
         .executableTarget(
             name: "decode-hazards",
-            dependencies: ["WebImage", "CIsolation"],
+            dependencies: ["WebImage", "WebImageIsolation", "CIsolation"],
             path: "Tests/Helpers/decode-hazards",
             swiftSettings: swiftSettings
         ),
         .executableTarget(
             name: "decode-memory",
-            dependencies: ["WebImage", "WebImageFormats", "TestSupport", "CHeapCounter"],
+            dependencies: modules + ["WebImageFormats", "TestSupport", "CHeapCounter"],
             path: "Tests/Helpers/decode-memory",
             swiftSettings: swiftSettings
         ),
@@ -212,22 +238,21 @@ let package = Package(
         ),
         .testTarget(
             name: "WebImageTests",
-            dependencies: [
-                "WebImage", "WebImageSupport", "TestSupport", "CTestSupport", "CLinux", "CIsolation", "CPixels",
-                "cache-hammer",
+            dependencies: modules + [
+                "TestSupport", "CTestSupport", "CLinux", "CIsolation", "CPixels", "cache-hammer",
             ],
             exclude: ["Fixtures", "HTTPCacheSuite/Cases"],
             swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "WebImageFormatsTests",
-            dependencies: ["WebImage", "WebImageFormats", "TestSupport", "CPixels"] + formatProducts,
+            dependencies: modules + ["WebImageFormats", "TestSupport", "CPixels"] + formatProducts,
             exclude: ["Fixtures"],
             swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["WebImage", "TestSupport", "CLinux", "webimage"],
+            dependencies: modules + ["TestSupport", "CLinux", "webimage"],
             swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -292,8 +317,8 @@ if hasGTK {
         ),
         .testTarget(
             name: "WebImageGTKTests",
-            dependencies: [
-                "WebImage", "WebImageGTK", "CWebImageGTK4", "CGTKTestSupport", "TestSupport", "webimage-gallery",
+            dependencies: modules + [
+                "WebImageGTK", "CWebImageGTK4", "CGTKTestSupport", "TestSupport", "webimage-gallery",
             ],
             swiftSettings: swiftSettings
         ),
@@ -302,7 +327,7 @@ if hasGTK {
 
 // What searches for bytes that break something (Fuzz): with WEBIMAGE_FUZZ=1 a program for libFuzzer, which Scripts/fuzz builds, else
 // tests of the same targets. Both are of the same sources, so there is only one of them.
-let fuzzDependencies: [Target.Dependency] = ["WebImage", "WebImageFormats", "TestSupport", "CCurl"] + formatProducts
+let fuzzDependencies = modules + ["WebImageFormats", "TestSupport", "CCurl"] + formatProducts
 if Context.environment["WEBIMAGE_FUZZ"] == "1" {
     package.targets.append(
         .executableTarget(
@@ -333,11 +358,19 @@ if formats.count < allFormats.count {
     package.targets.removeAll { tests.contains($0.name) }
 }
 
-// What sanitized builds can do without: it takes time to build, and neither threads meet there nor C is handed memory. Targets by
-// their names, files as TARGET/PATH.
+// What builds can do without, with all that depends on it: a module, to see that others are built without it; and what takes time to
+// build for a sanitizer, though neither threads meet there nor C is handed memory. Targets by their names, files as TARGET/PATH.
 let leftOut = (Context.environment["WEBIMAGE_LEFT_OUT"] ?? "").split(separator: " ").map(String.init)
-package.targets.removeAll { leftOut.contains($0.name) }
-package.products.removeAll { leftOut.contains($0.name) }
+var absent = Set(leftOut)
+while let index = package.targets.firstIndex(where: { target in
+    absent.contains(target.name)
+        || target.dependencies.contains { dependency in
+            if case .byNameItem(let name, _) = dependency { absent.contains(name) } else { false }
+        }
+}) {
+    absent.insert(package.targets.remove(at: index).name)
+}
+package.products.removeAll { absent.contains($0.name) }
 for target in package.targets {
     let folder = target.name + "/"
     target.exclude += leftOut.filter { $0.hasPrefix(folder) }.map { String($0.dropFirst(folder.count)) }

@@ -1,7 +1,8 @@
 import CCurl
 import FoundationEssentials
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 /// URLs, of callers and of servers.
 extension FuzzTarget {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Glibc
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 /// A file of the cache as somebody else left it.
 enum EntryCheck {

@@ -1,7 +1,10 @@
 import FoundationEssentials
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageHTTP
+@testable import WebImageModel
 
 /// Files of the disk cache and of downloads that broke off: another process, or a broken disk, may have written them.
 extension FuzzTarget {

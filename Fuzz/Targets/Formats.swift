@@ -1,9 +1,10 @@
 import FoundationEssentials
 import TestSupport
+import WebImage
 import WebImageFormats
 
-@testable import WebImage
 @testable import WebImageAVIF
+@testable import WebImageCodecs
 @testable import WebImageHEIF
 @testable import WebImageSVG
 

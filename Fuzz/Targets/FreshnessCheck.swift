@@ -1,6 +1,8 @@
 import FoundationEssentials
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageLoading
 
 /// Answers as a cache sees them: what is kept of them, and what follows at any time.
 enum FreshnessCheck {

@@ -1,6 +1,9 @@
 import FoundationEssentials
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
+@testable import WebImageModel
 
 /// What servers say.
 extension FuzzTarget {

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 /// Decodes with options, in pieces, and frame by frame.
 extension PictureCheck {

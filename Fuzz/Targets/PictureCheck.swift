@@ -1,9 +1,8 @@
 import FoundationEssentials
 import Glibc
 import TestSupport
+import WebImage
 import WebImageHEIF
-
-@testable import WebImage
 
 /// Everything that a coder does with a file, and how the results go together.
 struct PictureCheck {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// What searches have found and what they begin with, without libFuzzer.
 @Suite struct FuzzTargetTests {

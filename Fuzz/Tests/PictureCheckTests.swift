@@ -2,8 +2,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// That the checks of the targets find what they are there for: a coder that does one thing wrong is told from one that does not.
 @Suite struct PictureCheckTests {

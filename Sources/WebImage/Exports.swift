@@ -1,2 +1,2 @@
 // Re-exported, so that users import only WebImage.
-@_exported public import WebImageSupport
+@_exported public import WebImageLoading

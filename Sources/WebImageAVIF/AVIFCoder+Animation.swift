@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 extension AVIFCoder: AnimatedImageCoder {
     /// Opens a sequence. A file that does not say how often it plays does so for ever.

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 extension AVIFCoder: AnimatedImageEncoder {
     /// AVIF, if libavif has an encoder.

@@ -1,6 +1,6 @@
 import CAVIF
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 extension AVIFCoder {
     /// AVIF, if libavif has an encoder.

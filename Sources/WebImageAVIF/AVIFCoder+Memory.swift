@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 extension AVIFCoder {
     /// What a decode takes: the planes of the whole picture, whatever the size that is wanted, and 68 rows of pixels. Reads the boxes

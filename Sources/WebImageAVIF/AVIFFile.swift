@@ -1,6 +1,6 @@
 import CAVIF
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// An opened AVIF file. For one thread at a time; the bytes must stay where they are as long as it lives.
 final class AVIFFile {

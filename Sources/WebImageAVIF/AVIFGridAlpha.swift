@@ -1,4 +1,4 @@
-import WebImage
+import WebImageCodecs
 
 /// The alpha of a picture in tiles, each of which has an alpha: as one in tiles, which is how libavif reads it.
 struct AVIFGridAlpha {

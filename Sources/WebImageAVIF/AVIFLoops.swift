@@ -1,5 +1,5 @@
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// Writes into a sequence how often it plays, which libavif before 1.0 does not: as an edit list that is repeated until the track's time
 /// is over.

@@ -1,4 +1,4 @@
-import WebImage
+import WebImageCodecs
 
 /// Makes of a file that libavif does not take for what it is one that it does. The changes are to boxes; pictures stay where they are.
 ///

@@ -1,7 +1,7 @@
 import CAVIF
 import CPixels
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// The rows of a decoded picture: its planes are made RGB a band at a time.
 final class AVIFRows: ScanlineSource {

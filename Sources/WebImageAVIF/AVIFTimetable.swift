@@ -1,4 +1,4 @@
-import WebImage
+import WebImageCodecs
 
 /// How long the frames of a sequence are shown and how often, from the boxes of its track.
 ///

@@ -1,6 +1,6 @@
 import CAVIF
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// Writes one file with libavif, frame by frame. For one thread at a time.
 final class AVIFWriter {

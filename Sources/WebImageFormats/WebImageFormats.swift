@@ -1,4 +1,4 @@
-public import WebImage
+public import WebImageCodecs
 
 #if WEBIMAGE_TIFF
     import WebImageTIFF

@@ -1,6 +1,6 @@
 import CHEIF
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 extension HEIFCoder {
     /// HEIC, if the installed libheif has an encoder of HEVC (in Debian x265, in a package of its own in later versions).

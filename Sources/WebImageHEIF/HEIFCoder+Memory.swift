@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 extension HEIFCoder {
     /// What a decode takes: libheif decodes the whole picture and makes planes of RGB of all of it, whatever the size that is wanted. Reads

@@ -1,6 +1,6 @@
 import CHEIF
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 /// Decodes and encodes HEIF with HEVC pictures (HEIC), stills.
 ///

@@ -1,6 +1,6 @@
 import CHEIF
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// An opened HEIF file and its primary picture. For one thread; the bytes must stay where they are as long as it lives.
 final class HEIFFile {

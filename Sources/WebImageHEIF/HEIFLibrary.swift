@@ -1,5 +1,5 @@
 import CHEIF
-import WebImage
+import WebImageCodecs
 
 /// What concerns libheif as a whole.
 enum HEIFLibrary {

@@ -1,4 +1,4 @@
-import WebImage
+import WebImageCodecs
 
 /// What the codecs' own headers say of all pictures of a file.
 ///

@@ -1,7 +1,7 @@
 import CHEIF
 import CPixels
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// The rows of a decoded picture, out of planes of RGB: libheif would interleave the whole picture, and have it two or three times then.
 final class HEIFRows: ScanlineSource {

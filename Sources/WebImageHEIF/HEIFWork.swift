@@ -1,4 +1,4 @@
-import WebImage
+import WebImageCodecs
 
 /// How many pixels are decoded for the pictures of a file, some of which are made of others: a grid may name one tile thousands of times,
 /// or itself.

@@ -1,4 +1,4 @@
-import WebImage
+import WebImageCodecs
 
 /// What HEVC pictures are by their own headers.
 enum HEVCSize {

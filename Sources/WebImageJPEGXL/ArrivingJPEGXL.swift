@@ -1,6 +1,6 @@
 import CJPEGXL
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// A JPEG XL picture, or the first frame of an animation, while it arrives.
 final class ArrivingJPEGXL: ArrivingPicture {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import WebImage
+import WebImageCodecs
 
 extension RawPicture {
     /// Rows from the top in which no part is missing.

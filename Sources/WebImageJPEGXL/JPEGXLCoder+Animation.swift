@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 extension JPEGXLCoder: AnimatedImageCoder {
     /// Opens an animation: steps through the headers of its frames.

@@ -1,6 +1,6 @@
 import CJPEGXL
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 extension JPEGXLCoder: AnimatedImageEncoder {
     /// JPEG XL only.

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 extension JPEGXLCoder {
     /// What a decode takes: the most that libjxl was seen to take for a picture of that kind and size, and all its pixels, whatever the

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 extension JPEGXLCoder: ProgressiveImageCoder {
     /// Whether the data starts as a codestream or a container of JPEG XL.

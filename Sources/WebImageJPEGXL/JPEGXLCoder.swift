@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 /// Decodes and encodes JPEG XL, naked codestreams and containers, still and animated; decodes it while it arrives.
 ///

@@ -1,6 +1,6 @@
 import CJPEGXL
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// Decodes the frames of one file one after the other. For one thread at a time.
 final class JPEGXLDecoder {

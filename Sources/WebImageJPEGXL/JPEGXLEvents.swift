@@ -1,6 +1,6 @@
 import CJPEGXL
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// A decoder of libjxl that reads one file from memory and stops at events. For one thread at a time.
 ///

@@ -1,6 +1,6 @@
 import CJPEGXL
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// What a JPEG XL file says besides pixels.
 struct JPEGXLHeader: Sendable {

@@ -1,7 +1,7 @@
 import CJPEGXL
 import CPixels
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// How the pixels of a file are asked for.
 struct JPEGXLPixels: Sendable {

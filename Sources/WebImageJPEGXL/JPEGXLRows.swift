@@ -1,5 +1,5 @@
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// The rows of the decoder's next frame: decoded into the memory of a caller who takes all of them at once, otherwise into a buffer.
 final class JPEGXLRows: ScanlineSource {

@@ -1,6 +1,6 @@
 import CJPEGXL
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// Writes one file with libjxl, frame by frame. For one thread at a time.
 final class JPEGXLWriter {

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 extension SVGCoder {
     /// What a drawing takes: its pixels, and an estimate of what librsvg does: its elements, embedded pictures, and a canvas for each

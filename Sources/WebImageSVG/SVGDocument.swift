@@ -1,6 +1,6 @@
 import CSVGShims
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// A document that librsvg has read, and its size.
 final class SVGDocument {

@@ -1,4 +1,4 @@
-import WebImage
+import WebImageCodecs
 
 /// The elements of a document, as far as they tell how long it takes to draw it.
 struct SVGElements {

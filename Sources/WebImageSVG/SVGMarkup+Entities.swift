@@ -1,5 +1,5 @@
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// Entities and declarations.
 extension SVGMarkup {

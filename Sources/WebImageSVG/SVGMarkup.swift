@@ -1,5 +1,5 @@
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// Steps through the markup of an SVG document: elements, how deep they lie, and what their attributes say.
 ///

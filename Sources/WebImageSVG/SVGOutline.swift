@@ -1,4 +1,4 @@
-import WebImage
+import WebImageCodecs
 
 /// How long a piece of a dashed line is on average: the sum of its parts.
 struct SVGDash: Equatable {

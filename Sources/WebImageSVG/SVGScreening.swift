@@ -1,6 +1,6 @@
 import CSVGShims
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// Looks at a document before librsvg does, which would decode embedded pictures of any size, add up a million octaves of noise
 /// for every pixel, and end the process over a convolution of 400 factors or more.

@@ -1,4 +1,4 @@
-import WebImage
+import WebImageCodecs
 
 extension SVGStyleSheet {
     /// What it takes to find out whom a selector is for.

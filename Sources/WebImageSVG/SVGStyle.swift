@@ -1,4 +1,4 @@
-import WebImage
+import WebImageCodecs
 
 /// What an element or a rule of a style sheet asks for that takes time: references to other elements, and passes over the canvas.
 struct SVGStyle {

@@ -1,4 +1,4 @@
-import WebImage
+import WebImageCodecs
 
 /// What the rules of a document's style sheets ask for that takes time.
 ///

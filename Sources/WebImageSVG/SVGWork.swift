@@ -1,5 +1,5 @@
 import CSVGShims
-import WebImage
+import WebImageCodecs
 
 /// How long a document takes to draw: elements may refer to others, which refer to others again, so that a few hundred bytes make
 /// millions of drawings.

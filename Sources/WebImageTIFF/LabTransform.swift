@@ -1,5 +1,5 @@
 import CLCMS
-import WebImage
+import WebImageCodecs
 
 /// From CIE L*a*b* of eight bits, as ICC profiles have it, to sRGB. For one thread.
 final class LabTransform {

@@ -1,5 +1,5 @@
 import CTIFFShims
-import WebImage
+import WebImageCodecs
 
 /// What is read at a time, and how much that is for the whole picture.
 struct TIFFBlock {

@@ -1,6 +1,6 @@
 import CTIFFShims
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 extension TIFFCoder {
     /// How a TIFF is compressed; all of them are without loss.

@@ -1,6 +1,6 @@
 import CTIFFShims
 public import FoundationEssentials
-public import WebImage
+public import WebImageCodecs
 
 extension TIFFCoder {
     /// What a decode takes: a row, or a row of tiles; a strip where libtiff decodes strips as a whole. Reads the first directory.

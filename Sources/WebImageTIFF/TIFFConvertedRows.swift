@@ -1,6 +1,6 @@
 import CTIFFShims
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// Rows of a picture of which libtiff makes RGB: YCbCr that is not in JPEG, LogLuv, old-style JPEG. It converts a
 /// strip or a row of tiles at a time; both must fit ``ImageLimits/maximumDecodedByteCount``.

@@ -1,6 +1,6 @@
 import CTIFFShims
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// A TIFF file in memory with the first of its pictures, and what its directory says.
 final class TIFFFile {

@@ -1,5 +1,5 @@
 import CTIFFShims
-import WebImage
+import WebImageCodecs
 
 /// What the samples of a picture mean.
 struct TIFFPixels: Sendable {

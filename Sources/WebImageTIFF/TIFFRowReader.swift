@@ -1,7 +1,7 @@
 import CPixels
 import CTIFFShims
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// Rows of a picture whose samples are converted here. In strips they are decoded one by one; of tiles a row of them is held,
 /// which must fit ``ImageLimits/maximumDecodedByteCount``.

@@ -1,5 +1,5 @@
 import CTIFFShims
-import WebImage
+import WebImageCodecs
 
 /// Makes bytes of the samples of a row, whatever their size: rounded to nearest.
 struct TIFFSamples {

@@ -1,6 +1,6 @@
 import CLCMS
 import FoundationEssentials
-import WebImage
+import WebImageCodecs
 
 /// Makes red, green and blue of rows of floats, four a pixel, where those are other colours. For one thread.
 final class TIFFWideColors {

@@ -36,7 +36,7 @@ import Testing
         for line in try Self.section().diagram.split(separator: "\n") where line.hasSuffix(".swift") {
             let words = line.split { " ,".contains($0) }
             let name = try #require(words.first { $0.first?.isUppercase ?? false })
-            let path = "Sources/WebImage/\(try #require(words.last))"
+            let path = "Sources/WebImage\(try #require(words.last))"
             #expect(try Self.declares(name, Self.code(of: path)), "\(path) has no \(name)")
             count += 1
         }

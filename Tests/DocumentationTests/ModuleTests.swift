@@ -4,17 +4,24 @@ import Testing
 /// What the modules below `Sources` may import of each other. That none refers to another without an import is the compiler's part.
 @Suite struct ModuleTests {
     private static let formats = ["WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL"]
+    /// They do not know each other.
+    private static let middle = [
+        "WebImageHTTP", "WebImageCache", "WebImageCodecs", "WebImagePlayer", "WebImageIsolation",
+    ]
     private static let arrows: [String: Set<String>] = {
         var arrows: [String: Set<String>] = [
             "WebImageSupport": [],
-            "WebImage": ["WebImageSupport"],
+            "WebImageModel": ["WebImageSupport"],
+            "WebImageLoading": Set(middle),
+            "WebImage": ["WebImageLoading"],
             "WebImageGTK": ["WebImage"],
-            "WebImageFormats": Set(formats).union(["WebImage"]),
+            "WebImageFormats": Set(formats).union(["WebImageCodecs"]),
             "webimage": ["WebImage", "WebImageFormats"],
-            "webimage-decoder": ["WebImage", "WebImageFormats"],
+            "webimage-decoder": ["WebImageCodecs", "WebImageFormats", "WebImageIsolation"],
             "webimage-gallery": ["WebImage", "WebImageFormats", "WebImageGTK"],
         ]
-        for format in formats { arrows[format] = ["WebImage"] }
+        for module in middle { arrows[module] = ["WebImageModel"] }
+        for format in formats { arrows[format] = ["WebImageCodecs"] }
         return arrows
     }()
 

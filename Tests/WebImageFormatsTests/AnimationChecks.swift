@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 extension FormatFixture {
     func animation(_ name: String, _ options: ImageDecodeOptions = .init()) throws -> any AnimatedImageProvider {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 extension FormatFixture {
     private func source(_ name: String) throws -> any AnimatedImageProvider {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Each decode option, on any still picture that is wider than high and opaque, or has alpha.
 extension FormatFixture {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// What coders write is read back by ours, which are tested against other programs.
 extension FormatFixture {

@@ -2,9 +2,10 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 import WebImageFormats
 
-@testable import WebImage
+@testable import WebImageIsolation
 
 /// The product that decodes for others.
 enum DecoderProgram {

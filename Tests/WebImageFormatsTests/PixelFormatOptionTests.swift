@@ -1,9 +1,8 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 import WebImageFormats
-
-@testable import WebImage
 
 /// Half floats of formats that have no more than 8 bits, or hold other formats.
 @Suite struct PixelFormatOptionTests {

@@ -1,6 +1,7 @@
 import Glibc
+import WebImage
 
-@testable import WebImage
+@testable import WebImageIsolation
 
 /// Honest pictures of 1000 x 1000 pixels, whose memory the parent is told of before they are there.
 enum BigPictures {

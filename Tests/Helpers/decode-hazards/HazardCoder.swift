@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Glibc
-
-@testable import WebImage
+import WebImage
 
 /// Takes texts that begin with "HAZARD ", for pictures of 4 x 4 pixels.
 struct HazardCoder: AnimatedImageCoder {

@@ -1,7 +1,9 @@
 import CIsolation
 import Glibc
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageIsolation
 
 /// Answers that no honest worker gives. What follows them is what the loop sends itself.
 enum Lies {

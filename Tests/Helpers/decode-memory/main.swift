@@ -10,9 +10,8 @@ import CHeapCounter
 import FoundationEssentials
 import Glibc
 import TestSupport
+import WebImage
 import WebImageFormats
-
-@testable import WebImage
 
 WebImageFormats.registerAll()
 let coder = ImageCodersManager.shared

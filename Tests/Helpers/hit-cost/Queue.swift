@@ -1,8 +1,9 @@
 import CHeapCounter
 import FoundationEssentials
 import Glibc
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// Queues loads behind a downloader that starts none, and cancels them all. Prints:
 ///

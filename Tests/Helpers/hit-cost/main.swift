@@ -10,8 +10,9 @@
 import CHeapCounter
 import FoundationEssentials
 import Glibc
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// Counts readings.
 final class CountingClock: Sendable {

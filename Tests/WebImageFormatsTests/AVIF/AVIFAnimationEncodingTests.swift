@@ -1,9 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
 @testable import WebImageAVIF
+@testable import WebImageHTTP
 
 /// What is written is read back by our decoder, which is tested against avifdec.
 @Suite struct AVIFAnimationEncodingTests {

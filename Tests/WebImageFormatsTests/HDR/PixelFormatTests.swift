@@ -1,8 +1,9 @@
 import CPixels
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 /// Conversions of numbers, each against its definition.
 @Suite struct PixelFormatTests {

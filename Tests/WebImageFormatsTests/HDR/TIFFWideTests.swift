@@ -1,8 +1,8 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
 @testable import WebImageTIFF
 
 /// TIFF of more than 8 bits and of more than white, against numpy.

@@ -1,9 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
 @testable import WebImageAVIF
+@testable import WebImageCodecs
 @testable import WebImageHEIF
 
 /// What codecs' own headers say is held against the limits, wherever those headers stand.

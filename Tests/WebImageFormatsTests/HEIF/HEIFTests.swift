@@ -1,8 +1,8 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
 @testable import WebImageHEIF
 
 @Suite struct HEIFTests {

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
 @testable import WebImageJPEGXL
 
 /// What is written is read back by our decoder, which is tested against djxl.

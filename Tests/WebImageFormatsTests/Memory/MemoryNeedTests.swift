@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 /// What coders say that a decode takes, held against what it takes with a counting malloc, in a program of its own.
 @Suite struct MemoryNeedTests {

@@ -1,9 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 import WebImageFormats
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 /// A program with a budget, whose address space ends where it would if the budget did not hold, and that of its workers, too: they
 /// decode what is risky.

@@ -4,9 +4,10 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
 @testable import WebImageGTK
+@testable import WebImageHTTP
 
 @Suite(.serialized, .needsDisplay) @MainActor struct ApplicationLifeTests {
     private let directory = TemporaryDirectory()

@@ -1,8 +1,9 @@
 import CWebImageGTK4
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 @testable import WebImageGTK
 
 @Suite(.serialized, .needsDisplay) @MainActor struct TextureTests {

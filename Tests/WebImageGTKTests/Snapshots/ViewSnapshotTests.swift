@@ -2,9 +2,11 @@ import CWebImageGTK4
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 @testable import WebImageGTK
+@testable import WebImageLoading
 
 /// What views look like, pixel by pixel; where things have to be was worked out by hand.
 @Suite(.serialized, .needsDisplay) @MainActor struct ViewSnapshotTests {

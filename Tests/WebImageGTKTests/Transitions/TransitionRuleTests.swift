@@ -1,9 +1,10 @@
 import CWebImageGTK4
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
 @testable import WebImageGTK
+@testable import WebImageLoading
 
 /// When transitions run.
 @Suite(.serialized, .needsDisplay) @MainActor struct TransitionRuleTests {

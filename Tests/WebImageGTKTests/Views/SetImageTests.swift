@@ -2,9 +2,11 @@ import CWebImageGTK4
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 @testable import WebImageGTK
+@testable import WebImageLoading
 
 @Suite(.serialized, .needsDisplay) @MainActor struct SetImageTests {
     let bench: ViewBench

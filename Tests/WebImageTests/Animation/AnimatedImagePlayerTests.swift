@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImagePlayer
+@testable import WebImageSupport
 
 /// A player whose decoding goes on when the test says so.
 private final class Stage {

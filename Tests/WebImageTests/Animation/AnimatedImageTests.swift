@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImagePlayer
+@testable import WebImageSupport
 
 /// An animation of numbered frames that counts what is asked of it.
 private final class CountingProvider: AnimatedImageProvider {

@@ -1,6 +1,7 @@
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImagePlayer
 
 @Suite struct AnimationFrameBufferTests {
     private func insert(_ buffer: inout AnimationFrameBuffer<Int>, _ indices: [Int]) {

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImagePlayer
+@testable import WebImageSupport
 
 @Suite struct AnimationFramePoolTests {
     private let queue = WorkQueue(stepped: "frames")

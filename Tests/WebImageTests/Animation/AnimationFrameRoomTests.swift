@@ -1,8 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageModel
+@testable import WebImagePlayer
+@testable import WebImageSupport
 
 /// Frames that play within a budget.
 @Suite struct AnimationFrameRoomTests {

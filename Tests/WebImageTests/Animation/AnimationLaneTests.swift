@@ -1,8 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
+@testable import WebImagePlayer
+@testable import WebImageSupport
 
 /// How frames get their turns: among pools of one decoder, among animations, and beside loads.
 @Suite(.timeLimit(.minutes(1))) struct AnimationLaneTests {

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImagePlayer
 
 /// Plays with numbers alone: every frame is there at once unless a test says otherwise.
 private struct Play {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 /// How many frames are decoded for those that are asked for.
 @Suite struct ComposedAnimationTests {

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
+@testable import WebImageLoading
 
 /// Animations through caches and manager.
 @Suite(.timeLimit(.minutes(1))) struct LoadedAnimationTests {

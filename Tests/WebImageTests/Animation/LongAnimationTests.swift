@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// A GIF of any length: the frames of a file over and over.
 private func longGIF(frameCount: Int) throws -> Data {

@@ -1,6 +1,8 @@
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageModel
 
 @Suite struct CacheValidatorsTests {
     @Test func `One of the two is enough, and none is none`() {

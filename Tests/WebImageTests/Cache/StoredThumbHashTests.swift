@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageLoading
 
 /// The hash that a load leaves with an entry.
 @Suite(.timeLimit(.minutes(1))) struct StoredThumbHashTests {

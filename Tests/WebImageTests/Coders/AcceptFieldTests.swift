@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
+@testable import WebImageModel
 
 /// What servers are asked for.
 @Suite struct AcceptFieldTests {

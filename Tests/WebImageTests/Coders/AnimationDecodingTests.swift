@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 /// Frames as other programs see them: ImageMagick those of GIF, Pillow (with libwebp's own composition) those of WebP, Pillow and
 /// ffmpeg those of PNG; see `Scripts/make-fixtures/animation.py` and `apng.py`.

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// What the encoders of animations write is read back by our decoders, which are tested against other programs.
 @Suite struct AnimationEncodingTests {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Each decode option on the frames of GIF, PNG and WebP animations. Frames of full size are held against other programs in
 /// `AnimationDecodingTests`, so here they stand for the expected pixels.

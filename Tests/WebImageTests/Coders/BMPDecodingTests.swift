@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct BMPDecodingTests {
     private let coder = BMPCoder()

@@ -1,6 +1,7 @@
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 @Suite struct CanvasShelfTests {
     @Test func `The nearest canvas is found, not behind the frame nor before where drawing can begin`() {

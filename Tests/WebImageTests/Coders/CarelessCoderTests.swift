@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Makes pictures as asked, and says nothing of what it has done; bytes are the letter "P", width, height and frames.
 private final class CarelessCoder: ImageCoder {

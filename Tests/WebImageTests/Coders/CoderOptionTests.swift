@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Testing
-
-@testable import WebImage
+import WebImage
 
 private enum Palette: OptionKey { static let defaultValue = 256 }
 

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 /// What is drawn, beside a canvas on which all frames are drawn from the first on.
 @Suite struct CompositionScriptTests {

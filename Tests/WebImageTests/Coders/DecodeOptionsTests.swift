@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Every decode option on every format: an option that one coder forgets shows here.
 @Suite struct DecodeOptionsTests {

@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct EXIFOrientationTests {
     private func read(_ bytes: [UInt8]) -> ImageOrientation {

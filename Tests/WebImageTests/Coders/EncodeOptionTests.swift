@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Every encode option on every format that takes it.
 @Suite struct EncodeOptionTests {

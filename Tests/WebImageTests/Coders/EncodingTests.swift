@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 /// What PNG and WebP encoders write is read back by our decoders, which are tested against other programs.
 @Suite struct EncodingTests {

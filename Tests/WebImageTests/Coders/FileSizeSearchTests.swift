@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct FileSizeSearchTests {
     /// Runs a search over an encoder that makes so many bytes of a quality in hundredths.

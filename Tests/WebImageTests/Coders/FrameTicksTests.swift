@@ -1,6 +1,7 @@
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 @Suite struct FrameTicksTests {
     @Test func `What is rounded off is made up for by the next`() {

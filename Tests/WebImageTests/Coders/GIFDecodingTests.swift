@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 @Suite struct GIFDecodingTests {
     private let coder = GIFCoder()

@@ -2,8 +2,9 @@ import CPixels
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 /// Rows from memory, and a note of how they were asked for.
 private final class MemorySource: ScanlineSource {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct ImageCodersManagerTests {
     private let anything = Data("anything".utf8)

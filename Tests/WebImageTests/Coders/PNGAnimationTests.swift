@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Animated PNG files that are not as they should be.
 @Suite struct PNGAnimationTests {

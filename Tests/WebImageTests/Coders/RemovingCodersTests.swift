@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct RemovingCodersTests {
     @Test func `A coder that is removed is asked no more`() throws {

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 @Suite struct ResamplerTests {
     /// A bitmap of expected pixels, premultiplied where they have alpha.

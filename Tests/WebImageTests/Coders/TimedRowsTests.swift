@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
+@testable import WebImageIsolation
 
 @Suite struct TimedRowsTests {
     /// Grey rows, each of which takes a second of a clock that stands still otherwise.

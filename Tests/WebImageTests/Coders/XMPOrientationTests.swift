@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 /// Orientations that only an XMP packet states. The expected pixels are those of the files that state them in EXIF.
 @Suite struct XMPOrientationTests {

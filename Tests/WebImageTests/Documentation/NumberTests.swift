@@ -1,6 +1,5 @@
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Numbers that programs may have written down, or compare with those of SDWebImage.
 @Suite struct NumberTests {

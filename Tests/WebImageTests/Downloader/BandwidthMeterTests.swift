@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 @Suite struct BandwidthMeterTests {
     /// Feeds `seconds` of arrivals of `bytes`, `interval` seconds apart.

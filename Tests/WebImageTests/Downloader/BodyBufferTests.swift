@@ -1,7 +1,9 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageSupport
 
 @Suite struct BodyBufferTests {
     private func append(_ bytes: [UInt8], to buffer: inout BodyBuffer) -> WebImageError? {

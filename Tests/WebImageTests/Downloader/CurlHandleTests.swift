@@ -1,6 +1,7 @@
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 @Suite struct CurlHandleTests {
     @Test(arguments: [

@@ -2,8 +2,7 @@ import CTestSupport
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// A name service that takes its time.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct CurlLookupTests {

@@ -2,8 +2,10 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
+@testable import WebImageLoading
 
 @Suite struct CurlTransportTests {
     private let downloader = WebImageDownloader()

@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 /// What the watchdog makes of what it sees, in virtual time.
 @Suite struct CurlWatchdogTests {

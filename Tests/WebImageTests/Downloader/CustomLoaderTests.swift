@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Loaders of one's own, alone and behind the manager.
 @Suite struct CustomLoaderTests {

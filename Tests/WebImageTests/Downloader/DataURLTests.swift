@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct DataURLTests {
     private func parse(_ text: String, limit: Int = 1000) throws(WebImageError) -> String {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// What users of image loaders have complained of, as far as the downloader is concerned.
 @Suite struct DownloadComplaintTests {

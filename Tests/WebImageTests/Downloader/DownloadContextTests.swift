@@ -2,8 +2,9 @@ import Dispatch
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageModel
 
 @Suite(.timeLimit(.minutes(1))) struct DownloadContextTests {
     private let transport = FakeTransport()

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// A coder that counts, waits at a gate if it has one, and refuses what starts with a zero.
 private final class CountingCoder: ImageCoder {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Every way in which a server or a network can misbehave, and the typed error it ends with.
 @Suite struct DownloadErrorTests {

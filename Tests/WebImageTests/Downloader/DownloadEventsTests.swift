@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 /// What observers of a downloader hear, and what it counts.
 @Suite struct DownloadEventsTests {

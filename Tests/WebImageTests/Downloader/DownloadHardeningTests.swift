@@ -2,8 +2,11 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// What a hostile server, an odd URL or a careless program must not bring about.
 @Suite struct DownloadHardeningTests {

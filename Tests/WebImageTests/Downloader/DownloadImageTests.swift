@@ -2,8 +2,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// A coder whose pictures are as wide as the data is long.
 private struct LengthCoder: ImageCoder {

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct DownloadOptionTests {
     @Test func `High wins over low when both are set`() {

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// Callers of a downloader that share transfers: with each other, and with the loads of managers.
 @Suite(.timeLimit(.minutes(1))) struct DownloadSharingTests {

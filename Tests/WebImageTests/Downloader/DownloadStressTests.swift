@@ -2,8 +2,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Threads that start, cancel, raise and finish at random: every caller must end exactly once.
 @Suite struct DownloadStressTests {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Glibc
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 extension HTTPHeaders {
     init(pairs: [(String, String)]) {

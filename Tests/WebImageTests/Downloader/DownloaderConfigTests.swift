@@ -1,7 +1,9 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// Serialized because the template is the process's.
 @Suite(.serialized) struct DownloaderConfigTests {

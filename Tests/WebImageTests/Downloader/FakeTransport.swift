@@ -1,7 +1,9 @@
 import FoundationEssentials
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// A transport that does what a test says.
 final class FakeTransport: HTTPTransport {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Servers that send HTTP/2 frames without end, over TLS: they cost their own download, and nobody else's.
 @Suite(.enabled(if: NginxServer.isInstalled), .serialized, .timeLimit(.minutes(2))) struct FrameFloodTests {

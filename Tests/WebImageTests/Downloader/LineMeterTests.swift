@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 @Suite struct LineMeterTests {
     private func seconds(_ seconds: Double) -> UInt64 { UInt64(seconds * 1e9) }

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 private enum Album: OptionKey { static let defaultValue = "" }
 

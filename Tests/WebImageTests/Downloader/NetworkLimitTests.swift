@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Answers beyond what anybody needs, without a policy.
 @Suite(.timeLimit(.minutes(1))) struct NetworkLimitTests {

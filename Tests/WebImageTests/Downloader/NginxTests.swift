@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// The same downloads against a server that many people use.
 @Suite(.enabled(if: NginxServer.isInstalled)) struct NginxTests {

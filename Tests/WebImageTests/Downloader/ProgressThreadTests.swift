@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
+@testable import WebImageModel
 
 /// Progress closures that take their time hold up nobody but their own download.
 @Suite(.timeLimit(.minutes(1))) struct ProgressThreadTests {

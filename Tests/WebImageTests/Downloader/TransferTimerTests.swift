@@ -1,6 +1,7 @@
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 @Suite struct TransferTimerTests {
     private let second: UInt64 = 1_000_000_000

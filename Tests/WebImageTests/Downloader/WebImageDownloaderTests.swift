@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 /// The downloader over a transport that the test drives: sharing, order, progress, ends.
 @Suite(.timeLimit(.minutes(1))) struct WebImageDownloaderTests {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// The library's own parts together, on a loopback server and a cache directory of their own.
 struct EndToEndHarness {

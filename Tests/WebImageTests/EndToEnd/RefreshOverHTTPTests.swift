@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
+@testable import WebImageLoading
 
 /// A disk level that keeps validators, whatever the built-in one does with them.
 private final class ValidatorDisk: DiskCaching {

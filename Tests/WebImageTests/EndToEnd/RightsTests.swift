@@ -1,8 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageCodecs
+@testable import WebImageLoading
 
 /// What is answered to one user is not served to another: with a server that shows each a picture of another size.
 @Suite(.timeLimit(.minutes(1))) struct RightsTests {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct StormTests {
     @Test func `Ten thousand loads of a hundred URLs over the network complete once each and leave nothing running`()

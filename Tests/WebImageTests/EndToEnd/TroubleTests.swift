@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct TroubleTests {
     /// A server of every trouble, and of good pictures at any other path.

@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 /// A composed animation that logs what it decodes. Each frame is 4 × 4 pixels on a canvas of 8 × 4, at a place of its own, and has a
 /// colour of its own.

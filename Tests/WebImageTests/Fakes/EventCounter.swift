@@ -1,6 +1,5 @@
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Counts events and lets tasks wait for a number of them.
 final class EventCounter: Sendable {

@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 /// A cache of two dictionaries that counts what is done to it.
 final class FakeCache: ImageCaching {

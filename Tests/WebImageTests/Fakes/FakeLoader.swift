@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 /// A loader under the test's control: loads wait until the test answers them, unless they are answered at once.
 final class FakeLoader: ImageLoading {

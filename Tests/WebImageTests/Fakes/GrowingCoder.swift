@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 /// A coder that decodes while bytes arrive: pictures are any bytes that begin with "grow", and previews are as many pixels wide as
 /// there are bytes. What contains "bad" is no picture, what contains "once" only when it is decoded at once, and what contains

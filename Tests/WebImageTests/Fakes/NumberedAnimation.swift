@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 /// An animation of 2 × 2 frames whose scale tells their number, and which counts what is asked of it.
 final class NumberedAnimation: AnimatedImageProvider {

@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 /// A coder whose pictures are their bytes: any data that does not start with "bad" is a picture of 4 × 2 pixels, or of the
 /// thumbnail size that was asked for.

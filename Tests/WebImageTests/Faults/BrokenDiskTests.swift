@@ -3,8 +3,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Disks that lose what was written, processes that are bounded, stopped or slow, clocks that jump.
 @Suite(.timeLimit(.minutes(5))) struct BrokenDiskTests {

@@ -2,8 +2,9 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageModel
 
 /// The library that disturbs calls does what it says, with a program that knows nothing of it.
 @Suite struct FaultLibraryTests {

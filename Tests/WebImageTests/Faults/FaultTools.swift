@@ -2,8 +2,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// A file system that a test mounts, and that is gone with the object.
 final class MountedDisk {

@@ -2,8 +2,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Every call that a cache makes on its directory is made to fail, or is the last of its process; then the directory is opened anew
 /// and compared with a model of what it may hold. `Documentation/Faults.md` says how to disturb all calls instead of some.

@@ -2,8 +2,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Real file systems that are full, that may only be read, or that a user may not touch.
 @Suite(.timeLimit(.minutes(5))) struct FullDiskTests {

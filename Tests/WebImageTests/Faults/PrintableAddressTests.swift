@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageModel
 
 @Suite struct PrintableAddressTests {
     @Test(arguments: [

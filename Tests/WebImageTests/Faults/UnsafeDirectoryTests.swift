@@ -3,8 +3,11 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// A cache works in a directory that nobody else can put things into, follows no links, and cannot be led out of it.
 @Suite struct UnsafeDirectoryTests {

@@ -1,6 +1,5 @@
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 /// A response made at random whose meaning is known without reading it, and what a private cache may do with it.
 ///

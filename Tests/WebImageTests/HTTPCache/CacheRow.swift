@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// A row of the table: a response that is stored at time 0, a request some seconds later, and what is to be done.
 ///

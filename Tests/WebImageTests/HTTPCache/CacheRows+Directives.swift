@@ -1,4 +1,4 @@
-@testable import WebImage
+import WebImage
 
 extension CacheRows {
     static let responseDirectives: [CacheRow] = [

@@ -1,4 +1,4 @@
-@testable import WebImage
+import WebImage
 
 /// The rows, by topic.
 enum CacheRows {

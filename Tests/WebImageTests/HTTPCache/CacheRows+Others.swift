@@ -1,4 +1,4 @@
-@testable import WebImage
+import WebImage
 
 extension CacheRows {
     private static let day = 86_400.0

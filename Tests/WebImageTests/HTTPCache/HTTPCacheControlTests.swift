@@ -1,7 +1,11 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageCodecs
+@testable import WebImageLoading
+@testable import WebImageModel
 
 @Suite struct HTTPCacheControlTests {
     @Test(

@@ -1,8 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageLoading
+@testable import WebImageModel
 
 @Suite struct HTTPCacheRecordLinesTests {
     private let record = HTTPCacheRecord(

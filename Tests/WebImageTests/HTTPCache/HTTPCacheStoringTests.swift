@@ -1,7 +1,9 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
+@testable import WebImageModel
 
 /// What is stored, what is kept of it, and what is remembered to be missing.
 @Suite struct HTTPCacheStoringTests {

@@ -1,6 +1,7 @@
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite struct HTTPCacheTableTests {
     @Test(arguments: CacheRows.all.flatMap { $0 })

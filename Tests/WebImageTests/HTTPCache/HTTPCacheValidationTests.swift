@@ -1,7 +1,9 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
+@testable import WebImageModel
 
 /// Conditions, and what a 304 does.
 @Suite struct HTTPCacheValidationTests {

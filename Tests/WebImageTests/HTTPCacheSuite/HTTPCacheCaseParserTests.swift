@@ -1,6 +1,5 @@
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// The notation of the cases, and what a case is held against: a driver that misreads them would have them all pass.
 @Suite struct HTTPCacheCaseParserTests {

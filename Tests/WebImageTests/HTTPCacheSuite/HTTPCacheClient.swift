@@ -1,7 +1,10 @@
 import FoundationEssentials
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// A manager that asks servers how long pictures serve, with a cache and a downloader of its own, in a time that a test sets.
 final class HTTPCacheClient: Sendable {

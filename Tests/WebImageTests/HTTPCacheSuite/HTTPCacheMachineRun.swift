@@ -1,7 +1,8 @@
 import FoundationEssentials
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// Runs a case against the decisions alone, with a store of one record and one picture for each URL in place of caches, and the
 /// origin called in place of a network: what ``HTTPCacheMachine`` decides, and nothing else, makes the difference.

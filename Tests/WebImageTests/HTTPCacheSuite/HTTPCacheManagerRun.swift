@@ -1,7 +1,6 @@
 import FoundationEssentials
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 /// Runs cases through a manager, a downloader and a cache, against a server on loopback.
 final class HTTPCacheManagerRun: Sendable {

@@ -1,6 +1,5 @@
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 /// The origin of one case: it answers each step as the case says, counts its requests, and says 304 where the case expects that
 /// it is asked and it is asked with what it gave in the step before.

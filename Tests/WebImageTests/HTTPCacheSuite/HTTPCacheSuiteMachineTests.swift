@@ -1,6 +1,5 @@
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// The public suite of tests for HTTP caches, against the decisions alone.
 @Suite struct HTTPCacheSuiteMachineTests {

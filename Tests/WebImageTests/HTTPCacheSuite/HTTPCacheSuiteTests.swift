@@ -2,8 +2,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// The public suite of tests for HTTP caches, against the whole library. `Documentation/HTTPCaching.md` has the results.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct HTTPCacheSuiteTests {

@@ -1,4 +1,4 @@
-@testable import WebImage
+import WebImage
 
 /// What stands in braces in a case, filled in.
 enum HTTPCacheText {

@@ -1,4 +1,4 @@
-@testable import WebImage
+import WebImage
 
 /// What a step came to: what was delivered, and what reached the origin meanwhile.
 struct HTTPCacheObservation: Sendable {

@@ -1,6 +1,5 @@
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// What counts as the expected outcome of a load, and what does not.
 @Suite struct HTTPCacheVerdictTests {

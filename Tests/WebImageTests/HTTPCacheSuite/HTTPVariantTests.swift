@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
+@testable import WebImageLoading
 
 /// Pictures of one URL that depend on a field of the request, from a server that says 304 to a date as readily as to a tag.
 @Suite(.timeLimit(.minutes(1))) struct HTTPVariantTests {

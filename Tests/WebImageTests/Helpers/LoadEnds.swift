@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 extension WebImageManager {
     /// Loads an image, and says when nothing follows: before the last call of the completion, and after the interim result that turned out

@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct ImageColorTests {
     @Test func `The hex form is #aarrggbb, in small letters, rounded`() {

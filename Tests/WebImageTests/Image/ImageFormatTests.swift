@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct ImageFormatTests {
     private func format(_ bytes: [UInt8]) -> ImageFormat { ImageFormat(detecting: Data(bytes)) }

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageLoading
 
 /// Makes another picture, of a size of its own, and says nothing about it but what the test gives.
 private struct Stamp: ImageTransformer {

@@ -1,6 +1,5 @@
 import Testing
-
-@testable import WebImage
+import WebImage
 
 private enum First { enum Page: OptionKey { static let defaultValue = 0 } }
 private enum Second { enum Page: OptionKey { static let defaultValue = 0 } }

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 @Suite struct ThumbHashTests {
     private static let names = Fixtures.names(in: "ThumbHash", ending: "txt")

@@ -2,8 +2,10 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageIsolation
+@testable import WebImageLoading
 
 /// Decoders that hang, in real workers, and who waits for them.
 @Suite(

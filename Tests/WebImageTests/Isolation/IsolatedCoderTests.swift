@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite(
     .enabled(if: IsolationHarness.isSupported, "this system does not confine processes, or this is a sanitized build"),

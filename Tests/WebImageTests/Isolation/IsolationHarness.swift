@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Glibc
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 /// Workers whose decoders are hazards.
 enum IsolationHarness {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageIsolation
 
 /// Workers that were taken over, and answer what they like.
 @Suite(

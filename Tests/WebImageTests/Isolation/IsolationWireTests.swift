@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageIsolation
 
 @Suite struct IsolationWireTests {
     private static func options(_ random: inout SeededGenerator) -> ImageDecodeOptions {

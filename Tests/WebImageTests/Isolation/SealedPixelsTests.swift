@@ -2,8 +2,9 @@ import CIsolation
 import FoundationEssentials
 import Glibc
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageIsolation
 
 @Suite struct SealedPixelsTests {
     private func memory(_ byteCount: Int, isSealed: Bool = true) -> Int32 {

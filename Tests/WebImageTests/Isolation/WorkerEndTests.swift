@@ -1,8 +1,10 @@
 import CIsolation
 import Glibc
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageIsolation
 
 @Suite struct WorkerEndTests {
     private func end(_ signal: Int32, code: Int32 = 0, _ crash: WorkerCrash? = nil) -> WebImageError {

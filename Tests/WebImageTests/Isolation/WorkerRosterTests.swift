@@ -1,6 +1,7 @@
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageIsolation
 
 @Suite struct WorkerRosterTests {
     private func roster(count: Int = 2, uses: Int = 3, idleTime: UInt64 = 100) -> WorkerRoster {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite(.timeLimit(.minutes(5))) struct CancellationStressTests {
     @Test func `A cancel at the moment the work is begun never leaves it running`() async {

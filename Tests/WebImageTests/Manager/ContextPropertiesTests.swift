@@ -1,6 +1,5 @@
 import Testing
-
-@testable import WebImage
+import WebImage
 
 private enum Tag: WebImageContextKey { static let defaultValue: Int? = 7 }
 private enum OtherTag: WebImageContextKey { static let defaultValue = "" }

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageIsolation
+@testable import WebImageLoading
 
 /// Loads of pictures that are damaged, with files and a real cache.
 @Suite(.timeLimit(.minutes(1))) struct DamagedLoadTests {

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite(.serialized) struct DefaultsTests {
     /// The shared manager takes the defaults when it is first used, which must not be while a test has set them.

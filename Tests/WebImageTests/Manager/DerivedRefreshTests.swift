@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Refreshes of thumbnails and transformed pictures, and of what the caches keep or leave out.
 @Suite(.timeLimit(.minutes(1))) struct DerivedRefreshTests {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite struct EventsTests {
     @Test func `Events end with the result`() async throws {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite struct ExpiringTableTests {
     private let urls = (0..<1_000).map { URL(string: "http://host/\($0)")! }

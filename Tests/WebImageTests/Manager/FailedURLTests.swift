@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite struct FailedURLTests {
     @Test func `A URL that failed for good is not tried again, not even in the cache`() async throws {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite(.timeLimit(.minutes(1))) struct FirstFrameTests {
     /// A manager on files and a real cache.

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// Loads of loaders that deliver an image and no bytes.
 @Suite struct ImageWithoutBytesTests {

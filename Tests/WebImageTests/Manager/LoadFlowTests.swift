@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite struct LoadFlowTests {
     @Test func `A miss downloads, decodes, stores the bytes and the image, and delivers`() async throws {

@@ -2,8 +2,9 @@ import Dispatch
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite struct LoadOperationTests {
     private struct Harness {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 private enum Page: OptionKey { static let defaultValue = 0 }
 private enum Note: WebImageContextKey { static let defaultValue = 0 }

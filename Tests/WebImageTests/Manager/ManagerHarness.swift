@@ -1,6 +1,7 @@
 import FoundationEssentials
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// A manager on fakes, with everything that a test looks at.
 struct ManagerHarness {

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// What a manager has for loads whose context does not say otherwise.
 @Suite(.timeLimit(.minutes(1))) struct ManagerPartsTests {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite struct OptionsProcessorTests {
     /// A manager whose processor changes the context by `change`.

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
+@testable import WebImageModel
 
 @Suite struct QueryMemoryDataTests {
     private func loaded(_ text: String = "bytes") async throws -> ManagerHarness {

@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Very long queues.
 @Suite(.timeLimit(.minutes(2))) struct QueuedLoadsTests {

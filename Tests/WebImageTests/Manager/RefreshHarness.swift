@@ -1,6 +1,7 @@
 import FoundationEssentials
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// A loader that answers as a server with one picture does.
 final class FakeServer: ImageLoading {

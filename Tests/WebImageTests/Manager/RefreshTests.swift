@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite(.timeLimit(.minutes(1))) struct RefreshTests {
     @Test func `The cached picture comes first, and a changed one after it`() async throws {

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite(.timeLimit(.minutes(1))) struct SerializerTests {
     /// What a serializer was asked for.

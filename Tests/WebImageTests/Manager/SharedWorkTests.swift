@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite struct SharedWorkTests {
     @Test func `Two loads of one URL are one download and one decode`() async throws {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// Bytes that start with "anim" are an animation to it, those with "vector" a drawing.
 private final class KindCoder: ImageCoder {

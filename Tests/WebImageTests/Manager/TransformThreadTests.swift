@@ -2,8 +2,7 @@ import CTestSupport
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Notes whether it runs on the thread that made it.
 private final class ThreadTransformer: ImageTransformer {

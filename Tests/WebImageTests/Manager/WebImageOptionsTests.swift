@@ -1,6 +1,5 @@
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct WebImageOptionsTests {
     private static let bits: [WebImageOptions] = [

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// Rules that hold for loads as a whole.
 @Suite struct WholeLoadTests {

@@ -1,6 +1,5 @@
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 /// A setup and the operations that are done in it: what a seed stands for.
 struct ModelHistory: Sendable {

@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 /// The library's memory level, with a model that sees what is put into it.
 final class ModelMemory: MemoryCaching {

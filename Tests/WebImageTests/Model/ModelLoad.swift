@@ -1,4 +1,4 @@
-@testable import WebImage
+import WebImage
 
 /// What the model knows of a load, or of an item of a list.
 final class ModelLoad: @unchecked Sendable {

@@ -1,6 +1,5 @@
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 /// Something that a caller does, or that happens to it. Operations name loads and lists by numbers that count from the
 /// youngest, so that a history still makes sense when some of its operations are left out.

@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 /// What a picture of the model shows: whose it is, which version, how big, and what was done to it. Bytes and pixels both tell
 /// all of it, so a picture in the wrong place is noticed wherever it is.

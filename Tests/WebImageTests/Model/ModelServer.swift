@@ -1,7 +1,6 @@
 import FoundationEssentials
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 /// A server and the transfers from it: which one goes on when is the stepper's choice.
 final class ModelServer: ImageLoading, @unchecked Sendable {

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageLoading
 
 /// The histories of ``ModelTests`` on real queues, from four threads at once: 300, fewer where `WEBIMAGE_MODEL_SEEDS` is small.
 @Suite struct ModelStressTests {

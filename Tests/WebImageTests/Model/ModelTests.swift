@@ -1,8 +1,7 @@
 import Glibc
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Histories of random operations, each held against the reference model.
 ///

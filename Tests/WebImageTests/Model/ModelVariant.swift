@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 /// A form in which a picture can be asked for: whole or as a thumbnail, plain or transformed. Each has a key of its own.
 struct ModelVariant: Hashable, Sendable, CustomStringConvertible {

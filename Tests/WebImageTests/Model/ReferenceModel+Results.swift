@@ -1,6 +1,7 @@
 import FoundationEssentials
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 extension ReferenceModel {
     // MARK: What loads deliver

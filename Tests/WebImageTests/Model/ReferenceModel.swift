@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 /// What may be seen at any time: a simple picture of cache, server and manager against which everything that happens is held.
 ///

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 extension SteppedWorld {
     /// Does what is done to the cache itself.

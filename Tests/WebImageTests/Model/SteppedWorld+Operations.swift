@@ -1,7 +1,8 @@
 import FoundationEssentials
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 extension ModelOperation {
     /// Whether it can be done while a job is held up: not what waits for the end of jobs.

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 extension SteppedWorld {
     func prefetch(_ urls: [Int], _ target: WebImagePrefetcher.Target, _ priority: LoadPriority) {

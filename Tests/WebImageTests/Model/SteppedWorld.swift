@@ -1,7 +1,9 @@
 import FoundationEssentials
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageLoading
 
 /// A manager, a cache and a prefetcher of the library on queues that are stepped, with a server, a disk and a clock of the
 /// model's. One thread does everything, in an order that follows from the history.

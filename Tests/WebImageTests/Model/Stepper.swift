@@ -1,6 +1,7 @@
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageSupport
 
 /// Runs the jobs of queues that have no threads, one at a time, in an order that follows from a seed.
 ///

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 /// The model's server on threads of its own: answers as fast as it can, in whatever order.
 final class StressServer: ImageLoading {

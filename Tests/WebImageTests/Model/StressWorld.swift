@@ -1,7 +1,9 @@
 import FoundationEssentials
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageLoading
 
 /// The library as it is, with threads, memory and files, and callers on several threads who do what a history says.
 final class StressWorld: Sendable {

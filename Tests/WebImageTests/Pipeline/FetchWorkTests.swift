@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite(.timeLimit(.minutes(1))) struct FetchWorkTests {
     private let url = URL(string: "http://host/picture.png")!

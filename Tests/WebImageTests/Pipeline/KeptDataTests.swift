@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// Bytes that were downloaded and wait for the decoder are there for all.
 @Suite(.timeLimit(.minutes(1))) struct KeptDataTests {

@@ -1,7 +1,9 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
+@testable import WebImageModel
 
 /// That nothing which decides what a load brings is missing from what loads share work by.
 @Suite struct LoadPlanTests {

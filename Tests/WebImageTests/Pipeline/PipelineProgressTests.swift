@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct PipelineProgressTests {
     @Test func `Who joins and listens hears at once how far a load is that nobody listened to`() async throws {

@@ -1,6 +1,7 @@
 import FoundationEssentials
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 extension FetchWork {
     /// The work of getting bytes from a loader, without a plan around it.

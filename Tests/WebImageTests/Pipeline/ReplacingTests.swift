@@ -1,8 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageLoading
+@testable import WebImageSupport
 
 @Suite(.timeLimit(.minutes(1))) struct ReplacingTests {
     private func request(_ text: String, _ type: ImageCacheType) throws -> ImageStoreRequest {

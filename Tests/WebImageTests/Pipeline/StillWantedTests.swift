@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// A cache whose disk answers when the test lets it.
 private final class SlowCache: ImageCaching {

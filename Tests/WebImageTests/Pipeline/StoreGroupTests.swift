@@ -1,6 +1,7 @@
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite struct StoreGroupTests {
     @Test func `Those who wait are told when the last write has ended`() {

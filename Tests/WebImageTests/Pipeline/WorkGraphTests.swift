@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// A node that does nothing. Its tests use it on one thread.
 private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, CustomStringConvertible {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// A loader that goes on with what was cancelled.
 private final class RudeLoader: ImageLoading {

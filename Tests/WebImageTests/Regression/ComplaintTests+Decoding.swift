@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 extension ComplaintTests {
     @Test func `Complaint 6: frame durations are those of the file`() throws {

@@ -2,8 +2,9 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 extension ComplaintTests {
     @Test func `Complaint 25: encoding holds up no read, and what waits to be written is bytes`() async throws {

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
+@testable import WebImageModel
 
 extension ComplaintTests {
     @Test func `Complaint 8: a memory hit is delivered before the call returns`() async throws {

@@ -1,8 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageCodecs
+@testable import WebImageLoading
 
 extension ComplaintTests {
     /// A server with one picture, that says it will be good for a year.

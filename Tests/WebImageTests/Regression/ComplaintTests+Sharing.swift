@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 extension ComplaintTests {
     @Test func `Complaint 14: two sizes of one URL are two pictures under two keys`() async throws {

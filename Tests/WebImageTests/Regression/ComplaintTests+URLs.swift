@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 extension ComplaintTests {
     @Test func `Complaint 31: percent-encoded NUL, blanks and empty paths load or fail with an error`() async throws {

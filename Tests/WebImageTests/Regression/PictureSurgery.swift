@@ -1,7 +1,8 @@
 import FoundationEssentials
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 /// Changes to files of pictures that leave the picture alone.
 enum PictureSurgery {

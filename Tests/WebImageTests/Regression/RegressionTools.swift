@@ -2,8 +2,11 @@ import Dispatch
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// A loader that answers at once, and counts.
 final class StaticLoader: ImageLoading {

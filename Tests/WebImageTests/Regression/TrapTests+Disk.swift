@@ -3,8 +3,11 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageIsolation
+@testable import WebImageLoading
 
 /// Calls of a cache's disk level, with whether they were made on the thread that is being watched.
 private final class WatchedDisk: DiskCaching {

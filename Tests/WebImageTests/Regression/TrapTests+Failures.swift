@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 extension TrapTests {
     @Test func `Trap 12: a URL that failed for good is tried again after its time`() async throws {

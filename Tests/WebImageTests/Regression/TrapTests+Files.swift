@@ -2,8 +2,9 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 extension TrapTests {
     @Test func `Trap 9: a write cut anywhere is a miss or what was there before, never half a picture`() throws {

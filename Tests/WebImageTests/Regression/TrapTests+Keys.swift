@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 extension TrapTests {
     /// What a load asks for that makes less of a picture, and where it stores what.

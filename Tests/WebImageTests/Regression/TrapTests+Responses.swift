@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageSupport
 
 extension TrapTests {
     @Test func `Trap 6: a refused response is one end`() {

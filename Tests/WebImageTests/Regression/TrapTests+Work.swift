@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageLoading
 
 extension TrapTests {
     private enum Step: CaseIterable { case waitsForDisk, isRead, waitsForDecoder, isDecoded }

@@ -1,7 +1,8 @@
 import Glibc
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageSupport
 
 @Suite struct BufferPoolTests {
     @Test func `A block that was given back is taken again`() throws {

@@ -1,8 +1,7 @@
 import Dispatch
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct CallbackMailboxTests {
     @Test func `Nothing is called before it is to be delivered`() {

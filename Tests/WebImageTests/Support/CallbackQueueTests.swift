@@ -1,8 +1,7 @@
 import Dispatch
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct CallbackQueueTests {
     @Test func `On its own queue a callback runs inline, elsewhere later`() async {

@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct ConditionLockTests {
     @Test func `A wait ends with what the change makes of the value`() {

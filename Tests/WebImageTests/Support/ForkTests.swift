@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite(.timeLimit(.minutes(1))) struct ForkTests {
     @Test

@@ -1,6 +1,5 @@
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct HashingTests {
     /// From Python's hashlib: the message ends in every part of a block.

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageSupport
 
 @Suite struct JobHeapTests {
     @Test func `Jobs of a higher priority come first, equal ones in the order they came`() {

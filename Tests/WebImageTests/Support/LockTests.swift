@@ -1,6 +1,5 @@
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct LockTests {
     private struct Unique: ~Copyable { var number = 1 }

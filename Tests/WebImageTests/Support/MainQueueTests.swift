@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Callbacks of the main queue in a program that has its main thread to itself: tests run on other threads.
 @Suite struct MainQueueTests {

@@ -1,6 +1,7 @@
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageSupport
 
 @Suite struct SteppedQueueTests {
     @Test func `Jobs wait until they are taken, and then come by priority`() {

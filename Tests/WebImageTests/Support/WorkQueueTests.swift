@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct WorkQueueTests {
     @Test func `A burst of jobs gets as many threads as the queue is wide, also when one sleeps`() {

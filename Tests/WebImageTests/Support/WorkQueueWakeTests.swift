@@ -1,8 +1,7 @@
 import Glibc
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct WorkQueueWakeTests {
     @Test func `Two jobs submitted at once run at once, also when only one thread was asleep`() {

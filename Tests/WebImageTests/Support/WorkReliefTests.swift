@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageIsolation
 @testable import WebImageSupport
 
 /// Queues in a process that may have few threads, or none.

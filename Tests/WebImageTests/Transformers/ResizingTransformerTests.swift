@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct ResizingTransformerTests {
     /// An opaque image of `width` × `height` whose left half is red and whose right half is blue.

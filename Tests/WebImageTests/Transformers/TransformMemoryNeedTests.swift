@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageModel
 
 /// What transformers say that they take; `MemoryNeedTests` holds it against what they take.
 @Suite struct TransformMemoryNeedTests {

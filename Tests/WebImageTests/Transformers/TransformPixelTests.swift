@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Pixels that transformers make, against those that other programs made of the same pictures.
 @Suite struct TransformPixelTests {

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 /// Rules that hold for every picture, tried on pictures of many sizes.
 @Suite struct TransformPropertyTests {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// What effects refuse, what they leave alone, and in which units they count.
 @Suite struct TransformRuleTests {

@@ -1,6 +1,5 @@
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Keys must stay what they are: they name files in caches.
 @Suite struct TransformerKeyTests {

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct CachesManagerPolicyTests {
     typealias Policy = ImageCachesManager.OperationPolicy

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageLoading
 
 @Suite struct ImageCachesManagerTests {
     private func image() throws -> Image { Image(bitmap: try .allocate(width: 1, height: 1, pixelFormat: .rgb8)) }

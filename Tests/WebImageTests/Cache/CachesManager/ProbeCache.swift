@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 /// A cache that notes what it is asked, in a log that several share, and answers when the test says so.
 final class ProbeCache: ImageCaching {

@@ -1,6 +1,7 @@
 import Glibc
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 /// Fills a directory with files that look like entries, faster than a cache does.
 enum DirectoryFiller {

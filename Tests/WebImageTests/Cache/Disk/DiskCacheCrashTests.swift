@@ -2,8 +2,9 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 @Suite struct DiskCacheCrashTests {
     @Test func `After 200 kills during stores every entry that opens is what was stored`() throws {

@@ -2,8 +2,9 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 /// Several cache objects, as in several processes, on one directory.
 @Suite struct DiskCacheSharingTests {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Glibc
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 /// Sets access and modification time of a file.
 func setTimes(_ path: String, accessed: Double, modified: Double) {

@@ -2,8 +2,10 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageSupport
 
 /// Changing what is known of an entry without writing its picture anew.
 @Suite struct EntryAmendTests {

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 extension EntryTable {
     mutating func append(_ entry: ScannedEntry) {

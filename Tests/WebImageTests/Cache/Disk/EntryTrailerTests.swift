@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 @Suite struct EntryTrailerTests {
     private func file(_ body: [UInt8], _ trailer: EntryTrailer) throws -> [UInt8] {

@@ -1,6 +1,7 @@
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 @Suite struct ExpiryPlanTests {
     private func expired(_ times: [Int64], now: Int64 = 100, maxAge: Double) -> [Int64] {

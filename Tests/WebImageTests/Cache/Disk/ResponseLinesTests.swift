@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageModel
 
 @Suite struct ResponseLinesTests {
     private func validators(_ etag: String?, _ lastModified: String?, hash: UInt64? = nil) -> CacheValidators? {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 @Suite struct ResponseSlotsTests {
     private let slots = ResponseSlots(size: 512, seed: 0x1234_5678_9ABC_DEF0)

@@ -1,6 +1,7 @@
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 @Suite struct RollingEvictionTests {
     private typealias Step = RollingEviction.Step

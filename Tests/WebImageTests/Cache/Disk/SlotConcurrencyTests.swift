@@ -2,8 +2,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Amendments while others read and amend.
 @Suite(.timeLimit(.minutes(2))) struct SlotConcurrencyTests {

@@ -2,8 +2,10 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageSupport
 
 /// Entries with slots that are torn, cut or rotten.
 @Suite struct SlotDamageTests {

@@ -1,6 +1,7 @@
 import FoundationEssentials
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 /// Validators with records, each of a number that is everywhere in it, so that a mixture of two is found.
 enum StoredRecords {

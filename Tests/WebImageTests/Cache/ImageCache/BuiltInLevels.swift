@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 /// The levels of a cache that was made without levels of the test's own have more than the protocols ask for.
 extension DiskCaching {

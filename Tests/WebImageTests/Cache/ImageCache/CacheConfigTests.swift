@@ -2,8 +2,9 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 /// What is configured for a cache as a whole. Serialized because of the default directory, which is the process's.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct CacheConfigTests {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 @Suite(.timeLimit(.minutes(1))) struct CustomLevelTests {
     private final class Levels: MemoryCaching, DiskCaching {

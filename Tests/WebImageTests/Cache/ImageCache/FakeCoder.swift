@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 /// A coder of a format made up for tests: the letters "FAKE", then one byte each for width, height, frames and alpha.
 ///

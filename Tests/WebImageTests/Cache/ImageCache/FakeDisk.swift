@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Glibc
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 /// A disk level in memory that counts, says which threads it was called on, and waits where it is told to.
 final class FakeDisk: DiskCaching {

@@ -1,4 +1,6 @@
-@testable import WebImage
+import WebImage
+
+@testable import WebImageCache
 
 extension ImageCache {
     /// A cache in a directory, which encodes with the shared coders.

@@ -3,8 +3,9 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 @Suite(.timeLimit(.minutes(1))) struct ImageCacheTests {
     let directory = TemporaryDirectory()

@@ -1,8 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageLoading
+@testable import WebImageModel
 
 /// What a cache knows of its entries without looking, and what it finds when it looks.
 @Suite(.timeLimit(.minutes(1))) struct ImageCacheValidatorsTests {

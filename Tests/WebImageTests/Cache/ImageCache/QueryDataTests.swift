@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
+@testable import WebImageModel
 
 @Suite struct QueryDataTests {
     private let disk = FakeDisk()

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 /// What is known of entries while several threads change and read them.
 @Suite(.timeLimit(.minutes(2))) struct ValidatorsConcurrencyTests {

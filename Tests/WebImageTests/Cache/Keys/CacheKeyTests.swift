@@ -1,7 +1,9 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageLoading
 
 @Suite struct CacheFileNameTests {
     // The sums are those of Python's hashlib.

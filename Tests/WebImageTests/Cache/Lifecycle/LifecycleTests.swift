@@ -2,8 +2,10 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImagePlayer
 
 @Suite struct LifecycleTests {
     /// A clock that goes a second with every look at it.

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 @Suite struct MaintenanceTimerTests {
     private let disk = FakeDisk()

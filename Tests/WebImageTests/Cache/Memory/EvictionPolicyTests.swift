@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 @Suite struct EvictionPolicyTests {
     private func hash(_ number: Int) -> UInt64 {

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 /// The policy played through on traces of every kind, beside the policies that it has to stand up to.
 @Suite struct EvictionTraceTests {

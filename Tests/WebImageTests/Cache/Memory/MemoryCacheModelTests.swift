@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Random operations, beside a dictionary that remembers what was stored last.
 @Suite struct MemoryCacheModelTests {

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 @Suite struct MemoryCacheTests {
     private func makeCache(cost: Int = 0, count: Int = 0, weak: Bool = false) -> MemoryCache {

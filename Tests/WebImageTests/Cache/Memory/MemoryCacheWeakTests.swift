@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 @Suite struct MemoryCacheWeakTests {
     private func makeCache(cost: Int = 0, count: Int = 0, weak: Bool = true) -> MemoryCache {

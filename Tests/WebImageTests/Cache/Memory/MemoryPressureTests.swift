@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 @testable import WebImageSupport
 
 /// Reports that a test makes.

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageSupport
 
 @Suite struct SystemMemoryTests {
     private let directory = TemporaryDirectory()

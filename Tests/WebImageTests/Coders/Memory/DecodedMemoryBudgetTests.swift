@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageModel
+@testable import WebImageSupport
 
 /// A budget whose jobs run when the test says so.
 private struct Bench {

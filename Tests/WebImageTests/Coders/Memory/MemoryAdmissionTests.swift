@@ -1,6 +1,7 @@
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageModel
 
 @Suite struct MemoryAdmissionTests {
     /// Actions in words, so that rows of expectations read well.

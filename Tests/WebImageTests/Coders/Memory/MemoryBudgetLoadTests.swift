@@ -1,8 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
+@testable import WebImagePlayer
+@testable import WebImageSupport
 
 /// Loads of a manager with a budget.
 @Suite struct MemoryBudgetLoadTests {

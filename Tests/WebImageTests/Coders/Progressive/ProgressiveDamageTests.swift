@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 @Suite struct ProgressiveDamageTests {
     static let names = [

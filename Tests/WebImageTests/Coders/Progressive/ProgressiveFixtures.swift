@@ -1,6 +1,5 @@
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 /// The fixtures that tests of progressive decoding go through.
 enum ProgressiveFixtures {

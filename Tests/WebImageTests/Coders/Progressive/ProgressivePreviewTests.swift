@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct ProgressivePreviewTests {
     /// What is seen of a file after each so many bytes, without the end.

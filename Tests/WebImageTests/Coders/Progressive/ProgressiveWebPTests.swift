@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
+@testable import WebImageHTTP
 
 /// What is special about WebP while it arrives: frames in frames, alpha in chunks of its own, decoders that go back.
 @Suite struct ProgressiveWebPTests {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 @Suite struct ProgressiveWorkTests {
     /// Where the compressed pixels of a PNG lie: in the IDAT chunks.

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 /// Writes down what a transport tells a sink, and whether it does so one thing after the other.
 final class SinkLog: HTTPTransferSink {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// All hooks at once, asked on several threads while callers come and go.
 @Suite struct HookStressTests {

@@ -1,6 +1,8 @@
 import FoundationEssentials
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 extension WebImageContext {
     /// A context with what `change` sets.

@@ -1,7 +1,9 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// What the hooks do by themselves; what a download does with them is in suites of their own.
 @Suite struct HookValueTests {

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
+@testable import WebImageHTTP
 
 /// Methods and bodies over libcurl.
 @Suite struct MethodTests {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 /// Redirects and those who decide about them, on a server.
 @Suite struct RedirectHandlerTests {

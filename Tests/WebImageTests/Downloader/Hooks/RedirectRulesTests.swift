@@ -1,7 +1,9 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageModel
 
 @Suite struct RedirectRulesTests {
     private static let base = "https://host.test/a/b.jpg?x=1"

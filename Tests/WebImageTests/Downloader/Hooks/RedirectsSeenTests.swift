@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 /// The redirects that led to a response are told with it.
 @Suite(.timeLimit(.minutes(1))) struct RedirectsSeenTests {

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// What an answer with `Retry-After` closes, and for whom, in virtual time.
 @Suite struct HostAskTests {

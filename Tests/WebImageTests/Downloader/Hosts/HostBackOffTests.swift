@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 extension RetryHarness {
     /// Downloads that fail one after the other, each with a URL of its own.

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 extension HostBackOffPolicy {
     /// After three failures for 1, 2, 4 and at most 8 seconds, without chance.

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// Hosts that are left alone, over real sockets.
 @Suite(.timeLimit(.minutes(1))) struct HostOverNetworkTests {

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// Downloads with request modifiers that find out about a host: whoever is given up meanwhile does not keep the others waiting.
 @Suite struct HostProbeTests {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Hosts that ask to be left alone, further attempts, hooks and redirects, in virtual time.
 @Suite struct HostRetryTests {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 extension HostTable {
     subscript(url: URL) -> HostHealth? { HostKey(url).flatMap { hosts[$0] } }

@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 /// Spellings made at random, held against what the C library makes of them.
 @Suite struct AddressPropertyTests {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 /// What a host may be written as, and what a policy says of it before any name service is asked.
 @Suite struct AddressTableTests {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 /// The rules of a policy as a table: nothing here asks a network.
 @Suite struct SourcePolicyTests {

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
+@testable import WebImageHTTP
 
 /// What a stranger's server may do, and how it ends. The servers are reached through an exception.
 @Suite(.timeLimit(.minutes(2))) struct UntrustedDownloadTests {

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// What attempts of one download have together under a policy, in virtual time.
 @Suite struct UntrustedTimeTests {

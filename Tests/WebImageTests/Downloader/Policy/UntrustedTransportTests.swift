@@ -2,8 +2,10 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
+@testable import WebImageHTTP
 
 /// Where connections really go: libcurl and the system's resolver are asked, and servers listen.
 @Suite(.timeLimit(.minutes(2))) struct UntrustedTransportTests {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
 
 /// A server that breaks off each first answer, and then behaves in one of many ways.
 final class CutServer: Sendable {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 /// What the answers to requests for a rest mean: the part has 10 000 of 65 536 bytes, and everything from 5904 on is asked for. Where
 /// nothing else is said answers have the tag of the part.

@@ -2,8 +2,11 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
+@testable import WebImageSupport
 
 /// What is not as it was written, or not what it seems, is not used.
 @Suite struct PartialDamageTests {

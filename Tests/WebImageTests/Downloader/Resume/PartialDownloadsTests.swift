@@ -2,8 +2,10 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// Parts on disk: found by the next process, whole or not at all.
 @Suite struct PartialDownloadsTests {

@@ -1,7 +1,9 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageHTTP
 
 /// Which bodies are kept, and for whom.
 @Suite struct PartialRulesTests {

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageModel
 
 /// Whose a part is while a download goes on with it, and what becomes of it when that ends early.
 @Suite struct ResumeClaimTests {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageModel
 
 /// Resumed downloads and everything else that a download has: hooks, redirects, previews.
 @Suite struct ResumeHookTests {

@@ -2,8 +2,12 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageCodecs
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// Servers that break off, over real sockets and with real files: whatever they do next, what arrives is what they have.
 @Suite(.timeLimit(.minutes(60))) struct ResumeOverNetworkTests {

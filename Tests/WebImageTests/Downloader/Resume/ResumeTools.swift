@@ -1,8 +1,12 @@
 import FoundationEssentials
 import Glibc
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
+@testable import WebImageHTTP
+@testable import WebImageLoading
+@testable import WebImageSupport
 
 /// A store of parts whose jobs run when a test says so, in virtual time.
 final class PartialStoreHarness {

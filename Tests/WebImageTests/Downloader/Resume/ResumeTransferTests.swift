@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 /// Downloads that go on where an earlier one broke off, over a transport that the test drives.
 @Suite struct ResumeTransferTests {

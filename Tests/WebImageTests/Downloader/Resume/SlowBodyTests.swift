@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// What has come of slow bodies is on disk while they come; quick ones cost nothing.
 @Suite struct SlowBodyTests {

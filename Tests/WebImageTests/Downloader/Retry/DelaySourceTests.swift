@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct DelaySourceTests {
     private final class Owned: Sendable {}

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
 
 @Suite struct DownloadRetryPolicyTests {
     private let wallTime = 784_111_777.0

@@ -1,6 +1,5 @@
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct HTTPDateTests {
     private let now = 1_700_000_000.0

@@ -1,6 +1,8 @@
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageHTTP
+@testable import WebImageLoading
 
 /// Delays that end when a test says so; time passes with them.
 final class ManualDelays: Sendable {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Further attempts over real sockets and with real timers.
 @Suite struct RetryOverNetworkTests {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Downloads that fail and are tried again, in virtual time.
 @Suite struct RetryTests {

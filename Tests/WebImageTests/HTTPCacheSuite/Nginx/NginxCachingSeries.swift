@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Glibc
 import TestSupport
-
-@testable import WebImage
+import WebImage
 
 /// Loads of pictures that nginx serves with the fields that its administrators set, and what its access log has of them.
 final class NginxCachingSeries: Sendable {

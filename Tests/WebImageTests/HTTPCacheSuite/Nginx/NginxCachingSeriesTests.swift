@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// Pictures served by nginx, under ``CachePolicy/http``: the access log has these requests and no others.
 @Suite(.enabled(if: NginxServer.isInstalled), .timeLimit(.minutes(2)))

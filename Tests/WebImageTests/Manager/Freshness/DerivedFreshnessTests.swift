@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// How pictures are judged whose original is not kept on disk.
 @Suite(.timeLimit(.minutes(1))) struct DerivedFreshnessTests {

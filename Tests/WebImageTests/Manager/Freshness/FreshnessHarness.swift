@@ -1,7 +1,8 @@
 import FoundationEssentials
 import TestSupport
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCache
 
 /// A manager on a cache of the library's own, a server with one picture, and a clock that a test moves.
 final class FreshnessHarness {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// What `CachePolicy.http` delivers, and when it asks.
 @Suite(.timeLimit(.minutes(1))) struct FreshnessTests {

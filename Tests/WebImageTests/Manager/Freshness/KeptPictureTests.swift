@@ -2,8 +2,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// What answers must not do to a picture that is cached.
 @Suite(.timeLimit(.minutes(1))) struct KeptPictureTests {

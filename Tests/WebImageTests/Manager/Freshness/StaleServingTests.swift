@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// When a picture serves whose lifetime is over.
 @Suite(.timeLimit(.minutes(1))) struct StaleServingTests {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// What the library's downloader tells the loads that wait for it, in virtual time over a transport of the test's.
 @Suite struct DownloadTraceTests {

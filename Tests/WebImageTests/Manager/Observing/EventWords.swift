@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import WebImage
+import WebImage
 
 extension WebImageLoadEvent.Kind {
     /// The event in a few words, without times.

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// What is told of loads that refresh what is cached.
 @Suite struct RefreshEventsTests {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite struct StatisticsTests {
     @Test func `Nothing has happened at first, and no ratio is made of nothing`() {

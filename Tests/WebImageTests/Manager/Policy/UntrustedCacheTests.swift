@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageCodecs
+@testable import WebImageLoading
 
 /// What lies in caches under a policy: what it puts there, and what it takes of what others have put there.
 @Suite(.timeLimit(.minutes(2))) struct UntrustedCacheTests {

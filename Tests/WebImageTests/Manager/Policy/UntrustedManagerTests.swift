@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageIsolation
+@testable import WebImageLoading
 
 /// A manager for URLs that strangers name.
 @Suite(.timeLimit(.minutes(2))) struct UntrustedManagerTests {

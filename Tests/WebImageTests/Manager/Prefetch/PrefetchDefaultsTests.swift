@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite(.timeLimit(.minutes(1))) struct PrefetchDefaultsTests {
     @Test func `The defaults of a prefetcher are those that are documented`() {

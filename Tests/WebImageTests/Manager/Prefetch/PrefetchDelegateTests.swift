@@ -2,8 +2,7 @@ import Dispatch
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 @Suite struct PrefetchDelegateTests {
     /// Writes down what it is told.

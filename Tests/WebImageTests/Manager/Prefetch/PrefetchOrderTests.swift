@@ -1,8 +1,10 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
+@testable import WebImageSupport
 
 /// Prefetchers whose loads are begun by the test, on a loader that the test answers.
 @Suite(.timeLimit(.minutes(5))) struct PrefetchOrderTests {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// Bytes of a body that is still arriving, on their way from a loader through the graph.
 @Suite struct PartialDataTests {

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 @Suite struct PreviewBudgetTests {
     @Test func `The first preview is made whatever it costs`() {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// Previews of what a server sends piece by piece.
 @Suite(.timeLimit(.minutes(1))) struct ProgressiveDownloadTests {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// What is told of a picture's size while it arrives.
 @Suite(.timeLimit(.minutes(1))) struct ProgressiveHeaderTests {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
-
-@testable import WebImage
+import WebImage
 
 /// How often what has come of a download is left for previews.
 @Suite struct ProgressiveIntervalTests {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
 
 /// Previews from a loader to the callers.
 @Suite(.timeLimit(.minutes(1))) struct ProgressiveLoadTests {

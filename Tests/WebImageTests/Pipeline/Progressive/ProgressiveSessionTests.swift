@@ -1,8 +1,11 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import WebImage
 
-@testable import WebImage
+@testable import WebImageLoading
+@testable import WebImageModel
+@testable import WebImageSupport
 
 /// A session whose steps run when the test says so.
 private final class Stage: Sendable {

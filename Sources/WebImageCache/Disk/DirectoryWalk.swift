@@ -1,0 +1,171 @@
+package import Glibc
+
+/// A place in the listing of a directory, from which the listing can be gone on with at any time.
+///
+/// Files that come and go meanwhile may or may not be listed; one that stays is listed once. To be used by one thread at a
+/// time.
+package final class DirectoryWalk {
+    /// Something in the directory; valid until the next is asked for.
+    package struct Item {
+        let cString: UnsafePointer<CChar>
+        let directory: Int32
+        fileprivate let calls: FileCalls
+
+        package var string: String { String(cString: cString) }
+
+        var name: UnsafeBufferPointer<UInt8> {
+            UnsafeRawBufferPointer(start: cString, count: strlen(cString)).assumingMemoryBound(to: UInt8.self)
+        }
+
+        /// The file's state, symbolic links not followed; nil when it has vanished.
+        func status() -> stat? {
+            var status = stat()
+            return calls.status(directory, cString, &status) == 0 ? status : nil
+        }
+
+        /// The state of an entry: a regular file with the name of one; nil when it is something else or has vanished.
+        func entryStatus() -> stat? {
+            guard CacheFileName.isEntryName(name), let status = status() else { return nil }
+            return status.st_mode & S_IFMT == S_IFREG ? status : nil
+        }
+
+        /// Removes a file whose writer died. Whether it is one that is being written, or was.
+        @discardableResult
+        func sweep(now: Double) -> Bool {
+            guard EntryWriter.isTemporaryName(name) else { return false }
+            // A time in the future is one from before the clock was set back.
+            if let status = status(), abs(now - status.st_mtim.seconds) > EntryWriter.temporaryGrace {
+                unlinkat(directory, cString, 0)
+            }
+            return true
+        }
+    }
+
+    private static let nameOffset = MemoryLayout<dirent>.offset(of: \dirent.d_name) ?? 19
+
+    private let path: String
+    private let calls: FileCalls
+    private let directory: Int32
+    private let stream: OpaquePointer
+
+    /// Opens the listing of `place`; if that is nil, of the path, which must not be a symbolic link.
+    init(path: String, calls: FileCalls, in place: DirectoryHandle? = nil) throws(SystemCallError) {
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+        let file = (place == nil ? path : ".").withCString { calls.open(place?.descriptor ?? AT_FDCWD, $0, flags) }
+        guard file >= 0 else { throw SystemCallError(call: "open", path: path, number: -file) }
+        // Closing a stream closes its descriptor, so it gets one of its own.
+        let copy = fcntl(file, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0, let stream = fdopendir(copy) else {
+            let number = errno
+            if copy >= 0 { close(copy) }
+            _ = calls.close(file)
+            throw SystemCallError(call: "open", path: path, number: number)
+        }
+        self.path = path
+        self.calls = calls
+        self.stream = stream
+        directory = file
+    }
+
+    deinit {
+        closedir(stream)
+        _ = calls.close(directory)
+    }
+
+    /// The next thing that is not "." or ".."; nil at the end.
+    package func next() throws(SystemCallError) -> Item? {
+        while true {
+            errno = 0
+            guard let entry = calls.list(stream) else {
+                let number = errno
+                guard number == 0 else { throw SystemCallError(call: "readdir", path: path, number: number) }
+                return nil
+            }
+            let name = UnsafeRawPointer(entry) + Self.nameOffset
+            let item = Item(cString: name.assumingMemoryBound(to: CChar.self), directory: directory, calls: calls)
+            if strcmp(item.cString, ".") != 0, strcmp(item.cString, "..") != 0 { return item }
+        }
+    }
+
+    /// Whether the directory is not the one of this path any more: what was listed is of no use then.
+    var isReplaced: Bool {
+        var listed = stat()
+        var current = stat()
+        return fstat(directory, &listed) != 0 || lstat(path, &current) != 0 || !listed.isSameFile(as: current)
+    }
+}
+
+/// A walk through a whole cache directory, tolerant of files that vanish while it goes.
+package struct DirectoryScan {
+    let path: String
+    var calls = FileCalls.system
+    /// The directory itself, if it is open.
+    var directory: DirectoryHandle?
+
+    package init(path: String, calls: FileCalls = .system, directory: DirectoryHandle? = nil) {
+        (self.path, self.calls, self.directory) = (path, calls, directory)
+    }
+
+    /// Calls `body` with everything in the directory but "." and "..", in no order. False from `body` ends the walk.
+    /// The walk is empty when there is no such directory.
+    ///
+    /// - Returns: why the directory could not be read to its end, nil if it could (or if there is none).
+    @discardableResult
+    func forEach(_ body: (DirectoryWalk.Item) -> Bool) -> SystemCallError? {
+        do throws(SystemCallError) {
+            let walk = try DirectoryWalk(path: path, calls: calls, in: directory)
+            while let item = try walk.next(), body(item) {}
+            return nil
+        } catch {
+            return error.isAbsence ? nil : error
+        }
+    }
+
+    /// Calls `body` with every entry: a regular file with the name of one. Returns what ``forEach(_:)`` does.
+    @discardableResult
+    package func forEachEntry(_ body: (DirectoryWalk.Item, stat) -> Bool) -> SystemCallError? {
+        forEach { item in item.entryStatus().map { body(item, $0) } ?? true }
+    }
+}
+
+extension timespec {
+    /// Leaves a time of a file as it is: UTIME_OMIT.
+    static let omitted = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)
+
+    /// Seconds since 1970.
+    var seconds: Double { Double(tv_sec) + Double(tv_nsec) / 1e9 }
+
+    /// Nanoseconds since 1970, clamped to what fits.
+    var nanoseconds: Int64 {
+        let (product, overflow) = Int64(tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overflow2) = product.addingReportingOverflow(Int64(tv_nsec))
+        return overflow || overflow2 ? (tv_sec < 0 ? .min : .max) : sum
+    }
+
+    /// A time in seconds since 1970.
+    init(seconds: Double) {
+        let clamped = min(max(seconds.isFinite ? seconds : 0, -0x1p60), 0x1p60)
+        let whole = clamped.rounded(.down)
+        self.init(tv_sec: Int(whole), tv_nsec: Int(min((clamped - whole) * 1e9, 999_999_999)))
+    }
+}
+
+extension stat {
+    /// Disk space in bytes: what is allocated, but not less than the length; some file systems report nothing for small
+    /// files that they keep elsewhere.
+    var allocatedSize: Int { max(Int(min(st_blocks, Self.most / 512)) * 512, length) }
+
+    /// Bytes to its end, little enough to be added up however many files somebody puts there that are nothing but holes.
+    var length: Int { Int(min(st_size, Self.most)) }
+
+    private static let most = 1 << 48
+
+    /// Whether it is of the same file.
+    func isSameFile(as other: stat) -> Bool { st_dev == other.st_dev && st_ino == other.st_ino }
+
+    /// Whether it is of the same file, which has not been written to since. The number of a file that was removed is soon given to
+    /// another, hence length and time of the last write.
+    func isUnchanged(since earlier: stat) -> Bool {
+        isSameFile(as: earlier) && st_size == earlier.st_size && st_mtim.nanoseconds == earlier.st_mtim.nanoseconds
+    }
+}

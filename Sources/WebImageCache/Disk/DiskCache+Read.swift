@@ -1,0 +1,129 @@
+import CLinux
+public import FoundationEssentials
+import Glibc
+
+extension DiskCache {
+    /// Seconds within which a second read does not set the access time again.
+    static let accessGranularity: Double = 1
+
+    /// The bytes stored under `key`; nil when there are none. Sets the entry's access time.
+    public func data(forKey key: String) -> Data? { read(key)?.data }
+
+    /// The bytes stored under `key` with extended data and validators; nil when there are none. Sets the entry's access
+    /// time. Cost: one open, one read, a checksum over the bytes.
+    public func entry(forKey key: String) -> CachedImageData? { read(key)?.content }
+
+    /// The extended data stored with the entry of `key`; nil when there is none. Reads the end of the file only and does
+    /// not set the access time.
+    public func extendedData(forKey key: String) -> Data? { trailer(forKey: key)?.trailer.extendedData }
+
+    /// The hash stored with the entry of `key`; nil when there is none. Reads the end of the file only and does not set the access
+    /// time.
+    public func thumbHash(forKey key: String) -> ThumbHash? { trailer(forKey: key)?.trailer.thumbHash }
+
+    /// What the server gave with the entry of `key`, and what is known of its response; nil when there is nothing. Reads the
+    /// end of the file only and does not set the access time.
+    public func validators(forKey key: String) -> CacheValidators? { trailer(forKey: key)?.trailer.validators }
+
+    /// The entry of `key` without its bytes, but with their hash; nil when there is none. The bytes are not looked at.
+    func details(forKey key: String) -> CachedImageData? { trailer(forKey: key)?.content(Data()) }
+
+    private func trailer(forKey key: String) -> LoadedTrailer? {
+        guard !key.isEmpty, let directory = usableDirectory() else { return nil }
+        let found = EntryReader(calls: calls, directory: directory).trailer(of: CacheFileName(key: key).string)
+        return found?.trailer.hasKey(key) == true ? found : nil
+    }
+
+    /// Whether there is a file for `key`. Does not open it, so it can turn out to be damaged, or that of another key with the same MD5,
+    /// when it is read.
+    public func containsData(forKey key: String) -> Bool {
+        guard !key.isEmpty, let directory = usableDirectory() else { return false }
+        return entryStatus(CacheFileName(key: key).string, in: directory) != nil
+    }
+
+    /// Reads any file: bytes of an entry of this library without what follows them, or all bytes of another file. Nil when
+    /// there is no regular file, when it cannot be read, or when it is an entry and damaged, or that of another key than one that is
+    /// given. Changes nothing.
+    static func readFile(_ path: String, key: String? = nil, mapped: Bool) -> CachedImageData? {
+        let calls = FileCalls.system
+        let reader = EntryReader(calls: calls)
+        switch reader.read(path, key: key, mapped: mapped) {
+        case .entry(let entry, _):
+            return entry.content
+        case .damaged(_, reason: EntryReader.noFooter):
+            guard let (file, status) = try? reader.open(path) else { return nil }
+            defer { _ = calls.close(file) }
+            let size = Int(status.st_size)
+            guard status.st_mode & S_IFMT == S_IFREG, size <= ImageLimits().maximumEncodedByteCount,
+                let block = try? FileBlock.load(file, size: size, mapped: mapped, calls: calls, path: path)
+            else { return nil }
+            return CachedImageData(data: block.data(count: size))
+        default:
+            return nil
+        }
+    }
+
+    /// Reads and checks an entry; removes it when it is damaged.
+    package func read(_ key: String) -> LoadedEntry? {
+        guard !key.isEmpty else { return nil }
+        guard let directory = usableDirectory() else {
+            state.withLock { $0.statistics.missCount += 1 }
+            return nil
+        }
+        let isMapped = state.withLock { $0.config.mapsDiskData }
+        let name = CacheFileName(key: key).string
+        let reader = EntryReader(calls: calls, directory: directory)
+        let outcome = reader.read(name, key: key, mapped: isMapped) { file, status in touch(file, status) }
+        switch outcome {
+        case .entry(let entry, _):
+            state.withLock { $0.statistics.hitCount += 1 }
+            return entry
+        case .damaged(let status, _):
+            removeDamaged(name, status)
+        case .failed(let error):
+            note(error)
+        case .absent, .foreign:
+            break
+        }
+        state.withLock { $0.statistics.missCount += 1 }
+        return nil
+    }
+
+    /// Sets the access time of a file that was read, unless that was done within the last second.
+    private func touch(_ file: Int32, _ status: stat) {
+        let now = clock.wallTime()
+        guard abs(now - status.st_atim.seconds) >= Self.accessGranularity else { return }
+        let time = timespec(seconds: now)
+        // Fails on a read-only file system, where nothing is evicted either.
+        _ = webimage_set_access_time(file, Int64(time.tv_sec), Int64(time.tv_nsec))
+    }
+
+    /// The state of an entry's file; nil when there is no regular file.
+    func entryStatus(_ name: String, in directory: DirectoryHandle) -> stat? {
+        guard let status = directory.status(of: name), status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return status
+    }
+
+    /// Removes a file that was found damaged, unless another one has taken its place.
+    ///
+    /// It is first renamed, then looked at, because between looking and removing another process could store anew.
+    @discardableResult
+    func removeDamaged(_ name: String, _ damaged: stat) -> Bool {
+        guard let directory = usableDirectory() else { return false }
+        let place = directory.descriptor
+        let removed = stripe(of: name).withLock { _ -> Bool in
+            guard let status = entryStatus(name, in: directory), status.isUnchanged(since: damaged) else {
+                return false
+            }
+            let aside = EntryWriter.temporaryName()
+            guard webimage_rename(place, name, place, aside, false) == 0 else { return false }
+            guard let moved = directory.status(of: aside), moved.isUnchanged(since: damaged) else {
+                if webimage_rename(place, aside, place, name, true) != 0 { directory.remove(aside) }
+                return false
+            }
+            return directory.remove(aside) == 0
+        }
+        if removed { state.withLock { $0.statistics.damagedCount += 1 } }
+        return removed
+    }
+}

@@ -1,0 +1,228 @@
+import CLinux
+import FoundationEssentials
+import Glibc
+
+/// What belongs to the picture of a file.
+struct LoadedTrailer: Sendable {
+    let footer: EntryFooter
+    /// What the slots hold; nil when there are none, or neither can be used.
+    let response: ResponseSlots.Content?
+    let trailer: EntryTrailer
+
+    /// The trailer after a change. Records that come to the same stay as they are.
+    func amended(by amendment: EntryAmendment) -> EntryTrailer {
+        var result = trailer
+        let amendment = amendment.applied(to: trailer.validators?.receivedHash ?? footer.contentHash)
+        if let data = amendment.extendedData, data != trailer.extendedData { result.extendedData = data }
+        if let validators = amendment.validators, validators != trailer.validators { result.validators = validators }
+        return result
+    }
+
+    /// The picture's bytes with what was stored with them.
+    func content(_ data: Data) -> CachedImageData {
+        var content = CachedImageData(
+            data: data,
+            extendedData: trailer.extendedData,
+            validators: trailer.validators,
+            thumbHash: trailer.thumbHash
+        )
+        content.dataHash.value = footer.contentHash
+        return content
+    }
+}
+
+/// A file that was read and found whole.
+package struct LoadedEntry: Sendable {
+    let block: FileBlock
+    let found: LoadedTrailer
+
+    package var footer: EntryFooter { found.footer }
+    var trailer: EntryTrailer { found.trailer }
+
+    /// The picture's bytes, without a copy.
+    var data: Data { block.data(count: footer.bodyLength) }
+
+    /// The picture with what was stored with it.
+    package var content: CachedImageData { found.content(data) }
+}
+
+/// Reads entries and checks them: length, hashes, key.
+struct EntryReader: Sendable {
+    enum Outcome {
+        /// A whole entry, and the file's state when it was opened.
+        case entry(LoadedEntry, status: stat)
+        /// There is no file.
+        case absent
+        /// There is something that is not to be touched: no regular file, an entry of another key, or of a later version.
+        case foreign
+        /// The bytes are not those that were stored.
+        case damaged(stat, reason: String)
+        /// The file cannot be opened.
+        case failed(SystemCallError)
+    }
+
+    /// Files up to this size are read before their footer is checked.
+    private static let checkFirstSize = 64 << 20
+    /// Where less than the whole file is wanted, so much of its end is read first.
+    private static let usualTrailerSize = 4096
+    /// How often slots are read again of which neither can be used.
+    private static let slotReadings = 4
+    /// Why a file that this library did not write, or did not write to its end, is no entry.
+    static let noFooter = "there is no footer"
+
+    let calls: FileCalls
+    /// The directory that names are of, whose files must belong to this user or to root; nil for paths to anything.
+    var directory: DirectoryHandle?
+
+    /// Opens a file to read it, and perhaps to write in it; refuses symbolic links, and never waits for a FIFO.
+    func open(_ name: String, forWriting: Bool = false) throws(SystemCallError) -> (file: Int32, status: stat) {
+        let flags = (forWriting ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+        let file = name.withCString { calls.open(directory?.descriptor ?? AT_FDCWD, $0, flags) }
+        // Most files that are looked for are not there: the error costs nothing that a miss could do without.
+        guard file >= 0 else { throw error("open", name, -file) }
+        var status = stat()
+        guard fstat(file, &status) == 0 else {
+            let number = errno
+            _ = calls.close(file)
+            throw error("fstat", name, number)
+        }
+        guard directory == nil || status.st_uid == geteuid() || status.st_uid == 0 else {
+            _ = calls.close(file)
+            throw error("open", name, EPERM, refusal: "it belongs to another user")
+        }
+        return (file, status)
+    }
+
+    private func error(_ call: String, _ name: String, _ number: Int32, refusal: String? = nil) -> SystemCallError {
+        SystemCallError(call: call, directory: directory?.path, path: name, number: number, refusal: refusal)
+    }
+
+    /// Reads the entry of `key` (of any key, if nil). Calls `accessed` when it is whole, before the file is closed.
+    func read(
+        _ name: String,
+        key: String?,
+        mapped: Bool = false,
+        accessed: (_ file: Int32, _ status: stat) -> Void = { _, _ in }
+    ) -> Outcome {
+        let (file, status): (Int32, stat)
+        do throws(SystemCallError) { (file, status) = try open(name) } catch {
+            if error.isAbsence { return .absent }
+            return error.refusal != nil || [ELOOP, ENXIO].contains(error.number) ? .foreign : .failed(error)
+        }
+        defer { _ = calls.close(file) }
+        guard status.st_mode & S_IFMT == S_IFREG else { return .foreign }
+        let size = Int(status.st_size)
+        do throws(EntryFooter.Failure) {
+            if size > Self.checkFirstSize, try checkedTrailer(file, status: status) == nil {
+                return .damaged(status, reason: Self.noFooter)
+            }
+        } catch { return .foreign }
+        do throws(SystemCallError) {
+            let block = try FileBlock.load(
+                file,
+                size: size,
+                mapped: mapped,
+                calls: calls,
+                path: directory?.path(of: name) ?? name
+            )
+            let outcome = check(block, key: key, file, status: status)
+            if case .entry = outcome { accessed(file, status) }
+            return outcome
+        } catch {
+            // A disk that cannot read the bytes any more will not later; memory may be there later.
+            return error.number == EIO ? .damaged(status, reason: error.description) : .failed(error)
+        }
+    }
+
+    private func check(_ block: FileBlock, key: String?, _ file: Int32, status: stat) -> Outcome {
+        let footer: EntryFooter
+        do throws(EntryFooter.Failure) {
+            guard let found = try EntryFooter.read(from: block.bytes, fileSize: block.bytes.count) else {
+                return .damaged(status, reason: "the records do not fit")
+            }
+            footer = found
+        } catch {
+            switch error {
+            case .absent: return .damaged(status, reason: Self.noFooter)
+            case .damaged: return .damaged(status, reason: "the trailer is damaged")
+            case .unknownVersion: return .foreign
+            }
+        }
+        let found = trailer(in: block.bytes, footer, file)
+        if let key, found?.trailer.hasKey(key) != true { return .foreign }
+        guard let found else { return .damaged(status, reason: "there is no key") }
+        let body = UnsafeRawBufferPointer(rebasing: block.bytes[..<footer.bodyLength])
+        guard Hashing.xxh3(body) == footer.bodyHash else {
+            return .damaged(status, reason: "the bytes do not match their checksum")
+        }
+        return .entry(LoadedEntry(block: block, found: found), status: status)
+    }
+
+    /// What belongs to an entry, without its bytes; nil where there is none. Reads the end of the file only; the bytes are not checked.
+    func trailer(of name: String) -> LoadedTrailer? {
+        guard let (file, status) = try? open(name) else { return nil }
+        defer { _ = calls.close(file) }
+        return status.st_mode & S_IFMT == S_IFREG ? trailer(file, status: status) : nil
+    }
+
+    /// The same of an open file.
+    func trailer(_ file: Int32, status: stat) -> LoadedTrailer? { try? checkedTrailer(file, status: status) }
+
+    /// The same. Throws ``EntryFooter/Failure/unknownVersion``, and nothing else.
+    private func checkedTrailer(_ file: Int32, status: stat) throws(EntryFooter.Failure) -> LoadedTrailer? {
+        let size = Int(status.st_size)
+        var length = min(size, Self.usualTrailerSize)
+        while length >= EntryTrailer.footerSize {
+            // As long as the footer says, which may be as long as the file, and that may be longer than all memory.
+            guard let base = malloc(length) else { return nil }
+            defer { free(base) }
+            guard read(file, into: base, count: length, at: size - length) else { return nil }
+            let tail = UnsafeRawBufferPointer(start: base, count: length)
+            do throws(EntryFooter.Failure) {
+                if let footer = try EntryFooter.read(from: tail, fileSize: size), footer.trailerLength <= length {
+                    return trailer(in: tail, footer, file)
+                }
+            } catch { if error == .unknownVersion { throw error } }
+            guard length < size, let needed = EntryFooter.claimedTrailerLength(in: tail), needed > length,
+                needed <= size
+            else { return nil }
+            length = needed
+        }
+        return nil
+    }
+
+    private func trailer(in tail: UnsafeRawBufferPointer, _ footer: EntryFooter, _ file: Int32) -> LoadedTrailer? {
+        let bytes = UnsafeRawBufferPointer(rebasing: tail.suffix(footer.trailerLength))
+        let slotsLength = 2 * footer.slotSize
+        let records = UnsafeRawBufferPointer(rebasing: bytes[slotsLength..<(slotsLength + footer.recordsLength)])
+        guard var trailer = EntryTrailer(records: records, created: footer.created) else { return nil }
+        let response = response(in: UnsafeRawBufferPointer(rebasing: bytes[..<slotsLength]), of: footer, file)
+        if slotsLength > 0 { trailer.response = response.flatMap { $0.bytes.isEmpty ? nil : $0.bytes } }
+        return LoadedTrailer(footer: footer, response: response, trailer: trailer)
+    }
+
+    private func read(_ file: Int32, into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int) -> Bool {
+        (try? calls.readFully(file, into: buffer, count: count, at: offset, path: "")) != nil
+    }
+
+    /// What the slots of an open entry hold.
+    private func response(
+        in bytes: UnsafeRawBufferPointer,
+        of footer: EntryFooter,
+        _ file: Int32
+    ) -> ResponseSlots.Content? {
+        guard let slots = footer.slots else { return nil }
+        if let content = slots.content(of: bytes) { return content }
+        // Others may have written to both while they were read, which takes two of them; or the file is damaged.
+        for _ in 0..<Self.slotReadings {
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * slots.size, alignment: 16)
+            defer { buffer.deallocate() }
+            let offset = footer.slotsRange.lowerBound
+            guard let base = buffer.baseAddress,
+                read(file, into: base, count: buffer.count, at: offset)
+            else { return nil }
+            if let content = slots.content(of: UnsafeRawBufferPointer(buffer)) { return content }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,76 @@
+/// The commands of a run-length encoded bitmap, walked through without making pixels: where each row begins, and whether every
+/// pixel gets a colour.
+package struct BMPRuns: Sendable {
+    /// Where a row's commands begin, and at which pixel.
+    struct Start: Sendable {
+        var offset: Int
+        var x: Int
+    }
+
+    /// For every stored row its commands; nil for one that was jumped over.
+    private(set) var starts: [Start?]
+    /// Whether pixels were left out; they are transparent.
+    private(set) var hasGaps: Bool
+
+    /// A command, and where the next one is.
+    enum Command {
+        /// As many pixels of one colour, whose bytes lie at the offset.
+        case run(count: Int, at: Int)
+        /// As many pixels, each with its own.
+        case pixels(count: Int, at: Int)
+        case endOfRow
+        case endOfPicture
+        case move(x: Int, y: Int)
+    }
+
+    /// - Throws: ``WebImageError/Code/badImageData`` when the commands end before the picture does.
+    init(_ bytes: UnsafeRawBufferPointer, header: BMPHeader) throws(WebImageError) {
+        let reader = ByteReader(bytes)
+        starts = Array(repeating: nil, count: header.height)
+        starts[0] = Start(offset: header.pixelOffset, x: 0)
+        var (x, y, offset, covered) = (0, 0, header.pixelOffset, 0)
+        walk: while y < header.height {
+            guard let (command, next) = Self.command(reader, offset, header) else {
+                // With all pixels there, nobody misses the end.
+                if covered == header.width * header.height { break }
+                throw BMPHeader.error("its runs end too early")
+            }
+            offset = next
+            switch command {
+            case .run(let count, _), .pixels(let count, _):
+                covered += min(count, max(header.width - x, 0))
+                x += count
+            case .endOfRow: (x, y) = (0, y + 1)
+            case .move(let right, let down): (x, y) = (x + right, y + down)
+            case .endOfPicture: break walk
+            }
+            var isNewRow = false
+            if case .endOfRow = command { isNewRow = true }
+            if case .move(_, let down) = command { isNewRow = down > 0 }
+            if isNewRow, y < header.height { starts[y] = Start(offset: offset, x: x) }
+        }
+        hasGaps = covered < header.width * header.height
+    }
+
+    /// The command at an offset; nil when it is not wholly there.
+    static func command(_ reader: ByteReader, _ offset: Int, _ header: BMPHeader) -> (Command, Int)? {
+        guard let count = reader.byte(offset), let second = reader.byte(offset + 1) else { return nil }
+        let isWide = header.compression == .runs24
+        if count > 0 {
+            guard !isWide || reader.slice(offset + 1, 3) != nil else { return nil }
+            return (.run(count: Int(count), at: offset + 1), offset + (isWide ? 4 : 2))
+        }
+        switch second {
+        case 0: return (.endOfRow, offset + 2)
+        case 1: return (.endOfPicture, offset + 2)
+        case 2:
+            guard let right = reader.byte(offset + 2), let down = reader.byte(offset + 3) else { return nil }
+            return (.move(x: Int(right), y: Int(down)), offset + 4)
+        default:
+            let length = header.compression == .runs4 ? (Int(second) + 1) / 2 : Int(second) * (isWide ? 3 : 1)
+            guard reader.slice(offset + 2, length) != nil else { return nil }
+            // Padded to words.
+            return (.pixels(count: Int(second), at: offset + 2), offset + 2 + ((length + 1) & ~1))
+        }
+    }
+}

@@ -1,0 +1,230 @@
+import FoundationEssentials
+
+/// What stands before the first scan of a JPEG: read by walking the segments, without the decoder and without copying.
+package struct JPEGHeader {
+    /// The frame: the kind of coding, the size, and how the components are sampled.
+    struct Frame {
+        var marker: UInt8
+        var width: Int
+        var height: Int
+        /// Horizontal and vertical sampling factors of each component.
+        var sampling: [(horizontal: Int, vertical: Int)]
+
+        /// Coded with coefficients of all scans kept in memory.
+        var isProgressive: Bool { marker == 0xC2 || marker == 0xCA }
+        /// Coded with arithmetic, which cannot stop in the middle.
+        var isArithmetic: Bool { marker == 0xC9 || marker == 0xCA }
+    }
+
+    var frame: Frame
+    var orientation: ImageOrientation = .up
+    /// The colour profile, joined from its segments; nil without one or when segments are missing.
+    var colorProfile: Data?
+    /// Components in the first scan; fewer than in the frame means one scan per component.
+    var componentsInFirstScan = 0
+    /// Where the bytes of the first scan begin.
+    var scanStart = 0
+
+    /// - Throws: ``WebImageError/Code/badImageData`` when the segments end before a scan starts,
+    ///   ``WebImageError/Code/unsupportedFormat`` for lossless, hierarchical and 12-bit pictures.
+    init(_ data: Data, limits: ImageLimits = ImageLimits()) throws(WebImageError) {
+        self = try data.withBytes { (bytes) throws(WebImageError) in try JPEGHeader(bytes, limits: limits) }
+    }
+
+    /// The same for bytes in memory.
+    ///
+    /// - Parameter limits: a longer colour profile is passed over.
+    init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits = ImageLimits()) throws(WebImageError) {
+        var walker = JPEGSegmentWalker(limits)
+        try walker.walk(bytes)
+        self = try walker.header(bytes)
+    }
+
+    fileprivate init(frame: Frame) { self.frame = frame }
+
+    /// Whether there are several scans, each of which goes over the whole picture.
+    var hasScans: Bool { frame.isProgressive || componentsInFirstScan < frame.sampling.count }
+
+    /// Bytes of coefficients that a decoder must hold: none when a picture is coded in one scan.
+    var coefficientByteCount: Int {
+        guard hasScans else { return 0 }
+        let mostHorizontal = frame.sampling.map(\.horizontal).max() ?? 1
+        let mostVertical = frame.sampling.map(\.vertical).max() ?? 1
+        let columns = (frame.width + 8 * mostHorizontal - 1) / (8 * mostHorizontal)
+        let rows = (frame.height + 8 * mostVertical - 1) / (8 * mostVertical)
+        return frame.sampling.reduce(0) { $0 + columns * $1.horizontal * rows * $1.vertical * 128 }
+    }
+}
+
+/// Goes from segment to segment and keeps what matters; of a file that is still arriving as far as there are whole ones, and on
+/// from there when more has come.
+struct JPEGSegmentWalker {
+    private var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+    private var position = 2
+    private var isAtEnd = false
+    private(set) var frame: JPEGHeader.Frame?
+    private var orientation: ImageOrientation?
+    private var xmpOrientation: ImageOrientation?
+    private var profile = ProfileParts()
+    private let profileLimit: Int
+    private var componentsInFirstScan: Int?
+
+    init(_ limits: ImageLimits) { profileLimit = limits.maximumColorProfileByteCount }
+
+    /// Whether what comes next is the first scan, or nothing that could be one.
+    var isDone: Bool { componentsInFirstScan != nil || isAtEnd }
+
+    /// Where the bytes of the first scan begin; nil until it is known.
+    var scanStart: Int? { componentsInFirstScan == nil ? nil : position }
+
+    /// - Parameter bytes: all so far, from the first on.
+    mutating func walk(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
+        guard bytes.count >= 4, bytes[0] == 0xFF, bytes[1] == 0xD8 else {
+            throw WebImageError(.badImageData, "the data is not a JPEG")
+        }
+        self.bytes = bytes
+        defer { self.bytes = UnsafeRawBufferPointer(start: nil, count: 0) }
+        while !isDone, let marker = nextMarker() {
+            // Markers without a length.
+            if marker == 0x01 || (0xD0...0xD8).contains(marker) { continue }
+            guard marker != 0xD9 else {
+                isAtEnd = true
+                return
+            }
+            guard let segment = nextSegment() else {
+                // Its marker is read again when more has come.
+                position -= 2
+                return
+            }
+            try take(marker, segment)
+        }
+    }
+
+    /// What was found; `bytes` as for ``walk(_:)``.
+    func header(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) -> JPEGHeader {
+        guard let componentsInFirstScan, var header = beginning(bytes) else {
+            throw WebImageError(.badImageData, "the JPEG ends before its picture starts")
+        }
+        header.componentsInFirstScan = componentsInFirstScan
+        header.scanStart = position
+        return header
+    }
+
+    /// What was found so far, once the size was; a colour profile may still come. `bytes` as for ``walk(_:)``.
+    func beginning(_ bytes: UnsafeRawBufferPointer) -> JPEGHeader? {
+        guard let frame else { return nil }
+        var header = JPEGHeader(frame: frame)
+        header.orientation = orientation ?? xmpOrientation ?? .up
+        header.colorProfile = profile.joined(bytes, limit: profileLimit)
+        return header
+    }
+
+    /// The next marker; bytes before it that belong to nothing are skipped, as libjpeg does.
+    private mutating func nextMarker() -> UInt8? {
+        while position < bytes.count {
+            while position < bytes.count, bytes[position] != 0xFF { position += 1 }
+            while position < bytes.count, bytes[position] == 0xFF { position += 1 }
+            guard position < bytes.count else {
+                if bytes[position - 1] == 0xFF, position > 2 { position -= 1 }
+                return nil
+            }
+            let marker = bytes[position]
+            position += 1
+            if marker != 0 { return marker }
+        }
+        return nil
+    }
+
+    private mutating func nextSegment() -> Range<Int>? {
+        guard position + 2 <= bytes.count else { return nil }
+        let length = uint16(position)
+        isAtEnd = length < 2
+        guard length >= 2, position + length <= bytes.count else { return nil }
+        let segment = position + 2..<position + length
+        position += length
+        return segment
+    }
+
+    private mutating func take(_ marker: UInt8, _ segment: Range<Int>) throws(WebImageError) {
+        switch marker {
+        case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
+            if frame == nil { frame = try readFrame(marker, segment) }
+        case 0xDA:
+            componentsInFirstScan = segment.isEmpty ? 0 : Int(bytes[segment.lowerBound])
+        case 0xE1:
+            if orientation == nil, starts(segment, with: "Exif\0") {
+                let tiff = min(segment.lowerBound + 6, segment.upperBound)
+                orientation = EXIFOrientation.tag(tiff: .init(rebasing: bytes[tiff..<segment.upperBound]))
+            } else if xmpOrientation == nil, starts(segment, with: "http://ns.adobe.com/xap/1.0/\0") {
+                xmpOrientation = XMPOrientation.read(packet: .init(rebasing: bytes[segment]))
+            }
+        case 0xE2:
+            if starts(segment, with: "ICC_PROFILE\0"), segment.count >= 14 {
+                let number = Int(bytes[segment.lowerBound + 12])
+                let count = Int(bytes[segment.lowerBound + 13])
+                profile.add(number: number, of: count, segment.lowerBound + 14..<segment.upperBound)
+            }
+        default: break
+        }
+    }
+
+    private func readFrame(_ marker: UInt8, _ segment: Range<Int>) throws(WebImageError) -> JPEGHeader.Frame {
+        let start = segment.lowerBound
+        guard segment.count >= 6 else { throw WebImageError(.badImageData, "the JPEG's frame header is too short") }
+        guard [0xC0, 0xC1, 0xC2, 0xC9, 0xCA].contains(marker) else {
+            throw WebImageError(.unsupportedFormat, "lossless and hierarchical JPEG are not supported")
+        }
+        guard bytes[start] == 8 else {
+            throw WebImageError(.unsupportedFormat, "JPEG with \(bytes[start]) bits per sample is not supported")
+        }
+        let count = Int(bytes[start + 5])
+        guard segment.count >= 6 + 3 * count, [1, 3, 4].contains(count) else {
+            throw WebImageError(.badImageData, "the JPEG's frame header is damaged (\(count) components)")
+        }
+        let sampling = (0..<count).map { component in
+            let factors = bytes[start + 7 + 3 * component]
+            return (horizontal: Int(factors >> 4), vertical: Int(factors & 15))
+        }
+        guard sampling.allSatisfy({ (1...4).contains($0.horizontal) && (1...4).contains($0.vertical) }) else {
+            throw WebImageError(.badImageData, "the JPEG's frame header is damaged (sampling factors)")
+        }
+        return JPEGHeader.Frame(
+            marker: marker,
+            width: uint16(start + 3),
+            height: uint16(start + 1),
+            sampling: sampling
+        )
+    }
+
+    private func uint16(_ offset: Int) -> Int { Int(bytes[offset]) << 8 | Int(bytes[offset + 1]) }
+
+    private func starts(_ segment: Range<Int>, with text: StaticString) -> Bool {
+        guard segment.count >= text.utf8CodeUnitCount else { return false }
+        return (0..<text.utf8CodeUnitCount).allSatisfy { bytes[segment.lowerBound + $0] == text.utf8Start[$0] }
+    }
+}
+
+/// A colour profile is cut into numbered parts, which may come in any order; all must be there.
+private struct ProfileParts {
+    private var count = 0
+    private var parts: [Int: Range<Int>] = [:]
+    private var isBroken = false
+
+    mutating func add(number: Int, of total: Int, _ range: Range<Int>) {
+        if number < 1 || number > total || (count != 0 && count != total) || parts[number] != nil { isBroken = true }
+        count = total
+        parts[number] = range
+    }
+
+    func joined(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Data? {
+        guard !isBroken, count > 0, parts.count == count else { return nil }
+        let byteCount = parts.values.reduce(0) { $0 + $1.count }
+        guard byteCount <= limit else { return nil }
+        var profile = Data(capacity: byteCount)
+        for number in 1...count {
+            guard let range = parts[number] else { return nil }
+            profile.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[range]))
+        }
+        return profile
+    }
+}

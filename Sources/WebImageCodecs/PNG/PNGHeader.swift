@@ -1,0 +1,94 @@
+import CPNGShims
+
+/// What the chunks of a PNG file say besides pixels.
+///
+/// Found by stepping from chunk to chunk, without checksums and without copying; the pixels' decoder verifies what it uses.
+package struct PNGHeader: Sendable {
+    var width = 0
+    var height = 0
+    var bitDepth = 0
+    var colorType = 0
+    var isInterlaced = false
+    var hasTransparencyChunk = false
+    var color = PNGColor()
+    /// Where the EXIF block lies in the file.
+    var exif: Range<Int>?
+    /// What an XMP packet says of the orientation.
+    var xmpOrientation: ImageOrientation?
+    /// The frames of an animated one.
+    var animation: PNGAnimation
+
+    var hasAlpha: Bool { colorType & 4 != 0 || hasTransparencyChunk }
+    var isGray: Bool { colorType & 2 == 0 }
+    /// The frame that is seen first, if that is not the picture of the file.
+    var poster: PNGFrame? { animation.frames.first.flatMap { $0.isDefaultImage ? nil : $0 } }
+
+    /// Reads the chunks.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData`` when the file does not begin as PNG does,
+    ///   ``WebImageError/Code/limitExceeded`` for a size that is refused.
+    init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+        animation = PNGAnimation(frameLimit: limits.maximumFrameCount)
+        guard ImageFormat(detecting: bytes) == .png else { throw WebImageError(.badImageData, "not a PNG file") }
+        let reader = ByteReader(bytes)
+        guard let length = reader.bigEndian32(8), let type = reader.bigEndian32(12), length == 13,
+            type == fourCC("IHDR"), let header = reader.slice(16, 13)
+        else { throw WebImageError(.badImageData, "the PNG file has no header") }
+        try readHeader(ByteReader(header))
+        try limits.check(width: width, height: height)
+        readChunks(reader)
+    }
+
+    private mutating func readHeader(_ chunk: ByteReader) throws(WebImageError) {
+        guard let width = chunk.bigEndian32(0), let height = chunk.bigEndian32(4), let depth = chunk.byte(8),
+            let type = chunk.byte(9), let interlace = chunk.byte(12)
+        else { throw WebImageError(.badImageData, "the PNG file has no header") }
+        self.width = Int(width)
+        self.height = Int(height)
+        bitDepth = Int(depth)
+        colorType = Int(type)
+        isInterlaced = interlace != 0
+    }
+
+    private mutating func readChunks(_ reader: ByteReader) {
+        var offset = 33
+        var hasPixels = false
+        while let length = reader.bigEndian32(offset), let type = reader.bigEndian32(offset + 4),
+            let chunk = reader.slice(offset + 8, Int(length)),
+            let checksum = reader.bigEndian32(offset + 8 + Int(length))
+        {
+            let place = offset..<offset + 12 + Int(length)
+            switch type {
+            case fourCC("IEND"): return animation.finish(isTruncated: false)
+            case fourCC("eXIf"): exif = exif ?? (offset + 8..<offset + 8 + Int(length))
+            case fourCC("iTXt") where xmpOrientation == nil:
+                // A packet that is compressed, against the rules of XMP, has no such text.
+                let keyword: StaticString = "XML:com.adobe.xmp\0"
+                if chunk.starts(
+                    with: UnsafeRawBufferPointer(start: keyword.utf8Start, count: keyword.utf8CodeUnitCount)
+                ) {
+                    xmpOrientation = XMPOrientation.read(packet: chunk)
+                }
+            case fourCC("fcTL"), fourCC("acTL"):
+                // What other chunks say is verified when it is used.
+                let checked = reader.slice(offset + 4, Int(length) + 4)
+                guard webimage_png_checksum(checked?.baseAddress, Int(length) + 4) == checksum else {
+                    animation.finish(isTruncated: false)
+                    break
+                }
+                animation.read(type, ByteReader(chunk), at: place, on: (width, height))
+            case fourCC("IDAT"), fourCC("fdAT"):
+                hasPixels = hasPixels || type == fourCC("IDAT")
+                animation.read(type, ByteReader(chunk), at: place, on: (width, height))
+            case fourCC("tRNS") where !hasPixels: hasTransparencyChunk = true
+            default:
+                if !hasPixels { color.read(type, ByteReader(chunk)) }
+            }
+            offset = place.upperBound
+        }
+        // What is left of the file is too short for the chunk that it begins with, which matters if that one has pixels.
+        let rest = reader.bigEndian32(offset + 4)
+        let isPixels = rest == nil || rest == fourCC("IDAT") || rest == fourCC("fdAT")
+        animation.finish(isTruncated: offset < reader.count && isPixels)
+    }
+}

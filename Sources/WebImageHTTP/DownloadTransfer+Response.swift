@@ -1,0 +1,192 @@
+import FoundationEssentials
+
+/// What comes back. The transport calls these, one at a time.
+extension DownloadTransfer: HTTPTransferSink {
+    package func didReceive(_ response: HTTPResponse) -> WebImageError? {
+        guard let request else { return nil }
+        outcome.response = response
+        if RedirectRules.isRedirect(response), let answer = redirect(response, request) { return answer }
+        // From here on, the rest of a body is like the whole.
+        guard let response = taken(response) else { return partRefusal }
+        let modified = plan.hooks.responseModifier.map { $0.modifiedResponse(for: response) } ?? response
+        guard var delivered = modified else {
+            core.note(response, of: record)
+            return WebImageError(.invalidDownloadResponse, "the response modifier said no", response: response)
+        }
+        delivered.exchange = exchange(for: response, request)
+        self.response = delivered
+        core.note(delivered, of: record)
+        let sendsRange = request.headers["Range"] != nil
+        if var problem = plan.config.value.problem(of: delivered, received: response, sendsRange: sendsRange) {
+            problem.response = delivered
+            if problem.code == .invalidDownloadStatusCode, HostReport.asks(delivered.statusCode) {
+                problem.retryAfter = delivered.retryAfter(wallTime: core.clock.wallTime())
+            }
+            return problem
+        }
+        (sniffer, nextSniff) = (plan.sniffer, 0)
+        // What a modifier says of the length is not what comes.
+        expected = request.method == "HEAD" ? nil : response.expectedByteCount
+        bodyBegins(response)
+        return nil
+    }
+
+    private func bodyBegins(_ response: HTTPResponse) {
+        let isKept = request.map { plan.store(for: $0) != nil } ?? false
+        let now = isKept ? core.clock.monotonicNanoseconds() : 0
+        let head = resumedByteCount > 0 ? part?.head : nil
+        let mayStay = life.withLock { life -> Bool in
+            if let expected { life.body.expect(expected) }
+            return life.keeping.begin(response, after: head, count: resumedByteCount, now: now)
+        }
+        if !mayStay { dropPart() }
+        if isKept { core.noteBodyToKeep() }
+        if resumedByteCount == 0, let partialData, attempt > 1 || hasLeftBytes || partialData.isWanted {
+            partialData.begin()
+        }
+        let progress = LoadProgress(receivedByteCount: Int64(resumedByteCount), expectedByteCount: expected)
+        core.report(progress, of: record, resumedByteCount: resumedByteCount)
+    }
+
+    package func didReceive(_ bytes: UnsafeRawBufferPointer) -> WebImageError? {
+        if !outcome.hasBody, !bytes.isEmpty {
+            outcome.hasBody = true
+            tellHost()
+        }
+        var bytes = bytes
+        guard overlap == 0 || passOverlap(&bytes) else {
+            askAnew()
+            return partRefusal
+        }
+        guard bytes.count > 0 else { return nil }
+        let byteCount: Int
+        do throws(WebImageError) {
+            byteCount = try life.withLock { life throws(WebImageError) in
+                try life.body.append(bytes)
+                return life.body.count
+            }
+        } catch {
+            return error
+        }
+        if sniffer != nil, let refusal = sniff(byteCount) { return refusal }
+        if resumedByteCount > 0, let expected, Int64(byteCount) > expected {
+            askAnew()
+            return partRefusal
+        }
+        let progress = LoadProgress(receivedByteCount: Int64(byteCount), expectedByteCount: expected)
+        let interval = plan.config.progressInterval
+        if let expected, progress.receivedByteCount < expected {
+            guard progress.fraction - lastReportedFraction >= interval else { return nil }
+        }
+        lastReportedFraction = progress.fraction
+        core.report(progress, of: record)
+        leavePartialData(interval, byteCount: byteCount)
+        return nil
+    }
+
+    /// Leaves what has come with those who want previews. What is to be decrypted is no picture yet.
+    ///
+    /// - Parameter interval: the least growth of a body of unknown length, as a part of what there was; that of others has been
+    ///   looked at.
+    private func leavePartialData(_ interval: Double, byteCount: Int) {
+        guard plan.hooks.decryptor == nil else { return }
+        if let expected {
+            guard Int64(byteCount) < expected else { return }
+        } else {
+            guard Double(byteCount - lastLeftByteCount) >= interval * Double(lastLeftByteCount) else { return }
+        }
+        guard let (place, data) = bytesToShow() else { return }
+        place.update(data, expectedByteCount: expected)
+    }
+
+    /// What has come so far and where to leave it, if somebody wants to see it.
+    func bytesToShow() -> (place: PartialImageData, data: Data)? {
+        guard let place = partialData, place.isWanted else { return nil }
+        let data = life.withLock { life -> Data? in
+            if case .over = life.stage { return nil }
+            return life.body.snapshot()
+        }
+        guard let data else { return nil }
+        (lastLeftByteCount, hasLeftBytes) = (data.count, true)
+        return (place, data)
+    }
+
+    package func didFinish(_ error: WebImageError?, metrics: DownloadMetrics) {
+        outcome.error = error
+        if !hasToldHost { tellHost() }
+        if let next {
+            self.next = nil
+            chain.note(metrics)
+            return send(next)
+        }
+        var metrics = chain.completed(metrics)
+        metrics.resumedByteCount = Int64(resumedByteCount)
+        let result = result(error, metrics: metrics)
+        guard case .success(let loaded) = result, let decryptor = plan.hooks.decryptor else {
+            return end(result, metrics: metrics)
+        }
+        decrypt(loaded, decryptor, metrics: metrics)
+    }
+
+    /// Tells the core what is known about the host by now.
+    private func tellHost() {
+        let isOver = life.withLock { life -> Bool in
+            if case .over = life.stage { return true }
+            return false
+        }
+        guard let request, !isOver else { return }
+        hasToldHost = true
+        var report = HostReport(request.url, outcome, wallTime: core.clock.wallTime())
+        report.origin = chain.origin
+        core.note(report, of: record)
+    }
+
+    private func result(_ error: WebImageError?, metrics: DownloadMetrics) -> Result<LoadedImageData, WebImageError> {
+        if let error { return .failure(error) }
+        let byteCount = life.withLock { $0.body.count }
+        guard overlap == 0 else {
+            return .failure(WebImageError(.networkConnectionLost, "the rest of the body ended before it began"))
+        }
+        if let expected, Int64(byteCount) != expected {
+            let words = "the body has \(byteCount) bytes and not the announced \(expected)"
+            // What is too long is of something else.
+            if Int64(byteCount) > expected { forgetKeptBody() }
+            return .failure(WebImageError(.networkConnectionLost, words))
+        }
+        guard let data = life.withLock({ $0.body.takeData() }) else {
+            return .failure(WebImageError(.badImageData, "the response has no body"))
+        }
+        if let problem = sniffer?.problem(of: data) { return .failure(problem) }
+        if plan.partials != nil || resumedByteCount > 0 { forgetKeptBody() }
+        return .success(LoadedImageData(data: data, response: response, metrics: metrics))
+    }
+}
+
+/// Telling early that a body is no picture.
+extension DownloadTransfer {
+    /// Looks at the first bytes of the body, until they tell; an answer ends the transfer.
+    ///
+    /// - Parameter byteCount: how many there are. Looks only when they have doubled: a body may come byte by byte, and a look may take
+    ///   as long as there are bytes.
+    func sniff(_ byteCount: Int) -> WebImageError? {
+        guard let sniffer, byteCount >= nextSniff, let data = life.withLock({ $0.body.snapshot() }) else { return nil }
+        switch sniffer.verdict(data, isWhole: false) {
+        case .undecided:
+            nextSniff = min(max(2 * byteCount, PictureSniffer.signatureLength), PictureSniffer.textLength)
+            return nil
+        case .picture: self.sniffer = nil
+        case .refused(let error): return error
+        }
+        return nil
+    }
+}
+
+extension DownloadTransfer.Plan {
+    /// What looks at the body as it comes; nil where nothing is asked of it, or where it only becomes a picture afterwards.
+    var sniffer: PictureSniffer? { hooks.decryptor == nil ? config.sniffer : nil }
+}
+
+extension WebImageDownloaderConfig {
+    /// What a policy asks of bodies; nil where it asks nothing.
+    var sniffer: PictureSniffer? { sourcePolicy.isTrusted ? nil : PictureSniffer(formats: sourcePolicy.formats) }
+}

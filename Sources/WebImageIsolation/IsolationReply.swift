@@ -1,0 +1,233 @@
+import FoundationEssentials
+
+/// What a worker answers.
+package enum IsolationAnswer: Sendable {
+    case properties(ImageProperties)
+    case need(DecodeMemoryNeed)
+    /// A picture, whose pixels come in the memory that the message carries.
+    case image(IsolatedPicture)
+    /// Frames, how often they play, and how long each is shown.
+    case animation(frameCount: Int, loopCount: Int, durations: [Double])
+    case failure(WebImageError)
+}
+
+/// A picture without its pixels, as a worker describes it.
+package struct IsolatedPicture: Sendable, Equatable {
+    var width: Int
+    var height: Int
+    var bytesPerRow: Int
+    var byteOffset: Int
+    var pixelFormat: PixelFormat
+    var orientation: ImageOrientation
+    var metadata: ImageMetadata
+
+    package init(_ image: Image) {
+        let bitmap = image.bitmap
+        (width, height, bytesPerRow) = (bitmap.width, bitmap.height, bitmap.bytesPerRow)
+        (byteOffset, pixelFormat) = (bitmap.byteOffset, bitmap.pixelFormat)
+        (orientation, metadata) = (image.orientation, image.metadata)
+    }
+
+    /// Bytes from the beginning of the memory to the end of the last pixel.
+    ///
+    /// - Throws: when there is no such picture.
+    var neededByteCount: Int {
+        get throws(WireError) {
+            // No side is longer than 2^24, so a row fits; the rest is checked.
+            let row = width * pixelFormat.bytesPerPixel
+            guard (row...row + 4096).contains(bytesPerRow) else {
+                throw WireError("rows are \(bytesPerRow) bytes apart")
+            }
+            let (rows, overflow) = bytesPerRow.multipliedReportingOverflow(by: height - 1)
+            let (pixels, overflows) = rows.addingReportingOverflow(row)
+            let (sum, isTooMuch) = pixels.addingReportingOverflow(byteOffset)
+            guard !overflow, !overflows, !isTooMuch else { throw WireError("the picture is bigger than any memory") }
+            return sum
+        }
+    }
+}
+
+/// A message from a worker.
+package struct IsolationReply: Sendable {
+    /// That of the request.
+    var id: UInt64
+    var answer: IsolationAnswer
+
+    package init(id: UInt64, answer: IsolationAnswer) { (self.id, self.answer) = (id, answer) }
+
+    package var message: [UInt8] {
+        var writer = WireWriter()
+        writer.write(id)
+        switch answer {
+        case .properties(let properties):
+            writer.write(0)
+            properties.write(to: &writer)
+        case .need(let need):
+            writer.write(1)
+            // Who does not know says that it is all there is.
+            writer.write(min(max(need.outputByteCount, 0), WireLimit.need))
+            writer.write(min(max(need.workingByteCount, 0), WireLimit.need))
+        case .image(let picture):
+            writer.write(2)
+            picture.write(to: &writer)
+        case .animation(let frameCount, let loopCount, let durations):
+            writer.write(3)
+            writer.write(frameCount)
+            writer.write(loopCount)
+            writer.write(durations)
+        case .failure(let error):
+            writer.write(4)
+            error.write(to: &writer)
+        }
+        return writer.bytes
+    }
+
+    init(_ message: UnsafeRawBufferPointer) throws(WireError) {
+        var reader = WireReader(message)
+        id = try reader.word()
+        switch try reader.int() {
+        case 0: answer = .properties(try ImageProperties(from: &reader))
+        case 1:
+            let output = try reader.int(0...WireLimit.need, "the need")
+            let working = try reader.int(0...WireLimit.need, "the need")
+            answer = .need(DecodeMemoryNeed(outputByteCount: output, workingByteCount: working))
+        case 2: answer = .image(try IsolatedPicture(from: &reader))
+        case 3:
+            answer = .animation(
+                frameCount: try reader.int(1...WireLimit.frames, "the number of frames"),
+                loopCount: try reader.int(0...WireLimit.loops, "the number of loops"),
+                durations: try reader.seconds(atMost: WireLimit.frames)
+            )
+        case 4: answer = .failure(try WebImageError(from: &reader))
+        case let number: throw WireError("there is no answer \(number)")
+        }
+        try reader.end()
+    }
+}
+
+/// What no honest answer exceeds.
+enum WireLimit {
+    static let side = 1 << 24
+    static let frames = 1 << 24
+    static let loops = 1 << 32
+    static let text = 4096
+    static let need = 1 << 48
+    /// Decoders begin a picture where its memory begins. More than that is memory that nobody counts.
+    static let offset = 4096
+}
+
+extension IsolatedPicture {
+    fileprivate func write(to writer: inout WireWriter) {
+        for value in [width, height, bytesPerRow, byteOffset, Int(pixelFormat.rawValue), orientation.rawValue] {
+            writer.write(value)
+        }
+        metadata.write(to: &writer)
+    }
+
+    fileprivate init(from reader: inout WireReader) throws(WireError) {
+        width = try reader.int(1...WireLimit.side, "the width")
+        height = try reader.int(1...WireLimit.side, "the height")
+        bytesPerRow = try reader.int(1...Int.max, "the length of a row")
+        byteOffset = try reader.int(0...WireLimit.offset, "the offset")
+        pixelFormat = try PixelFormat(from: &reader)
+        orientation = try ImageOrientation(from: &reader)
+        metadata = try ImageMetadata(from: &reader)
+    }
+}
+
+extension ImageOrientation {
+    fileprivate init(from reader: inout WireReader) throws(WireError) {
+        self = ImageOrientation(exif: try reader.int(1...8, "the orientation"))
+    }
+}
+
+extension ImageMetadata {
+    /// All that a decoder says: nothing of transformers, previews and what the bytes were.
+    fileprivate func write(to writer: inout WireWriter) {
+        for value in [format.rawValue, sourceWidth, sourceHeight, sourceOrientation.rawValue, frameCount, loopCount] {
+            writer.write(value)
+        }
+        writer.write(colorProfile) { $0.write(String(decoding: $1.utf8.prefix(1000), as: UTF8.self)) }
+        writer.write(scaleDownLimitBytes)
+        for flag in [isThumbnail, isVector, isFirstFrame, isHighDynamicRange, isDamaged] { writer.write(flag) }
+    }
+
+    fileprivate init(from reader: inout WireReader) throws(WireError) {
+        self.init()
+        format = ImageFormat(rawValue: try reader.int())
+        sourceWidth = try reader.int(0...WireLimit.side, "the width in the file")
+        sourceHeight = try reader.int(0...WireLimit.side, "the height in the file")
+        sourceOrientation = try ImageOrientation(from: &reader)
+        frameCount = try reader.int(1...WireLimit.frames, "the number of frames")
+        loopCount = try reader.int(0...WireLimit.loops, "the number of loops")
+        colorProfile = try reader.optional { (reader) throws(WireError) in try reader.text(atMost: WireLimit.text) }
+        scaleDownLimitBytes = try reader.int(0...Int.max, "the byte limit")
+        isThumbnail = try reader.bool()
+        isVector = try reader.bool()
+        isFirstFrame = try reader.bool()
+        isHighDynamicRange = try reader.bool()
+        isDamaged = try reader.bool()
+    }
+}
+
+extension ImageProperties {
+    fileprivate func write(to writer: inout WireWriter) {
+        for value in [
+            format.rawValue, width, height, orientation.rawValue, frameCount, pageCount, loopCount, bitsPerComponent,
+        ] { writer.write(value) }
+        writer.write(frameDurations)
+        writer.write(hasAlpha)
+        writer.write(isHighDynamicRange)
+        writer.write(colorProfile) { $0.write(String(decoding: $1.utf8.prefix(1000), as: UTF8.self)) }
+    }
+
+    fileprivate init(from reader: inout WireReader) throws(WireError) {
+        self.init(
+            format: ImageFormat(rawValue: try reader.int()),
+            width: try reader.int(1...WireLimit.side, "the width"),
+            height: try reader.int(1...WireLimit.side, "the height")
+        )
+        orientation = try ImageOrientation(from: &reader)
+        frameCount = try reader.int(1...WireLimit.frames, "the number of frames")
+        pageCount = try reader.int(1...WireLimit.frames, "the number of pages")
+        loopCount = try reader.int(0...WireLimit.loops, "the number of loops")
+        bitsPerComponent = try reader.int(1...64, "the number of bits")
+        frameDurations = try reader.seconds(atMost: WireLimit.frames)
+        hasAlpha = try reader.bool()
+        isHighDynamicRange = try reader.bool()
+        colorProfile = try reader.optional { (reader) throws(WireError) in try reader.text(atMost: WireLimit.text) }
+    }
+}
+
+extension WebImageError {
+    /// What a decoder may say.
+    private static let codes: [Code] = [.badImageData, .limitExceeded, .unsupportedFormat, .outOfMemory]
+
+    fileprivate func write(to writer: inout WireWriter) {
+        writer.write(code.rawValue)
+        writer.write(String(decoding: message.utf8.prefix(1000), as: UTF8.self))
+        writer.write(limit) { writer, limit in
+            writer.write(limit.name)
+            writer.write(Int(limit.allowed))
+            writer.write(Int(limit.required))
+        }
+    }
+
+    /// Codes that decoders do not have become the one for bytes that are no picture; what would not be seen in a message becomes a space.
+    fileprivate init(from reader: inout WireReader) throws(WireError) {
+        let code = Code(rawValue: try reader.int())
+        let message = try reader.text(atMost: WireLimit.text)
+        let limit = try reader.optional { (reader) throws(WireError) in
+            Limit(
+                name: Self.plain(try reader.text(atMost: WireLimit.text)),
+                allowed: Int64(try reader.int()),
+                required: Int64(try reader.int())
+            )
+        }
+        self.init(Self.codes.contains(code) ? code : .badImageData, Self.plain(message), limit: limit)
+    }
+
+    private static func plain(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
+    }
+}

@@ -1,0 +1,164 @@
+/// What a worker is asked for.
+package enum IsolationTask: Sendable, Equatable {
+    case properties(ImageLimits)
+    case need(ImageDecodeOptions)
+    case decode(ImageDecodeOptions)
+    /// Opens an animation, and keeps it for its frames.
+    case animation(UInt64, ImageDecodeOptions)
+    /// A frame of an animation, which is opened if the bytes come with it.
+    case frame(UInt64, index: Int, ImageDecodeOptions)
+
+    /// The animation that a worker holds afterwards.
+    var animation: UInt64? {
+        switch self {
+        case .properties, .need, .decode: nil
+        case .animation(let id, _), .frame(let id, _, _): id
+        }
+    }
+
+    var limits: ImageLimits {
+        switch self {
+        case .properties(let limits): limits
+        case .need(let options), .decode(let options), .animation(_, let options), .frame(_, _, let options):
+            options.limits
+        }
+    }
+}
+
+/// A message to a worker.
+struct IsolationRequest: Sendable, Equatable {
+    /// Comes back with the answer.
+    var id: UInt64
+    var task: IsolationTask
+    /// How many encoded bytes lie in the memory that it shares with the parent; nil when it needs none.
+    var byteCount: Int?
+    /// Bytes of that memory.
+    var capacity: Int
+    /// Seconds that it may take.
+    var seconds: Double
+
+    var message: [UInt8] {
+        var writer = WireWriter()
+        writer.write(id)
+        writer.write(byteCount) { $0.write($1) }
+        writer.write(capacity)
+        writer.write(seconds)
+        switch task {
+        case .properties(let limits):
+            writer.write(0)
+            limits.write(to: &writer)
+        case .need(let options):
+            writer.write(1)
+            options.write(to: &writer)
+        case .decode(let options):
+            writer.write(2)
+            options.write(to: &writer)
+        case .animation(let id, let options):
+            writer.write(3)
+            writer.write(id)
+            options.write(to: &writer)
+        case .frame(let id, let index, let options):
+            writer.write(4)
+            writer.write(id)
+            writer.write(index)
+            options.write(to: &writer)
+        }
+        return writer.bytes
+    }
+
+    init(id: UInt64, task: IsolationTask, byteCount: Int?, capacity: Int, seconds: Double) {
+        (self.id, self.task, self.byteCount) = (id, task, byteCount)
+        (self.capacity, self.seconds) = (capacity, seconds)
+    }
+
+    init(_ message: UnsafeRawBufferPointer) throws(WireError) {
+        var reader = WireReader(message)
+        id = try reader.word()
+        byteCount = try reader.optional { (reader) throws(WireError) in try reader.int(0...Int.max, "a length") }
+        capacity = try reader.int(0...Int.max, "a capacity")
+        seconds = try reader.double()
+        switch try reader.int() {
+        case 0: task = .properties(try ImageLimits(from: &reader))
+        case 1: task = .need(try ImageDecodeOptions(from: &reader))
+        case 2: task = .decode(try ImageDecodeOptions(from: &reader))
+        case 3: task = .animation(try reader.word(), try ImageDecodeOptions(from: &reader))
+        case 4: task = .frame(try reader.word(), index: try reader.int(), try ImageDecodeOptions(from: &reader))
+        case let number: throw WireError("there is no task \(number)")
+        }
+        try reader.end()
+        guard (byteCount ?? 0) <= capacity else { throw WireError("there are more bytes than room") }
+    }
+}
+
+extension ImageLimits {
+    /// Every limit, in one order.
+    private static let all: [any (WritableKeyPath<ImageLimits, Int> & Sendable)] = [
+        \.maximumPixelCount, \.maximumSideLength, \.maximumEncodedByteCount, \.maximumDecodedByteCount,
+        \.maximumFrameCount,
+        \.maximumScanCount, \.maximumColorProfileByteCount,
+    ]
+
+    func write(to writer: inout WireWriter) {
+        for limit in Self.all { writer.write(self[keyPath: limit]) }
+        writer.write(maximumDecodeDuration) { $0.write($1) }
+    }
+
+    init(from reader: inout WireReader) throws(WireError) {
+        self.init()
+        for limit in Self.all { self[keyPath: limit] = try reader.int() }
+        maximumDecodeDuration = try reader.optional { (reader) throws(WireError) in try reader.double() }
+    }
+}
+
+extension ImageDecodeOptions {
+    /// Everything but the values of coders of one's own, which another process cannot know.
+    func write(to writer: inout WireWriter) {
+        writer.write(decodeFirstFrameOnly)
+        writer.write(preloadsAllFrames)
+        writer.write(requiresAnimation)
+        writer.write(scaleFactor)
+        writer.write(preserveAspectRatio)
+        writer.write(thumbnailCovers)
+        writer.write(thumbnailPixelSize) { writer, size in
+            writer.write(size.width)
+            writer.write(size.height)
+        }
+        writer.write(scaleDownLimitBytes)
+        writer.write(scalingQuality.rawValue)
+        writer.write(pixelFormat) { $0.write(Int($1.rawValue)) }
+        writer.write(formatHint) { $0.write($1.rawValue) }
+        writer.write(decodeToHDR)
+        writer.write(refusesDamagedData)
+        limits.write(to: &writer)
+    }
+
+    init(from reader: inout WireReader) throws(WireError) {
+        self.init()
+        decodeFirstFrameOnly = try reader.bool()
+        preloadsAllFrames = try reader.bool()
+        requiresAnimation = try reader.bool()
+        scaleFactor = try reader.double()
+        preserveAspectRatio = try reader.bool()
+        thumbnailCovers = try reader.bool()
+        thumbnailPixelSize = try reader.optional { (reader) throws(WireError) in
+            ImageSize(width: try reader.double(), height: try reader.double())
+        }
+        scaleDownLimitBytes = try reader.int()
+        guard let quality = ScalingQuality(rawValue: try reader.int()) else { throw WireError("no such quality") }
+        scalingQuality = quality
+        pixelFormat = try reader.optional { (reader) throws(WireError) in try PixelFormat(from: &reader) }
+        formatHint = try reader.optional { (reader) throws(WireError) in ImageFormat(rawValue: try reader.int()) }
+        decodeToHDR = try reader.bool()
+        refusesDamagedData = try reader.bool()
+        limits = try ImageLimits(from: &reader)
+    }
+}
+
+extension PixelFormat {
+    init(from reader: inout WireReader) throws(WireError) {
+        guard let format = PixelFormat(rawValue: UInt8(try reader.int(0...255, "the pixel format"))) else {
+            throw WireError("there is no such pixel format")
+        }
+        self = format
+    }
+}

@@ -1,0 +1,38 @@
+package import FoundationEssentials
+
+extension Image {
+    /// The format in which a coder writes the image without losing more of it than a little quality.
+    package func encodingFormat(of coder: any ImageCoder, options: ImageEncodeOptions) -> ImageFormat {
+        if animation != nil, !options.encodeFirstFrameOnly {
+            if coder.writesAnimations(as: format) { return format }
+            if let other = (coder as? any AnimatedImageEncoder)?.defaultAnimationFormat,
+                coder.writesAnimations(as: other)
+            {
+                return other
+            }
+        }
+        let losesAlpha = hasAlpha && (format == .jpeg || format == .bmp)
+        // What was read from a GIF file is often scaled or transformed, and has more colours than that holds.
+        let losesPixels = losesAlpha || format == .gif
+        if format != .undefined, !losesPixels, coder.canEncode(to: format) { return format }
+        return hasAlpha ? .png : .jpeg
+    }
+}
+
+extension ImageCoder {
+    fileprivate func writesAnimations(as format: ImageFormat) -> Bool {
+        (self as? any AnimatedImageEncoder)?.canEncodeAnimation(to: format) ?? false
+    }
+
+    /// Encodes an image with its frames if it has any and the format holds them; else the picture.
+    package func encodeMoving(
+        _ image: Image,
+        to format: ImageFormat,
+        options: ImageEncodeOptions
+    ) throws(WebImageError) -> Data {
+        guard !options.encodeFirstFrameOnly, let animation = image.animation,
+            let encoder = self as? any AnimatedImageEncoder, encoder.canEncodeAnimation(to: format)
+        else { return try encode(image, to: format, options: options) }
+        return try encoder.encode(animation, to: format, options: options)
+    }
+}

@@ -1,0 +1,74 @@
+public import FoundationEssentials
+
+/// The final response of a download, redirects followed.
+public struct HTTPResponse: Sendable, Hashable {
+    /// Where the response came from, after redirects.
+    public var url: URL {
+        get { storage.value.url }
+        set { values.url = newValue }
+    }
+    /// The status, for example 200.
+    public var statusCode: Int {
+        get { storage.value.statusCode }
+        set { values.statusCode = newValue }
+    }
+    /// "1.0", "1.1", "2" or "3".
+    public var httpVersion: String {
+        get { storage.value.httpVersion }
+        set { values.httpVersion = newValue }
+    }
+    /// The fields of the final response.
+    public var headers: HTTPHeaders {
+        get { storage.value.headers }
+        set { values.headers = newValue }
+    }
+    /// How and when it was asked for; nil when nobody said. Not looked at when responses are compared.
+    package var exchange: HTTPExchange? {
+        get { storage.value.exchange.value }
+        set { values.exchange.value = newValue }
+    }
+
+    /// A download copies its response dozens of times, which is cheap behind one reference.
+    private var storage: Shared<Values>
+
+    private struct Values: Sendable, Hashable {
+        var url: URL
+        var statusCode: Int
+        var httpVersion: String
+        var headers: HTTPHeaders
+        var exchange = Uncompared<HTTPExchange?>(value: nil)
+    }
+
+    private var values: Values {
+        get { storage.value }
+        set { storage = Shared(newValue) }
+    }
+
+    /// A response.
+    public init(url: URL, statusCode: Int, httpVersion: String = "1.1", headers: HTTPHeaders = [:]) {
+        storage = Shared(Values(url: url, statusCode: statusCode, httpVersion: httpVersion, headers: headers))
+    }
+
+    /// Type and subtype of the body in lower case, without parameters; nil when the response does not say.
+    public var mimeType: String? {
+        guard let value = headers["Content-Type"] else { return nil }
+        let essence = value.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") }
+        let trimmed = String(decoding: essence.filter { $0 > 32 }, as: UTF8.self).lowercased()
+        return trimmed.isEmpty ? nil : trimmed
+    }
+
+    /// The `Content-Length`: bytes of the body as they come over the wire; nil when missing or not a number.
+    public var contentLength: Int64? {
+        guard let value = headers["Content-Length"] else { return nil }
+        let first = value.utf8.prefix { $0 != UInt8(ascii: ",") }
+        guard let length = Int64(String(decoding: first, as: UTF8.self)), length >= 0 else { return nil }
+        return length
+    }
+
+    /// How many bytes the body has once its content coding is undone; nil when the response does not say.
+    public var expectedByteCount: Int64? {
+        if let coding = headers["Content-Encoding"], coding.lowercased() != "identity" { return nil }
+        if headers["Transfer-Encoding"] != nil { return nil }
+        return contentLength
+    }
+}
