@@ -76,7 +76,7 @@ final class ButtonPart: ViewPart {
         inner.installPaintable()
         inner.paintable.sizeHandler = { [weak self] width, height in
             guard let self, let key = shown[role]?.key else { return }
-            state?.noteDrawn(state?.shownElsewhere[key], width, height)
+            state?.noteDrawn(state?.slots[key]?.shown, width, height)
         }
     }
 

@@ -116,7 +116,7 @@ extension GObjectPointer {
     /// - Parameter state: of the button.
     @MainActor
     public func imageURL(for state: ButtonState) -> URL? {
-        ViewState.existing(gobjectPointer)?.loadStates[ButtonRole.image.key(for: state)]?.url
+        ViewState.existing(gobjectPointer)?.slots[ButtonRole.image.key(for: state)]?.loadState?.url
     }
 
     /// The URL that was set for the state that the button is in, else the one for ``ButtonState/normal``.

@@ -84,7 +84,7 @@ extension GObjectPointer {
     /// The URL of the latest call that set the highlighted image; nil if there was none.
     @MainActor
     public var currentHighlightedImageURL: URL? {
-        ViewState.existing(gobjectPointer)?.loadStates[ViewState.highlightedKey]?.url
+        ViewState.existing(gobjectPointer)?.slots[ViewState.highlightedKey]?.loadState?.url
     }
 
     /// Cancels the load of the highlighted image. Its completion is called before this returns.

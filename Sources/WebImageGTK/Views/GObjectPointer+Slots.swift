@@ -12,7 +12,7 @@ extension GObjectPointer {
     @MainActor
     public func imageLoadOperation(forKey key: String) -> (any WebImageOperation)? {
         guard let state = ViewState.existing(gobjectPointer) else { return nil }
-        return state.loads[key]?.operation ?? state.operations[key]
+        return state.slots[key]?.load?.operation ?? state.slots[key]?.operation
     }
 
     /// Puts an operation of one's own into a slot, in place of what is there, which is cancelled. It is cancelled by the next load of the
@@ -27,11 +27,11 @@ extension GObjectPointer {
         guard let operation else { return }
         let state = ViewState.of(gobjectPointer)
         // By the completion of what the slot gives up for something else, or of what ends with the view.
-        guard !state.vacating.contains(key), !state.isLeaving else { return operation.cancel() }
+        guard state.slots[key]?.isVacating != true, !state.isLeaving else { return operation.cancel() }
         let kept = state.keepView()
         defer { kept.end() }
         state.vacate(key)
-        state.operations[key] = operation
+        state.change(key) { $0.operation = operation }
     }
 
     /// Cancels what is under way in a slot: the latest load, not those before it that ``WebImageOptions/avoidAutoCancelImage`` let go on.
@@ -45,7 +45,8 @@ extension GObjectPointer {
     /// - Parameter key: of the slot.
     @MainActor
     public func removeImageLoadOperation(forKey key: String) {
-        ViewState.existing(gobjectPointer)?.operations[key] = nil
+        guard let state = ViewState.existing(gobjectPointer), state.slots[key]?.operation != nil else { return }
+        state.change(key) { $0.operation = nil }
     }
 
     /// Cancels the load that was begun last, in whatever slot.

@@ -25,7 +25,7 @@ extension ViewState {
         former?.stopAnimating()
         guard showsIndicator, let indicator else { return }
         indicator.startAnimating(in: view)
-        for load in loads.values { load.listen() }
+        for load in loads { load.listen() }
         if let key = latestKey, let state = loadState(key), state.isLoading {
             indicator.updateProgress(state.progress.fraction)
         }

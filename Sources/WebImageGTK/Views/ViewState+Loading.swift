@@ -22,29 +22,35 @@ extension ViewState {
         guard !isLeaving else { return nil }
         let key = request.context?.setImageOperationKey ?? defaultKey
         // The completion of a load that this slot gives up for another one: that other one is what is wanted.
-        guard !vacating.contains(key) else { return nil }
+        guard slots[key]?.isVacating != true else { return nil }
         // Completions may let go of it.
         let kept = keepView()
         defer { kept.end() }
         latestKey = key
         if !request.options.contains(.avoidAutoCancelImage) { vacate(key) }
         // What was shown stays until memory has been asked: its weak level may know the picture only because it is shown.
-        let former = (existingPaintable?.content, shownElsewhere[key], loadStates[key]?.result)
-        loadStates[key] = ViewLoadState(
-            url: request.url,
-            progress: LoadProgress(receivedByteCount: 0, expectedByteCount: nil),
-            phase: .loading
-        )
-        forgetOldSlots()
+        let former = (existingPaintable?.content, slots[key])
         let load = makeLoad(request, key, setter)
-        if load.showsInPaintable { paintableKeys.insert(key) }
+        change(key) {
+            $0.loadState = ViewLoadState(
+                url: request.url,
+                progress: LoadProgress(receivedByteCount: 0, expectedByteCount: nil),
+                phase: .loading
+            )
+            $0.lastNumber = load.number
+            if load.showsInPaintable { $0.isInPaintable = true }
+        }
+        forgetOldSlots()
         load.transitionTarget = transitionTarget
         if !request.options.contains(.delayPlaceholder) { showPlaceholder(of: load) }
         guard let url = request.url else {
             load.fail(WebImageError(.invalidURL, "the URL is missing"))
             return nil
         }
-        if let former = loads.updateValue(load, forKey: key) { supersededLoads.append(former) }
+        change(key) {
+            if let former = $0.load { $0.superseded.append(former) }
+            $0.load = load
+        }
         load.start(url, manager: request.context?.customManager ?? .shared)
         withExtendedLifetime(former) {}
         return load.operation
@@ -58,7 +64,6 @@ extension ViewState {
             if context.thumbnailCovers == nil { context.thumbnailCovers = ContentFit.of(view).needsBothSides }
         }
         lastNumber += 1
-        lastNumbers[key] = lastNumber
         return ViewLoad(
             request,
             context: context,
@@ -73,35 +78,37 @@ extension ViewState {
     // MARK: What a load tells
 
     /// Whether nothing newer was begun in the load's slot.
-    func isLatest(_ load: ViewLoad) -> Bool { lastNumbers[load.key] == load.number }
+    func isLatest(_ load: ViewLoad) -> Bool { slots[load.key]?.lastNumber == load.number }
 
     func note(_ phase: ViewLoadState.Phase, of load: ViewLoad) {
         guard isLatest(load), !load.request.isUpgrade else { return }
-        var progress = load.latestReading ?? loadStates[load.key]?.progress
+        var progress = load.latestReading ?? slots[load.key]?.loadState?.progress
         if case .loaded = phase, progress?.receivedByteCount == 0, progress?.expectedByteCount == nil {
             // It did not come in bytes, and is there as a whole.
             progress = LoadProgress(receivedByteCount: 1, expectedByteCount: 1)
         }
-        if let progress { loadStates[load.key]?.progress = progress }
-        loadStates[load.key]?.phase = phase
+        change(load.key) {
+            if let progress { $0.loadState?.progress = progress }
+            $0.loadState?.phase = phase
+        }
     }
 
     /// The view has other pixels of what a load brought; nobody is to keep the former ones.
     private func exchange(_ image: Image, of load: ViewLoad) {
-        guard isLatest(load), case .loaded(let result) = loadStates[load.key]?.phase else { return }
-        loadStates[load.key]?.phase = .loaded(result.kept(as: image))
+        guard isLatest(load), case .loaded(let result) = slots[load.key]?.loadState?.phase else { return }
+        change(load.key) { $0.loadState?.phase = .loaded(result.kept(as: image)) }
     }
 
     func note(_ reading: LoadProgress, of load: ViewLoad) {
         guard isLatest(load), !load.request.isUpgrade else { return }
-        loadStates[load.key]?.progress = reading
+        slots[load.key]?.loadState?.progress = reading
         if showsIndicator { indicator?.updateProgress(reading.fraction) }
     }
 
     /// What is known of a slot, with the latest reading of what is under way.
     func loadState(_ key: String) -> ViewLoadState? {
-        var state = loadStates[key]
-        if let load = loads[key], isLatest(load), !load.request.isUpgrade, let reading = load.latestReading {
+        var state = slots[key]?.loadState
+        if let load = slots[key]?.load, isLatest(load), !load.request.isUpgrade, let reading = load.latestReading {
             state?.progress = reading
         }
         return state
@@ -109,8 +116,11 @@ extension ViewState {
 
     /// The load has ended.
     func forget(_ load: ViewLoad) {
-        if loads[load.key] === load { loads[load.key] = nil }
-        supersededLoads.removeAll { $0 === load }
+        guard slots[load.key] != nil else { return }
+        change(load.key) { slot in
+            if slot.load === load { slot.load = nil }
+            slot.superseded.removeAll { $0 === load }
+        }
     }
 
     // MARK: Showing
@@ -126,14 +136,14 @@ extension ViewState {
     ///
     /// - Parameter then: called once the view has it; with ``WebImageOptions/waitTransition`` when the transition is over.
     func show(_ result: WebImageResult, of load: ViewLoad, then: @escaping () -> Void) {
-        guard load.number >= shownNumbers[load.key] ?? 0, let content = PaintableContent(result.image) else {
+        guard load.number >= slots[load.key]?.shownNumber ?? 0, let content = PaintableContent(result.image) else {
             return then()
         }
         // More pixels of what is not seen any more.
         if load.request.isUpgrade, shownBefore(load)?.load.number != load.number { return then() }
         if load.request.isUpgrade { exchange(result.image, of: load) }
         let isPreview = result.image.metadata.isIncremental
-        if !isPreview { shownNumbers[load.key] = load.number }
+        if !isPreview { slots[load.key, default: Slot()].shownNumber = load.number }
         if load.showsInPaintable {
             installPaintable()
             forgetSlots(replacedBy: load.key)
@@ -160,17 +170,17 @@ extension ViewState {
     /// Remembers how what is seen was loaded, to load it with more pixels.
     private func note(shown image: Image, by load: ViewLoad) {
         let shown = ShownLoad(load: load, image: image)
-        if load.showsInPaintable { self.shown = shown } else { shownElsewhere[load.key] = shown }
+        if load.showsInPaintable { self.shown = shown } else { change(load.key) { $0.shown = shown } }
     }
 
     /// What is seen where a load's picture will be; nil for what cannot be loaded anew.
     private func shownBefore(_ load: ViewLoad) -> ShownLoad? {
-        load.showsInPaintable ? shown : shownElsewhere[load.key]
+        load.showsInPaintable ? shown : slots[load.key]?.shown
     }
 
     /// What was seen there is replaced by what cannot be loaded anew, or by whoever begins a transition.
     private func forgetShown(before load: ViewLoad) {
-        if load.showsInPaintable { shown = nil } else { shownElsewhere[load.key] = nil }
+        if load.showsInPaintable { shown = nil } else { change(load.key) { $0.shown = nil } }
     }
 
     /// Where a transition to what a load brought, or to its placeholder, would be seen.
@@ -203,7 +213,7 @@ extension ViewState {
     /// with ``WebImageOptions/delayPlaceholder`` keeps what is seen.
     func showCancellation(of load: ViewLoad) {
         guard load.request.options.contains(.delayPlaceholder), load.request.placeholder != nil,
-            !load.request.isUpgrade, isLatest(load), !isEnded, !isClearing, !vacating.contains(load.key)
+            !load.request.isUpgrade, isLatest(load), !isEnded, !isClearing, slots[load.key]?.isVacating != true
         else { return }
         showPlaceholder(of: load)
     }
@@ -218,11 +228,11 @@ extension ViewState {
     ) {
         let kept = keepView()
         defer { kept.end() }
-        let newest = lastNumbers[load.key]
+        let newest = slots[load.key]?.lastNumber
         // Both call who may begin another load, whose pictures come after this one.
         paintable.endTransition(finished: false)
         transition.prepares?(view, result)
-        guard lastNumbers[load.key] == newest else { return then() }
+        guard slots[load.key]?.lastNumber == newest else { return then() }
         let waits = load.request.options.contains(.waitTransition)
         paintable.show(content, by: transition) { finished in
             transition.completion?(finished)

@@ -92,18 +92,18 @@ extension ViewState {
     /// A picture that was loaded before its view had a size comes with all its pixels; drawing it small costs more with each frame than
     /// decoding it small once.
     func noteDrawn(_ width: Double, _ height: Double) {
-        noteDrawn(paintable.substitute == nil ? shown : shownElsewhere[Self.highlightedKey], width, height)
+        noteDrawn(paintable.substitute == nil ? shown : slots[Self.highlightedKey]?.shown, width, height)
     }
 
     /// The same of what some slot shows.
     func noteDrawn(_ shown: ShownLoad?, _ width: Double, _ height: Double) {
-        guard usesAutomaticThumbnailSize, !isResizing, let shown, loads[shown.load.key] == nil else { return }
+        guard usesAutomaticThumbnailSize, !isResizing, let shown else { return }
+        let slot = slots[shown.load.key] ?? Slot()
+        guard slot.load == nil else { return }
         let scale = Double(gtk_widget_get_scale_factor(view.widget))
-        let last = askedBoxes[shown.load.key]
-        let asked = last?.number == shown.load.number ? last?.box : nil
-        let drawn = DrawnSize(of: shown, width * scale, height * scale, in: view)
-            .joined(with: drawnSizes[shown.load.key])
-        drawnSizes[shown.load.key] = drawn
+        let asked = slot.asked?.number == shown.load.number ? slot.asked?.box : nil
+        let drawn = DrawnSize(of: shown, width * scale, height * scale, in: view).joined(with: slot.drawnSize)
+        slots[shown.load.key, default: Slot()].drawnSize = drawn
         guard let box = shown.betterBox(drawn: drawn.width, drawn.height, asked: asked) else { return }
         isResizing = true
         // Not while GTK draws.
@@ -113,8 +113,8 @@ extension ViewState {
     private func resize(_ shown: ShownLoad, to box: ImageSize) {
         isResizing = false
         let key = shown.load.key
-        let isShown = self.shown?.load === shown.load || shownElsewhere[key]?.load === shown.load
-        guard let url = shown.load.request.url, isShown, loads[key] == nil else { return }
+        let isShown = self.shown?.load === shown.load || slots[key]?.shown?.load === shown.load
+        guard let url = shown.load.request.url, isShown, slots[key]?.load == nil else { return }
         var request = shown.load.request
         request.isUpgrade = true
         request.completed = nil
@@ -139,8 +139,10 @@ extension ViewState {
         )
         // No transition leads to it, but it is known by that as a button's.
         load.transitionTarget = shown.load.transitionTarget
-        loads[key] = load
-        askedBoxes[key] = (load.number, box)
+        change(key) {
+            $0.load = load
+            $0.asked = (load.number, box)
+        }
         load.start(url, manager: request.context?.customManager ?? .shared)
     }
 }
@@ -149,7 +151,7 @@ extension ViewState {
     /// What brings more pixels is as urgent as the rest.
     func resizingPriorityChanged() {
         guard let resizingPriority else { return }
-        for load in loads.values where load.request.isUpgrade { load.operation?.setPriority(resizingPriority) }
+        for load in loads where load.request.isUpgrade { load.operation?.setPriority(resizingPriority) }
     }
 }
 

@@ -9,32 +9,14 @@ final class ViewState {
 
     /// The view; valid as long as this is.
     nonisolated(unsafe) let view: UnsafeMutableRawPointer
-    /// The loads of its slots, by key: each the latest of its slot.
-    var loads: [String: ViewLoad] = [:]
-    /// Loads that go on though their slots have later ones.
-    var supersededLoads: [ViewLoad] = []
-    /// Operations that were put there by whoever uses the view.
-    var operations: [String: any WebImageOperation] = [:]
-    /// Slots whose loads are being given up for others.
-    private(set) var vacating: Set<String> = []
-    var loadStates: [String: ViewLoadState] = [:]
-    /// Slots whose pictures the paintable shows, or has shown.
-    var paintableKeys: Set<String> = []
-    /// The key of the latest call that set a picture.
+    /// What is known of its slots, by key.
+    var slots: [String: Slot] = [:]
+    /// The key of the latest call that set an image.
     var latestKey: String?
-    /// The numbers of the last load of each slot, and of the one whose picture a slot shows.
-    var lastNumbers: [String: Int] = [:]
-    var shownNumbers: [String: Int] = [:]
     var lastNumber = 0
-    /// What the paintable shows, and what can be loaded anew with more pixels.
+    /// What the paintable shows, and what can be loaded again with more pixels.
     var shown: ShownLoad?
-    /// The same of slots that have a setter of their own, by key.
-    var shownElsewhere: [String: ShownLoad] = [:]
     var isResizing = false
-    /// The boxes for which pictures were loaded anew, by slot, and the loads that had brought them first.
-    var askedBoxes: [String: (number: Int, box: ImageSize)] = [:]
-    /// How big what is shown was drawn at most, by slot.
-    var drawnSizes: [String: DrawnSize] = [:]
     var transition: WebImageTransition?
     var indicator: (any WebImageIndicator)? { didSet { indicatorChanged(from: oldValue) } }
     /// Loads that show the indicator.
@@ -106,16 +88,16 @@ final class ViewState {
     /// Ends what runs: the view goes.
     private func end() {
         isEnded = true
-        for load in supersededLoads { load.cancel() }
-        for key in Array(loads.keys) { cancel(key) }
-        for operation in operations.values { operation.cancel() }
-        operations = [:]
+        for load in slots.values.flatMap(\.superseded) { load.cancel() }
+        for key in Array(slots.keys) { cancel(key) }
+        // Completions may have put others there.
+        for key in Array(slots.keys) { cancelOperation(key) }
         existingPaintable?.endTransition(finished: false)
         indicator = nil
         for part in parts.values { part.viewWillGo() }
         parts = [:]
         shown = nil
-        shownElsewhere = [:]
+        for key in Array(slots.keys) { change(key) { $0.shown = nil } }
     }
 
     private func makePaintable() -> ImagePaintable {
@@ -128,15 +110,23 @@ final class ViewState {
 
     /// Gives up the load of a slot; its completion is called before this returns.
     func cancel(_ key: String) {
-        operations.removeValue(forKey: key)?.cancel()
-        loads.removeValue(forKey: key)?.cancel()
+        cancelOperation(key)
+        guard let load = slots[key]?.load else { return }
+        change(key) { $0.load = nil }
+        load.cancel()
+    }
+
+    private func cancelOperation(_ key: String) {
+        guard let operation = slots[key]?.operation else { return }
+        change(key) { $0.operation = nil }
+        operation.cancel()
     }
 
     /// Gives up the load of a slot for another. What the completion of the former begins there would be given up at once, and is not begun.
     func vacate(_ key: String) {
-        vacating.insert(key)
+        slots[key, default: Slot()].isVacating = true
         cancel(key)
-        vacating.remove(key)
+        slots[key]?.isVacating = false
     }
 
     /// Shows nothing, and forgets what was shown.
@@ -150,7 +140,7 @@ final class ViewState {
         isClearing = true
         cancel(key)
         isClearing = false
-        loadStates[key] = nil
+        if slots[key] != nil { change(key) { $0.loadState = nil } }
         clearContent()
     }
 

@@ -24,7 +24,7 @@ final class Remnants {
         watch("view", view)
         guard let state = ViewState.existing(view) else { return }
         watch("state", state)
-        for load in state.loads.values { watch("load", load) }
+        for load in state.loads { watch("load", load) }
         if let load = state.shown?.load { watch("load that is shown", load) }
         guard let paintable = state.existingPaintable else { return }
         watch("paintable", paintable.pointer)

@@ -79,7 +79,7 @@ import WebImage
         #expect(first.codes.isEmpty && second.codes == [.cancelled])
         bench.loader.end(a, with: .success(ViewBench.red))
         #expect(await MainLoopTurns.wait { first.codes == [nil] })
-        #expect(ViewState.of(UnsafeMutableRawPointer(view)).supersededLoads.isEmpty)
+        #expect(ViewState.of(UnsafeMutableRawPointer(view)).slots.values.allSatisfy { $0.superseded.isEmpty })
         await window.frames()
         #expect(try window.pixels(of: UnsafeMutableRawPointer(view)).middle == [255, 0, 0, 255])
         window.close()

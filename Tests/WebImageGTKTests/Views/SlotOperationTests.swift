@@ -19,6 +19,18 @@ import WebImage
         func cancel() { count.withLock { $0 += 1 } }
     }
 
+    /// Something that looks at its slot when it is released.
+    private final class LookingOperation: WebImageOperation {
+        private let look: @Sendable () -> Void
+        var isCancelled: Bool { false }
+
+        init(_ look: @escaping @MainActor @Sendable () -> Void) { self.look = { MainActor.assumeIsolated(look) } }
+
+        deinit { look() }
+
+        func cancel() {}
+    }
+
     init() throws { bench = try ViewBench() }
 
     private func shown() async throws -> (picture: OpaquePointer, window: TestWindow) {
@@ -79,6 +91,27 @@ import WebImage
         picture.setImageLoadOperation(own, forKey: "image")
         #expect(told.codes == [.cancelled] && !own.isCancelled)
         window.close()
+    }
+
+    @Test(arguments: ["taken out", "replaced", "with the view"])
+    func `One that looks at its slot when it is released finds it without it`(way: String) async throws {
+        let (picture, window) = try await shown()
+        nonisolated(unsafe) let view = UnsafeMutableRawPointer(picture)
+        let told = Lock<[Bool]>([])
+        picture.setImageLoadOperation(
+            LookingOperation {
+                let found = view.imageLoadOperation(forKey: "image")
+                told.withLock { $0.append(found is LookingOperation) }
+            },
+            forKey: "image"
+        )
+        switch way {
+        case "taken out": picture.removeImageLoadOperation(forKey: "image")
+        case "replaced": picture.setImageLoadOperation(OwnOperation(), forKey: "image")
+        default: break
+        }
+        window.close()
+        #expect(told.withLock { $0 } == [false])
     }
 
     @Test func `The end of the view cancels it`() async throws {

@@ -177,7 +177,7 @@ import WebImage
             state.paintable.invalidate()
             await window.frames()
         }
-        #expect(shown(view) === image && state.loads.isEmpty && state.askedBoxes.isEmpty)
+        #expect(shown(view) === image && state.loads.isEmpty && state.slots.values.allSatisfy { $0.asked == nil })
         window.close()
     }
 
