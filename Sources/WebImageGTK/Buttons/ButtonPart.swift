@@ -4,16 +4,11 @@ import WebImage
 /// The pictures of a button, by state.
 @MainActor
 final class ButtonPart: ViewPart {
-    private struct Slot: Hashable {
-        let role: ButtonRole
-        let state: ButtonState
-    }
-
     private struct Entry {
         let content: PaintableContent
         /// Another one for each content.
         let version: Int
-        let key: String
+        let slot: ImageSlot
         /// What brought it; nil for a placeholder.
         let load: ViewLoad?
 
@@ -26,7 +21,7 @@ final class ButtonPart: ViewPart {
     }
 
     private let widgets = ButtonWidgets()
-    private var entries: [Slot: Entry] = [:]
+    private var entries: [ButtonPlace: Entry] = [:]
     private var lastVersion = 0
     /// The load whose picture comes next.
     var delivery: ViewLoad?
@@ -51,22 +46,20 @@ final class ButtonPart: ViewPart {
 
     // MARK: Loading
 
-    /// Shows the picture of a URL in a state.
-    func load(_ request: ViewLoad.Request, _ role: ButtonRole, _ buttonState: ButtonState, key: String)
-        -> WebImageLoadOperation?
-    {
+    /// Shows the image of a URL in a slot.
+    func load(_ request: ViewLoad.Request, in slot: ImageSlot) -> WebImageLoadOperation? {
         guard let state else { return nil }
+        let role = slot.place.role
         // A completion that loads again when the button goes must not put into it what nobody takes out.
         if gtk_widget_in_destruction(state.view.widget) == 0 {
             widgets.install(role, in: state.view)
             connect(role)
         }
-        let slot = Slot(role: role, state: buttonState)
-        return state.load(
+        return state.begin(
             request,
-            key: key,
-            setter: { [weak self] content, _ in self?.set(content, slot, key) },
-            transitionTarget: { [weak self] in self?.transitionTarget($0, slot, key) }
+            in: slot,
+            setter: { [weak self] content, _ in self?.set(content, slot) },
+            transitionTarget: { [weak self] in self?.transitionTarget($0, slot) }
         )
     }
 
@@ -75,8 +68,8 @@ final class ButtonPart: ViewPart {
         let inner = ViewState.of(picture)
         inner.installPaintable()
         inner.paintable.sizeHandler = { [weak self] width, height in
-            guard let self, let key = shown[role]?.key else { return }
-            state?.noteDrawn(state?.slots[key]?.shown, width, height)
+            guard let self, let slot = shown[role]?.slot else { return }
+            state?.noteDrawn(state?.slots[slot]?.shown, width, height)
         }
     }
 
@@ -86,35 +79,36 @@ final class ButtonPart: ViewPart {
 
     // MARK: Showing
 
-    private func set(_ content: PaintableContent?, _ slot: Slot, _ key: String) {
-        store(content, slot, key)
-        refresh(slot.role)
+    private func set(_ content: PaintableContent?, _ slot: ImageSlot) {
+        store(content, slot)
+        refresh(slot.place.role)
     }
 
-    private func store(_ content: PaintableContent?, _ slot: Slot, _ key: String) {
+    private func store(_ content: PaintableContent?, _ slot: ImageSlot) {
         lastVersion += 1
         let load = delivery.take()
-        entries[slot] = content.map { Entry(content: $0, version: lastVersion, key: key, load: load) }
+        entries[slot.place] = content.map { Entry(content: $0, version: lastVersion, slot: slot, load: load) }
     }
 
-    private func transitionTarget(_ content: PaintableContent?, _ slot: Slot, _ key: String) -> ImagePaintable? {
-        guard let state, let paintable = paintable(slot.role) else { return nil }
+    private func transitionTarget(_ content: PaintableContent?, _ slot: ImageSlot) -> ImagePaintable? {
+        let place = slot.place
+        guard let state, let paintable = paintable(place.role) else { return nil }
         // What is seen is of the button's own state, and else of the normal one.
-        let current = Slot(role: slot.role, state: .of(state.view))
-        guard slot == current || (slot.state == .normal && entries[current] == nil) else { return nil }
+        let current = ButtonPlace(role: place.role, state: .of(state.view))
+        guard place == current || (place.state == .normal && entries[current] == nil) else { return nil }
         // A state without a picture gives way to that of the normal one, which has nothing to do with the load.
-        guard content != nil || slot.state == .normal || entries[Slot(role: slot.role, state: .normal)] == nil else {
-            return nil
-        }
-        store(content, slot, key)
-        shown[slot.role] = entries[slot]
+        let normal = ButtonPlace(role: place.role, state: .normal)
+        guard content != nil || place == normal || entries[normal] == nil else { return nil }
+        store(content, slot)
+        shown[place.role] = entries[place]
         return paintable
     }
 
     /// What is to be seen now.
     private func entry(_ role: ButtonRole) -> Entry? {
         guard let state else { return nil }
-        return entries[Slot(role: role, state: .of(state.view))] ?? entries[Slot(role: role, state: .normal)]
+        return entries[ButtonPlace(role: role, state: .of(state.view))]
+            ?? entries[ButtonPlace(role: role, state: .normal)]
     }
 
     private func refresh(_ role: ButtonRole) {
@@ -147,30 +141,5 @@ extension ViewState {
         let part = ButtonPart(self)
         parts[Self.buttonKey] = part
         return part
-    }
-
-    /// Shows the picture of a URL in one state of a button.
-    func loadButton(_ request: ViewLoad.Request, _ role: ButtonRole, _ buttonState: ButtonState)
-        -> WebImageLoadOperation?
-    {
-        guard !isLeaving else { return nil }
-        let key = role.key(for: buttonState)
-        var request = request
-        request.context = request.context ?? WebImageContext()
-        request.context?.setImageOperationKey = key
-        return makeButton().load(request, role, buttonState, key: key)
-    }
-
-    /// The slot of the view's picture.
-    var pictureKey: String {
-        view.isA(gtk_button_get_type()) ? ButtonRole.image.key(for: .normal) : Self.imageKey
-    }
-
-    /// Shows the picture of a URL: as what the view shows, or a button in its normal state.
-    func loadPicture(_ request: ViewLoad.Request) -> WebImageLoadOperation? {
-        guard view.isA(gtk_button_get_type()) else { return load(request) }
-        guard !isLeaving else { return nil }
-        let key = request.context?.setImageOperationKey ?? pictureKey
-        return makeButton().load(request, .image, .normal, key: key)
     }
 }

@@ -23,17 +23,3 @@ public enum ButtonState: UInt32, Sendable, Hashable, CaseIterable {
         return [.insensitive, .active, .checked, .prelight].first { flags & $0.rawValue != 0 } ?? .normal
     }
 }
-
-/// Which picture of a button.
-enum ButtonRole: Hashable, CaseIterable {
-    case image
-    case background
-
-    /// The slot of a state's picture.
-    func key(for state: ButtonState) -> String {
-        switch self {
-        case .image: "GtkButtonImageOperation\(state.rawValue)"
-        case .background: "GtkButtonBackgroundImageOperation\(state.rawValue)"
-        }
-    }
-}

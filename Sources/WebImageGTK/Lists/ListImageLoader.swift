@@ -80,7 +80,7 @@ public final class ListImageLoader {
         guard let cell = cells[listItem.gobjectPointer], cell.isBound else { return }
         // Before it is cancelled: work that somebody still waits for goes on.
         park(cell)
-        cell.view?.cancelImageLoadOperation(forKey: operationKey)
+        cell.view?.cancelCurrentImageLoad(in: .of(context))
         cell.reset()
         scheduleUpdate()
     }
@@ -104,8 +104,6 @@ public final class ListImageLoader {
     var cellCount: Int { cells.count }
 
     // MARK: Cells
-
-    private var operationKey: String { context?.setImageOperationKey ?? ViewState.imageKey }
 
     /// The cell of a list item, made if there is none or if it has another view by now.
     ///
@@ -188,7 +186,7 @@ public final class ListImageLoader {
     private func clear(_ cell: ListCell) {
         guard cell.hasContent, !cell.isBound else { return }
         cell.hasContent = false
-        cell.view.flatMap(ViewState.existing)?.clear(operationKey)
+        cell.view.flatMap(ViewState.existing)?.clear(.of(context))
     }
 
     /// Keeps the load of a cell that is given up until it is known whether it is wanted.

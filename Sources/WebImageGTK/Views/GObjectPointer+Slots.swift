@@ -1,67 +1,65 @@
+public import FoundationEssentials
 public import WebImage
 
 /// The slots of a view, each of which has one load at a time.
 extension GObjectPointer {
-    /// The key of the slot that a picture was last set in; nil before that.
+    /// The slot of the latest call that set an image; nil before that.
     @MainActor
-    public var latestOperationKey: String? { ViewState.existing(gobjectPointer)?.latestKey }
+    public var latestImageSlot: ImageSlot? { ViewState.existing(gobjectPointer)?.latestSlot }
 
-    /// The operation that is under way in a slot; nil if none is.
-    ///
-    /// - Parameter key: of the slot: `"image"` for the picture, unless ``WebImageContext/setImageOperationKey`` said otherwise.
+    /// The state of the latest load; nil if there was none.
     @MainActor
-    public func imageLoadOperation(forKey key: String) -> (any WebImageOperation)? {
-        guard let state = ViewState.existing(gobjectPointer) else { return nil }
-        return state.slots[key]?.load?.operation ?? state.slots[key]?.operation
+    public var latestLoadState: ViewLoadState? { latestImageSlot.flatMap { imageLoadState(in: $0) } }
+
+    /// The state of the last load of a slot; nil if there was none, or if it has ended and another slot's image or placeholder was shown
+    /// in its place. Of buttons, the 32 slots that were used last are known.
+    @MainActor
+    public func imageLoadState(in slot: ImageSlot) -> ViewLoadState? {
+        ViewState.existing(gobjectPointer)?.loadState(slot)
     }
 
-    /// Puts an operation of one's own into a slot, in place of what is there, which is cancelled. It is cancelled by the next load of the
-    /// slot and with the view, and at once when the slot is just being given up for another load or the view
-    /// is no more.
-    ///
-    /// - Parameters:
-    ///   - operation: nil is ignored.
-    ///   - key: of the slot.
+    /// The URL of the latest call that set the image of a slot; nil if there was none.
     @MainActor
-    public func setImageLoadOperation(_ operation: (any WebImageOperation)?, forKey key: String) {
+    public func imageURL(in slot: ImageSlot) -> URL? { imageLoadState(in: slot)?.url }
+
+    /// Cancels what is under way in a slot: the latest load, not those before it that ``WebImageOptions/avoidAutoCancelImage`` let go on.
+    /// Its completion is called before this returns.
+    @MainActor
+    public func cancelCurrentImageLoad(in slot: ImageSlot = .image) { ViewState.existing(gobjectPointer)?.cancel(slot) }
+
+    /// Cancels the load that was begun last, in any slot.
+    @MainActor
+    public func cancelLatestImageLoad() {
+        if let latestImageSlot { cancelCurrentImageLoad(in: latestImageSlot) }
+    }
+
+    /// The operation that is under way in a slot; nil if none is.
+    @MainActor
+    public func imageLoadOperation(in slot: ImageSlot) -> (any WebImageOperation)? {
+        let known = ViewState.existing(gobjectPointer)?.slots[slot]
+        return known?.load?.operation ?? known?.operation
+    }
+
+    /// Puts your own operation into a slot, in place of what is there, which is cancelled. It is cancelled by the next load of the
+    /// slot and with the view, and at once when the slot is just being vacated for another load or the view is being finalized.
+    ///
+    /// - Parameter operation: nil is ignored.
+    @MainActor
+    public func setImageLoadOperation(_ operation: (any WebImageOperation)?, in slot: ImageSlot) {
         guard let operation else { return }
         let state = ViewState.of(gobjectPointer)
         // By the completion of what the slot gives up for something else, or of what ends with the view.
-        guard state.slots[key]?.isVacating != true, !state.isLeaving else { return operation.cancel() }
+        guard state.slots[slot]?.isVacating != true, !state.isLeaving else { return operation.cancel() }
         let kept = state.keepView()
         defer { kept.end() }
-        state.vacate(key)
-        state.change(key) { $0.operation = operation }
+        state.vacate(slot)
+        state.change(slot) { $0.operation = operation }
     }
 
-    /// Cancels what is under way in a slot: the latest load, not those before it that ``WebImageOptions/avoidAutoCancelImage`` let go on.
-    ///
-    /// - Parameter key: of the slot.
+    /// Takes your own operation out of a slot without cancelling it.
     @MainActor
-    public func cancelImageLoadOperation(forKey key: String) { ViewState.existing(gobjectPointer)?.cancel(key) }
-
-    /// Takes one's own operation out of a slot without cancelling it.
-    ///
-    /// - Parameter key: of the slot.
-    @MainActor
-    public func removeImageLoadOperation(forKey key: String) {
-        guard let state = ViewState.existing(gobjectPointer), state.slots[key]?.operation != nil else { return }
-        state.change(key) { $0.operation = nil }
-    }
-
-    /// Cancels the load that was begun last, in whatever slot.
-    @MainActor
-    public func cancelLatestImageLoad() {
-        guard let state = ViewState.existing(gobjectPointer), let key = state.latestKey else { return }
-        state.cancel(key)
-    }
-
-    /// What is known of the last load of a slot; nil if there was none, or if it has ended and another slot's picture or placeholder was shown
-    /// in its place. Of buttons, the 32 slots that were used last are known.
-    ///
-    /// - Parameter key: of the slot.
-    @MainActor
-    public func imageLoadState(forKey key: String) -> ViewLoadState? {
-        ViewState.existing(gobjectPointer)?.loadState(key)
+    public func removeImageLoadOperation(in slot: ImageSlot) {
+        guard let state = ViewState.existing(gobjectPointer), state.slots[slot]?.operation != nil else { return }
+        state.change(slot) { $0.operation = nil }
     }
 }

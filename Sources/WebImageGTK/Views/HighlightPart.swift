@@ -74,25 +74,14 @@ final class HighlightPart: ViewPart {
 }
 
 extension ViewState {
-    /// The slot of the highlighted image.
-    static let highlightedKey = "highlightedImage"
+    private static let highlightKey = "highlight"
 
-    var highlight: HighlightPart? { parts[Self.highlightedKey] as? HighlightPart }
+    var highlight: HighlightPart? { parts[Self.highlightKey] as? HighlightPart }
 
     func makeHighlight() -> HighlightPart {
         if let highlight { return highlight }
         let part = HighlightPart(self)
-        parts[Self.highlightedKey] = part
+        parts[Self.highlightKey] = part
         return part
-    }
-
-    /// Shows the picture of a URL while the view is highlighted.
-    func loadHighlighted(_ request: ViewLoad.Request) -> WebImageLoadOperation? {
-        guard !isLeaving else { return nil }
-        let part = makeHighlight()
-        var request = request
-        request.context = request.context ?? WebImageContext()
-        request.context?.setImageOperationKey = Self.highlightedKey
-        return load(request, key: Self.highlightedKey) { [weak part] content, _ in part?.content = content }
     }
 }

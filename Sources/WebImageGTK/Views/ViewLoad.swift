@@ -25,7 +25,7 @@ final class ViewLoad {
         var hasOwnSetter = false
     }
 
-    let key: String
+    let slot: ImageSlot
     /// Later ones of a slot have higher numbers.
     let number: Int
     private(set) var request: Request
@@ -65,13 +65,13 @@ final class ViewLoad {
     init(
         _ request: Request,
         context: WebImageContext,
-        key: String,
+        slot: ImageSlot,
         number: Int,
         state: ViewState,
         setter: @escaping Setter,
         showsInPaintable: Bool
     ) {
-        self.key = key
+        self.slot = slot
         self.showsInPaintable = showsInPaintable
         self.context = context
         self.number = number

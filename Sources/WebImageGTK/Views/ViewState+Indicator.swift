@@ -26,7 +26,7 @@ extension ViewState {
         guard showsIndicator, let indicator else { return }
         indicator.startAnimating(in: view)
         for load in loads { load.listen() }
-        if let key = latestKey, let state = loadState(key), state.isLoading {
+        if let latestSlot, let state = loadState(latestSlot), state.isLoading {
             indicator.updateProgress(state.progress.fraction)
         }
         if wasVisible { (indicator as? any DelayedIndicator)?.show() }

@@ -3,35 +3,54 @@ import FoundationEssentials
 import WebImage
 
 extension ViewState {
-    /// The slot of loads that name none.
-    static let imageKey = "image"
-
-    /// Shows the picture of a URL.
+    /// Shows the image of a URL.
     ///
     /// - Parameters:
-    ///   - defaultKey: the slot, unless the context names one.
-    ///   - setter: shows it; nil for the view's own paintable.
-    ///   - transitionTarget: what a transition to something runs in, which then shows that; nil for none.
+    ///   - slot: where; nil for the slot that the context names.
+    ///   - setter: the program's, which shows it; nil for the place that the slot stands for.
     func load(
         _ request: ViewLoad.Request,
-        key defaultKey: String = imageKey,
-        setter: ViewLoad.Setter? = nil,
-        transitionTarget: ViewLoad.TransitionTarget? = nil
+        in slot: ImageSlot?,
+        setter: (@MainActor (_ paintable: OpaquePointer?, _ result: WebImageResult?) -> Void)?
     ) -> WebImageLoadOperation? {
         // Its completion is not called: it may be what begins this.
         guard !isLeaving else { return nil }
-        let key = request.context?.setImageOperationKey ?? defaultKey
+        let slot = slot ?? .of(request.context)
+        if let setter {
+            var request = request
+            request.hasOwnSetter = true
+            return begin(request, in: slot, setter: { setter($0?.pointer, $1) })
+        }
+        if slot == .highlighted {
+            let part = makeHighlight()
+            return begin(request, in: slot, setter: { [weak part] content, _ in part?.content = content })
+        }
+        guard view.isA(gtk_button_get_type()) || slot.place != .image else { return begin(request, in: slot) }
+        return makeButton().load(request, in: slot)
+    }
+
+    /// Begins a load, in place of the one of its slot.
+    ///
+    /// - Parameters:
+    ///   - setter: shows it; nil for the view's own paintable.
+    ///   - transitionTarget: what a transition to something runs in, which then shows that; nil for none.
+    func begin(
+        _ request: ViewLoad.Request,
+        in slot: ImageSlot,
+        setter: ViewLoad.Setter? = nil,
+        transitionTarget: ViewLoad.TransitionTarget? = nil
+    ) -> WebImageLoadOperation? {
         // The completion of a load that this slot gives up for another one: that other one is what is wanted.
-        guard slots[key]?.isVacating != true else { return nil }
+        guard slots[slot]?.isVacating != true else { return nil }
         // Completions may let go of it.
         let kept = keepView()
         defer { kept.end() }
-        latestKey = key
-        if !request.options.contains(.avoidAutoCancelImage) { vacate(key) }
+        latestSlot = slot
+        if !request.options.contains(.avoidAutoCancelImage) { vacate(slot) }
         // What was shown stays until memory has been asked: its weak level may know the picture only because it is shown.
-        let former = (existingPaintable?.content, slots[key])
-        let load = makeLoad(request, key, setter)
-        change(key) {
+        let former = (existingPaintable?.content, slots[slot])
+        let load = makeLoad(request, slot, setter)
+        change(slot) {
             $0.loadState = ViewLoadState(
                 url: request.url,
                 progress: LoadProgress(receivedByteCount: 0, expectedByteCount: nil),
@@ -47,7 +66,7 @@ extension ViewState {
             load.fail(WebImageError(.invalidURL, "the URL is missing"))
             return nil
         }
-        change(key) {
+        change(slot) {
             if let former = $0.load { $0.superseded.append(former) }
             $0.load = load
         }
@@ -56,9 +75,9 @@ extension ViewState {
         return load.operation
     }
 
-    private func makeLoad(_ request: ViewLoad.Request, _ key: String, _ setter: ViewLoad.Setter?) -> ViewLoad {
+    private func makeLoad(_ request: ViewLoad.Request, _ slot: ImageSlot, _ setter: ViewLoad.Setter?) -> ViewLoad {
         var context = request.context ?? WebImageContext()
-        context.setImageOperationKey = key
+        context.setImageOperationKey = slot.operationKey
         if context.thumbnailPixelSize == nil, usesAutomaticThumbnailSize {
             context.thumbnailPixelSize = preferredPixelSize ?? ViewGeometry.pixelSize(of: view)
             if context.thumbnailCovers == nil { context.thumbnailCovers = ContentFit.of(view).needsBothSides }
@@ -67,7 +86,7 @@ extension ViewState {
         return ViewLoad(
             request,
             context: context,
-            key: key,
+            slot: slot,
             number: lastNumber,
             state: self,
             setter: setter ?? { [weak self] content, _ in self?.paintable.show(content) },
@@ -78,16 +97,16 @@ extension ViewState {
     // MARK: What a load tells
 
     /// Whether nothing newer was begun in the load's slot.
-    func isLatest(_ load: ViewLoad) -> Bool { slots[load.key]?.lastNumber == load.number }
+    func isLatest(_ load: ViewLoad) -> Bool { slots[load.slot]?.lastNumber == load.number }
 
     func note(_ phase: ViewLoadState.Phase, of load: ViewLoad) {
         guard isLatest(load), !load.request.isUpgrade else { return }
-        var progress = load.latestReading ?? slots[load.key]?.loadState?.progress
+        var progress = load.latestReading ?? slots[load.slot]?.loadState?.progress
         if case .loaded = phase, progress?.receivedByteCount == 0, progress?.expectedByteCount == nil {
             // It did not come in bytes, and is there as a whole.
             progress = LoadProgress(receivedByteCount: 1, expectedByteCount: 1)
         }
-        change(load.key) {
+        change(load.slot) {
             if let progress { $0.loadState?.progress = progress }
             $0.loadState?.phase = phase
         }
@@ -95,20 +114,20 @@ extension ViewState {
 
     /// The view has other pixels of what a load brought; nobody is to keep the former ones.
     private func exchange(_ image: Image, of load: ViewLoad) {
-        guard isLatest(load), case .loaded(let result) = slots[load.key]?.loadState?.phase else { return }
-        change(load.key) { $0.loadState?.phase = .loaded(result.kept(as: image)) }
+        guard isLatest(load), case .loaded(let result) = slots[load.slot]?.loadState?.phase else { return }
+        change(load.slot) { $0.loadState?.phase = .loaded(result.kept(as: image)) }
     }
 
     func note(_ reading: LoadProgress, of load: ViewLoad) {
         guard isLatest(load), !load.request.isUpgrade else { return }
-        slots[load.key]?.loadState?.progress = reading
+        slots[load.slot]?.loadState?.progress = reading
         if showsIndicator { indicator?.updateProgress(reading.fraction) }
     }
 
     /// What is known of a slot, with the latest reading of what is under way.
-    func loadState(_ key: String) -> ViewLoadState? {
-        var state = slots[key]?.loadState
-        if let load = slots[key]?.load, isLatest(load), !load.request.isUpgrade, let reading = load.latestReading {
+    func loadState(_ slot: ImageSlot) -> ViewLoadState? {
+        var state = slots[slot]?.loadState
+        if let load = slots[slot]?.load, isLatest(load), !load.request.isUpgrade, let reading = load.latestReading {
             state?.progress = reading
         }
         return state
@@ -116,10 +135,10 @@ extension ViewState {
 
     /// The load has ended.
     func forget(_ load: ViewLoad) {
-        guard slots[load.key] != nil else { return }
-        change(load.key) { slot in
-            if slot.load === load { slot.load = nil }
-            slot.superseded.removeAll { $0 === load }
+        guard slots[load.slot] != nil else { return }
+        change(load.slot) {
+            if $0.load === load { $0.load = nil }
+            $0.superseded.removeAll { $0 === load }
         }
     }
 
@@ -128,7 +147,7 @@ extension ViewState {
     private func showPlaceholder(of load: ViewLoad) {
         if load.showsInPaintable { installPaintable() }
         forgetShown(before: load)
-        if load.showsInPaintable { forgetSlots(replacedBy: load.key) }
+        if load.showsInPaintable { forgetSlots(replacedBy: load.slot) }
         load.setter(load.request.placeholder?.content(for: view), nil)
     }
 
@@ -136,17 +155,17 @@ extension ViewState {
     ///
     /// - Parameter then: called once the view has it; with ``WebImageOptions/waitTransition`` when the transition is over.
     func show(_ result: WebImageResult, of load: ViewLoad, then: @escaping () -> Void) {
-        guard load.number >= slots[load.key]?.shownNumber ?? 0, let content = PaintableContent(result.image) else {
+        guard load.number >= slots[load.slot]?.shownNumber ?? 0, let content = PaintableContent(result.image) else {
             return then()
         }
         // More pixels of what is not seen any more.
         if load.request.isUpgrade, shownBefore(load)?.load.number != load.number { return then() }
         if load.request.isUpgrade { exchange(result.image, of: load) }
         let isPreview = result.image.metadata.isIncremental
-        if !isPreview { slots[load.key, default: Slot()].shownNumber = load.number }
+        if !isPreview { slots[load.slot, default: Slot()].shownNumber = load.number }
         if load.showsInPaintable {
             installPaintable()
-            forgetSlots(replacedBy: load.key)
+            forgetSlots(replacedBy: load.slot)
             if load.request.isUpgrade {
                 shown = ShownLoad(load: load, image: result.image)
                 continuingAnimation(of: load) { paintable.exchange(content) }
@@ -170,17 +189,17 @@ extension ViewState {
     /// Remembers how what is seen was loaded, to load it with more pixels.
     private func note(shown image: Image, by load: ViewLoad) {
         let shown = ShownLoad(load: load, image: image)
-        if load.showsInPaintable { self.shown = shown } else { change(load.key) { $0.shown = shown } }
+        if load.showsInPaintable { self.shown = shown } else { change(load.slot) { $0.shown = shown } }
     }
 
     /// What is seen where a load's picture will be; nil for what cannot be loaded anew.
     private func shownBefore(_ load: ViewLoad) -> ShownLoad? {
-        load.showsInPaintable ? shown : slots[load.key]?.shown
+        load.showsInPaintable ? shown : slots[load.slot]?.shown
     }
 
     /// What was seen there is replaced by what cannot be loaded anew, or by whoever begins a transition.
     private func forgetShown(before load: ViewLoad) {
-        if load.showsInPaintable { shown = nil } else { change(load.key) { $0.shown = nil } }
+        if load.showsInPaintable { shown = nil } else { change(load.slot) { $0.shown = nil } }
     }
 
     /// Where a transition to what a load brought, or to its placeholder, would be seen.
@@ -202,7 +221,7 @@ extension ViewState {
         }
         if load.showsInPaintable {
             installPaintable()
-            forgetSlots(replacedBy: load.key)
+            forgetSlots(replacedBy: load.slot)
         }
         forgetShown(before: load)
         run(transition, in: target, to: content, nil, of: load, then: then)
@@ -213,7 +232,7 @@ extension ViewState {
     /// with ``WebImageOptions/delayPlaceholder`` keeps what is seen.
     func showCancellation(of load: ViewLoad) {
         guard load.request.options.contains(.delayPlaceholder), load.request.placeholder != nil,
-            !load.request.isUpgrade, isLatest(load), !isEnded, !isClearing, slots[load.key]?.isVacating != true
+            !load.request.isUpgrade, isLatest(load), !isEnded, !isClearing, slots[load.slot]?.isVacating != true
         else { return }
         showPlaceholder(of: load)
     }
@@ -228,11 +247,11 @@ extension ViewState {
     ) {
         let kept = keepView()
         defer { kept.end() }
-        let newest = slots[load.key]?.lastNumber
+        let newest = slots[load.slot]?.lastNumber
         // Both call who may begin another load, whose pictures come after this one.
         paintable.endTransition(finished: false)
         transition.prepares?(view, result)
-        guard slots[load.key]?.lastNumber == newest else { return then() }
+        guard slots[load.slot]?.lastNumber == newest else { return then() }
         let waits = load.request.options.contains(.waitTransition)
         paintable.show(content, by: transition) { finished in
             transition.completion?(finished)

@@ -92,18 +92,18 @@ extension ViewState {
     /// A picture that was loaded before its view had a size comes with all its pixels; drawing it small costs more with each frame than
     /// decoding it small once.
     func noteDrawn(_ width: Double, _ height: Double) {
-        noteDrawn(paintable.substitute == nil ? shown : slots[Self.highlightedKey]?.shown, width, height)
+        noteDrawn(paintable.substitute == nil ? shown : slots[.highlighted]?.shown, width, height)
     }
 
     /// The same of what some slot shows.
     func noteDrawn(_ shown: ShownLoad?, _ width: Double, _ height: Double) {
         guard usesAutomaticThumbnailSize, !isResizing, let shown else { return }
-        let slot = slots[shown.load.key] ?? Slot()
-        guard slot.load == nil else { return }
+        let known = slots[shown.load.slot] ?? Slot()
+        guard known.load == nil else { return }
         let scale = Double(gtk_widget_get_scale_factor(view.widget))
-        let asked = slot.asked?.number == shown.load.number ? slot.asked?.box : nil
-        let drawn = DrawnSize(of: shown, width * scale, height * scale, in: view).joined(with: slot.drawnSize)
-        slots[shown.load.key, default: Slot()].drawnSize = drawn
+        let asked = known.asked?.number == shown.load.number ? known.asked?.box : nil
+        let drawn = DrawnSize(of: shown, width * scale, height * scale, in: view).joined(with: known.drawnSize)
+        slots[shown.load.slot, default: Slot()].drawnSize = drawn
         guard let box = shown.betterBox(drawn: drawn.width, drawn.height, asked: asked) else { return }
         isResizing = true
         // Not while GTK draws.
@@ -112,9 +112,9 @@ extension ViewState {
 
     private func resize(_ shown: ShownLoad, to box: ImageSize) {
         isResizing = false
-        let key = shown.load.key
-        let isShown = self.shown?.load === shown.load || slots[key]?.shown?.load === shown.load
-        guard let url = shown.load.request.url, isShown, slots[key]?.load == nil else { return }
+        let slot = shown.load.slot
+        let isShown = self.shown?.load === shown.load || slots[slot]?.shown?.load === shown.load
+        guard let url = shown.load.request.url, isShown, slots[slot]?.load == nil else { return }
         var request = shown.load.request
         request.isUpgrade = true
         request.completed = nil
@@ -131,7 +131,7 @@ extension ViewState {
         let load = ViewLoad(
             request,
             context: context,
-            key: key,
+            slot: slot,
             number: shown.load.number,
             state: self,
             setter: shown.load.setter,
@@ -139,7 +139,7 @@ extension ViewState {
         )
         // No transition leads to it, but it is known by that as a button's.
         load.transitionTarget = shown.load.transitionTarget
-        change(key) {
+        change(slot) {
             $0.load = load
             $0.asked = (load.number, box)
         }

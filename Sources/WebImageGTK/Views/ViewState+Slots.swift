@@ -34,11 +34,11 @@ extension ViewState {
     private static let mostSlots = 32
 
     /// Changes what is known of a slot. What it held is released afterwards: that may be the end of an object that looks at the view.
-    func change(_ key: String, _ body: (inout Slot) -> Void) {
-        let former = slots[key]
-        var slot = former ?? Slot()
-        body(&slot)
-        slots[key] = slot
+    func change(_ slot: ImageSlot, _ body: (inout Slot) -> Void) {
+        let former = slots[slot]
+        var changed = former ?? Slot()
+        body(&changed)
+        slots[slot] = changed
         withExtendedLifetime(former) {}
     }
 
@@ -46,23 +46,23 @@ extension ViewState {
     var loads: [ViewLoad] { slots.values.compactMap(\.load) }
 
     /// A slot's image or placeholder is shown in the paintable: what others had shown there is not seen any more.
-    func forgetSlots(replacedBy key: String) {
-        forget(slots.compactMap { $0 != key && $1.isInPaintable && !$1.isBusy ? $0 : nil })
+    func forgetSlots(replacedBy slot: ImageSlot) {
+        forget(slots.compactMap { $0 != slot && $1.isInPaintable && !$1.isBusy ? $0 : nil })
     }
 
     /// Forgets those of very many that were not used for longest.
     func forgetOldSlots() {
         guard slots.count > Self.mostSlots else { return }
-        let kept = [latestKey, shown?.load.key, Self.highlightedKey]
+        let kept = [latestSlot, shown?.load.slot, .highlighted]
         let idle = slots.filter { !$0.value.isBusy && $0.value.operation == nil && !kept.contains($0.key) }
         let byAge = idle.sorted { $0.value.lastNumber < $1.value.lastNumber }
         forget(byAge.dropLast(Self.mostSlots).map(\.key))
     }
 
-    private func forget(_ keys: [String]) {
+    private func forget(_ idle: [ImageSlot]) {
         let former = slots
         // What the program put there stays.
-        for key in keys { slots[key] = former[key]?.operation.map { Slot(operation: $0) } }
+        for slot in idle { slots[slot] = former[slot]?.operation.map { Slot(operation: $0) } }
         withExtendedLifetime(former) {}
     }
 }

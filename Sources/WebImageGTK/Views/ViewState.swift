@@ -9,10 +9,9 @@ final class ViewState {
 
     /// The view; valid as long as this is.
     nonisolated(unsafe) let view: UnsafeMutableRawPointer
-    /// What is known of its slots, by key.
-    var slots: [String: Slot] = [:]
-    /// The key of the latest call that set an image.
-    var latestKey: String?
+    var slots: [ImageSlot: Slot] = [:]
+    /// The slot of the latest call that set an image.
+    var latestSlot: ImageSlot?
     var lastNumber = 0
     /// What the paintable shows, and what can be loaded again with more pixels.
     var shown: ShownLoad?
@@ -89,15 +88,15 @@ final class ViewState {
     private func end() {
         isEnded = true
         for load in slots.values.flatMap(\.superseded) { load.cancel() }
-        for key in Array(slots.keys) { cancel(key) }
+        for slot in Array(slots.keys) { cancel(slot) }
         // Completions may have put others there.
-        for key in Array(slots.keys) { cancelOperation(key) }
+        for slot in Array(slots.keys) { cancelOperation(slot) }
         existingPaintable?.endTransition(finished: false)
         indicator = nil
         for part in parts.values { part.viewWillGo() }
         parts = [:]
         shown = nil
-        for key in Array(slots.keys) { change(key) { $0.shown = nil } }
+        for slot in Array(slots.keys) { change(slot) { $0.shown = nil } }
     }
 
     private func makePaintable() -> ImagePaintable {
@@ -109,24 +108,24 @@ final class ViewState {
     }
 
     /// Gives up the load of a slot; its completion is called before this returns.
-    func cancel(_ key: String) {
-        cancelOperation(key)
-        guard let load = slots[key]?.load else { return }
-        change(key) { $0.load = nil }
+    func cancel(_ slot: ImageSlot) {
+        cancelOperation(slot)
+        guard let load = slots[slot]?.load else { return }
+        change(slot) { $0.load = nil }
         load.cancel()
     }
 
-    private func cancelOperation(_ key: String) {
-        guard let operation = slots[key]?.operation else { return }
-        change(key) { $0.operation = nil }
+    private func cancelOperation(_ slot: ImageSlot) {
+        guard let operation = slots[slot]?.operation else { return }
+        change(slot) { $0.operation = nil }
         operation.cancel()
     }
 
     /// Gives up the load of a slot for another. What the completion of the former begins there would be given up at once, and is not begun.
-    func vacate(_ key: String) {
-        slots[key, default: Slot()].isVacating = true
-        cancel(key)
-        slots[key]?.isVacating = false
+    func vacate(_ slot: ImageSlot) {
+        slots[slot, default: Slot()].isVacating = true
+        cancel(slot)
+        slots[slot]?.isVacating = false
     }
 
     /// Shows nothing, and forgets what was shown.
@@ -136,11 +135,11 @@ final class ViewState {
     }
 
     /// Gives up a slot of the paintable, and what it has loaded: the view waits for another purpose.
-    func clear(_ key: String) {
+    func clear(_ slot: ImageSlot) {
         isClearing = true
-        cancel(key)
+        cancel(slot)
         isClearing = false
-        if slots[key] != nil { change(key) { $0.loadState = nil } }
+        if slots[slot] != nil { change(slot) { $0.loadState = nil } }
         clearContent()
     }
 

@@ -90,7 +90,7 @@ enum Entry: String {
     func call() {
         switch self {
         case .picture: UnsafeMutableRawPointer(gtk_picture_new())?.setImage(with: nil)
-        case .button: UnsafeMutableRawPointer(gtk_button_new())?.setImage(with: nil, for: .normal)
+        case .button: UnsafeMutableRawPointer(gtk_button_new())?.setImage(with: nil)
         case .list:
             guard let factory = gtk_signal_list_item_factory_new() else { exit(70) }
             ListImageLoader { _, _ in nil }.connect(to: factory) { _ in UnsafeMutableRawPointer(gtk_picture_new()) }

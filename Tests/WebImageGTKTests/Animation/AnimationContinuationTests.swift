@@ -85,7 +85,7 @@ import WebImage
         let decoder = GIFCoder().makeProgressiveDecoder(options: ImageDecodeOptions())
         func arrive(_ byteCount: Int) throws {
             try decoder.update(data.prefix(byteCount), isFinished: false)
-            let load = try #require(stage.state.slots["image"]?.load)
+            let load = try #require(stage.state.slots[.image]?.load)
             let preview = try #require(try decoder.image(maximumPreviewPixelCount: .max))
             #expect(preview.metadata.isIncremental)
             let content = try #require(PaintableContent(preview))
@@ -217,7 +217,7 @@ import WebImage
         let upgrade = ViewLoad(
             request,
             context: shown.load.context,
-            key: shown.load.key,
+            slot: shown.load.slot,
             number: shown.load.number,
             state: stage.state,
             setter: shown.load.setter,

@@ -20,10 +20,10 @@ import WebImage
         try await bench.end(button, a)
         let part = try #require(ViewState.of(UnsafeMutableRawPointer(button)).button)
         #expect(part.delivery == nil)
-        button.setHighlightedImage(with: b, context: bench.context)
+        button.setImage(with: b, in: .highlighted, context: bench.context)
         try #require(await bench.loader.request(of: b))
         try await bench.end(button, b, with: .success(ViewBench.blue))
-        #expect(button.currentHighlightedImageURL == b && part.delivery == nil)
+        #expect(button.imageURL(in: .highlighted) == b && part.delivery == nil)
         window.close()
     }
 }

@@ -22,6 +22,10 @@ import WebImage
         ViewBench.url("\(role)-\(state).bmp")
     }
 
+    private func slot(_ state: ButtonState, _ role: ButtonRole) -> ImageSlot {
+        role == .image ? .image(state) : .background(state)
+    }
+
     private func data(_ state: ButtonState) -> Data {
         let color = Self.colors[state] ?? [0, 0, 0, 255]
         return ViewBench.picture(40, 30, color[0], color[1], color[2])
@@ -30,21 +34,12 @@ import WebImage
     private func set(_ button: OpaquePointer, _ state: ButtonState, _ role: ButtonRole = .image) async throws {
         let told = told
         let count = told.results.count
-        if role == .image {
-            button.setImage(
-                with: url(state),
-                for: state,
-                context: bench.context,
-                completed: { told.results.append($0) }
-            )
-        } else {
-            button.setBackgroundImage(
-                with: url(state, role),
-                for: state,
-                context: bench.context,
-                completed: { told.results.append($0) }
-            )
-        }
+        button.setImage(
+            with: url(state, role),
+            in: slot(state, role),
+            context: bench.context,
+            completed: { told.results.append($0) }
+        )
         try #require(await bench.loader.request(of: url(state, role)))
         bench.loader.end(url(state, role), with: .success(data(state)))
         try #require(await MainLoopTurns.wait { told.results.count > count })
@@ -74,12 +69,15 @@ import WebImage
     }
 
     @Test func `Each state has slots of its own`() {
-        let button = UnsafeMutableRawPointer(bitPattern: 16).map { OpaquePointer($0) }
-        let keys = ButtonState.allCases.compactMap { button?.imageOperationKey(for: $0) }
-        let backgrounds = ButtonState.allCases.compactMap { button?.backgroundImageOperationKey(for: $0) }
-        #expect(Set(keys + backgrounds).count == 10)
-        #expect(keys.first == "GtkButtonImageOperation0")
-        #expect(backgrounds.last == "GtkButtonBackgroundImageOperation2048")
+        let slots = ButtonState.allCases.map { ImageSlot.image($0) }
+        let backgrounds = ButtonState.allCases.map { ImageSlot.background($0) }
+        let others: [ImageSlot] = [.highlighted, .named("mine"), .named("others")]
+        let keys = (slots + backgrounds + others).map(\.operationKey)
+        #expect(Set(slots + backgrounds + others).count == 13 && Set(keys).count == 13)
+        #expect(keys.prefix(2) == ["image", "GtkButtonImageOperation1"])
+        #expect(keys[9] == "GtkButtonBackgroundImageOperation2048")
+        #expect(keys.suffix(3) == ["highlightedImage", "mine", "others"])
+        #expect(slots[0] == .image && backgrounds[0] == .background && ImageSlot.named("image") == .image)
     }
 
     @Test(arguments: [ButtonRole.image, .background])
@@ -120,20 +118,20 @@ import WebImage
     @Test func `A state without a picture shows that of normal, and its URL`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
-        #expect(button.currentImageURL == nil && button.imageURL(for: .normal) == nil && button.buttonPicture == nil)
-        #expect(button.currentBackgroundImageURL == nil && button.backgroundImageURL(for: .active) == nil)
+        #expect(button.currentImageURL == nil && button.imageURL(in: .image) == nil && button.buttonPicture == nil)
+        #expect(button.currentBackgroundImageURL == nil && button.imageURL(in: .background(.active)) == nil)
         try await set(button, .normal)
         try await set(button, .active)
         setFlag(GTK_STATE_FLAG_PRELIGHT, true, button)
         #expect(try await middle(window, button) == Self.colors[.normal])
-        #expect(button.currentImageURL == url(.normal) && button.imageURL(for: .prelight) == nil)
+        #expect(button.currentImageURL == url(.normal) && button.imageURL(in: .image(.prelight)) == nil)
         setFlag(GTK_STATE_FLAG_ACTIVE, true, button)
         #expect(try await middle(window, button) == Self.colors[.active])
-        #expect(button.currentImageURL == url(.active) && button.imageURL(for: .active) == url(.active))
+        #expect(button.currentImageURL == url(.active) && button.imageURL(in: .image(.active)) == url(.active))
         try await set(button, .normal, .background)
         #expect(button.currentBackgroundImageURL == url(.normal, .background))
-        #expect(button.backgroundImageURL(for: .normal) == url(.normal, .background))
-        #expect(button.latestOperationKey == button.backgroundImageOperationKey(for: .normal))
+        #expect(button.imageURL(in: .background) == url(.normal, .background))
+        #expect(button.latestImageSlot == .background)
         window.close()
     }
 
@@ -152,20 +150,13 @@ import WebImage
                     ended[state, default: []].append(nil)
                 }
             }
-            if role == .image {
-                button.setImage(with: url, for: state, context: context, completed: completed)
-            } else {
-                button.setBackgroundImage(with: url, for: state, context: context, completed: completed)
-            }
+            button.setImage(with: url, in: slot(state, role), context: context, completed: completed)
             try #require(await bench.loader.request(of: url))
         }
         for state in [ButtonState.normal, .active, .checked] { try await begin(state, url(state, role)) }
-        let normalKey =
-            role == .image
-            ? button.imageOperationKey(for: .normal) : button.backgroundImageOperationKey(for: .normal)
-        #expect(button.imageLoadOperation(forKey: normalKey) != nil)
-        role == .image ? button.cancelImageLoad(for: .active) : button.cancelBackgroundImageLoad(for: .active)
-        role == .image ? button.cancelImageLoad(for: .prelight) : button.cancelBackgroundImageLoad(for: .prelight)
+        #expect(button.imageLoadOperation(in: slot(.normal, role)) != nil)
+        button.cancelCurrentImageLoad(in: slot(.active, role))
+        button.cancelCurrentImageLoad(in: slot(.prelight, role))
         #expect(ended == [.active: [.cancelled]])
         let other = ViewBench.url("other.bmp")
         try await begin(.checked, other)
@@ -183,7 +174,7 @@ import WebImage
         let told = told
         button.setImage(
             with: url(.normal),
-            for: .normal,
+            in: .image(.normal),
             placeholder: .image(green),
             context: bench.context,
             progress: { told.progress.append($0) },
@@ -196,8 +187,8 @@ import WebImage
         bench.loader.end(url(.normal), with: .success(data(.normal)))
         #expect(await MainLoopTurns.wait { told.codes == [nil] })
         #expect(try await middle(window, button) == Self.colors[.normal])
-        #expect(button.setImage(with: nil, for: .normal, completed: { told.results.append($0) }) == nil)
-        #expect(told.codes.last == .invalidURL && button.imageURL(for: .normal) == nil)
+        #expect(button.setImage(with: nil, in: .image(.normal), completed: { told.results.append($0) }) == nil)
+        #expect(told.codes.last == .invalidURL && button.imageURL(in: .image(.normal)) == nil)
         #expect(try await middle(window, button)[3] == 0, "no placeholder takes the picture away")
         window.close()
     }
@@ -207,22 +198,16 @@ import WebImage
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let context = bench.context
         let (a, b) = (url(.normal), url(.active))
-        for isBackground in [false, true] {
+        for role in ButtonRole.allCases {
             await bench.cache.clear(.all)
-            let first = Task {
-                try await isBackground
-                    ? button.setBackgroundImage(awaiting: a, for: .normal, context: context)
-                    : button.setImage(awaiting: a, for: .normal, context: context)
-            }
+            let (normal, active) = (slot(.normal, role), slot(.active, role))
+            let first = Task { try await button.setImage(awaiting: a, in: normal, context: context) }
             try #require(await bench.loader.request(of: a))
             bench.loader.end(a, with: .success(data(.normal)))
             #expect(try await first.value.url == a)
             let second = Task { () -> WebImageError.Code? in
                 do throws(WebImageError) {
-                    _ =
-                        try await isBackground
-                        ? button.setBackgroundImage(awaiting: b, for: .active, context: context)
-                        : button.setImage(awaiting: b, for: .active, context: context)
+                    try await button.setImage(awaiting: b, in: active, context: context)
                     return nil
                 } catch { return error.code }
             }
@@ -246,7 +231,7 @@ import WebImage
         bench.loader.end(url(.normal), with: .success(data(.normal)))
         #expect(await MainLoopTurns.wait { told.codes == [.cancelled, nil] })
         #expect(try await middle(window, button) == Self.colors[.normal])
-        #expect(button.imageURL == url(.normal) && button.imageURL(for: .normal) == url(.normal))
+        #expect(button.imageURL == url(.normal) && button.imageURL(in: .image(.normal)) == url(.normal))
         window.close()
     }
 }

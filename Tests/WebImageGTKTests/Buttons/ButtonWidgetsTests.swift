@@ -52,7 +52,7 @@ import WebImage
             return natural
         }
         let width = measure()
-        button.setBackgroundImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: a, in: .background, context: bench.context, completed: { told.results.append($0) })
         try await finish(a, ViewBench.picture(400, 300, 255, 0, 0))
         let overlay = try #require(child(button))
         #expect(overlay.isA(gtk_overlay_get_type()))
@@ -81,10 +81,10 @@ import WebImage
         let button = OpaquePointer(try #require(gtk_button_new_with_label("Open")))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let told = told
-        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: a, in: .image, context: bench.context, completed: { told.results.append($0) })
         try await finish(a, ViewBench.green)
         #expect(child(button).map { OpaquePointer($0) } == button.buttonPicture && button.buttonPicture != nil)
-        button.setBackgroundImage(with: b, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: b, in: .background, context: bench.context, completed: { told.results.append($0) })
         try await finish(b, ViewBench.blue, 2)
         let overlay = try #require(child(button))
         #expect(overlay.isA(gtk_overlay_get_type()))
@@ -100,9 +100,9 @@ import WebImage
         let label = ObjectReference(retaining: try #require(child(button)))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let told = told
-        button.setBackgroundImage(with: b, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: b, in: .background, context: bench.context, completed: { told.results.append($0) })
         try await finish(b, ViewBench.blue)
-        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: a, in: .image, context: bench.context, completed: { told.results.append($0) })
         try await finish(a, ViewBench.green, 2)
         #expect(gtk_widget_get_parent(label.pointer.widget) == nil)
         #expect(try await middle(window, button) == [0, 255, 0, 255])
@@ -113,7 +113,7 @@ import WebImage
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button), 200, 120)
         let told = told
-        button.setBackgroundImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: a, in: .background, context: bench.context, completed: { told.results.append($0) })
         try await finish(a, ViewBench.picture(90, 70, 255, 0, 0))
         let content = try #require(child(button)).widget
         for (orientation, size) in [(GTK_ORIENTATION_HORIZONTAL, 90), (GTK_ORIENTATION_VERTICAL, 70)] {
@@ -128,17 +128,17 @@ import WebImage
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let told = told
-        button.setBackgroundImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: a, in: .background, context: bench.context, completed: { told.results.append($0) })
         gtk_button_set_label(pointer(button), "Other")
         try await finish(a, ViewBench.red)
         #expect(gtk_button_get_label(pointer(button)).map { String(cString: $0) } == "Other")
         let label = try #require(child(button))
-        button.setBackgroundImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: a, in: .background, context: bench.context, completed: { told.results.append($0) })
         #expect(gtk_widget_get_parent(label.widget) == child(button)?.widget)
         // In memory, unless the button has been given its new size by now and wants a bigger picture.
         try #require(await MainLoopTurns.wait { told.results.count == 2 })
         #expect(try await middle(window, button.buttonBackgroundPicture) == [255, 0, 0, 255])
-        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: a, in: .image, context: bench.context, completed: { told.results.append($0) })
         #expect(try await middle(window, button) == [255, 0, 0, 255])
         window.close()
     }
@@ -149,9 +149,9 @@ import WebImage
         gtk_widget_set_size_request(widget, 60, 45)
         let window = try await TestWindow(UnsafeMutableRawPointer(button), 60, 45)
         let told = told
-        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: a, in: .image, context: bench.context, completed: { told.results.append($0) })
         try await finish(a, ViewBench.picture(800, 600, 255, 0, 0))
-        let result = try #require(button.imageLoadState(forKey: button.imageOperationKey(for: .normal))?.result)
+        let result = try #require(button.imageLoadState(in: .image)?.result)
         #expect(result.image.pixelWidth <= 80 && result.image.pixelWidth > 20)
         let inner = ViewState.of(UnsafeMutableRawPointer(try #require(button.buttonPicture)))
         gtk_widget_set_size_request(widget, 300, 225)
@@ -175,14 +175,19 @@ import WebImage
         button.imageTransition = transition
         button.setImage(
             with: a,
-            for: .normal,
+            in: .image,
             options: .waitTransition,
             context: bench.context,
             completed: { told.results.append($0) }
         )
         try await finish(a, ViewBench.red)
         #expect(moments > 1 && ends == [true])
-        button.setImage(with: b, for: .insensitive, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(
+            with: b,
+            in: .image(.insensitive),
+            context: bench.context,
+            completed: { told.results.append($0) }
+        )
         try await finish(b, ViewBench.blue, 2)
         await window.frames(3)
         #expect(ends == [true], "what is not seen needs none")
@@ -194,7 +199,7 @@ import WebImage
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let told = told
-        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: a, in: .image, context: bench.context, completed: { told.results.append($0) })
         try await finish(a, try Fixtures.data("Animation/random-0.gif"))
         let view = AnimatedImageView(try #require(button.buttonPicture))
         #expect(await MainLoopTurns.wait { view.currentFrameIndex > 0 })
@@ -214,7 +219,7 @@ import WebImage
         gtk_widget_set_size_request(widget, 36, 36)
         let window = try await TestWindow(fixed, 200, 150)
         let told = told
-        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: a, in: .image, context: bench.context, completed: { told.results.append($0) })
         try await finish(a, try Fixtures.data("Animation/pillow.gif"))
         let view = AnimatedImageView(try #require(button.buttonPicture))
         #expect(await MainLoopTurns.wait { view.currentFrameIndex == 2 })
@@ -231,8 +236,13 @@ import WebImage
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let told = told
-        button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
-        button.setBackgroundImage(with: b, for: .active, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: a, in: .image, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(
+            with: b,
+            in: .background(.active),
+            context: bench.context,
+            completed: { told.results.append($0) }
+        )
         try await finish(a, ViewBench.red)
         #expect(ViewState.count == before + 3)
         window.close()

@@ -75,10 +75,10 @@ import WebImage
         #expect(indicator.isVisible, "what lies on disk takes time")
         #expect(await MainLoopTurns.wait { picture.latestLoadState?.result?.cacheType == .disk })
         #expect(!indicator.isVisible && state.paintable.overlay == nil && state.indicatorLoads == 0)
-        #expect(picture.imageLoadOperation(forKey: "image") != nil)
+        #expect(picture.imageLoadOperation(in: .image) != nil)
         try #require(await bench.loader.request(of: a))
         bench.loader.end(a, with: .success(ViewBench.blue))
-        #expect(await MainLoopTurns.wait { picture.imageLoadOperation(forKey: "image") == nil })
+        #expect(await MainLoopTurns.wait { picture.imageLoadOperation(in: .image) == nil })
         #expect(!indicator.isVisible && time.count == 0)
         window.close()
     }

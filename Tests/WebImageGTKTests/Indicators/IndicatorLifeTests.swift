@@ -56,15 +56,8 @@ import WebImage
         let state = ViewState.of(UnsafeMutableRawPointer(button))
         let (indicator, told) = (activity(), Told())
         button.imageIndicator = indicator
-        if isBackground {
-            button.setBackgroundImage(
-                with: a,
-                for: .normal,
-                context: bench.context,
-                completed: { told.results.append($0) }
-            )
-        } else {
-            button.setImage(with: a, for: .normal, context: bench.context, completed: { told.results.append($0) })
+        button.setImage(with: a, in: isBackground ? .background : .image, context: bench.context) {
+            told.results.append($0)
         }
         try #require(await bench.loader.request(of: a))
         time.pass(0.2)

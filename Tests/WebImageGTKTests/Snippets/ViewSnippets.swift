@@ -59,10 +59,10 @@ private func states(
     highlighted: URL
 ) {
     // snippet: views-states
-    button.setImage(with: url, for: .normal)
-    button.setImage(with: pressed, for: .active)
-    button.setBackgroundImage(with: background, for: .normal)
-    picture.setHighlightedImage(with: highlighted)
+    button.setImage(with: url)
+    button.setImage(with: pressed, in: .image(.active))
+    button.setImage(with: background, in: .background)
+    picture.setImage(with: highlighted, in: .highlighted)
     // end
 }
 
@@ -77,9 +77,12 @@ private func lists(urls: [URL], selection: OpaquePointer) {
 
 /// Calls of the comparisons with other libraries.
 @MainActor
-private func calls(picture: OpaquePointer, url: URL, image: Image) {
+private func calls(picture: OpaquePointer, button: OpaquePointer, url: URL, image: Image) {
     picture.setImage(with: url, placeholder: .image(image))
     picture.setImage(with: url, options: .delayPlaceholder)
+    picture.setImage(with: url, in: .highlighted)
+    button.setImage(with: url, in: .image(.active))
+    button.setImage(with: url, in: .background)
     picture.cancelCurrentImageLoad()
 }
 

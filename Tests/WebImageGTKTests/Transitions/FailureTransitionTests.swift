@@ -183,7 +183,7 @@ import WebImage
         stage.paintable.endTransition(finished: false)
         stage.view.setImage(
             with: a,
-            for: .insensitive,
+            in: .image(.insensitive),
             placeholder: .image(green),
             options: [.delayPlaceholder, .waitTransition],
             context: bench.context,

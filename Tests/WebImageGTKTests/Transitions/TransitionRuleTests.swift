@@ -53,7 +53,7 @@ import WebImage
         let load = ViewLoad(
             request,
             context: WebImageContext(),
-            key: ViewState.imageKey,
+            slot: .image,
             number: 0,
             state: state,
             setter: { [weak state] content, _ in state?.paintable.show(content) },

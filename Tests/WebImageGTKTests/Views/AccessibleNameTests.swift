@@ -23,7 +23,7 @@ import WebImage
     }
 
     private func setImage(of button: OpaquePointer) async throws {
-        button.setImage(with: url, for: .normal, context: bench.context)
+        button.setImage(with: url, in: .image, context: bench.context)
         try #require(await bench.loader.request(of: url))
         bench.loader.end(url, with: .success(ViewBench.red))
         try #require(await MainLoopTurns.wait { button.latestLoadState?.isLoading == false })

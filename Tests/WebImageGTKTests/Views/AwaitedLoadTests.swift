@@ -23,16 +23,19 @@ import WebImage
             }
         }
 
+        var slot: ImageSlot {
+            switch self {
+            case .picture, .button: .image
+            case .background: .background
+            case .highlighted: .highlighted
+            }
+        }
+
         /// Loads, and says how that ended; nil for a picture.
         @MainActor
         func load(_ view: OpaquePointer, _ url: URL?, _ context: WebImageContext) async -> WebImageError.Code? {
             do throws(WebImageError) {
-                switch self {
-                case .picture: try await view.setImage(awaiting: url, context: context)
-                case .highlighted: try await view.setHighlightedImage(awaiting: url, context: context)
-                case .button: try await view.setImage(awaiting: url, for: .normal, context: context)
-                case .background: try await view.setBackgroundImage(awaiting: url, for: .normal, context: context)
-                }
+                try await view.setImage(awaiting: url, in: slot, context: context)
                 return nil
             } catch { return error.code }
         }

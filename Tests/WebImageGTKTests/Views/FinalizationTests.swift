@@ -41,7 +41,7 @@ import WebImage
     @Test func `An operation that is put into a slot is cancelled`() async throws {
         let operation = Noted()
         let view = ViewBench.makePicture()
-        try await atEnd(of: view) { view.setImageLoadOperation(operation, forKey: "own") }
+        try await atEnd(of: view) { view.setImageLoadOperation(operation, in: .named("own")) }
         #expect(operation.isCancelled)
     }
 
@@ -50,7 +50,7 @@ import WebImage
         var load: WebImageLoadOperation?
         let told = Told()
         try await atEnd(of: button) {
-            load = button.setBackgroundImage(with: a, for: .normal, context: bench.context) { told.results.append($0) }
+            load = button.setImage(with: a, in: .background, context: bench.context) { told.results.append($0) }
         }
         #expect(load == nil && told.codes.isEmpty)
     }
@@ -60,7 +60,7 @@ import WebImage
         var load: WebImageLoadOperation?
         var isTouched = true
         try await atEnd(of: view) {
-            load = view.setHighlightedImage(with: a, context: bench.context)
+            load = view.setImage(with: a, in: .highlighted, context: bench.context)
             view.isHighlighted = true
             isTouched = ViewState.of(UnsafeMutableRawPointer(view)).highlight != nil
         }

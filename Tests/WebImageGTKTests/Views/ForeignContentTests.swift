@@ -28,7 +28,7 @@ import WebImage
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         try await bench.begin(view, a)
         try await bench.end(view, a)
-        view.setHighlightedImage(with: b, context: bench.context)
+        view.setImage(with: b, in: .highlighted, context: bench.context)
         try #require(await bench.loader.request(of: b))
         try await bench.end(view, b, with: .success(ViewBench.blue))
         return window

@@ -14,10 +14,10 @@ import WebImage
 
     init() throws { bench = try ViewBench() }
 
-    private func finish(_ url: URL, _ data: Data, _ view: OpaquePointer, key: String) async throws {
+    private func finish(_ url: URL, _ data: Data, _ view: OpaquePointer, _ slot: ImageSlot) async throws {
         try #require(await bench.loader.request(of: url))
         bench.loader.end(url, with: .success(data))
-        try #require(await MainLoopTurns.wait { view.imageLoadState(forKey: key)?.result != nil })
+        try #require(await MainLoopTurns.wait { view.imageLoadState(in: slot)?.result != nil })
     }
 
     private func middle(_ window: TestWindow, _ view: OpaquePointer) async throws -> [UInt8] {
@@ -38,11 +38,11 @@ import WebImage
         if isImage { gtk_image_set_pixel_size(view, 40) }
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         view.setImage(with: a, context: bench.context, completed: nil)
-        try await finish(a, ViewBench.red, view, key: "image")
+        try await finish(a, ViewBench.red, view, .image)
         let told = told
-        view.setHighlightedImage(with: b, context: bench.context, completed: { told.results.append($0) })
-        #expect(view.currentHighlightedImageURL == b && view.latestOperationKey == "highlightedImage")
-        try await finish(b, ViewBench.blue, view, key: "highlightedImage")
+        view.setImage(with: b, in: .highlighted, context: bench.context, completed: { told.results.append($0) })
+        #expect(view.imageURL(in: .highlighted) == b && view.latestImageSlot == .highlighted)
+        try await finish(b, ViewBench.blue, view, .highlighted)
         #expect(told.codes == [nil])
         #expect(try await middle(window, view) == [255, 0, 0, 255])
         for flag in [GTK_STATE_FLAG_PRELIGHT, GTK_STATE_FLAG_ACTIVE, GTK_STATE_FLAG_SELECTED] {
@@ -63,30 +63,46 @@ import WebImage
     @Test func `It has a slot of its own, is cancelled alone, and has no placeholder`() async throws {
         let view = ViewBench.makePicture()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
-        #expect(view.currentHighlightedImageURL == nil && !view.isHighlighted)
-        view.cancelCurrentHighlightedImageLoad()
+        #expect(view.imageURL(in: .highlighted) == nil && !view.isHighlighted)
+        view.cancelCurrentImageLoad(in: .highlighted)
         var context = bench.context
         context.setImageOperationKey = "mine"
         let told = told
         let first = view.setImage(with: a, context: bench.context, completed: nil)
-        let second = view.setHighlightedImage(
+        let second = view.setImage(
             with: b,
+            in: .highlighted,
             context: context,
             progress: { told.progress.append($0) },
             completed: { told.results.append($0) }
         )
-        #expect(view.imageLoadOperation(forKey: "image") === first)
-        #expect(view.imageLoadOperation(forKey: "highlightedImage") === second)
+        #expect(view.imageLoadOperation(in: .image) === first)
+        #expect(view.imageLoadOperation(in: .highlighted) === second)
         view.isHighlighted = true
         try #require(await bench.loader.request(of: b))
         bench.loader.report(1, of: 2, b)
         #expect(await MainLoopTurns.wait { told.progress.count == 1 })
-        view.cancelCurrentHighlightedImageLoad()
+        view.cancelCurrentImageLoad(in: .highlighted)
         #expect(told.codes == [.cancelled] && first?.isCancelled == false)
-        try await finish(a, ViewBench.red, view, key: "image")
+        try await finish(a, ViewBench.red, view, .image)
         #expect(try await middle(window, view) == [255, 0, 0, 255], "without one the picture is seen")
-        #expect(view.setHighlightedImage(with: nil, completed: { told.results.append($0) }) == nil)
-        #expect(told.codes.last == .invalidURL && view.currentHighlightedImageURL == nil)
+        #expect(view.setImage(with: nil, in: .highlighted, completed: { told.results.append($0) }) == nil)
+        #expect(told.codes.last == .invalidURL && view.imageURL(in: .highlighted) == nil)
+        window.close()
+    }
+
+    @Test func `A placeholder that is given is seen in its place while the view is highlighted`() async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        view.setImage(with: a, context: bench.context)
+        try await finish(a, ViewBench.red, view, .image)
+        let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
+        view.setImage(with: b, in: .highlighted, placeholder: .image(green), context: bench.context)
+        #expect(try await middle(window, view) == [255, 0, 0, 255])
+        view.isHighlighted = true
+        #expect(try await middle(window, view) == [0, 255, 0, 255])
+        try await finish(b, ViewBench.blue, view, .highlighted)
+        #expect(try await middle(window, view) == [0, 0, 255, 255])
         window.close()
     }
 
@@ -94,13 +110,13 @@ import WebImage
         let view = ViewBench.makePicture()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let (context, a, b) = (bench.context, a, b)
-        let first = Task { try await view.setHighlightedImage(awaiting: a, context: context) }
+        let first = Task { try await view.setImage(awaiting: a, in: .highlighted, context: context) }
         try #require(await bench.loader.request(of: a))
         bench.loader.end(a, with: .success(ViewBench.red))
         #expect(try await first.value.image.pixelWidth == 40)
         let second = Task { () -> WebImageError.Code? in
             do throws(WebImageError) {
-                try await view.setHighlightedImage(awaiting: b, context: context)
+                try await view.setImage(awaiting: b, in: .highlighted, context: context)
                 return nil
             } catch { return error.code }
         }
@@ -116,8 +132,8 @@ import WebImage
         let texture = try #require(Texture.of(green))
         gtk_picture_set_paintable(view, texture.pointer)
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
-        view.setHighlightedImage(with: b, context: bench.context, completed: nil)
-        try await finish(b, ViewBench.blue, view, key: "highlightedImage")
+        view.setImage(with: b, in: .highlighted, context: bench.context, completed: nil)
+        try await finish(b, ViewBench.blue, view, .highlighted)
         #expect(try await middle(window, view) == [0, 255, 0, 255])
         view.isHighlighted = true
         #expect(try await middle(window, view) == [0, 0, 255, 255])
@@ -138,8 +154,8 @@ import WebImage
             }
         }
         let before = try sum()
-        view.setHighlightedImage(with: b, context: bench.context, completed: nil)
-        try await finish(b, ViewBench.blue, view, key: "highlightedImage")
+        view.setImage(with: b, in: .highlighted, context: bench.context, completed: nil)
+        try await finish(b, ViewBench.blue, view, .highlighted)
         await window.frames()
         let after = try sum()
         #expect(before > 0 && after == before)
@@ -152,7 +168,7 @@ import WebImage
         }
         view.isHighlighted = true
         view.setImage(with: a, context: bench.context, completed: nil)
-        try await finish(a, ViewBench.red, view, key: "image")
+        try await finish(a, ViewBench.red, view, .image)
         view.isHighlighted = false
         #expect(try await middle(window, view) == [255, 0, 0, 255])
         window.close()
@@ -162,9 +178,9 @@ import WebImage
         let view = ViewBench.makePicture()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 120, 80)
         view.setImage(with: a, context: bench.context, completed: nil)
-        try await finish(a, ViewBench.picture(120, 80, 255, 0, 0), view, key: "image")
-        view.setHighlightedImage(with: b, context: bench.context, completed: nil)
-        try await finish(b, ViewBench.picture(40, 80, 0, 0, 255), view, key: "highlightedImage")
+        try await finish(a, ViewBench.picture(120, 80, 255, 0, 0), view, .image)
+        view.setImage(with: b, in: .highlighted, context: bench.context, completed: nil)
+        try await finish(b, ViewBench.picture(40, 80, 0, 0, 255), view, .highlighted)
         var sizes = 0
         Signal("invalidate-size", of: ViewState.of(UnsafeMutableRawPointer(view)).paintable.pointer) { sizes += 1 }
         view.isHighlighted = true
@@ -177,8 +193,8 @@ import WebImage
 
     @Test func `A picture that moves plays on instead`() async throws {
         let stage = try await AnimationStage()
-        stage.picture.setHighlightedImage(with: b, context: bench.context, completed: nil)
-        try await finish(b, ViewBench.blue, stage.picture, key: "highlightedImage")
+        stage.picture.setImage(with: b, in: .highlighted, context: bench.context, completed: nil)
+        try await finish(b, ViewBench.blue, stage.picture, .highlighted)
         stage.picture.isHighlighted = true
         #expect(try await stage.middle() == [0, 0, 255, 255])
         stage.show(try ColorFrames([ColorFrames.red, ColorFrames.green]).image())
@@ -195,7 +211,7 @@ import WebImage
         let view = ViewBench.makePicture()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let told = told
-        view.setHighlightedImage(with: b, context: bench.context, completed: { told.results.append($0) })
+        view.setImage(with: b, in: .highlighted, context: bench.context, completed: { told.results.append($0) })
         try #require(await bench.loader.request(of: b))
         view.isHighlighted = true
         window.close()
@@ -207,8 +223,8 @@ import WebImage
         let view = ViewBench.makePicture()
         gtk_widget_set_size_request(UnsafeMutableRawPointer(view).widget, 20, 15)
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 20, 15)
-        view.setHighlightedImage(with: b, context: bench.context, completed: nil)
-        try await finish(b, ViewBench.picture(400, 300, 0, 0, 255), view, key: "highlightedImage")
+        view.setImage(with: b, in: .highlighted, context: bench.context, completed: nil)
+        try await finish(b, ViewBench.picture(400, 300, 0, 0, 255), view, .highlighted)
         let state = ViewState.of(UnsafeMutableRawPointer(view))
         #expect(state.highlight?.content?.image?.pixelWidth ?? 400 < 100)
         gtk_widget_set_size_request(UnsafeMutableRawPointer(view).widget, 200, 150)

@@ -27,7 +27,7 @@ import WebImage
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await MainActor.run {
                 try Display.open()
-                ViewBench.makePicture().setImage(with: nil, for: .active)
+                ViewBench.makePicture().setImage(with: nil, in: .image(.active))
             }
         }
         #expect(words(result).contains("not a GtkButton"))

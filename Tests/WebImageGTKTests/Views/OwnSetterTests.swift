@@ -81,7 +81,7 @@ import WebImage
         let operation = set(stage, a, placeholder: try green())
         #expect(stage.events == ["placeholder"], "before the call returns")
         #expect(try await stage.middle() == [0, 255, 0, 255])
-        #expect(operation != nil && stage.box.imageLoadOperation(forKey: "image") === operation)
+        #expect(operation != nil && stage.box.imageLoadOperation(in: .image) === operation)
         try #require(await bench.loader.request(of: a))
         bench.loader.report(1, of: 2, a)
         #expect(await MainLoopTurns.wait { told.progress.last?.fraction == 0.5 })
@@ -165,11 +165,31 @@ import WebImage
                 shown.append(paintable != nil)
             }
         )
-        #expect(button.imageLoadOperation(forKey: button.imageOperationKey(for: .normal)) === operation)
+        #expect(button.imageLoadOperation(in: .image) === operation)
         try #require(await bench.loader.request(of: a))
         bench.loader.end(a, with: .success(ViewBench.red))
         #expect(await MainLoopTurns.wait { shown == [false, true] })
         #expect(button.buttonPicture == nil, "the caller shows it")
+        window.close()
+    }
+
+    @Test(arguments: [ImageSlot.highlighted, .background, .image(.active), .named("mine")])
+    func `Any widget has it in any slot, and shows nothing there itself`(slot: ImageSlot) async throws {
+        let view = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(view))
+        var shown: [Bool] = []
+        let operation = view.setImage(
+            with: a,
+            in: slot,
+            context: bench.context,
+            setter: { paintable, _ in shown.append(paintable != nil) }
+        )
+        #expect(view.imageLoadOperation(in: slot) === operation && view.latestImageSlot == slot)
+        try #require(await bench.loader.request(of: a))
+        bench.loader.end(a, with: .success(ViewBench.red))
+        #expect(await MainLoopTurns.wait { shown == [false, true] })
+        let state = ViewState.of(UnsafeMutableRawPointer(view))
+        #expect(state.highlight == nil && state.button == nil && gtk_picture_get_paintable(view) == nil)
         window.close()
     }
 

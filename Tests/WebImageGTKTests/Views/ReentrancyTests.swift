@@ -69,14 +69,14 @@ import WebImage
         let (picture, window) = try await shown()
         let operation = Noted()
         picture.setImage(with: a, context: bench.context) { _ in
-            picture.setImageLoadOperation(operation, forKey: "image")
+            picture.setImageLoadOperation(operation, in: .image)
         }
         try #require(await bench.loader.request(of: a))
         let load = picture.setImage(with: b, context: bench.context, completed: nil)
         #expect(operation.isCancelled && load != nil)
-        #expect(picture.imageLoadOperation(forKey: "image") === load)
+        #expect(picture.imageLoadOperation(in: .image) === load)
         picture.cancelCurrentImageLoad()
-        #expect(picture.imageLoadOperation(forKey: "image") == nil)
+        #expect(picture.imageLoadOperation(in: .image) == nil)
         window.close()
     }
 

@@ -62,7 +62,7 @@ import WebImage
     @Test func `So is a button's`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button), 100, 75)
-        button.setImage(with: url, for: .normal, context: bench.context)
+        button.setImage(with: url, in: .image, context: bench.context)
         try #require(await bench.loader.request(of: url))
         bench.loader.end(url, with: .success(ViewBench.picture(400, 300, 10, 200, 30)))
         func width() -> Int {

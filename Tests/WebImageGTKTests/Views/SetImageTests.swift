@@ -357,10 +357,10 @@ import WebImage
         _ = set(picture, a)
         try await finish(a, .success(ViewBench.red))
         let refresh = set(picture, a, placeholder: nil, .refreshCached)
-        #expect(told.codes == [nil, nil] && picture.imageLoadOperation(forKey: "image") === refresh)
+        #expect(told.codes == [nil, nil] && picture.imageLoadOperation(in: .image) === refresh)
         try #require(await bench.loader.request(of: a))
         bench.loader.end(a, with: .failure(WebImageError(.cacheNotModified, "nothing newer")))
-        #expect(await MainLoopTurns.wait { picture.imageLoadOperation(forKey: "image") == nil })
+        #expect(await MainLoopTurns.wait { picture.imageLoadOperation(in: .image) == nil })
         #expect(picture.latestLoadState?.result != nil)
         _ = set(picture, b)
         try await finish(b, .success(ViewBench.green), results: 3)
@@ -424,6 +424,22 @@ import WebImage
         window.close()
     }
 
+    @Test func `A trailing closure is the completion, also where it could be called with progress`() async throws {
+        let picture = ViewBench.makePicture()
+        let window = try await TestWindow(UnsafeMutableRawPointer(picture))
+        var count = 0
+        picture.setImage(with: a, context: bench.context) { _ in count += 1 }
+        try #require(await bench.loader.request(of: a))
+        bench.loader.report(1, of: 2, a)
+        #expect(await MainLoopTurns.wait { picture.imageProgress.fraction == 0.5 })
+        await window.frames()
+        #expect(count == 0)
+        bench.loader.end(a, with: .success(ViewBench.red))
+        #expect(await MainLoopTurns.wait { picture.latestLoadState?.result != nil })
+        #expect(count == 1)
+        window.close()
+    }
+
     @Test func `Slots have their own loads, and one's own operations take part`() async throws {
         let picture = ViewBench.makePicture()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
@@ -431,21 +447,21 @@ import WebImage
         other.setImageOperationKey = "other"
         let first = set(picture, a)
         let second = set(picture, b, context: other)
-        #expect(picture.latestOperationKey == "other" && picture.imageURL == b)
-        #expect(picture.imageLoadOperation(forKey: "image") === first)
-        #expect(picture.imageLoadOperation(forKey: "other") === second)
+        #expect(picture.latestImageSlot == .named("other") && picture.imageURL == b)
+        #expect(picture.imageLoadOperation(in: .image) === first)
+        #expect(picture.imageLoadOperation(in: .named("other")) === second)
         #expect(told.results.isEmpty)
         picture.cancelLatestImageLoad()
         #expect(told.codes == [.cancelled] && second?.isCancelled == true && first?.isCancelled == false)
         picture.cancelCurrentImageLoad()
         #expect(told.codes == [.cancelled, .cancelled])
-        #expect(picture.imageLoadState(forKey: "image")?.error?.code == .cancelled)
+        #expect(picture.imageLoadState(in: .image)?.error?.code == .cancelled)
         let own = bench.manager.loadImage(with: a) { _ in }
-        picture.setImageLoadOperation(own, forKey: "own")
-        picture.setImageLoadOperation(nil, forKey: "own")
-        #expect(picture.imageLoadOperation(forKey: "own") === own && !own.isCancelled)
-        picture.cancelImageLoadOperation(forKey: "own")
-        #expect(own.isCancelled && picture.imageLoadOperation(forKey: "own") == nil)
+        picture.setImageLoadOperation(own, in: .named("own"))
+        picture.setImageLoadOperation(nil, in: .named("own"))
+        #expect(picture.imageLoadOperation(in: .named("own")) === own && !own.isCancelled)
+        picture.cancelCurrentImageLoad(in: .named("own"))
+        #expect(own.isCancelled && picture.imageLoadOperation(in: .named("own")) == nil)
         window.close()
     }
 

@@ -41,13 +41,13 @@ import WebImage
     @Test func `One that is taken out is not cancelled, then or later`() async throws {
         let (picture, window) = try await shown()
         let own = OwnOperation()
-        picture.removeImageLoadOperation(forKey: "image")
-        picture.setImageLoadOperation(own, forKey: "image")
-        picture.removeImageLoadOperation(forKey: "other")
-        #expect(picture.imageLoadOperation(forKey: "image") === own)
-        picture.removeImageLoadOperation(forKey: "image")
-        #expect(picture.imageLoadOperation(forKey: "image") == nil && !own.isCancelled)
-        picture.cancelImageLoadOperation(forKey: "image")
+        picture.removeImageLoadOperation(in: .image)
+        picture.setImageLoadOperation(own, in: .image)
+        picture.removeImageLoadOperation(in: .named("other"))
+        #expect(picture.imageLoadOperation(in: .image) === own)
+        picture.removeImageLoadOperation(in: .image)
+        #expect(picture.imageLoadOperation(in: .image) == nil && !own.isCancelled)
+        picture.cancelCurrentImageLoad(in: .image)
         picture.setImage(with: a, context: bench.context)
         window.close()
         #expect(!own.isCancelled)
@@ -56,31 +56,47 @@ import WebImage
     @Test func `Taking it out leaves the load of a slot alone`() async throws {
         let (picture, window) = try await shown()
         let load = picture.setImage(with: a, context: bench.context)
-        picture.removeImageLoadOperation(forKey: "image")
-        #expect(load?.isCancelled == false && picture.imageLoadOperation(forKey: "image") === load)
+        picture.removeImageLoadOperation(in: .image)
+        #expect(load?.isCancelled == false && picture.imageLoadOperation(in: .image) === load)
         window.close()
     }
 
     @Test func `The next load of its slot cancels it, and one of another slot does not`() async throws {
         let (picture, window) = try await shown()
         let (own, other) = (OwnOperation(), OwnOperation())
-        picture.setImageLoadOperation(own, forKey: "image")
-        picture.setImageLoadOperation(other, forKey: "other")
+        picture.setImageLoadOperation(own, in: .image)
+        picture.setImageLoadOperation(other, in: .named("other"))
         let load = picture.setImage(with: a, context: bench.context)
         #expect(own.cancellations == 1 && !other.isCancelled)
-        #expect(picture.imageLoadOperation(forKey: "image") === load)
-        #expect(picture.imageLoadOperation(forKey: "other") === other)
+        #expect(picture.imageLoadOperation(in: .image) === load)
+        #expect(picture.imageLoadOperation(in: .named("other")) === other)
         window.close()
         #expect(own.cancellations == 1)
+    }
+
+    @Test func `A slot that the call names comes before that of its context, and is the same as one of that name`()
+        async throws
+    {
+        let (picture, window) = try await shown()
+        var context = bench.context
+        context.setImageOperationKey = "mine"
+        let first = picture.setImage(with: a, in: .named("mine"), context: bench.context)
+        let second = picture.setImage(with: a, in: .image, context: context)
+        #expect(picture.imageLoadOperation(in: .named("mine")) === first)
+        #expect(picture.imageLoadOperation(in: .image) === second && picture.latestImageSlot == .image)
+        let third = picture.setImage(with: a, context: context)
+        #expect(first?.isCancelled == true && second?.isCancelled == false)
+        #expect(picture.imageLoadOperation(in: .named("mine")) === third)
+        window.close()
     }
 
     @Test func `Another one in its place cancels it`() async throws {
         let (picture, window) = try await shown()
         let (own, other) = (OwnOperation(), OwnOperation())
-        picture.setImageLoadOperation(own, forKey: "image")
-        picture.setImageLoadOperation(other, forKey: "image")
+        picture.setImageLoadOperation(own, in: .image)
+        picture.setImageLoadOperation(other, in: .image)
         #expect(own.cancellations == 1 && !other.isCancelled)
-        #expect(picture.imageLoadOperation(forKey: "image") === other)
+        #expect(picture.imageLoadOperation(in: .image) === other)
         window.close()
     }
 
@@ -88,7 +104,7 @@ import WebImage
         let (picture, window) = try await shown()
         let (own, told) = (OwnOperation(), Told())
         picture.setImage(with: a, context: bench.context) { told.results.append($0) }
-        picture.setImageLoadOperation(own, forKey: "image")
+        picture.setImageLoadOperation(own, in: .image)
         #expect(told.codes == [.cancelled] && !own.isCancelled)
         window.close()
     }
@@ -100,14 +116,14 @@ import WebImage
         let told = Lock<[Bool]>([])
         picture.setImageLoadOperation(
             LookingOperation {
-                let found = view.imageLoadOperation(forKey: "image")
+                let found = view.imageLoadOperation(in: .image)
                 told.withLock { $0.append(found is LookingOperation) }
             },
-            forKey: "image"
+            in: .image
         )
         switch way {
-        case "taken out": picture.removeImageLoadOperation(forKey: "image")
-        case "replaced": picture.setImageLoadOperation(OwnOperation(), forKey: "image")
+        case "taken out": picture.removeImageLoadOperation(in: .image)
+        case "replaced": picture.setImageLoadOperation(OwnOperation(), in: .image)
         default: break
         }
         window.close()
@@ -118,9 +134,9 @@ import WebImage
         let before = ViewState.count
         let (picture, window) = try await shown()
         let (own, taken) = (OwnOperation(), OwnOperation())
-        picture.setImageLoadOperation(own, forKey: "image")
-        picture.setImageLoadOperation(taken, forKey: "taken")
-        picture.removeImageLoadOperation(forKey: "taken")
+        picture.setImageLoadOperation(own, in: .image)
+        picture.setImageLoadOperation(taken, in: .named("taken"))
+        picture.removeImageLoadOperation(in: .named("taken"))
         window.close()
         #expect(own.cancellations == 1 && !taken.isCancelled)
         #expect(await MainLoopTurns.wait { ViewState.count == before })

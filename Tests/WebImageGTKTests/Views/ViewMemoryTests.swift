@@ -76,10 +76,10 @@ import WebImage
         }
         await bench.cache.clear(.memory)
         #expect(await MainLoopTurns.wait { first?.image == nil })
-        #expect(view.imageLoadState(forKey: "slot 0") == nil && view.imageLoadState(forKey: "slot 18") == nil)
-        #expect(view.imageLoadState(forKey: "slot 19")?.result != nil)
+        #expect(view.imageLoadState(in: .named("slot 0")) == nil && view.imageLoadState(in: .named("slot 18")) == nil)
+        #expect(view.imageLoadState(in: .named("slot 19"))?.result != nil)
         let state = ViewState.of(UnsafeMutableRawPointer(view))
-        #expect(Array(state.slots.keys) == ["slot 19"])
+        #expect(Array(state.slots.keys) == [.named("slot 19")])
         window.close()
     }
 
@@ -87,7 +87,7 @@ import WebImage
         let view = ViewBench.makePicture()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let highlighted = ViewBench.url("highlighted.bmp")
-        view.setHighlightedImage(with: highlighted, context: bench.context)
+        view.setImage(with: highlighted, in: .highlighted, context: bench.context)
         try #require(await bench.loader.request(of: highlighted))
         bench.loader.end(highlighted, with: .failure(WebImageError(.timedOut, "no")))
         #expect(await MainLoopTurns.wait { view.latestLoadState?.error != nil })
@@ -95,8 +95,8 @@ import WebImage
         context.setImageOperationKey = "running"
         view.setImage(with: url, context: context)
         _ = try await load(view, ViewBench.url("a.bmp"), ViewBench.red)
-        #expect(view.imageLoadState(forKey: "running")?.isLoading == true)
-        #expect(view.currentHighlightedImageURL == highlighted)
+        #expect(view.imageLoadState(in: .named("running"))?.isLoading == true)
+        #expect(view.imageURL(in: .highlighted) == highlighted)
         window.close()
     }
 
@@ -111,7 +111,7 @@ import WebImage
         }
         let state = ViewState.of(UnsafeMutableRawPointer(button))
         #expect(state.slots.count <= 33)
-        #expect(button.imageLoadState(forKey: "slot 44")?.result != nil)
+        #expect(button.imageLoadState(in: .named("slot 44"))?.result != nil)
         window.close()
     }
 }

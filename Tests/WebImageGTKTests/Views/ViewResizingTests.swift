@@ -236,7 +236,7 @@ import WebImage
             let load = ViewLoad(
                 ViewLoad.Request(url: nil, placeholder: nil, options: [], context: nil),
                 context: WebImageContext(),
-                key: "image",
+                slot: .image,
                 number: 1,
                 state: state,
                 setter: { _, _ in },

@@ -36,13 +36,13 @@ import WebImage
         let completed: @MainActor (Result<WebImageResult, WebImageError>) -> Void = {
             ends.cacheTypes.append(try? $0.get().cacheType)
         }
-        switch kind {
-        case .picture, .image, .button:
-            view.setImage(with: a, options: options, context: context, completed: completed)
-        case .background:
-            view.setBackgroundImage(with: a, for: .normal, options: options, context: context, completed: completed)
-        case .highlighted: view.setHighlightedImage(with: a, options: options, context: context, completed: completed)
-        }
+        let slot: ImageSlot =
+            switch kind {
+            case .picture, .image, .button: .image
+            case .background: .background
+            case .highlighted: .highlighted
+            }
+        view.setImage(with: a, in: slot, options: options, context: context, completed: completed)
     }
 
     @Test(arguments: Kind.allCases, [WebImageOptions.delayPlaceholder, []])
