@@ -66,7 +66,7 @@ import WebImage
         downloader.config.maxConcurrentDownloads = 4
         var callers: [(token: WebImageDownloadToken, recorder: Recorder)] = []
         var ended = 0
-        for _ in 0..<6000 {
+        for _ in 0..<TestEffort.rounds(6000) {
             switch Int.random(in: 0..<4, using: &random) {
             case 0, 1:
                 let priority = LoadPriority.allCases.randomElement(using: &random) ?? .normal
@@ -89,7 +89,7 @@ import WebImage
             #expect(Set(open).count == open.count)
             #expect(Set(open) == Set(callers.map(\.token.url)))
         }
-        #expect(ended > 1000)
+        #expect(ended > TestEffort.rounds(1000))
         downloader.cancelAllDownloads()
         #expect(callers.allSatisfy { $0.recorder.results.count == 1 && $0.token.isCancelled })
     }

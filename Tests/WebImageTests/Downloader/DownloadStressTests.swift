@@ -122,7 +122,9 @@ import WebImage
         let gate = Gate()
         let server = try LoopbackServer { .delayed(gate, then: .response(body: Array($0.path.utf8))) }
         let downloader = WebImageDownloader()
-        let recorders = (0..<10_000).map { _ in Recorder() }
+        // Those that are begun first wait for an answer until the last has been begun.
+        downloader.config.downloadTimeout = 600
+        let recorders = (0..<TestEffort.rounds(10_000)).map { _ in Recorder() }
         let doomed = recorders.indices.map { _ in Bool.random() }
         var tokens: [WebImageDownloadToken] = []
         for (number, recorder) in recorders.enumerated() {
