@@ -241,7 +241,7 @@ let package = Package(
             dependencies: modules + [
                 "TestSupport", "CTestSupport", "CLinux", "CIsolation", "CPixels", "cache-hammer",
             ],
-            exclude: ["Fixtures", "HTTPCacheSuite/Cases"],
+            exclude: ["HTTPCacheSuite/Cases"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

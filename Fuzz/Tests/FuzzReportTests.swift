@@ -4,7 +4,7 @@ import Testing
 
 /// The report that `Scripts/fuzz` writes.
 @Suite struct FuzzReportTests {
-    private static let script = Fixtures.path("../../../Scripts/fuzz")
+    private static let script = Fixtures.path("../../Scripts/fuzz")
     private let directory = TemporaryDirectory()
 
     @Test func `The report adds up all searches of a target`() throws {

@@ -8,7 +8,7 @@ import WebImage
     private static let names = FuzzTarget.all.map(\.name)
 
     /// `Fuzz`.
-    private static let directory = Fixtures.path("../../../Fuzz")
+    private static let directory = Fixtures.path("../../Fuzz")
 
     @Test(arguments: names)
     func `What a search begins with breaks no promise`(name: String) throws {

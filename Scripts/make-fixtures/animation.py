@@ -12,7 +12,7 @@ from PIL import Image
 import gif
 from picture import alpha, picture, write_anymap
 
-OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/Animation"
+OUT = Path(__file__).resolve().parents[2] / "Tests/Fixtures/Animation"
 
 
 def coalesced(data, suffix):

@@ -14,7 +14,7 @@ from PIL import Image
 from picture import picture, write_anymap
 from png import CHANNELS, SIGNATURE, chunk, write_png
 
-OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/Animation"
+OUT = Path(__file__).resolve().parents[2] / "Tests/Fixtures/Animation"
 
 
 def chunks(data):

@@ -11,7 +11,7 @@ from PIL import Image, ImageCms
 from picture import alpha, picture, write_anymap
 from profiles import wide_rgb
 
-OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/BMP"
+OUT = Path(__file__).resolve().parents[2] / "Tests/Fixtures/BMP"
 WIDTH, HEIGHT = 19, 13
 RANDOM = np.random.default_rng(11)
 

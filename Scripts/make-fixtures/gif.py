@@ -10,7 +10,7 @@ from PIL import Image
 
 from picture import picture, write_anymap
 
-OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/GIF"
+OUT = Path(__file__).resolve().parents[2] / "Tests/Fixtures/GIF"
 
 
 def lzw(numbers, size):

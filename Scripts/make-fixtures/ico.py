@@ -12,7 +12,7 @@ from PIL import Image
 from bmp import header, pack
 from picture import alpha, picture, write_anymap
 
-OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/ICO"
+OUT = Path(__file__).resolve().parents[2] / "Tests/Fixtures/ICO"
 
 
 def rgba(size, seed=None):

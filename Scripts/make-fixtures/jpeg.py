@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes Tests/WebImageTests/Fixtures/JPEG and /Resample with Pillow, cjpeg, jpegtran, exiftool and TurboJPEG.
+"""Makes Tests/Fixtures/JPEG and /Resample with Pillow, cjpeg, jpegtran, exiftool and TurboJPEG.
 
     python3 -m venv V && V/bin/pip install -r Scripts/make-fixtures/requirements.txt
     V/bin/python Scripts/make-fixtures/jpeg.py
@@ -18,7 +18,7 @@ from PIL import Image, ImageCms, ImageOps
 import profiles
 from picture import alpha, picture, write_anymap
 
-ROOT = pathlib.Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures"
+ROOT = pathlib.Path(__file__).resolve().parents[2] / "Tests/Fixtures"
 OUT = ROOT / "JPEG"
 WIDTH, HEIGHT = 61, 45
 

@@ -5,7 +5,7 @@ from PIL import Image
 
 from picture import picture
 
-OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/Options"
+OUT = Path(__file__).resolve().parents[2] / "Tests/Fixtures/Options"
 
 OUT.mkdir(parents=True, exist_ok=True)
 photo = Image.fromarray(picture(120, 90))

@@ -11,7 +11,7 @@ from PIL import Image, ImageCms, ImageOps
 from picture import alpha, picture, write_anymap
 from profiles import gray as gray_profile, linear_rgb, wide_rgb
 
-OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/PNG"
+OUT = Path(__file__).resolve().parents[2] / "Tests/Fixtures/PNG"
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 PASSES = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]

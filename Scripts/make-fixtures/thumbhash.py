@@ -7,7 +7,7 @@ from PIL import Image
 
 from picture import alpha, picture, write_anymap
 
-OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/ThumbHash"
+OUT = Path(__file__).resolve().parents[2] / "Tests/Fixtures/ThumbHash"
 
 
 def save(name, pixels, hashed=None):

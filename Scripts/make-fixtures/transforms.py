@@ -12,7 +12,7 @@ from PIL import Image
 
 from picture import alpha, picture, write_anymap
 
-OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/Transforms"
+OUT = Path(__file__).resolve().parents[2] / "Tests/Fixtures/Transforms"
 WIDTH, HEIGHT = 40, 30
 
 

@@ -10,7 +10,7 @@ from PIL import Image, ImageCms, ImageOps
 from picture import alpha, picture, write_anymap
 from profiles import wide_rgb
 
-OUT = Path(__file__).resolve().parents[2] / "Tests/WebImageTests/Fixtures/WebP"
+OUT = Path(__file__).resolve().parents[2] / "Tests/Fixtures/WebP"
 
 
 def save(name, data, pixels=None):

@@ -15,7 +15,7 @@ import Testing
         let run = try ProgramRun(
             "/usr/bin/env",
             [
-                "swift", "package", "--package-path", Fixtures.path("../../.."), "--scratch-path", scratch.path,
+                "swift", "package", "--package-path", Fixtures.path("../.."), "--scratch-path", scratch.path,
                 "dump-package",
             ],
             environment: ["WEBIMAGE_GTK": "0", "WEBIMAGE_LEFT_OUT": ""]

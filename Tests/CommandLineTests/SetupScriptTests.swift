@@ -166,7 +166,7 @@ import Testing
 
 /// A directory of programs that is the whole path of a script: stubs, and the tools that the script is written with.
 private struct ProgramDirectory {
-    static let scripts = Fixtures.path("../../../Scripts")
+    static let scripts = Fixtures.path("../../Scripts")
     private static let tools = [
         "bash", "basename", "cat", "dirname", "env", "grep", "head", "mktemp", "printf", "rm", "sed", "sort",
     ]

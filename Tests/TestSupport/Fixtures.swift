@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Files that other programs made, below `Tests/WebImageTests/Fixtures` or, for the formats that are targets of their own,
+/// Files that other programs made, below `Tests/Fixtures` or, for the formats that are targets of their own,
 /// `Tests/WebImageFormatsTests/Fixtures`.
 public enum Fixtures {
     /// Directories of formats whose tests are in a target of their own.
@@ -11,8 +11,8 @@ public enum Fixtures {
         var directory = URL(fileURLWithPath: #filePath)
         directory.deleteLastPathComponent()
         directory.deleteLastPathComponent()
-        let target = ofOtherFormats.contains(name.prefix { $0 != "/" }) ? "WebImageFormatsTests" : "WebImageTests"
-        return directory.path + "/\(target)/Fixtures/" + name
+        let isOfOtherFormat = ofOtherFormats.contains(name.prefix { $0 != "/" })
+        return directory.path + (isOfOtherFormat ? "/WebImageFormatsTests/Fixtures/" : "/Fixtures/") + name
     }
 
     /// The bytes of a fixture.
