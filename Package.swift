@@ -30,6 +30,41 @@ func module(_ name: String, on modules: String..., c libraries: String...) -> Ta
     )
 }
 
+/// The library's modules, from the lowest to the highest.
+let modules = [
+    "WebImageSupport", "WebImageModel", "WebImageHTTP", "WebImageCache", "WebImageCodecs", "WebImagePlayer",
+    "WebImageIsolation", "WebImageLoading", "WebImage",
+]
+
+/// What a target of tests depends on: what it names, and the modules below, all of which tests see the inside of. Named one by one, because a
+/// build looks at the dependencies of a target only, not at those of its dependencies, to see whether it must be compiled again.
+func testDependencies(_ names: [String]) -> [Target.Dependency] {
+    let highest = names.compactMap { modules.firstIndex(of: $0) }.max() ?? 1
+    // The five in the middle do not know each other.
+    let below = (2...6).contains(highest) ? modules.prefix(2) : modules.prefix(highest + 1)
+    return (below.filter { !names.contains($0) } + names).map { Target.Dependency(stringLiteral: $0) }
+}
+
+/// Fakes and harnesses that tests of several targets use, visible in the package.
+func testSupport(_ name: String, on dependencies: String...) -> Target {
+    .target(
+        name: name,
+        dependencies: testDependencies(dependencies),
+        path: "Tests/\(name)",
+        swiftSettings: swiftSettings
+    )
+}
+
+/// Tests: of one module, whose name they have, or of a topic that needs several.
+func tests(_ name: String, on dependencies: String..., exclude: [String] = []) -> Target {
+    .testTarget(
+        name: name,
+        dependencies: testDependencies(dependencies + ["TestSupport"]),
+        exclude: exclude,
+        swiftSettings: swiftSettings
+    )
+}
+
 /// Whether compilers find a C header, and a word in it that came with the oldest version we need.
 func hasHeader(_ path: String, naming word: String = "") -> Bool {
     let folders = (Context.environment["CPATH"] ?? "").split(separator: ":").map(String.init)
@@ -113,12 +148,6 @@ let allFormats = [
 let formats = allFormats.filter(\.isBuilt)
 let formatProducts = formats.map { Target.Dependency(stringLiteral: $0.product) }
 
-/// What tests see the inside of.
-let modules: [Target.Dependency] = [
-    "WebImage", "WebImageSupport", "WebImageModel", "WebImageHTTP", "WebImageCache", "WebImageCodecs",
-    "WebImagePlayer", "WebImageIsolation", "WebImageLoading",
-]
-
 let package = Package(
     name: "WebImage",
     products: [
@@ -178,15 +207,16 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
-        .target(
-            name: "TestSupport",
-            dependencies: ["WebImage", "CLinux", "CTestSupport"],
-            path: "Tests/TestSupport",
-            swiftSettings: swiftSettings
-        ),
+        testSupport("TestSupport", on: "WebImageModel", "CLinux", "CTestSupport"),
+        // These are for tests only, TestSupport is for the programs, too, that tests run.
+        testSupport("ModelTestSupport", on: "WebImageModel", "TestSupport"),
+        testSupport("HTTPTestSupport", on: "WebImageHTTP", "ModelTestSupport", "TestSupport"),
+        testSupport("CacheTestSupport", on: "WebImageCache", "ModelTestSupport", "TestSupport"),
+        testSupport("CodecsTestSupport", on: "WebImageCodecs"),
+        testSupport("LoadingTestSupport", on: "WebImageLoading", "HTTPTestSupport", "CacheTestSupport"),
         .executableTarget(
             name: "cache-hammer",
-            dependencies: ["WebImage", "TestSupport"],
+            dependencies: ["WebImageCache", "TestSupport"],
             path: "Tests/Helpers/cache-hammer",
             swiftSettings: swiftSettings
         ),
@@ -201,7 +231,7 @@ let package = Package(
         .target(name: "CHeapCounter", path: "Benchmarks/Sources/CAllocationCounter"),
         .executableTarget(
             name: "hit-cost",
-            dependencies: modules + ["CHeapCounter"],
+            dependencies: testDependencies(["WebImage"]) + ["CHeapCounter"],
             path: "Tests/Helpers/hit-cost",
             swiftSettings: swiftSettings
         ),
@@ -214,7 +244,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "decode-memory",
-            dependencies: modules + ["WebImageFormats", "TestSupport", "CHeapCounter"],
+            dependencies: testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CHeapCounter"],
             path: "Tests/Helpers/decode-memory",
             swiftSettings: swiftSettings
         ),
@@ -232,27 +262,35 @@ let package = Package(
         ),
         .executableTarget(
             name: "play-animation",
-            dependencies: ["WebImage"],
+            dependencies: ["WebImageCodecs", "WebImagePlayer"],
             path: "Tests/Helpers/play-animation",
             swiftSettings: swiftSettings
         ),
-        .testTarget(
-            name: "WebImageTests",
-            dependencies: modules + [
-                "TestSupport", "CTestSupport", "CLinux", "CIsolation", "CPixels", "cache-hammer",
-            ],
-            exclude: ["HTTPCacheSuite/Cases"],
-            swiftSettings: swiftSettings
-        ),
+        tests("WebImageSupportTests", on: "WebImageSupport", "ModelTestSupport"),
+        tests("WebImageModelTests", on: "WebImageModel", "ModelTestSupport"),
+        tests("WebImageHTTPTests", on: "WebImageHTTP", "HTTPTestSupport", "CTestSupport"),
+        tests("WebImageCacheTests", on: "WebImageCache", "CacheTestSupport", "cache-hammer"),
+        tests("WebImageCodecsTests", on: "WebImageCodecs", "CodecsTestSupport", "ModelTestSupport", "CPixels"),
+        tests("WebImagePlayerTests", on: "WebImagePlayer", "ModelTestSupport"),
+        tests("WebImageIsolationTests", on: "WebImageIsolation", "ModelTestSupport", "CIsolation"),
+        tests("WebImageLoadingTests", on: "WebImageLoading", "LoadingTestSupport", "CTestSupport"),
+        tests("AnimationTests", on: "WebImage", "CodecsTestSupport", "ModelTestSupport"),
+        tests("CacheQueryTests", on: "WebImage", "LoadingTestSupport", "CTestSupport", "cache-hammer"),
+        tests("DownloadTests", on: "WebImage", "LoadingTestSupport"),
+        tests("HistoryTests", on: "WebImage", "LoadingTestSupport"),
+        tests("HTTPCachingTests", on: "WebImage", "LoadingTestSupport", exclude: ["HTTPCacheSuite/Cases"]),
+        tests("RegressionTests", on: "WebImage", "LoadingTestSupport", "CTestSupport", "CLinux"),
+        tests("SandboxTests", on: "WebImage", "LoadingTestSupport"),
         .testTarget(
             name: "WebImageFormatsTests",
-            dependencies: modules + ["WebImageFormats", "TestSupport", "CPixels"] + formatProducts,
+            dependencies: testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CPixels"]
+                + formatProducts,
             exclude: ["Fixtures"],
             swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: modules + ["TestSupport", "CLinux", "webimage"],
+            dependencies: testDependencies(["WebImage"]) + ["TestSupport", "CLinux", "webimage"],
             swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -317,7 +355,7 @@ if hasGTK {
         ),
         .testTarget(
             name: "WebImageGTKTests",
-            dependencies: modules + [
+            dependencies: testDependencies(["WebImage"]) + [
                 "WebImageGTK", "CWebImageGTK4", "CGTKTestSupport", "TestSupport", "webimage-gallery",
             ],
             swiftSettings: swiftSettings
@@ -327,7 +365,7 @@ if hasGTK {
 
 // What searches for bytes that break something (Fuzz): with WEBIMAGE_FUZZ=1 a program for libFuzzer, which Scripts/fuzz builds, else
 // tests of the same targets. Both are of the same sources, so there is only one of them.
-let fuzzDependencies = modules + ["WebImageFormats", "TestSupport", "CCurl"] + formatProducts
+let fuzzDependencies = testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CCurl"] + formatProducts
 if Context.environment["WEBIMAGE_FUZZ"] == "1" {
     package.targets.append(
         .executableTarget(

@@ -1,4 +1,4 @@
-package import WebImage
+package import WebImageModel
 
 extension Bitmap {
     /// All pixels as premultiplied BGRA, row after row, for comparing.

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import WebImage
+public import WebImageModel
 
 /// Files as they arrive from broken disks and broken connections.
 public enum DamagedFiles {

@@ -1,4 +1,4 @@
-public import WebImage
+public import WebImageModel
 
 /// A clock that stands still until a test moves it.
 public final class ManualClock: Sendable {

@@ -1,5 +1,5 @@
 import Glibc
-public import WebImage
+public import WebImageModel
 
 /// How far the pixels of an image are from expected ones.
 public struct PixelDifference: Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-public import WebImage
+public import WebImageModel
 
 extension PortableAnymap {
     /// The pixels as a bitmap: packed RGB of one or three channels, premultiplied BGRA of others.

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 import Glibc
-package import WebImage
+package import WebImageModel
 
 /// How a decode ended.
 package enum ProgressiveOutcome {

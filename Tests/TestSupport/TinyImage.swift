@@ -1,4 +1,4 @@
-public import WebImage
+public import WebImageModel
 
 extension Image {
     /// An image of one pixel, for tests that only care which image it is.

@@ -111,7 +111,7 @@ package struct DirectoryScan {
     ///
     /// - Returns: why the directory could not be read to its end, nil if it could (or if there is none).
     @discardableResult
-    func forEach(_ body: (DirectoryWalk.Item) -> Bool) -> SystemCallError? {
+    package func forEach(_ body: (DirectoryWalk.Item) -> Bool) -> SystemCallError? {
         do throws(SystemCallError) {
             let walk = try DirectoryWalk(path: path, calls: calls, in: directory)
             while let item = try walk.next(), body(item) {}
@@ -143,7 +143,7 @@ extension timespec {
     }
 
     /// A time in seconds since 1970.
-    init(seconds: Double) {
+    package init(seconds: Double) {
         let clamped = min(max(seconds.isFinite ? seconds : 0, -0x1p60), 0x1p60)
         let whole = clamped.rounded(.down)
         self.init(tv_sec: Int(whole), tv_nsec: Int(min((clamped - whole) * 1e9, 999_999_999)))
@@ -153,7 +153,7 @@ extension timespec {
 extension stat {
     /// Disk space in bytes: what is allocated, but not less than the length; some file systems report nothing for small
     /// files that they keep elsewhere.
-    var allocatedSize: Int { max(Int(min(st_blocks, Self.most / 512)) * 512, length) }
+    package var allocatedSize: Int { max(Int(min(st_blocks, Self.most / 512)) * 512, length) }
 
     /// Bytes to its end, little enough to be added up however many files somebody puts there that are nothing but holes.
     var length: Int { Int(min(st_size, Self.most)) }

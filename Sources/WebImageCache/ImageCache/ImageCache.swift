@@ -65,7 +65,7 @@ public final class ImageCache: ImageCaching {
     /// - Parameters:
     ///   - diskQueue: where disk work is done, in place of threads of the cache's own.
     ///   - codingQueue: where images are decoded and encoded.
-    init(
+    package init(
         path: String,
         config: ImageCacheConfig,
         coder: (any ImageCoder)?,

@@ -35,7 +35,7 @@ public struct HostBackOffPolicy: Sendable, Hashable {
     /// URL only, and for ``SourcePolicy/maximumDuration`` at most: strangers' URLs must not close a host to everybody else.
     public var maximumRetryAfter = 600.0
     /// Answers in a row, from one host, that ask for a time before it counts for the whole host.
-    var askThreshold = 3
+    package var askThreshold = 3
 
     /// After eight failures for a second, then two, four and so on up to a minute.
     public init() {}

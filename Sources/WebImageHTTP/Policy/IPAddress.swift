@@ -87,7 +87,7 @@ extension IPAddress {
 
 extension IPAddress {
     /// An address in its usual spelling: four decimal numbers, or IPv6 without brackets and zone. Nil for anything else.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count <= 45, text.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else { return nil }
         let isV6 = text.utf8.contains(UInt8(ascii: ":"))
         var bytes = [UInt8](repeating: 0, count: isV6 ? 16 : 4)

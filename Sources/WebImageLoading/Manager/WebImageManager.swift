@@ -55,7 +55,7 @@ public final class WebImageManager: Sendable {
     /// Within which its loads decode.
     public var memoryBudget: DecodedMemoryBudget { pipeline.budget }
 
-    init(
+    package init(
         cache: any ImageCaching,
         loader: any ImageLoading,
         pipeline: Pipeline,

@@ -3,7 +3,7 @@
 ///
 /// Every load that is let in counts with an estimate until it ends, and then with the bytes it brought until they are
 /// decoded. The bound is soft: it can be passed by what the loads already let in bring above the estimate.
-final class LoadGate: Sendable {
+package final class LoadGate: Sendable {
     private struct State {
         var reserved = 0
         var waiting = JobHeap<Body>()
@@ -22,7 +22,7 @@ final class LoadGate: Sendable {
     }
 
     /// Bytes that have been reserved and not released.
-    var reservedByteCount: Int { state.withLock { $0.reserved } }
+    package var reservedByteCount: Int { state.withLock { $0.reserved } }
 
     /// Loads that wait to be let in.
     var waitingCount: Int { state.withLock { $0.waiting.count } }

@@ -57,7 +57,7 @@ package final class Pipeline: Sendable {
 
     /// Threads that decode and transform.
     let decodeQueue: WorkQueue
-    let gate: LoadGate
+    package let gate: LoadGate
     /// What decoded pictures may take of memory.
     let budget: DecodedMemoryBudget
     /// Where events get their times from.
@@ -88,9 +88,9 @@ package final class Pipeline: Sendable {
     }
 
     /// Pieces of work that run.
-    var runningCount: Int { state.withLock { $0.graph.nodeCount } }
+    package var runningCount: Int { state.withLock { $0.graph.nodeCount } }
     /// Callers and dependents that wait.
-    var waitingCount: Int { state.withLock { $0.graph.subscriptionCount } }
+    package var waitingCount: Int { state.withLock { $0.graph.subscriptionCount } }
     /// Subscribers who take bytes of bodies that are still arriving.
     var partialTakerCount: Int { partialCount.value }
     /// How often work was joined that ran already, or whose result was still at hand.

@@ -11,7 +11,7 @@
 import FoundationEssentials
 import Glibc
 import TestSupport
-import WebImage
+import WebImageCache
 
 func say(_ text: String) {
     var line = text + "\n"
@@ -77,7 +77,7 @@ func share(_ cache: DiskCache, keys: Int, random: inout SeededGenerator) -> Int3
 
 /// Leaves most of its work to be done when it returns.
 func storeAtTheEnd(_ directory: String) {
-    let cache = ImageCache(namespace: "ending", directory: directory)
+    let cache = ImageCache(namespace: "ending", directory: directory, coder: nil)
     for number in 0..<1000 {
         let data = HammerPicture.bytes(number, version: number)
         cache.store(ImageStoreRequest(key: "\(number)", data: data), completion: nil)

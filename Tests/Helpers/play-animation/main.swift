@@ -4,7 +4,8 @@
 //   FRAMES IDLE_BYTES PEAK_BYTES      frames shown; resident memory before the file was read; the most until the end
 import FoundationEssentials
 import Glibc
-import WebImage
+import WebImageCodecs
+import WebImagePlayer
 
 /// A number of kibibytes in `/proc/self/status`, in bytes.
 func status(_ name: String) -> Int {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-public import WebImage
+public import WebImageModel
 
 /// A step of what is done to a cache directory while its disk fails. Pictures and what goes with them are told by numbers that are in
 /// every byte of them, see ``HammerPicture``.

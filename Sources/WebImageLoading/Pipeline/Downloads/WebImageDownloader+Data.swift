@@ -39,7 +39,7 @@ extension WebImageDownloader {
     }
 
     /// Joins the download of a request, or starts it.
-    func start(
+    package func start(
         _ request: ImageLoadRequest,
         progress: (@Sendable (LoadProgress) -> Void)?,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void

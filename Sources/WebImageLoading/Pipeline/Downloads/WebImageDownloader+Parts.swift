@@ -37,11 +37,13 @@ extension WebImageDownloader {
         core.invalidate(cancelling: cancelling)
     }
 
-    convenience init(core: DownloaderCore, pipeline: Pipeline = .shared) { self.init(core: core, sharer: pipeline) }
+    package convenience init(core: DownloaderCore, pipeline: Pipeline = .shared) {
+        self.init(core: core, sharer: pipeline)
+    }
 
     /// Where downloads are shared: with other callers, and with the loads of managers.
     var pipeline: Pipeline { sharer as? Pipeline ?? .shared }
 
     /// What the coders of ``ImageCodersManager/shared`` take.
-    static let sharedAccept: @Sendable () -> AcceptField = { ImageCodersManager.shared.accept }
+    package static let sharedAccept: @Sendable () -> AcceptField = { ImageCodersManager.shared.accept }
 }

@@ -1,0 +1,43 @@
+import CacheTestSupport
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImage
+
+/// What looking into a cache takes of memory, in a program that counts.
+@Suite struct LookupCostTests {
+    private let directory = TemporaryDirectory()
+
+    /// A key that takes a kilobyte, so that a list of them would show.
+    private func key(_ number: Int) -> String { "http://h/\(number)?" + String(repeating: "x", count: 1000) }
+
+    @Test func `Going through many entries takes as much memory as going through a few`() throws {
+        let cache = DiskCache.make(directory)
+        func cost() throws -> (count: Int, bytes: Int) {
+            let run = try ProgramRun(ProgramRun.product("hit-cost"), ["list", cache.path])
+            #expect(run.status == 0, "\(run.errors)")
+            let numbers = (run.lines.first ?? "").split(separator: " ").compactMap { Int($0) }
+            try #require(numbers.count == 2, "\(run.output)")
+            return (numbers[0], numbers[1])
+        }
+        for number in 0..<100 { cache.store(Data([1]), forKey: key(number)) }
+        let few = try cost()
+        for number in 100..<4_000 { cache.store(Data([1]), forKey: key(number)) }
+        let many = try cost()
+        #expect(few.count == 100 && many.count == 4_000)
+        // The keys alone would be four megabytes.
+        #expect(few.bytes > 1_000 && many.bytes < 128 << 10, "\(few.bytes) and \(many.bytes) bytes")
+        #expect(many.bytes <= few.bytes + 16 << 10, "\(few.bytes) and \(many.bytes) bytes")
+    }
+
+    @Test func `A lookup takes no memory, whether it finds anything or not`() throws {
+        let run = try ProgramRun(ProgramRun.product("hit-cost"), [directory.path])
+        #expect(run.status == 0, "\(run.errors)")
+        for name in ["known", "unknown"] {
+            let line = try #require(run.lines.first { $0.hasPrefix(name + " ") })
+            // Of a thousand; other threads may take one meanwhile.
+            let count = try #require(Int(line.split(separator: " ")[1]))
+            #expect(count < 20, "\(line)")
+        }
+    }
+}

@@ -1,0 +1,304 @@
+import FoundationEssentials
+import LoadingTestSupport
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageLoading
+
+/// What `CachePolicy.http` delivers, and when it asks.
+@Suite(.timeLimit(.minutes(1))) struct FreshnessTests {
+    @Test func `A fresh picture in memory is delivered before the call returns, with its age, and nobody is asked`()
+        async throws
+    {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        #expect(try await harness.result().cacheType == .none)
+        harness.clock.advance(59)
+        let (operation, deliveries) = harness.refresh.start([], context: harness.context())
+        let result = try #require(deliveries.all.first).get()
+        #expect(operation.isFinished && result.cacheType == .memory && !result.isStale)
+        #expect(result.age == 59 && result.response?.headers["Age"] == "59")
+        #expect(harness.requestCount == 1)
+    }
+
+    @Test func `A picture whose lifetime is over is asked about, and a 304 makes it fresh anew`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        _ = try await harness.result()
+        harness.clock.advance(60)
+        let renewed = try await harness.result()
+        #expect(renewed.cacheType == .memory && !renewed.isStale && renewed.age == 0)
+        #expect(harness.server.requests.last?.additionalHeaders["If-None-Match"] == "\"1\"")
+        harness.clock.advance(59)
+        #expect(try await harness.result().age == 59)
+        #expect(harness.requestCount == 2)
+    }
+
+    @Test func `A picture that has changed comes alone, and takes the place of the old one`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        _ = try await harness.result()
+        harness.server.publish("two", etag: "\"2\"")
+        harness.clock.advance(61)
+        let fresh = try await harness.result()
+        #expect(fresh.text == "two" && fresh.cacheType == .none && fresh.age == nil)
+        await harness.forget()
+        let stored = try await harness.result()
+        #expect(stored.text == "two" && stored.cacheType == .disk && harness.requestCount == 2)
+    }
+
+    @Test func `What the disk holds of the answer decides in a new process`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        _ = try await harness.result()
+        await harness.forget()
+        harness.clock.advance(30)
+        let result = try await harness.result()
+        #expect(result.cacheType == .disk && result.age == 30 && harness.requestCount == 1)
+        await harness.forget()
+        harness.clock.advance(31)
+        #expect(try await harness.result().cacheType == .disk)
+        #expect(harness.requestCount == 2)
+    }
+
+    @Test func `A 304 changes what is noted, and not the file's body`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        _ = try await harness.result()
+        await harness.cache.flush()
+        let path = try #require(harness.cache.cachePath(forKey: harness.refresh.key))
+        let before = try Data(contentsOf: URL(filePath: path))
+        harness.clock.advance(61)
+        harness.say("max-age=600")
+        _ = try await harness.result()
+        await harness.forget()
+        let after = try Data(contentsOf: URL(filePath: path))
+        #expect(after.count == before.count && after != before && after.prefix(3) == Data("one".utf8))
+        harness.clock.advance(599)
+        #expect(try await harness.result().age == 599)
+        #expect(harness.requestCount == 2)
+    }
+
+    @Test(arguments: [CachePolicy.http, .immutable])
+    func `What may not be stored is delivered and kept nowhere, under the policy that heeds it`(
+        _ policy: CachePolicy
+    ) async throws {
+        let harness = FreshnessHarness(cacheControl: "no-store")
+        #expect(try await harness.result([], harness.context(policy)).text == "one")
+        await harness.cache.flush()
+        let key = harness.refresh.key
+        let isKept = policy == .immutable
+        #expect((harness.cache.memoryImage(forKey: key) != nil) == isKept)
+        #expect((harness.cache.diskEntry(forKey: key) != nil) == isKept)
+        _ = try await harness.result([], harness.context(policy))
+        #expect(harness.requestCount == (isKept ? 1 : 2))
+    }
+
+    @Test func `A picture that may not be stored any more goes from every level`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=1")
+        _ = try await harness.result()
+        harness.server.publish("two", etag: "\"2\"")
+        harness.say("no-store")
+        harness.clock.advance(2)
+        #expect(try await harness.result().text == "two")
+        await harness.cache.flush()
+        #expect(harness.cache.memoryImage(forKey: harness.refresh.key) == nil)
+        #expect(harness.cache.diskEntry(forKey: harness.refresh.key) == nil)
+    }
+
+    @Test func `no-cache is asked about each time, and downloaded once`() async throws {
+        let harness = FreshnessHarness(cacheControl: "no-cache")
+        #expect(try await harness.result().cacheType == .none)
+        for _ in 1...3 { #expect(try await harness.result().cacheType == .memory) }
+        #expect(harness.requestCount == 4)
+    }
+
+    @Test func `A server that says nothing and has no validator is asked each time`() async throws {
+        let harness = FreshnessHarness(etag: nil, cacheControl: nil)
+        _ = try await harness.result()
+        // The bytes are the same, so that what lies in memory serves.
+        #expect(try await harness.result().cacheType == .memory)
+        #expect(harness.requestCount == 2)
+    }
+
+    @Test func `An answer for other header fields is not for this request`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        harness.say("max-age=60", ["Vary": "Accept-Language"])
+        func load(_ language: String) async throws -> WebImageResult {
+            try await harness.result([], harness.context { $0.additionalHeaders = ["Accept-Language": language] })
+        }
+        _ = try await load("de")
+        #expect(try await load("de").cacheType == .memory)
+        harness.server.publish("deux", etag: "\"2\"")
+        #expect(try await load("fr").text == "deux")
+        #expect(try await load("fr").cacheType == .memory)
+        #expect(harness.requestCount == 2)
+    }
+
+    @Test func `A 304 about another picture is not believed: the whole is fetched`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=1")
+        _ = try await harness.result()
+        harness.clock.advance(2)
+        harness.server.edit { content in
+            content.text = "two"
+            content.renewed["ETag"] = "\"2\""
+        }
+        #expect(try await harness.result().text == "two")
+        #expect(harness.requestCount == 3)
+        #expect(harness.server.requests.last?.additionalHeaders["If-None-Match"] == nil)
+    }
+
+    @Test func `A thumbnail of the picture before is not served as the new one's`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        let thumbnail = harness.context { $0.thumbnailPixelSize = ImageSize(width: 2, height: 2) }
+        _ = try await harness.result([], thumbnail)
+        let old = try await harness.result([], thumbnail).image
+        harness.server.publish("two", etag: "\"2\"")
+        harness.clock.advance(61)
+        #expect(try await harness.result().text == "two")
+        let new = try await harness.result([], thumbnail).image
+        #expect(new.metadata.sourceHash != old.metadata.sourceHash)
+        #expect(new.metadata.sourceHash == Data("two".utf8).contentHash)
+        #expect(harness.requestCount == 2)
+    }
+
+    @Test func `Where the original is not kept, what was made of it is judged by its own record`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        let thumbnail = harness.context { context in
+            context.thumbnailPixelSize = ImageSize(width: 2, height: 2)
+            context.originalStoreCacheType = ImageCacheType.none
+        }
+        _ = try await harness.result([], thumbnail)
+        await harness.forget()
+        harness.clock.advance(59)
+        #expect(try await harness.result([], thumbnail).cacheType == .disk)
+        #expect(harness.requestCount == 1)
+        harness.clock.advance(2)
+        _ = try await harness.result([], thumbnail)
+        #expect(harness.requestCount == 2)
+    }
+
+    @Test func `The default policy asks nobody, whatever the server says`() async throws {
+        let harness = FreshnessHarness(cacheControl: "no-cache, max-age=0")
+        #expect(harness.manager.cachePolicy == .immutable)
+        for _ in 1...3 {
+            let result = try await harness.result([], harness.refresh.context())
+            #expect(result.age == nil && !result.isStale)
+        }
+        #expect(harness.requestCount == 1)
+        harness.manager.cachePolicy = .http
+        _ = try await harness.result([], harness.refresh.context())
+        #expect(harness.requestCount == 2)
+        _ = try await harness.result([], harness.context(.immutable))
+        #expect(harness.requestCount == 2)
+    }
+
+    @Test func `The original bytes are judged as the picture is`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        _ = try await harness.result()
+        let (manager, url, context) = (harness.manager, harness.refresh.url, harness.context())
+        #expect(try await manager.data(with: url, context: context) == Data("one".utf8))
+        #expect(harness.requestCount == 1)
+        harness.clock.advance(61)
+        #expect(try await manager.data(with: url, context: context) == Data("one".utf8))
+        #expect(harness.requestCount == 2)
+        harness.clock.advance(61)
+        harness.server.publish("two", etag: "\"2\"")
+        #expect(try await manager.data(with: url, context: context) == Data("two".utf8))
+        harness.server.edit { $0.error = WebImageError(.cannotConnectToHost, "offline") }
+        #expect(try await manager.data(with: url, context: context) == Data("one".utf8))
+    }
+
+    @Test(arguments: [(WebImageOptions(), 1), (.refreshCached, 2)])
+    func `What somebody else has asked about meanwhile is not asked about again, unless the load asks in any case`(
+        _ options: WebImageOptions,
+        requestCount: Int
+    ) async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        _ = try await harness.result()
+        // As a load that looked before the answer to another one came.
+        let plan = harness.manager.plan(
+            url: harness.refresh.url,
+            originalKey: harness.refresh.key,
+            resultKey: harness.refresh.key,
+            harness.manager.resolve(nil, options, harness.context()),
+            revalidation: LoadPlan.Revalidation(
+                asksAlways: options.contains(.refreshCached),
+                policy: .http,
+                request: HTTPCacheRequest()
+            )
+        )
+        let work = try #require(RevalidationWork(plan: plan.decode.original.plan))
+        let result = await withCheckedContinuation { continuation in
+            harness.manager.pipeline.subscribe(to: work) { continuation.resume(returning: $0) }
+        }
+        guard case .success(.revalidated(.current)) = result else {
+            Issue.record("there is something newer")
+            return
+        }
+        #expect(harness.requestCount == requestCount)
+    }
+
+    @Test func `The verdict and its reason are told`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        _ = try await harness.result()
+        harness.clock.advance(20)
+        let recording = LoadRecording()
+        _ = try await harness.result([], harness.context { $0.observer = recording })
+        let verdicts = recording.events.compactMap { event -> CacheVerdict? in
+            if case .judged(let verdict) = event.kind { return verdict }
+            return nil
+        }
+        #expect(verdicts.map(\.outcome) == [.serves] && verdicts.map(\.age) == [20])
+        #expect(recording.explanation.contains("What is cached (20 s old) serves: max-age says that it is fresh."))
+    }
+
+    @Test func `With queryDiskDataSync what is fresh on disk is delivered before the call returns`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        _ = try await harness.result()
+        await harness.forget()
+        let (operation, deliveries) = harness.refresh.start(.queryDiskDataSync, context: harness.context())
+        let result = try #require(deliveries.all.first).get()
+        #expect(operation.isFinished && result.cacheType == .disk && harness.requestCount == 1)
+    }
+
+    @Test func `A time to live counts for loaders that give no response, too`() async throws {
+        let harness = FreshnessHarness(cacheControl: nil)
+        let count = Lock(0)
+        let loader = ClosureImageLoader(canLoad: { _, _ in true }) { _, _ in
+            count.withLock { $0 += 1 }
+            return LoadedImageData(data: Data("own".utf8))
+        }
+        let context = harness.context(.ttl(60)) { $0.imageLoader = loader }
+        for _ in 1...3 {
+            _ = try await harness.result([], context)
+            harness.clock.advance(20)
+        }
+        #expect(count.withLock { $0 } == 1)
+        harness.clock.advance(20)
+        _ = try await harness.result([], context)
+        #expect(count.withLock { $0 } == 2)
+    }
+
+    @Test func `The caches alone do not give one request the answer to another`() async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        harness.say("max-age=60", ["Vary": "Authorization"])
+        let mine = harness.context { $0.additionalHeaders = ["Authorization": "me"] }
+        let yours = harness.context { $0.additionalHeaders = ["Authorization": "you"] }
+        _ = try await harness.result([], mine)
+        #expect(try await harness.result(.fromCacheOnly, mine).cacheType == .memory)
+        guard case .failure(let error) = await harness.deliveries(.fromCacheOnly, yours)[0] else {
+            Issue.record("somebody else's picture")
+            return
+        }
+        #expect(error.code == .notCached && harness.requestCount == 1)
+    }
+
+    @Test(arguments: [WebImageOptions.fromCacheOnly, [.fromCacheOnly, .refreshCached]])
+    func `The caches alone say how old what they have is`(_ options: WebImageOptions) async throws {
+        let harness = FreshnessHarness(cacheControl: "max-age=60")
+        _ = try await harness.result()
+        harness.clock.advance(100)
+        let patient = harness.context { $0.additionalHeaders = ["Cache-Control": "max-stale=600"] }
+        for context in [harness.context(), patient] {
+            let result = try await harness.result(options, context)
+            #expect(result.isStale && result.age == 100)
+        }
+    }
+}

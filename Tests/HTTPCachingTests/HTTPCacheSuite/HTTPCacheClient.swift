@@ -1,0 +1,91 @@
+import FoundationEssentials
+import LoadingTestSupport
+import TestSupport
+import WebImage
+
+@testable import WebImageCache
+@testable import WebImageHTTP
+@testable import WebImageLoading
+
+/// A manager that asks servers how long pictures serve, with a cache and a downloader of its own, in a time that a test sets.
+final class HTTPCacheClient: Sendable {
+    private struct Parts {
+        let cache: ImageCache
+        let manager: WebImageManager
+    }
+
+    /// What came of a load.
+    struct Outcome: Sendable {
+        var results: [Result<WebImageResult, WebImageError>]
+
+        /// What came first.
+        var first: Result<WebImageResult, WebImageError>? { results.first }
+        /// How wide the picture is that came first; nil for an error.
+        var width: Int? { (try? first?.get()).map(\.image.pixelWidth) }
+        /// How wide the pictures are that came.
+        var widths: [Int] { results.compactMap { try? $0.get() }.map(\.image.pixelWidth) }
+    }
+
+    let clock: ManualClock
+    private let directory = TemporaryDirectory()
+    private let downloader: WebImageDownloader
+    private let parts: Lock<Parts>
+
+    init(clock: ManualClock) {
+        self.clock = clock
+        let core = DownloaderCore(
+            config: WebImageDownloaderConfig(),
+            transport: CurlTransport(),
+            clock: clock.source
+        )
+        downloader = WebImageDownloader(core: core)
+        parts = Lock(Self.makeParts(directory, downloader, clock))
+    }
+
+    private static func makeParts(
+        _ directory: TemporaryDirectory,
+        _ downloader: WebImageDownloader,
+        _ clock: ManualClock
+    ) -> Parts {
+        var config = ImageCacheConfig()
+        // A pass removes what the days of a test have made too old, before or after a load that comes at the same time.
+        config.expiryInterval = 0
+        let cache = ImageCache(path: directory.path("cache"), config: config, clock: clock.source)
+        let manager = WebImageManager(
+            cache: cache,
+            loader: downloader,
+            pipeline: Pipeline(),
+            clock: clock.source
+        )
+        return Parts(cache: cache, manager: manager)
+    }
+
+    var cache: ImageCache { parts.withLock { $0.cache } }
+    var manager: WebImageManager { parts.withLock { $0.manager } }
+
+    /// Forgets all that is not on disk, as the end of a program does.
+    func restart() async {
+        await cache.flush()
+        let parts = Self.makeParts(directory, downloader, clock)
+        self.parts.withLock { $0 = parts }
+    }
+
+    /// A load under ``CachePolicy/http``, to its end and that of what it stores; the completion is called `count` times or more.
+    func load(_ url: URL, headers: HTTPHeaders = [:], options: WebImageOptions = [], atLeast count: Int = 1) async
+        -> Outcome
+    {
+        var context = WebImageContext()
+        context.callbackQueue = .inline
+        context.cachePolicy = .http
+        context.additionalHeaders = headers
+        let deliveries = Deliveries()
+        manager.loadImage(
+            with: url,
+            options: options.union(.waitStoreCache),
+            context: context,
+            end: { deliveries.noteEnd() },
+            completion: { deliveries.record($0) }
+        )
+        return Outcome(results: await deliveries.all(atLeast: count))
+    }
+}

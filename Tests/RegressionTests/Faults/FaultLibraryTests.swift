@@ -1,0 +1,129 @@
+import CacheTestSupport
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageModel
+
+/// The library that disturbs calls does what it says, with a program that knows nothing of it.
+@Suite struct FaultLibraryTests {
+    private let directory = TemporaryDirectory()
+    private var base: String { directory.path("base") }
+    private var report: String { directory.path("report") }
+
+    init() { mkdir(base, 0o700) }
+
+    /// Copies 100 000 bytes within the directory, in ten parts.
+    private func copy(_ plan: FaultPlan) throws -> (run: ProgramRun, report: [Int], size: Int) {
+        writeBytes([UInt8](repeating: 7, count: 100_000), base + "/from")
+        unlink(base + "/to")
+        unlink(report)
+        let environment = try plan.environment(directory: base, report: report)
+        let run = try ProgramRun("/bin/dd", ["if=\(base)/from", "of=\(base)/to", "bs=10000"], environment: environment)
+        let numbers = String(decoding: readBytes(report), as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        return (run, numbers.compactMap { Int($0) }, readBytes(base + "/to").count)
+    }
+
+    @Test func `Calls on the directory are counted, others are not`() throws {
+        #expect(try copy(FaultPlan(.count, calls: [.write])).report == [10, -1])
+        // That of the end is one more.
+        #expect(try copy(FaultPlan(.count, calls: [.read])).report == [11, -1])
+        #expect(try copy(FaultPlan(.count, calls: [.rename])).report == [0, -1])
+    }
+
+    @Test(arguments: [1, 4, 10]) func `The call of a number fails, and no other`(number: Int) throws {
+        let plan = FaultPlan(.fail, Int(EIO), calls: [.write], numbers: number...number)
+        let (run, report, size) = try copy(plan)
+        #expect(run.status == 1 && run.errors.contains(String(cString: strerror(EIO))))
+        #expect(report == [number, FaultPlan.Call.write.rawValue])
+        #expect(size == (number - 1) * 10_000)
+    }
+
+    @Test func `A process dies before a call, after it, or with half of it written`() throws {
+        let expected = [(FaultPlan.Action.dieBefore, 30_000), (.dieAfter, 40_000), (.dieWithin, 35_000)]
+        for (action, bytes) in expected {
+            let (run, _, size) = try copy(FaultPlan(action, calls: [.write], numbers: 4...4))
+            #expect(run.status == 128 + SIGKILL && size == bytes, "\(action)")
+        }
+        let (run, _, _) = try copy(FaultPlan(.dieBefore, 3, calls: [.write], numbers: 4...4))
+        #expect(run.status == 3)
+    }
+
+    @Test func `Calls that take less than they could are gone on with`() throws {
+        let (run, report, size) = try copy(FaultPlan(.short, 1_000, calls: [.write], numbers: 2 ... .max))
+        #expect(run.status == 0 && size == 100_000)
+        #expect((report.first ?? 0) > 50)
+    }
+
+    @Test func `What is elsewhere is left alone`() throws {
+        let plan = FaultPlan(.fail, Int(EIO), numbers: 1 ... .max)
+        let environment = try plan.environment(directory: base)
+        writeBytes([1, 2, 3], directory.path("base2"))
+        let run = try ProgramRun("/bin/cat", [directory.path("base2")], environment: environment)
+        #expect(run.status == 0 && run.output == "\u{1}\u{2}\u{3}")
+        #expect(try ProgramRun("/bin/ls", [base], environment: environment).status != 0)
+    }
+}
+
+/// The model that caches are compared with can tell what is wrong.
+@Suite struct FaultExpectationTests {
+    private var model: FaultModel {
+        var model = FaultModel()
+        model.apply(.store(1, version: 1), .done)
+        return model
+    }
+
+    private let first = FaultEntry(1, version: 1)
+    private let second = FaultEntry(1, version: 2)
+
+    @Test func `What is not stored is not there, and what was is`() {
+        #expect(!model.allows(nil, of: 1, isLossy: false) && model.allows(first, of: 1, isLossy: false))
+        #expect(model.allows(nil, of: 2, isLossy: false) && !model.allows(second, of: 1, isLossy: true))
+    }
+
+    @Test func `After a store that was done the picture before it is wrong, also on a disk that loses entries`() {
+        var model = model
+        model.apply(.store(1, version: 2), .done)
+        #expect(!model.allows(first, of: 1, isLossy: true) && model.allows(second, of: 1, isLossy: false))
+        #expect(model.allows(nil, of: 1, isLossy: true) && !model.allows(nil, of: 1, isLossy: false))
+    }
+
+    @Test func `After a store that was interrupted both are right, and neither's parts are`() {
+        var model = model
+        model.apply(.store(1, version: 2), .interrupted)
+        #expect(model.allows(first, of: 1, isLossy: false) && model.allows(second, of: 1, isLossy: false))
+        var mixed = second
+        mixed.extended = first.extended
+        #expect(!model.allows(mixed, of: 1, isLossy: true))
+        #expect(!model.allows(nil, of: 1, isLossy: false))
+    }
+
+    @Test func `A store that was refused leaves what was there`() {
+        var model = model
+        model.apply(.store(1, version: 2), .refused)
+        #expect(model.allows(first, of: 1, isLossy: false) && !model.allows(second, of: 1, isLossy: true))
+    }
+
+    @Test func `An amendment changes its part alone`() {
+        var model = model
+        model.apply(.amend(1, round: 4), .done)
+        var amended = first
+        amended.round = 4
+        #expect(model.entries(of: 1) == [amended])
+        model.apply(.setExtendedData(1, round: 5), .disturbed)
+        #expect(model.entries(of: 1).count == 2)
+        model.apply(.remove(1), .done)
+        #expect(model.entries(of: 1) == [nil])
+    }
+
+    @Test func `Entries are told apart from what is not theirs`() {
+        let content = first.content(number: 1)
+        #expect(FaultEntry(content, number: 1) == first)
+        #expect(FaultEntry(content, number: 2) == nil)
+        var broken = content
+        broken.data[20] ^= 1
+        #expect(FaultEntry(broken, number: 1) == nil)
+    }
+}

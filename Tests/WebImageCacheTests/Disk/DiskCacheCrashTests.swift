@@ -1,0 +1,80 @@
+import CacheTestSupport
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@testable import WebImageCache
+
+@Suite struct DiskCacheCrashTests {
+    @Test func `After 200 kills during stores every entry that opens is what was stored`() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path("cache")
+        var survivors = 0
+        for round in 0..<200 {
+            // After some stores within the time of some more, so that kills fall on every step of a store.
+            let process = try HelperProcess("cache-hammer", ["store", path, "\(round)", "\(round * 7 % 1_000 + 1)"])
+            #expect(process.wait() == 128 + SIGKILL)
+            let cache = DiskCache(path: path)
+            for number in 0..<200 {
+                guard let entry = cache.entry(forKey: HammerPicture.key(number)) else { continue }
+                survivors += 1
+                #expect(HammerPicture.isWhole(entry.data, number: number))
+                // Also those whose amendment was under way.
+                #expect(HammerPicture.isWhole(etag: entry.validators?.etag, number: number))
+            }
+            #expect(cache.statistics.damagedCount == 0)
+        }
+        #expect(survivors > 1000)
+        let cache = DiskCache(path: path)
+        #expect(cache.verify() == [])
+        for entry in cache.entries() {
+            let number = Int(entry.key.split(separator: "/").last?.dropLast(4) ?? "")
+            #expect(number.map { HammerPicture.key($0) } == entry.key)
+            let extended = cache.extendedData(forKey: entry.key).map { String(decoding: $0, as: UTF8.self) } ?? ""
+            #expect(extended.hasPrefix("extended ") || extended.hasPrefix("again "))
+        }
+    }
+
+    @Test func `What dead writers left behind is removed once it is old, and never counted`() throws {
+        let directory = TemporaryDirectory()
+        let clock = ManualClock()
+        let old = directory.path(EntryWriter.temporaryName())
+        let young = directory.path(EntryWriter.temporaryName())
+        let foreign = directory.path(".webimage-notes")
+        for path in [old, young, foreign] {
+            #expect(FileManager.default.createFile(atPath: path, contents: Data("x".utf8)))
+        }
+        setTimes(old, clock.wallTime - 1000)
+        setTimes(young, clock.wallTime - 10)
+        setTimes(foreign, clock.wallTime - 1000)
+        let cache = DiskCache(path: directory.path, config: ImageCacheConfig(), clock: clock.source)
+        #expect(!exists(old))
+        #expect(exists(young))
+        #expect(exists(foreign))
+        #expect(cache.totalCount == 0)
+        #expect(cache.totalSize == 0)
+        clock.advance(2000)
+        cache.removeExpiredData()
+        #expect(!exists(young))
+        #expect(exists(foreign))
+    }
+
+    @Test func `Two processes store and read 1 000 keys in one directory without an error or a wrong byte`() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path("cache")
+        let processes = try (0..<2).map { try HelperProcess("cache-hammer", ["share", path, "\($0 + 77)", "1000"]) }
+        for process in processes {
+            let line = process.readLine() ?? "nothing"
+            #expect(line.hasPrefix("hits "), "\(line)")
+            #expect(process.wait() == 0)
+        }
+        let cache = DiskCache(path: path)
+        #expect(cache.totalCount == 1000)
+        for number in 0..<1000 {
+            let data = try #require(cache.data(forKey: HammerPicture.key(number)))
+            #expect(HammerPicture.isWhole(data, number: number))
+        }
+        #expect(cache.verify() == [])
+    }
+}

@@ -1,0 +1,32 @@
+import CacheTestSupport
+
+@testable import WebImageCache
+
+/// A cache file taken apart.
+struct EntryFile {
+    let bytes: [UInt8]
+    let footer: EntryFooter
+
+    /// Nil when it is none.
+    init?(_ bytes: [UInt8]) {
+        let footer = bytes.withUnsafeBytes { try? EntryFooter.read(from: $0, fileSize: bytes.count) }
+        guard let footer else { return nil }
+        self.bytes = bytes
+        self.footer = footer
+    }
+
+    init?(path: String) { self.init(readBytes(path)) }
+
+    var body: [UInt8] { Array(bytes[..<footer.bodyLength]) }
+
+    /// Where one of the slots is.
+    func slot(_ index: Int) -> Range<Int> {
+        let start = footer.bodyLength + index * footer.slotSize
+        return start..<(start + footer.slotSize)
+    }
+
+    /// The slot that counts.
+    var content: ResponseSlots.Content? {
+        bytes[footer.slotsRange].withUnsafeBytes { footer.slots?.content(of: $0) }
+    }
+}

@@ -1,0 +1,178 @@
+import CacheTestSupport
+import FoundationEssentials
+import Glibc
+import ModelTestSupport
+import TestSupport
+import Testing
+
+@testable import WebImageCache
+@testable import WebImageSupport
+
+/// Entries with slots that are torn, cut or rotten.
+@Suite struct SlotDamageTests {
+    let directory = TemporaryDirectory()
+    let key = "http://h/a.jpg"
+    let bytes = Array("the picture's bytes".utf8)
+
+    /// An entry whose second slot counts, with number 2; the first holds 1.
+    private func stored() throws -> (cache: DiskCache, path: String, file: EntryFile) {
+        let cache = DiskCache.make(directory)
+        cache.store(StoredRecords.entry(bytes, 1, extendedData: Data([1, 2, 3])), forKey: key)
+        cache.amend(extendedData: nil, validators: StoredRecords.validators(2), forKey: key)
+        let path = cache.cachePath(forKey: key)
+        return (cache, path, try #require(EntryFile(path: path)))
+    }
+
+    @Test func `A flipped bit outside the slots is found, and the entry removed`() throws {
+        let (cache, path, file) = try stored()
+        for position in file.bytes.indices where !file.footer.slotsRange.contains(position) {
+            for bit in 0..<8 {
+                var broken = file.bytes
+                broken[position] ^= 1 << bit
+                writeBytes(broken, path)
+                #expect(cache.entry(forKey: key) == nil, "byte \(position) bit \(bit)")
+                #expect(!exists(path), "byte \(position) bit \(bit)")
+            }
+        }
+    }
+
+    @Test(arguments: [false, true]) func `A flipped bit in a slot costs that slot, not the picture`(isMapped: Bool)
+        throws
+    {
+        let (cache, path, file) = try stored()
+        cache.config.mapsDiskData = isMapped
+        let used = try [0, 1].map { index -> Range<Int> in
+            let bytes = Array(file.bytes[file.slot(index)])
+            let length = bytes[16..<20].reversed().reduce(0) { $0 << 8 | Int($1) }
+            try #require(length > 100 && length < 488)
+            return file.slot(index).lowerBound..<(file.slot(index).lowerBound + 24 + length)
+        }
+        for position in file.footer.slotsRange {
+            var broken = file.bytes
+            broken[position] ^= 1 << UInt8(position % 8)
+            writeBytes(broken, path)
+            let entry = cache.entry(forKey: key)
+            #expect(entry?.data == Data(bytes) && entry?.extendedData == Data([1, 2, 3]))
+            // The reserved bytes count, too: they are under the hash.
+            let expected = used[1].contains(position) ? 1 : 2
+            #expect(StoredRecords.number(of: entry?.validators) == expected, "byte \(position)")
+            #expect(StoredRecords.number(of: cache.validators(forKey: key)) == expected)
+        }
+        #expect(cache.verify() == [])
+    }
+
+    @Test func `Without a slot the entry serves, without validators, and gets new ones in place`() throws {
+        let (cache, path, file) = try stored()
+        var broken = file.bytes
+        for position in file.footer.slotsRange { broken[position] = 0xA5 }
+        writeBytes(broken, path)
+        #expect(cache.entry(forKey: key) == CachedImageData(data: Data(bytes), extendedData: Data([1, 2, 3])))
+        #expect(cache.validators(forKey: key) == nil)
+        let known = KnownValidators(validators: nil, contentHash: file.footer.contentHash)
+        #expect(cache.details(forKey: key).map { KnownValidators($0) } == known)
+        #expect(cache.entries().first?.validators == nil && cache.verify() == [])
+        cache.amend(extendedData: nil, validators: StoredRecords.validators(3), forKey: key)
+        #expect(cache.entry(forKey: key) == StoredRecords.entry(bytes, 3, extendedData: Data([1, 2, 3])))
+        #expect(cache.statistics.amendCount == 2)
+    }
+
+    @Test func `A file cut at any length is found, and so is one that goes on`() throws {
+        let (cache, path, file) = try stored()
+        for length in 0..<file.bytes.count {
+            writeBytes(Array(file.bytes[..<length]), path)
+            #expect(cache.validators(forKey: key) == nil)
+            #expect(cache.entry(forKey: key) == nil, "length \(length)")
+            #expect(!exists(path))
+        }
+        for start in stride(from: 0, to: file.bytes.count, by: 3) {
+            let hole = min(start + 3, file.bytes.count)
+            writeBytes(Array(file.bytes[..<start] + file.bytes[hole...]), path)
+            #expect(cache.entry(forKey: key) == nil)
+            writeBytes(Array(file.bytes[..<start]) + [0] + file.bytes[start...], path)
+            #expect(cache.entry(forKey: key) == nil)
+        }
+    }
+
+    @Test func `A write that ends after any byte leaves what was known before`() throws {
+        let (_, path, file) = try stored()
+        let slots = try #require(file.footer.slots)
+        let next = try #require(StoredRecords.validators(3, padding: 40))
+        var lines = ResponseLines(Data())
+        lines.validators = next
+        let whole = try #require(slots.amendment(to: lines.bytes, after: file.content)).bytes.count
+        for count in 0...whole {
+            writeBytes(file.bytes, path)
+            let written = Lock(0)
+            var calls = FileCalls.system
+            calls.writeAt = { file, bytes, size, offset in
+                let room = count - written.withLock { $0 }
+                guard room > 0 else { return -Int(EIO) }
+                let result = FileCalls.system.writeAt(file, bytes, min(size, room), offset)
+                written.withLock { $0 += max(result, 0) }
+                return result
+            }
+            // As in a process that dies there: nothing comes after it.
+            calls.open = { directory, name, flags in
+                flags & O_CREAT == 0 ? FileCalls.system.open(directory, name, flags) : -EIO
+            }
+            let cache = DiskCache.make(directory, calls: calls)
+            cache.amend(extendedData: nil, validators: next, forKey: key)
+            let entry = DiskCache.make(directory).entry(forKey: key)
+            #expect(entry?.data == Data(bytes) && entry?.extendedData == Data([1, 2, 3]))
+            #expect(StoredRecords.number(of: entry?.validators) == (count == whole ? 3 : 2), "\(count) bytes")
+            #expect(cache.statistics.amendCount == (count == whole ? 1 : 0))
+        }
+    }
+
+    @Test(arguments: [EIO, ENOSPC, EROFS, EBADF, EFBIG]) func `A write in place that fails becomes a new file`(
+        number: Int32
+    ) throws {
+        let (_, path, file) = try stored()
+        let inode = fileStatus(path).st_ino
+        var calls = FileCalls.system
+        calls.writeAt = { file, bytes, count, offset in
+            _ = FileCalls.system.writeAt(file, bytes, count / 2, offset)
+            return -Int(number)
+        }
+        let cache = DiskCache.make(directory, calls: calls)
+        cache.amend(extendedData: nil, validators: StoredRecords.validators(3), forKey: key)
+        #expect(cache.entry(forKey: key) == StoredRecords.entry(bytes, 3, extendedData: Data([1, 2, 3])))
+        #expect(fileStatus(path).st_ino != inode && EntryFile(path: path)?.footer.created == file.footer.created)
+    }
+
+    @Test func `Short and interrupted writes in place go on where they stopped`() throws {
+        _ = try stored()
+        let steps = Lock([1, -Int(EINTR), 7, -Int(EINTR), 100])
+        var calls = FileCalls.system
+        calls.writeAt = { file, bytes, count, offset in
+            let step = steps.withLock { $0.isEmpty ? count : $0.removeFirst() }
+            return step < 0 ? step : FileCalls.system.writeAt(file, bytes, min(step, count), offset)
+        }
+        let cache = DiskCache.make(directory, calls: calls)
+        cache.amend(extendedData: nil, validators: StoredRecords.validators(3), forKey: key)
+        #expect(cache.statistics.amendCount == 1 && steps.withLock { $0.isEmpty })
+        #expect(StoredRecords.number(of: cache.validators(forKey: key)) == 3)
+    }
+
+    @Test func `A file that may only be read gets its amendment with a new one`() throws {
+        let (_, path, _) = try stored()
+        var calls = FileCalls.system
+        calls.open = { directory, name, flags in
+            flags & O_RDWR != 0 ? -EACCES : FileCalls.system.open(directory, name, flags)
+        }
+        let inode = fileStatus(path).st_ino
+        let cache = DiskCache.make(directory, calls: calls)
+        cache.amend(extendedData: nil, validators: StoredRecords.validators(3), forKey: key)
+        #expect(StoredRecords.number(of: cache.validators(forKey: key)) == 3 && fileStatus(path).st_ino != inode)
+    }
+
+    @Test func `A copy to another directory keeps what is known`() throws {
+        let (cache, path, file) = try stored()
+        let other = DiskCache(path: directory.path("other"))
+        writeBytes(file.bytes, other.cachePath(forKey: key))
+        #expect(other.entry(forKey: key) == cache.entry(forKey: key))
+        #expect(StoredRecords.number(of: DiskCache.readFile(path, mapped: true)?.validators) == 2)
+        DiskCache.moveDirectory(from: cache.path, to: directory.path("x/y"))
+        #expect(StoredRecords.number(of: DiskCache(path: directory.path("x/y")).validators(forKey: key)) == 2)
+    }
+}

@@ -1,0 +1,98 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageCodecs
+
+@Suite struct ImageCodersManagerTests {
+    private let anything = Data("anything".utf8)
+
+    /// The numbers of the coders that answered: for the properties, for the picture, and for the bytes of one.
+    private func answers(_ manager: ImageCodersManager, to data: Data) throws -> [Int] {
+        let image = try manager.decode(data, options: ImageDecodeOptions())
+        let encoded = try manager.encode(image, to: .webp, options: ImageEncodeOptions())
+        return [
+            try manager.properties(of: data, limits: ImageLimits()).width, image.pixelWidth, Int(encoded.first ?? 0),
+        ]
+    }
+
+    @Test func `Of several that could, the coder given last answers`() throws {
+        let manager = ImageCodersManager(coders: [NumberedCoder(1), NumberedCoder(2), NumberedCoder(3)])
+        #expect(try answers(manager, to: anything) == [3, 3, 3])
+    }
+
+    @Test func `A coder that is added answers before all others, the one added last first`() throws {
+        let manager = ImageCodersManager(coders: [NumberedCoder(1)])
+        #expect(try answers(manager, to: anything) == [1, 1, 1])
+        manager.add(NumberedCoder(2))
+        #expect(try answers(manager, to: anything) == [2, 2, 2])
+        manager.add(NumberedCoder(3))
+        #expect(try answers(manager, to: anything) == [3, 3, 3])
+        manager.coders.removeLast()
+        #expect(try answers(manager, to: anything) == [2, 2, 2])
+    }
+
+    @Test func `The order of the list is the order that is asked in, whatever it was before`() throws {
+        let manager = ImageCodersManager(coders: [NumberedCoder(1), NumberedCoder(2)])
+        manager.coders.reverse()
+        #expect(try answers(manager, to: anything) == [1, 1, 1])
+    }
+
+    @Test func `Those that do not take the data, or do not write the format, are passed over`() throws {
+        let manager = ImageCodersManager(coders: [
+            NumberedCoder(1), NumberedCoder(2), NumberedCoder(3, reads: false), NumberedCoder(4, writes: false),
+            NumberedCoder(5, reads: false, writes: false),
+        ])
+        #expect(try answers(manager, to: anything) == [4, 4, 3])
+        #expect(manager.canDecode(anything) && manager.canEncode(to: .webp))
+        manager.coders = [NumberedCoder(5, reads: false, writes: false)]
+        #expect(!manager.canDecode(anything) && !manager.canEncode(to: .webp))
+    }
+
+    @Test func `What the first of them says is final, even an error`() throws {
+        let manager = ImageCodersManager(coders: [NumberedCoder(1), NumberedCoder(2, fails: true)])
+        #expect(throws: WebImageError.self) { try manager.decode(anything, options: ImageDecodeOptions()) }
+        #expect(throws: WebImageError.self) { try manager.properties(of: anything, limits: ImageLimits()) }
+        let image = try NumberedCoder(1).decode(anything, options: ImageDecodeOptions())
+        #expect(throws: WebImageError.self) { try manager.encode(image, to: .png, options: ImageEncodeOptions()) }
+    }
+
+    @Test func `A coder of one's own goes before the built-in ones, for pictures that they read too`() throws {
+        let manager = ImageCodersManager()
+        let data = try Fixtures.data("JPEG/gray.jpg")
+        #expect(try manager.decode(data, options: ImageDecodeOptions()).pixelWidth == 61)
+        manager.add(NumberedCoder(7))
+        #expect(try answers(manager, to: data) == [7, 7, 7])
+        #expect(ImageCodersManager().coders.count == manager.coders.count - 1, "others have their own list")
+    }
+}
+
+/// A coder whose pictures are as wide as its number, and whose bytes are that number.
+private struct NumberedCoder: ImageCoder {
+    let number: Int
+    let reads: Bool
+    let writes: Bool
+    let fails: Bool
+
+    init(_ number: Int, reads: Bool = true, writes: Bool = true, fails: Bool = false) {
+        (self.number, self.reads, self.writes, self.fails) = (number, reads, writes, fails)
+    }
+
+    func canDecode(_ data: Data) -> Bool { reads }
+
+    func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+        guard !fails else { throw WebImageError(.badImageData, "coder \(number)") }
+        return ImageProperties(format: .webp, width: number, height: 1)
+    }
+
+    func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+        guard !fails else { throw WebImageError(.badImageData, "coder \(number)") }
+        return Image(bitmap: try .allocate(width: number, height: 1, pixelFormat: .rgb8))
+    }
+
+    func canEncode(to format: ImageFormat) -> Bool { writes }
+
+    func encode(_ image: Image, to format: ImageFormat, options: ImageEncodeOptions) throws(WebImageError) -> Data {
+        guard !fails else { throw WebImageError(.encodingFailed, "coder \(number)") }
+        return Data([UInt8(number)])
+    }
+}

@@ -1,0 +1,12 @@
+import Testing
+
+@testable import WebImageHTTP
+
+@Suite struct CurlHandleTests {
+    @Test(arguments: [
+        ("http://user@host/", true), ("https://user:word@host:81/a", true), ("http://host/picture@2x.png", false),
+        ("http://host?mail=a@b", false), ("http://host#a@b", false), ("http://host", false), ("", false),
+    ]) func `Only an at sign before the host names a user`(address: String, namesUser: Bool) {
+        #expect((DownloaderCore.authority(of: address)?.contains(UInt8(ascii: "@")) ?? false) == namesUser)
+    }
+}

@@ -1,0 +1,86 @@
+import FoundationEssentials
+import LoadingTestSupport
+import ModelTestSupport
+import TestSupport
+import Testing
+import WebImageLoading
+
+@Suite struct ByteLimitTests {
+    private func harness() throws -> EndToEndHarness {
+        let body = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
+        return try EndToEndHarness { _ in .response(body: body) }
+    }
+
+    private func limited(_ bytes: Int) -> WebImageContext {
+        var context = WebImageContext()
+        context.scaleDownLimitBytes = bytes
+        return context
+    }
+
+    @Test func `A picture that a byte limit made smaller does not serve a load without it`() async throws {
+        let harness = try harness()
+        let url = harness.server.url("/a.jpg")
+        let small = try await harness.manager.result(with: url, context: limited(1_000))
+        #expect(small.image.pixelWidth * small.image.pixelHeight * 4 <= 1_000)
+        #expect(!small.image.metadata.isThumbnail)
+        #expect(try await harness.manager.result(with: url, context: limited(1_000)).cacheType == .memory)
+        let whole = try await harness.manager.image(with: url)
+        #expect(whole.pixelWidth == 61 && whole.pixelHeight == 45)
+        let again = try await harness.manager.result(with: url, context: limited(1_000))
+        #expect(again.cacheType == .memory && again.image === whole, "the whole picture serves every load")
+        #expect(harness.server.requestCount() == 1)
+    }
+
+    @Test func `The option is a limit of 60 MiB on decoding, and the context's own limit goes before it`() async throws
+    {
+        let limit = 60 << 20
+        #expect(ImageDecodeOptions.defaultScaleDownLimitBytes == limit)
+        let harness = ManagerHarness.answering()
+        for (options, own, expected) in [
+            ([], nil, 0), (.scaleDownLargeImages, nil, limit), (.scaleDownLargeImages, 8, 8), ([], 8, 8),
+        ] as [(WebImageOptions, Int?, Int)] {
+            let context = harness.context { if let own { $0.scaleDownLimitBytes = own } }
+            let load = harness.start(options: options.union(.fromLoaderOnly), context: context)
+            _ = try await load.outcome.image()
+            #expect(harness.coder.decodes.last?.scaleDownLimitBytes == expected)
+        }
+        // What decoders make of it.
+        var options = ImageDecodeOptions()
+        options.scaleDownLimitBytes = limit
+        let big = ImageProperties(format: .png, width: 8_000, height: 4_000)
+        let plan = try DecodePlan.make(for: big, options: options)
+        let bytes = plan.width * plan.height * 4
+        #expect(bytes <= limit && bytes > limit * 99 / 100 && !plan.isThumbnail)
+    }
+
+    @Test func `What the option stands for is set for the whole program, and less than a pixel is ignored`()
+        async throws
+    {
+        let usual = ImageDecodeOptions.defaultScaleDownLimitBytes
+        defer { ImageDecodeOptions.defaultScaleDownLimitBytes = usual }
+        // What does not disturb other tests, whose pictures have fewer bytes.
+        let other = usual - 4
+        for (limit, expected) in [(other, other), (3, other), (0, other), (-1, other), (usual, usual)] {
+            ImageDecodeOptions.defaultScaleDownLimitBytes = limit
+            #expect(ImageDecodeOptions.defaultScaleDownLimitBytes == expected)
+            let harness = ManagerHarness.answering()
+            _ = try await harness.start(options: [.scaleDownLargeImages, .fromLoaderOnly]).outcome.image()
+            #expect(harness.coder.decodes.last?.scaleDownLimitBytes == expected)
+        }
+    }
+
+    @Test func `A transformed picture of fewer bytes is not written to disk under the key of the whole one's`()
+        async throws
+    {
+        let harness = try harness()
+        let url = harness.server.url("/a.jpg")
+        var context = limited(1_000)
+        let size = ImageSize(width: 30, height: 30)
+        context.imageTransformer = .transformer(ResizingTransformer(size: size, scaleMode: .fill))
+        let result = try await harness.manager.result(with: url, options: .waitStoreCache, context: context)
+        #expect(result.image.metadata.scaleDownLimitBytes == 1_000)
+        await harness.cache.flush()
+        #expect(harness.cache.diskEntry(forKey: result.cacheKey) == nil)
+        #expect(harness.cache.diskEntry(forKey: url.absoluteString) != nil)
+    }
+}

@@ -1,0 +1,17 @@
+import TestSupport
+import Testing
+import WebImageLoading
+
+/// Very long queues.
+@Suite(.timeLimit(.minutes(2))) struct QueuedLoadsTests {
+    @Test(arguments: ["loads", "downloads"])
+    func `What waits takes at most three kilobytes, and to cancel it all little time`(name: String) throws {
+        let run = try ProgramRun(ProgramRun.product("hit-cost"), [name, "20000"])
+        #expect(run.status == 0)
+        let figures = run.lines.flatMap { $0.split(separator: " ") }.compactMap { Int($0) }
+        try #require(figures.count == 2)
+        #expect(figures[0] <= 3000)
+        // Without optimisation, and beside other tests.
+        #expect(figures[1] <= 1000)
+    }
+}

@@ -1,0 +1,498 @@
+import FoundationEssentials
+import ModelTestSupport
+import TestSupport
+import Testing
+import WebImageLoading
+
+@testable import WebImageModel
+@testable import WebImageSupport
+
+/// A budget whose jobs run when the test says so.
+private struct Bench {
+    let queue = WorkQueue(stepped: "test")
+    let budget: DecodedMemoryBudget
+    let log = Lock<[String]>([])
+
+    init(_ byteLimit: Int, policy: DecodedMemoryBudget.Policy = .reject) {
+        budget = DecodedMemoryBudget(isProcessWide: false, queue: queue)
+        budget.policy = policy
+        budget.byteLimit = byteLimit
+    }
+
+    var seen: [String] { log.withLock { $0 } }
+
+    /// Asks for bytes; what is let in is kept in `kept` until the test lets go of it.
+    func ask(
+        _ bytes: Int,
+        _ name: String,
+        _ kept: Lock<[MemoryReservation]>,
+        priority: LoadPriority = .normal
+    ) -> any RunningWork {
+        queue.submit(cost: .bytes(bytes), of: budget, priority: priority) { [log, budget] result in
+            switch result {
+            case .success:
+                log.withLock { $0.append("in \(name)") }
+                let reservation = MemoryReservation.current(of: budget)?.handOver()
+                if let reservation { kept.withLock { $0.append(reservation) } }
+            case .failure(let error):
+                log.withLock { $0.append("out \(name) \(error.limit?.required ?? 0)") }
+            }
+        }
+    }
+}
+
+/// Keeps images, and lets go of one after the other when it is asked for room.
+private final class Shelf: PixelHolder {
+    let images: Lock<[Image]>
+
+    init(_ images: [Image]) { self.images = Lock(images) }
+
+    func makeRoom(_ missing: () -> Int) { while missing() > 0, images.withLock({ $0.popLast() }) != nil {} }
+}
+
+@Suite struct DecodedMemoryBudgetTests {
+    private func image(_ side: Int) throws -> Image {
+        Image(bitmap: try .allocate(width: side, height: side, pixelFormat: .bgra8Premultiplied))
+    }
+
+    @Test func `A budget is off until it has a limit, and then everything passes it by`() throws {
+        let bench = Bench(0)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(.max, "a", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"] && kept.withLock { $0.isEmpty })
+        bench.budget.hold(try image(100))
+        #expect(bench.budget.usage == DecodedMemoryBudget.Usage())
+        #expect(!DecodedMemoryBudget.shared.isOn && WebImageManager().memoryBudget === DecodedMemoryBudget.shared)
+    }
+
+    @Test func `Who waits holds no thread, and runs when another one ends`() {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(800 << 10, "a", kept)
+        _ = bench.ask(500 << 10, "b", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"] && bench.budget.usage.waitingCount == 1 && bench.queue.waitingCount == 0)
+        kept.withLock { $0.removeFirst() }.end()
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a", "in b"] && bench.budget.usage.inFlightByteCount == 500 << 10)
+    }
+
+    @Test func `A reservation that is dropped is given back`() {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(800 << 10, "a", kept)
+        _ = bench.ask(500 << 10, "b", kept)
+        bench.queue.runAll()
+        kept.withLock { $0 = [] }
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a", "in b"])
+    }
+
+    @Test func `Who is cancelled while waiting never runs, and makes room for the next`() {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(600 << 10, "a", kept)
+        let second = bench.ask(900 << 10, "b", kept)
+        _ = bench.ask(300 << 10, "c", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"])
+        second.cancel()
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a", "in c"] && bench.budget.usage.waitingCount == 0)
+        second.cancel()
+    }
+
+    @Test func `Prefetching waits behind what is seen, until it is seen itself`() {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(1 << 20, "first", kept)
+        let low = bench.ask(1 << 20, "low", kept, priority: .low)
+        _ = bench.ask(1 << 20, "normal", kept)
+        bench.queue.runAll()
+        kept.withLock { $0 = [] }
+        bench.queue.runAll()
+        #expect(bench.seen == ["in first", "in normal"])
+        _ = bench.ask(1 << 20, "later", kept)
+        low.setPriority(.high)
+        bench.queue.runAll()
+        kept.withLock { $0 = [] }
+        bench.queue.runAll()
+        #expect(bench.seen == ["in first", "in normal", "in low"])
+    }
+
+    @Test func `Pixels count as long as they live, and once however many images share them`() throws {
+        let bench = Bench(1 << 20)
+        var first: Image? = try image(100)
+        var second: Image? = first?.with(scale: 2)
+        if let first { bench.budget.hold(first) }
+        if let second { bench.budget.hold(second) }
+        let held = bench.budget.usage.heldByteCount
+        #expect((40_000...48_000).contains(held))
+        first = nil
+        #expect(bench.budget.usage.heldByteCount == held && second != nil)
+        second = nil
+        #expect(bench.budget.usage.heldByteCount == 0 && bench.budget.usage.peakByteCount == held)
+    }
+
+    @Test func `What a decode made counts in place of what was reserved for it`() throws {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(900 << 10, "a", kept)
+        bench.queue.runAll()
+        let image = try image(100)
+        kept.withLock { $0.removeFirst() }.end(holding: image)
+        let usage = bench.budget.usage
+        #expect(usage.inFlightByteCount == 0 && (40_000...48_000).contains(usage.heldByteCount))
+        withExtendedLifetime(image) {}
+    }
+
+    @Test func `Images of an attached cache go before anybody waits, and those that are shown free nothing`() throws {
+        let directory = TemporaryDirectory()
+        let cache = ImageCache(directory: directory.path)
+        let bench = Bench(1 << 20)
+        bench.budget.attach(cache)
+        bench.budget.attach(cache)
+        let shown = try image(200)
+        bench.budget.hold(shown)
+        cache.storeToMemory(shown, forKey: "shown")
+        for number in 0..<5 {
+            let image = try image(180)
+            bench.budget.hold(image)
+            cache.storeToMemory(image, forKey: "\(number)")
+        }
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(700 << 10, "a", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"])
+        #expect(bench.budget.usage.heldByteCount <= 324 << 10 && bench.budget.usage.heldByteCount >= 160_000)
+        _ = bench.ask(400 << 10, "b", kept)
+        kept.withLock { $0 = [] }
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a", "in b"])
+        withExtendedLifetime(shown) {}
+    }
+
+    @Test func `What holds pixels and is no cache is asked for room as caches are, as long as it lives`() throws {
+        let bench = Bench(1 << 20)
+        var shelf: Shelf? = Shelf(try (0..<5).map { _ in try image(180) })
+        for image in shelf?.images.withLock({ $0 }) ?? [] { bench.budget.hold(image) }
+        if let shelf { bench.budget.attach(shelf) }
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(700 << 10, "a", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"] && shelf?.images.withLock { $0.count } == 2)
+        weak let former = shelf
+        shelf = nil
+        #expect(former == nil && bench.budget.usage.heldByteCount == 0)
+        _ = bench.ask(400 << 10, "b", kept)
+        bench.queue.runAll()
+        kept.withLock { $0 = [] }
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a", "in b"])
+    }
+
+    @Test func `Images that are said to cost nothing go, too`() throws {
+        let directory = TemporaryDirectory()
+        let cache = ImageCache(directory: directory.path)
+        let bench = Bench(1 << 20)
+        bench.budget.attach(cache)
+        for number in 0..<5 {
+            let image = try image(180)
+            bench.budget.hold(image)
+            cache.memoryCache.setImage(image, forKey: "\(number)", cost: 0)
+        }
+        #expect(bench.budget.usage.heldByteCount >= 600_000)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(900 << 10, "a", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"] && bench.budget.usage.heldByteCount == 0)
+    }
+
+    @Test func `With nothing to wait for it is refused with the name of the limit`() throws {
+        let bench = Bench(1 << 20)
+        let held = try image(400)
+        bench.budget.hold(held)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(600 << 10, "a", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["out a \(600 << 10)"])
+        let error = WebImageError.memoryBudgetExceeded(allowed: 1, required: 2)
+        #expect(error.code == .limitExceeded && error.limit?.name == "memoryBudget" && error.isOfMemoryBudget)
+        #expect(!WebImageError.limitExceeded("maximumPixelCount", allowed: 1, required: 2).isOfMemoryBudget)
+        withExtendedLifetime(held) {}
+    }
+
+    @Test func `With patience it waits until pixels that are shown go, or the time is over`() throws {
+        let queue = WorkQueue(stepped: "test")
+        let timers = Lock<[@Sendable () -> Void]>([])
+        let delays = DelaySource { _, body in
+            timers.withLock { $0.append(body) }
+            return {}
+        }
+        let budget = DecodedMemoryBudget(isProcessWide: false, queue: queue, delays: delays)
+        budget.policy = .reject
+        budget.byteLimit = 1 << 20
+        budget.patience = 3
+        #expect(budget.patience == 3)
+        var shown: Image? = try image(400)
+        if let shown { budget.hold(shown) }
+        let log = Lock<[Bool]>([])
+        let body: BudgetedJob.Body = { result in
+            log.withLock { log in if case .success = result { log.append(true) } else { log.append(false) } }
+        }
+        _ = queue.submit(cost: .bytes(600 << 10), of: budget, body)
+        queue.runAll()
+        #expect(timers.withLock { $0.count } == 1 && log.withLock { $0 } == [])
+        shown = nil
+        queue.runAll()
+        #expect(log.withLock { $0 } == [true] && shown == nil)
+        let other = try image(400)
+        budget.hold(other)
+        _ = queue.submit(cost: .bytes(600 << 10), of: budget, body)
+        queue.runAll()
+        let last = timers.withLock { $0.last }
+        last?()
+        queue.runAll()
+        #expect(log.withLock { $0 } == [true, false])
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func `A load waits for so long in all, however often it asks`() throws {
+        let queue = WorkQueue(stepped: "test")
+        let clock = ManualClock()
+        let timers = Lock<[(nanoseconds: UInt64, body: @Sendable () -> Void)]>([])
+        let delays = DelaySource { nanoseconds, body in
+            timers.withLock { $0.append((nanoseconds, body)) }
+            return {}
+        }
+        let budget = DecodedMemoryBudget(isProcessWide: false, queue: queue, delays: delays, clock: clock.source)
+        budget.policy = .reject
+        budget.byteLimit = 1 << 20
+        budget.patience = 3
+        let shown = try image(400)
+        budget.hold(shown)
+        let patience = MemoryPatience()
+        let refusals = Lock(0)
+        func ask() {
+            let outcome = budget.request(600 << 10, priority: .normal, mayShrink: false, patience: patience) { answer in
+                if case .refused = answer { refusals.withLock { $0 += 1 } }
+            }
+            if case .answered(.refused) = outcome { refusals.withLock { $0 += 1 } }
+        }
+        ask()
+        clock.advance(2)
+        ask()
+        clock.advance(1)
+        for timer in timers.withLock({ $0 }) { timer.body() }
+        #expect(refusals.withLock { $0 } == 2)
+        ask()
+        #expect(refusals.withLock { $0 } == 3, "nothing is left")
+        #expect(timers.withLock { $0.map(\.nanoseconds) }.first == 3_000_000_000)
+        withExtendedLifetime(shown) {}
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `Who cannot wait is answered even while memory is freed for another one that cannot`() throws {
+        let bench = Bench(1 << 20)
+        let held = try image(400)
+        bench.budget.hold(held)
+        let answers = Monitor<[String]>([])
+        let isFirst = Lock(true)
+        let budget = bench.budget
+        @Sendable func ask(_ name: String) {
+            if case .refused = budget.now(600 << 10, mayShrink: false) { answers.withLock { $0.append(name) } }
+        }
+        // A handler that waits for a thread which asks itself.
+        let id = budget.addReclaim {
+            guard
+                isFirst.withLock({ isFirst in
+                    defer { isFirst = false }
+                    return isFirst
+                })
+            else { return }
+            startThread { ask("second") }
+            _ = answers.wait { $0.isEmpty ? nil : true }
+        }
+        startThread { ask("first") }
+        let all = answers.wait { $0.count == 2 ? $0 : nil }
+        #expect(all == ["second", "first"])
+        budget.removeReclaim(id)
+        withExtendedLifetime(held) {}
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `A cache may go, with pixels that count, while others are attached`() throws {
+        let budget = DecodedMemoryBudget(byteLimit: 64 << 20)
+        let directory = TemporaryDirectory()
+        let ended = Monitor(0)
+        for thread in 0..<2 {
+            startThread { [self] in
+                for number in 0..<300 {
+                    let cache = ImageCache(directory: directory.path + "/\(thread)-\(number % 3)")
+                    budget.attach(cache)
+                    guard let image = try? image(8) else { continue }
+                    budget.hold(image)
+                    cache.storeToMemory(image, forKey: "a")
+                }
+                ended.withLock { $0 += 1 }
+            }
+        }
+        #expect(ended.wait { $0 == 2 ? true : nil } == true)
+    }
+
+    @Test func `What is reserved for a picture does for what is made of it, once`() throws {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        _ = bench.ask(900 << 10, "a", kept)
+        bench.queue.runAll()
+        let first = try #require(kept.withLock { $0.popLast() })
+        let picture = try image(200)
+        first.hold(picture, keeping: 320_000)
+        #expect(bench.budget.usage.inFlightByteCount == 320_000)
+        #expect(first.handOver(atLeast: 320_001) == nil)
+        let next = try #require(first.handOver(atLeast: 320_000))
+        #expect(first.handOver() == nil)
+        first.end()
+        #expect(bench.budget.usage.inFlightByteCount == 320_000)
+        next.end(holding: try image(200))
+        #expect(bench.budget.usage.inFlightByteCount == 0)
+        withExtendedLifetime(picture) {}
+    }
+
+    @Test func `A job that goes on with an image of the running one takes over what is left, and no other job does`()
+        throws
+    {
+        let bench = Bench(1 << 20)
+        let (picture, other, flip) = (
+            try image(200), try image(200), FlippingTransformer(horizontal: true, vertical: false)
+        )
+        let need = MemoryCost.transforming(picture, by: flip).fixedByteCount ?? 0
+        let (queue, budget) = (bench.queue, bench.budget)
+        let ran = Lock<[String]>([])
+        let first = queue.submit(cost: .bytes(900 << 10), of: budget) { _ in
+            budget.made(picture, for: flip)
+            for (name, image) in [("other", other), ("mine", picture), ("late", picture)] {
+                let cost = MemoryCost.transforming(image, by: flip)
+                _ = queue.submit(cost: cost, of: budget, after: image) { _ in
+                    ran.withLock { $0.append("\(name) \(budget.usage.inFlightByteCount / need)") }
+                }
+            }
+        }
+        #expect(queue.waitingCount == 1)
+        queue.takeNext()?()
+        #expect(budget.usage.inFlightByteCount == need && queue.waitingCount == 3)
+        queue.runAll()
+        #expect(ran.withLock { $0 } == ["other 2", "mine 1", "late 1"])
+        #expect(budget.usage.inFlightByteCount == 0 && MemoryReservation.current() == nil)
+        withExtendedLifetime((first, picture, other)) {}
+    }
+
+    @Test(arguments: [false, true]) func `A job that is over keeps nothing of what it was to do`(isCancelled: Bool) {
+        let queue = WorkQueue(stepped: "test")
+        let budget = DecodedMemoryBudget(isProcessWide: false, queue: queue, delays: .system)
+        budget.byteLimit = 1 << 20
+        var owned: Owned? = Owned()
+        weak let left = owned
+        let item = queue.submit(cost: .bytes(100), of: budget) { [owned] _ in withExtendedLifetime(owned) {} }
+        owned = nil
+        if isCancelled { item.cancel() }
+        queue.runAll()
+        #expect(left == nil)
+        withExtendedLifetime(item) {}
+    }
+
+    @Test func `A coder may say that it needs all memory there is`() throws {
+        var options = ImageDecodeOptions()
+        options.preloadsAllFrames = true
+        #expect(try GreedyCoder().completeMemoryNeed(of: Data([1]), options: options) == .max)
+        let budget = DecodedMemoryBudget(isProcessWide: false, queue: WorkQueue(stepped: "test"), delays: .system)
+        budget.byteLimit = 1 << 20
+        let held = try image(400)
+        budget.hold(held)
+        for _ in 0..<3 { _ = budget.request(.max, priority: .normal, mayShrink: false) { _ in } }
+        budget.byteLimit = 0
+        #expect(budget.usage.waitingCount == 0)
+        withExtendedLifetime(held) {}
+    }
+
+    @Test func `A picture that is arriving gives its memory up when another one needs it`() throws {
+        let bench = Bench(1 << 20)
+        let kept = Lock<[MemoryReservation]>([])
+        let room = Lock<ArrivingRoom?>(nil)
+        // In a function of its own, which lets go of the reservation.
+        func begin() {
+            let arriving = bench.budget.roomOfWhatIsLeft(900 << 10) {
+                bench.queue.submit { room.withLock { $0 = nil } }
+            }
+            room.withLock { $0 = arriving }
+        }
+        begin()
+        #expect(bench.budget.usage.inFlightByteCount == 900 << 10)
+        let refused = bench.budget.now(900 << 10, mayShrink: false, evicts: false)
+        if case .refused = refused {} else { Issue.record("previews do not drive others out") }
+        _ = bench.ask(600 << 10, "a", kept)
+        bench.queue.runAll()
+        #expect(bench.seen == ["in a"])
+    }
+
+    @Test func `Many threads that decode, let go and give up leave nothing behind`() async {
+        let queue = WorkQueue(name: "test", width: 4)
+        let budget = DecodedMemoryBudget(isProcessWide: false, queue: queue)
+        budget.policy = .reject
+        budget.byteLimit = 4 << 20
+        let done = Monitor(0)
+        let most = Lock(0)
+        for number in 0..<400 {
+            let priority = LoadPriority.allCases[number % 3]
+            let bytes = (number % 7 + 1) << 18
+            let item = queue.submit(cost: .bytes(bytes), of: budget, priority: priority) { _ in
+                if let reservation = MemoryReservation.current(of: budget) {
+                    let usage = budget.usage
+                    most.withLock { $0 = max($0, usage.inFlightByteCount + usage.heldByteCount) }
+                    if let image = try? Image(bitmap: .allocate(width: 64, height: 64, pixelFormat: .rgb8)) {
+                        reservation.end(holding: image)
+                    }
+                }
+                done.withLock { $0 += 1 }
+            }
+            if number % 5 == 4 {
+                item.cancel()
+                item.setPriority(.high)
+            }
+        }
+        let ended = done.wait { $0 >= 320 ? true : nil }
+        #expect(ended == true && most.withLock { $0 } <= 4 << 20)
+        let deadline = ContinuousClock.now + .seconds(20)
+        while budget.usage.inFlightByteCount + budget.usage.heldByteCount + budget.usage.waitingCount > 0,
+            ContinuousClock.now < deadline
+        { await Task.yield() }
+        #expect(budget.usage.inFlightByteCount == 0 && budget.usage.heldByteCount == 0)
+    }
+}
+
+private final class Owned: Sendable {}
+
+/// Knows nothing of what it needs.
+private final class GreedyCoder: ImageCoder {
+    func canDecode(_ data: Data) -> Bool { true }
+
+    func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+        var properties = ImageProperties(format: .gif, width: 4, height: 2)
+        properties.frameCount = 2
+        return properties
+    }
+
+    func memoryNeed(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> DecodeMemoryNeed {
+        DecodeMemoryNeed(outputByteCount: .max, workingByteCount: .max)
+    }
+
+    func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image { .tiny() }
+
+    func canEncode(to format: ImageFormat) -> Bool { false }
+
+    func encode(
+        _ image: Image,
+        to format: ImageFormat,
+        options: ImageEncodeOptions
+    ) throws(WebImageError) -> Data { Data() }
+}

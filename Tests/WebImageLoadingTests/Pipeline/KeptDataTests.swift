@@ -1,0 +1,163 @@
+import FoundationEssentials
+import LoadingTestSupport
+import ModelTestSupport
+import TestSupport
+import Testing
+
+@testable import WebImageLoading
+
+/// Bytes that were downloaded and wait for the decoder are there for all.
+@Suite(.timeLimit(.minutes(1))) struct KeptDataTests {
+    private let url = URL(string: "http://host/picture.png")!
+    private let cache = FakeCache()
+    private let coder = PlainCoder()
+    private let decoding = Gate()
+    private let queue = WorkQueue(name: "test", width: 1)
+
+    /// A manager whose downloads end at once, and whose decodes begin when the gate opens.
+    private func manager(_ loader: FakeLoader) async -> WebImageManager {
+        queue.submit { [decoding] in _ = decoding.wait() }
+        _ = await decoding.arrivals()
+        return WebImageManager(cache: cache, loader: loader, pipeline: Pipeline(decodeQueue: queue))
+    }
+
+    private func context(_ side: Int? = nil, _ change: (inout WebImageContext) -> Void = { _ in }) -> WebImageContext {
+        .with {
+            $0.imageCoder = coder
+            $0.callbackQueue = .inline
+            $0.thumbnailPixelSize = side.map { ImageSize(width: $0, height: $0) }
+            change(&$0)
+        }
+    }
+
+    private func start(
+        _ manager: WebImageManager,
+        _ options: WebImageOptions = [],
+        _ context: WebImageContext,
+        observer: (any WebImageLoadObserver)? = nil
+    ) -> (operation: WebImageLoadOperation, outcome: Outcome) {
+        let outcome = Outcome()
+        var context = context
+        if let observer { context.observer = observer }
+        let operation = manager.loadImage(with: url, options: options, context: context) { outcome.record($0) }
+        return (operation, outcome)
+    }
+
+    @Test func `A load that comes between download and decode of another size downloads nothing`() async throws {
+        let loader = FakeLoader { _ in .success("picture") }
+        let manager = await manager(loader)
+        let small = start(manager, [], context(1)).outcome
+        let big = start(manager, [], context(2)).outcome
+        let whole = start(manager, .fromLoaderOnly, context()).outcome
+        #expect(loader.loads.count == 1)
+        #expect(manager.statistics.joined == 2)
+        decoding.open()
+        let images = [try await small.image(), try await big.image(), try await whole.image()]
+        #expect(images.map(\.pixelWidth) == [1, 2, 4])
+        #expect(loader.loads.count == 1)
+        #expect(await manager.pipeline.becomesIdle())
+        #expect(manager.pipeline.runningCount == 0)
+        // One write of the original, whoever decodes it first.
+        #expect(cache.edit { $0.stores.count { $0.key == url.absoluteString && $0.type == .disk } } == 1)
+    }
+
+    @Test func `Bytes that somebody asks for are those that wait for the decoder`() async throws {
+        let loader = FakeLoader { _ in .success("picture") }
+        let manager = await manager(loader)
+        let load = start(manager, [], context(1)).outcome
+        #expect(try await manager.data(with: url) == Data("picture".utf8))
+        decoding.open()
+        _ = try await load.image()
+        #expect(loader.loads.count == 1)
+    }
+
+    @Test func `The bytes stay when the load that downloaded them is given up, and are stored`() async throws {
+        let loader = FakeLoader { _ in .success("picture") }
+        let manager = await manager(loader)
+        let first = start(manager, [], context(1))
+        let second = start(manager, [], context(2))
+        first.operation.cancel()
+        let third = start(manager, [], context(3)).outcome
+        decoding.open()
+        #expect(try await second.outcome.image().pixelWidth == 2)
+        #expect(try await third.image().pixelWidth == 3)
+        #expect(await first.outcome.error()?.code == .cancelled)
+        #expect(loader.loads.count == 1)
+        #expect(cache.diskKeys.contains(url.absoluteString))
+    }
+
+    @Test func `When all who decode them are gone, so are the bytes and their share of the bound`() async throws {
+        let loader = FakeLoader { _ in .success("picture") }
+        let manager = await manager(loader)
+        let first = start(manager, [], context(1))
+        #expect(manager.pipeline.gate.reservedByteCount > 0)
+        first.operation.cancel()
+        #expect(manager.pipeline.gate.reservedByteCount == 0 && manager.pipeline.runningCount == 0)
+        decoding.open()
+        #expect(await manager.pipeline.becomesIdle())
+        #expect(try await start(manager, [], context(1)).outcome.image().pixelWidth == 1)
+        #expect(loader.loads.count == 2)
+    }
+
+    @Test func `A load that is begun in the completion of one is another download`() async throws {
+        let loader = FakeLoader { _ in .success("picture") }
+        let manager = await manager(loader)
+        let (first, second) = (Outcome(), Outcome())
+        let context = context()
+        manager.loadImage(with: url, options: .fromLoaderOnly, context: context) { [url] in
+            manager.loadImage(with: url, options: .fromLoaderOnly, context: context) { second.record($0) }
+            first.record($0)
+        }
+        decoding.open()
+        _ = try await (first.image(), second.image())
+        #expect(loader.loads.count == 2)
+    }
+
+    @Test func `Another way to load or to store, and a refresh, get bytes of their own`() async throws {
+        let loader = FakeLoader { _ in .success("picture") }
+        cache.edit {
+            $0.memory[url.absoluteString] = try? coder.decode(Data("old".utf8), options: ImageDecodeOptions())
+        }
+        let manager = await manager(loader)
+        let outcomes = [
+            start(manager, .fromLoaderOnly, context(1)),
+            start(manager, [.fromLoaderOnly, .allowInvalidSSLCertificates], context(2)),
+            start(manager, .fromLoaderOnly, context(2) { $0.originalStoreCacheType = ImageCacheType.none }),
+            start(manager, .refreshCached, context()),
+        ].map(\.outcome)
+        #expect(loader.loads.count == 4)
+        // From the caches alone there is nothing yet.
+        #expect(await start(manager, .fromCacheOnly, context(3)).outcome.error()?.code == .notCached)
+        decoding.open()
+        for outcome in outcomes { _ = try await outcome.image() }
+    }
+
+    @Test func `A load that gets them tells that it joined, and how much was downloaded`() async throws {
+        let loader = FakeLoader { _ in .success("picture") }
+        let manager = await manager(loader)
+        let recording = LoadRecording()
+        let first = start(manager, [], context(1)).outcome
+        let second = start(manager, [], context(2), observer: recording).outcome
+        decoding.open()
+        _ = try await first.image()
+        _ = try await second.image()
+        #expect(await recording.becomesOver())
+        let words = recording.words
+        #expect(words.contains("joined data") && words.contains("downloaded 7") && !words.contains("asked"))
+    }
+
+    @Test func `Bytes that are no picture fail all who share them, and the next load asks again`() async throws {
+        let loader = FakeLoader { _ in .success("bad") }
+        let manager = await manager(loader)
+        let outcomes = [start(manager, .retryFailed, context(1)), start(manager, .retryFailed, context(2))].map(
+            \.outcome
+        )
+        decoding.open()
+        for outcome in outcomes { #expect(await outcome.error()?.code == .badImageData) }
+        #expect(loader.loads.count == 1)
+        #expect(await manager.pipeline.becomesIdle())
+        #expect(await start(manager, .retryFailed, context(1)).outcome.error()?.code == .badImageData)
+        #expect(loader.loads.count == 2)
+        #expect(cache.diskKeys.isEmpty)
+    }
+}

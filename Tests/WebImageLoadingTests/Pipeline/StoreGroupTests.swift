@@ -1,0 +1,74 @@
+import ModelTestSupport
+import Testing
+
+@testable import WebImageLoading
+
+@Suite struct StoreGroupTests {
+    @Test func `Those who wait are told when the last write has ended`() {
+        let group = StoreGroup()
+        let told = Lock(0)
+        group.whenDone { told.withLock { $0 += 1 } }
+        #expect(told.withLock { $0 } == 1, "nothing is under way")
+        group.enter()
+        group.enter()
+        group.whenDone { told.withLock { $0 += 1 } }
+        group.leave()
+        #expect(told.withLock { $0 } == 1)
+        group.leave()
+        #expect(told.withLock { $0 } == 2)
+    }
+
+    @Test func `Bytes are stored once however many decodes they go through`() {
+        let held = Lock<[StoreGroup]>([])
+        let store = StoreOnce { _, group in held.withLock { $0.append(group) } }
+        let told = Lock(0)
+        store.whenDone { told.withLock { $0 += 1 } }
+        #expect(told.withLock { $0 } == 1, "the write was never started")
+        let contents = StoreContents(image: nil, coder: PlainCoder(), encodeOptions: ImageEncodeOptions())
+        store.start(contents)
+        store.start(contents)
+        #expect(held.withLock { $0.count } == 1)
+        store.whenDone { told.withLock { $0 += 1 } }
+        #expect(told.withLock { $0 } == 1)
+        held.withLock { $0[0] }.leave()
+        #expect(told.withLock { $0 } == 2)
+    }
+}
+
+@Suite struct LoadGateTests {
+    @Test func `The gate opens again when bytes are given back, the most urgent first`() {
+        let gate = LoadGate(limit: 100, estimate: 100)
+        let log = Lock<[String]>([])
+        let admissions = Lock<[ByteReservation]>([])
+        func pass(_ name: String, _ priority: LoadPriority) -> LoadGate.Ticket? {
+            gate.pass(priority: priority) { admission in
+                log.withLock { $0.append(name) }
+                admissions.withLock { $0.append(admission) }
+            }
+        }
+        #expect(pass("first", .normal) == nil)
+        #expect(pass("slow", .low) != nil)
+        #expect(pass("fast", .high) != nil)
+        #expect(gate.reservedByteCount == 100)
+        withExtendedLifetime(admissions.withLock { $0.popLast() }) {}
+        #expect(log.withLock { $0 } == ["first", "fast"])
+        withExtendedLifetime(admissions.withLock { $0.popLast() }) {}
+        #expect(log.withLock { $0 } == ["first", "fast", "slow"])
+        withExtendedLifetime(admissions.withLock { $0.popLast() }) {}
+        #expect(gate.reservedByteCount == 0)
+    }
+
+    @Test func `A place in the line can be left, and moved`() {
+        let gate = LoadGate(limit: 1, estimate: 1)
+        let log = Lock<[String]>([])
+        let blocking = Lock<ByteReservation?>(gate.reserve(10))
+        let left = gate.pass(priority: .high) { _ in log.withLock { $0.append("left") } }
+        _ = gate.pass(priority: .normal) { _ in log.withLock { $0.append("normal") } }
+        let moved = gate.pass(priority: .low) { _ in log.withLock { $0.append("moved") } }
+        left?.cancel()
+        moved?.setPriority(.high)
+        withExtendedLifetime(blocking.withLock { $0.take() }) {}
+        #expect(log.withLock { $0 } == ["moved", "normal"])
+        #expect(gate.reservedByteCount == 0)
+    }
+}

@@ -1,0 +1,16 @@
+import TestSupport
+import Testing
+import WebImageLoading
+
+@Suite(.timeLimit(.minutes(1))) struct ForkTests {
+    @Test
+    func
+        `In a child that is forked after a load, loads end with an error and do not wait for threads that are not there`()
+        throws
+    {
+        let run = try ProgramRun(ProgramRun.product("main-queue"), ["fork"])
+        let refused = WebImageError.Code.invalidDownloadOperation.rawValue
+        #expect(run.status == 0)
+        #expect(run.lines == ["\(WebImageError.Code.fileNotFound.rawValue) \(refused) \(refused)"])
+    }
+}

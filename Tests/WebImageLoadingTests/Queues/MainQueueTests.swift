@@ -1,0 +1,73 @@
+import TestSupport
+import Testing
+import WebImageLoading
+
+/// Callbacks of the main queue in a program that has its main thread to itself: tests run on other threads.
+@Suite struct MainQueueTests {
+    /// When and where callbacks came in a run of the helper, by callback and caller.
+    private static func facts(_ mode: String) throws -> [String: String] {
+        let run = try ProgramRun(ProgramRun.product("main-queue"), [mode])
+        #expect(run.status == 0, "\(run.output)\(run.errors)")
+        return run.lines.reduce(into: [:]) { facts, line in
+            let words = line.split(separator: " ").map(String.init)
+            if words.count == 3 { facts[words[0]] = words[1] + " " + words[2] }
+        }
+    }
+
+    @Test func `On the main thread callbacks of the main queue run inline under both policies, unless dispatched`()
+        throws
+    {
+        let facts = try Self.facts("loop")
+        // Called by the program itself, and in what the main queue runs.
+        for caller in ["call", "callback"] {
+            for queue in ["main", "safe-execute", "safe-async", "invoke"] {
+                #expect(facts["\(queue)/\(caller)"] == "inline main-thread", "\(queue) from \(caller)")
+            }
+            #expect(facts["dispatch/\(caller)"] == "later main-thread")
+        }
+    }
+
+    @Test func `From another thread callbacks of the main queue come on the main thread, unless invoked`() throws {
+        let facts = try Self.facts("loop")
+        for queue in ["main", "safe-execute", "safe-async", "dispatch"] {
+            #expect(facts["\(queue)/thread"] == "later main-thread", "\(queue)")
+        }
+        #expect(facts["invoke/thread"] == "inline elsewhere")
+    }
+
+    @Test func `By default what lies in memory comes on the main thread before the call returns, and the rest later`()
+        throws
+    {
+        let facts = try Self.facts("loop")
+        for caller in ["call", "callback"] {
+            for name in ["load-hit", "query-hit"] {
+                #expect(facts["\(name)/\(caller)"] == "inline main-thread", "\(name) from \(caller)")
+            }
+            for name in ["load-miss", "query-miss"] {
+                #expect(facts["\(name)/\(caller)"] == "later main-thread", "\(name) from \(caller)")
+            }
+        }
+        for name in ["load-hit", "load-miss", "query-miss"] {
+            #expect(facts["\(name)/thread"] == "later main-thread", "\(name) from another thread")
+        }
+        #expect(facts["query-hit/thread"] == "inline elsewhere", "a cache delivers from memory on the caller's thread")
+    }
+
+    @Test func `A program that gives its main thread up for the main queue gets its callbacks on that queue`() throws {
+        let facts = try Self.facts("dispatch")
+        for name in ["main", "safe-execute", "safe-async", "dispatch", "load-hit", "load-miss", "query-miss"] {
+            // Dispatch runs the main queue on threads of its own then.
+            #expect(facts["\(name)/thread"] == "later main-queue", "\(name)")
+        }
+        // What it runs is on the queue, whatever the thread: as main as it gets in such a program.
+        for name in ["main", "safe-execute", "safe-async", "load-hit", "query-hit"] {
+            #expect(facts["\(name)/callback"] == "inline main-queue", "\(name)")
+        }
+        for name in ["dispatch", "load-miss", "query-miss"] {
+            #expect(facts["\(name)/callback"] == "later main-queue", "\(name)")
+        }
+        for name in ["main", "safe-execute", "safe-async", "load-hit", "query-hit"] {
+            #expect(facts["\(name)/call"] == "inline main-thread", "\(name)")
+        }
+    }
+}

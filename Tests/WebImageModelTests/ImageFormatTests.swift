@@ -1,0 +1,152 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WebImageModel
+
+@Suite struct ImageFormatTests {
+    private func format(_ bytes: [UInt8]) -> ImageFormat { ImageFormat(detecting: Data(bytes)) }
+    private func format(_ text: String) -> ImageFormat { ImageFormat(detecting: Data(text.utf8)) }
+
+    private func fileType(_ major: String, _ compatible: [String] = [], size: Int? = nil) -> ImageFormat {
+        let body = Array("ftyp".utf8) + Array(major.utf8) + [0, 0, 0, 0] + compatible.flatMap { Array($0.utf8) }
+        let length = size ?? body.count + 4
+        let header = (0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) }
+        return format(header + body)
+    }
+
+    private static let signatures: [(ImageFormat, [UInt8])] = [
+        (.jpeg, [0xFF, 0xD8, 0xFF]),
+        (.png, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]),
+        (.gif, Array("GIF87a".utf8)), (.gif, Array("GIF89a".utf8)),
+        (.webp, Array("RIFF\u{1}\u{2}\u{3}\u{4}WEBP".utf8)),
+        (.bmp, Array("BM".utf8) + Array(repeating: 0, count: 12) + [40, 0, 0, 0]),
+        (.tiff, [0x49, 0x49, 0x2A, 0]), (.tiff, [0x4D, 0x4D, 0, 0x2A]),
+        (.tiff, [0x49, 0x49, 0x2B, 0, 8, 0, 0, 0]), (.tiff, [0x4D, 0x4D, 0, 0x2B, 0, 8, 0, 0]),
+        (.jpegXL, [0xFF, 0x0A]), (.jpegXL, [0, 0, 0, 12, 0x4A, 0x58, 0x4C, 0x20, 13, 10, 0x87, 10]),
+        (.pdf, Array("%PDF-".utf8)),
+        (.ico, [0, 0, 1, 0, 1, 0, 16, 16, 0, 0, 1, 0, 32, 0, 0, 4, 0, 0, 22, 0, 0, 0]),
+        (.ico, [0, 0, 2, 0, 1, 0, 16, 16, 0, 0, 1, 0, 32, 0, 0, 4, 0, 0, 22, 0, 0, 0]),
+    ]
+
+    @Test(arguments: signatures)
+    func `A whole signature names the format and anything less does not`(expected: ImageFormat, bytes: [UInt8]) {
+        #expect(format(bytes) == expected)
+        #expect(format(bytes + Array(repeating: 0x20, count: 40)) == expected)
+        for length in 0..<bytes.count { #expect(format(Array(bytes.prefix(length))) == .undefined) }
+    }
+
+    @Test(arguments: signatures)
+    func `A signature with a wrong byte is not the format`(expected: ImageFormat, bytes: [UInt8]) {
+        guard bytes.count < 18, expected != .webp else { return }
+        for index in bytes.indices where !(expected == .gif && index == 4) {
+            var wrong = bytes + Array(repeating: 0, count: 20)
+            wrong[index] ^= 0x55
+            #expect(format(wrong) != expected, "byte \(index)")
+        }
+    }
+
+    @Test func `Brands tell HEIC, HEIF and AVIF`() {
+        for brand in ["heic", "heix", "hevc", "hevx", "heim", "heis"] { #expect(fileType(brand) == .heic) }
+        for brand in ["mif1", "msf1"] { #expect(fileType(brand) == .heif) }
+        for brand in ["avif", "avis"] { #expect(fileType(brand) == .avif) }
+        #expect(fileType("mif1", ["mif1", "avif", "miaf"]) == .avif)
+        #expect(fileType("mif1", ["mif1", "heic"]) == .heic)
+        #expect(fileType("mif1", ["miaf"]) == .heif)
+        #expect(fileType("avif", ["mif1", "heic"]) == .avif)
+        #expect(fileType("miaf", ["MA1B", "mif1"]) == .heif)
+        #expect(fileType("isom", ["iso2", "mp41"]) == .undefined)
+    }
+
+    @Test func `Brands outside of the box or the data do not count`() {
+        #expect(fileType("isom", ["iso2", "avif"], size: 20) == .undefined)
+        #expect(fileType("isom", ["iso2", "avif"], size: 1 << 30) == .avif)
+        #expect(fileType("isom", ["avif"], size: 0) == .avif)
+        #expect(fileType("avif", size: 3) == .undefined)
+        #expect(format([0, 0, 0, 0x20] + Array("ftypisom".utf8) + [0, 0, 0, 0] + Array("avi".utf8)) == .undefined)
+    }
+
+    @Test(arguments: [
+        "<svg/>", "<svg>", "<svg xmlns='a'>", "\u{FEFF}<svg>", " \n\t<svg\n>",
+        "<?xml version=\"1.0\"?><svg>", "<?xml version=\"1.0\"?>\n<!-- a > b -->\n<!-- <html> --><svg >",
+        "<!DOCTYPE svg PUBLIC \"-//W3C//DTD SVG 1.1//EN\" \"http://www.w3.org/svg11.dtd\"><svg>",
+        "<!DOCTYPE svg [ <!ENTITY a \"<b>\"> ]><svg>", "<svg:svg xmlns:svg='a'/>",
+        "<!--" + String(repeating: "x", count: 70_000) + "--><svg></svg>\n",
+    ])
+    func `SVG is known by its root element, or by its end when that is out of sight`(text: String) {
+        #expect(format(text) == .svg)
+    }
+
+    @Test(arguments: [
+        "", "<", "<sv", "<svgx>", "<html><svg></svg></html>", "<!DOCTYPE html><html></svg>", "svg", "text </svg>",
+        "<?xml", "<!-- <svg> --", "<!DOCTYPE svg", "<rss></rss>", "<svx></svg>",
+        "<!--" + String(repeating: "x", count: 70_000) + "--><svg></svg><p>",
+    ])
+    func `Other texts are not SVG`(text: String) { #expect(format(text) == .undefined) }
+
+    @Test func `A slice of data is read from its own beginning`() {
+        let data = Data([0, 0, 0xFF, 0xD8, 0xFF, 0xE0])
+        #expect(ImageFormat(detecting: data[2...]) == .jpeg)
+        #expect(ImageFormat(detecting: data[2..<2]) == .undefined)
+    }
+
+    @Test func `Random bytes never trap`() {
+        var random = SeededGenerator(seed: 1)
+        let starts: [[UInt8]] =
+            Self.signatures.map { $0.1 } + [Array("<!DOCTYPE [".utf8), [0, 0, 0, 24] + Array("ftyp".utf8)]
+        for _ in 0..<2000 {
+            let start = starts.randomElement(using: &random) ?? []
+            let tail = (0..<Int.random(in: 0..<60, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random)
+            }
+            _ = format(Array(start.prefix(Int.random(in: 0...start.count, using: &random))) + tail)
+        }
+    }
+
+    @Test(arguments: [
+        (ImageFormat.jpeg, "public.jpeg", "jpg", "image/jpeg", "JPEG"), (.png, "public.png", "png", "image/png", "PNG"),
+        (.gif, "com.compuserve.gif", "gif", "image/gif", "GIF"), (.tiff, "public.tiff", "tiff", "image/tiff", "TIFF"),
+        (.webp, "org.webmproject.webp", "webp", "image/webp", "WebP"),
+        (.heic, "public.heic", "heic", "image/heic", "HEIC"),
+        (.heif, "public.heif", "heif", "image/heif", "HEIF"), (.pdf, "com.adobe.pdf", "pdf", "application/pdf", "PDF"),
+        (.svg, "public.svg-image", "svg", "image/svg+xml", "SVG"),
+        (.bmp, "com.microsoft.bmp", "bmp", "image/bmp", "BMP"),
+        (.avif, "public.avif", "avif", "image/avif", "AVIF"),
+        (.jpegXL, "public.jpeg-xl", "jxl", "image/jxl", "JPEG XL"),
+        (.ico, "com.microsoft.ico", "ico", "image/vnd.microsoft.icon", "ICO"),
+    ])
+    func `Names lead to the format and back`(format: ImageFormat, type: String, ext: String, mime: String, name: String)
+    {
+        #expect(format.typeIdentifier == type && ImageFormat(typeIdentifier: type) == format)
+        #expect(format.fileExtension == ext && ImageFormat(fileExtension: ext) == format)
+        #expect(format.mimeType == mime && ImageFormat(mimeType: mime) == format)
+        #expect(format.description == name)
+    }
+
+    @Test func `Names are read in any case and with what comes around them`() {
+        #expect(ImageFormat(fileExtension: ".JPEG") == .jpeg)
+        #expect(ImageFormat(fileExtension: "apng") == .png)
+        #expect(ImageFormat(fileExtension: "") == .undefined)
+        #expect(ImageFormat(mimeType: " Image/PNG ; charset=utf-8") == .png)
+        #expect(ImageFormat(mimeType: "image/jpg") == .jpeg)
+        #expect(ImageFormat(mimeType: "text/html") == .undefined)
+        #expect(ImageFormat(typeIdentifier: "com.nikon.raw-image") == .raw)
+        #expect(ImageFormat(typeIdentifier: "com.hasselblad.3fr-raw-image") == .raw)
+        #expect(ImageFormat(typeIdentifier: "public.image") == .undefined)
+        #expect(ImageFormat.undefined.typeIdentifier == "public.image")
+        #expect(ImageFormat.undefined.fileExtension == nil)
+        #expect(ImageFormat.undefined.mimeType == "application/octet-stream")
+        #expect(ImageFormat(rawValue: 1000).description == "format 1000")
+        #expect(ImageFormat.raw.typeIdentifier == "public.camera-raw-image")
+    }
+
+    @Test func `The fixtures of each format are known`() throws {
+        for (directory, ending, expected) in [
+            ("PNG", "png", ImageFormat.png), ("GIF", "gif", .gif), ("WebP", "webp", .webp),
+        ] {
+            let names = Fixtures.names(in: directory, ending: ending)
+            #expect(!names.isEmpty)
+            for name in names {
+                #expect(ImageFormat(detecting: try Fixtures.data("\(directory)/\(name).\(ending)")) == expected)
+            }
+        }
+    }
+}
