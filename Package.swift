@@ -413,3 +413,17 @@ for target in package.targets {
     let folder = target.name + "/"
     target.exclude += leftOut.filter { $0.hasPrefix(folder) }.map { String($0.dropFirst(folder.count)) }
 }
+
+// What `Scripts/check` builds: some targets of tests, and what they need.
+if let names = Context.environment["WEBIMAGE_TESTS"] {
+    var needed = Set(names.split(separator: " ").map(String.init))
+    var count = 0
+    while count < needed.count {
+        count = needed.count
+        for target in package.targets where needed.contains(target.name) {
+            for case .byNameItem(let name, _) in target.dependencies { needed.insert(name) }
+        }
+    }
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products = []
+}
