@@ -193,7 +193,7 @@ let package = Package(
         module("WebImage", on: "WebImageLoading"),
         .target(
             name: "WebImageFormats",
-            dependencies: ["WebImageCodecs"] + formatProducts,
+            dependencies: ["WebImageCodecs", "WebImageIsolation"] + formatProducts,
             swiftSettings: swiftSettings + formats.map { .define("WEBIMAGE_\($0.name)") }
         ),
         .executableTarget(
@@ -244,9 +244,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "decode-memory",
-            dependencies: testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CHeapCounter"],
+            dependencies: testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CHeapCounter"] + formatProducts,
             path: "Tests/Helpers/decode-memory",
-            swiftSettings: swiftSettings
+            swiftSettings: swiftSettings + formats.map { .define("WEBIMAGE_\($0.name)") }
         ),
         .executableTarget(
             name: "memory-storm",

@@ -16,6 +16,9 @@ let programs = [
 /// Programs that link every format.
 let linksFormats: Set = ["format-bench", "progressive-bench"]
 
+/// Programs that draw SVG themselves.
+let draws: Set = ["format-bench"]
+
 /// Programs in which malloc is a counting one.
 let countsMemory: Set = ["memory-cache-bench", "jpeg-bench"]
 
@@ -39,6 +42,7 @@ let package = Package(
                 name: name,
                 dependencies: ["BenchSupport", .product(name: "WebImage", package: "WebImage")]
                     + (linksFormats.contains(name) ? [.product(name: "WebImageFormats", package: "WebImage")] : [])
+                    + (draws.contains(name) ? [.product(name: "WebImageSVG", package: "WebImage")] : [])
                     + (countsMemory.contains(name) ? ["CAllocationCounter"] : []),
                 path: "Sources/\(name)",
                 swiftSettings: swiftSettings

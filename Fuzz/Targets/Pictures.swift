@@ -40,7 +40,12 @@ extension FuzzTarget {
             [Fixtures(directory: "ICO", suffix: "ico"), Fixtures(directory: "ICO", suffix: "cur")]
         ),
         picture("tiff", TIFFCoder(), dictionary: "tiff", [Fixtures(directory: "TIFF", suffix: "tiff")]),
-        picture("svg", SVGCoder(), dictionary: "svg", [Fixtures(directory: "SVG", suffix: "svg")]),
+        picture(
+            "svg",
+            SVGCoder(maximumInProcessByteCount: .max),
+            dictionary: "svg",
+            [Fixtures(directory: "SVG", suffix: "svg")]
+        ),
         picture(
             "avif",
             AVIFCoder(),

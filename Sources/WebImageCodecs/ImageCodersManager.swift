@@ -47,10 +47,15 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
     /// Adds a coder with the highest priority.
     public func add(_ coder: any ImageCoder) { list.withLock { $0.coders.append(coder) } }
 
-    /// Adds coders with the highest priority, except those of a type of which there is one.
-    package func addMissing(_ coders: [any ImageCoder]) {
+    /// Adds coders with the highest priority, except those of a kind of which there is one.
+    ///
+    /// - Parameter kind: the type that counts, which for a coder around another one may be the other's.
+    package func addMissing(
+        _ coders: [any ImageCoder],
+        kind: (any ImageCoder) -> any ImageCoder.Type = { type(of: $0) }
+    ) {
         list.withLock { list in
-            for coder in coders where !list.coders.contains(where: { type(of: $0) == type(of: coder) }) {
+            for coder in coders where !list.coders.contains(where: { kind($0) == kind(coder) }) {
                 list.coders.append(coder)
             }
         }
@@ -160,4 +165,13 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
         }
         return coder
     }
+}
+
+extension ImageCodersManager: PlacedCoder {
+    /// The queue of the coder that takes the data, if that decodes outside this process.
+    package func queue(for data: Data) -> WorkQueue? {
+        (coders.last { $0.canDecode(data) } as? any PlacedCoder)?.queue(for: data)
+    }
+
+    package var memoryDomain: String { "" }
 }

@@ -1,4 +1,5 @@
 public import WebImageCodecs
+import WebImageIsolation
 
 #if WEBIMAGE_TIFF
     import WebImageTIFF
@@ -26,7 +27,7 @@ public enum WebImageFormats {
             coders.append(TIFFCoder())
         #endif
         #if WEBIMAGE_SVG
-            coders.append(SVGCoder())
+            coders.append(svg)
         #endif
         #if WEBIMAGE_AVIF
             coders.append(AVIFCoder())
@@ -40,8 +41,23 @@ public enum WebImageFormats {
         return coders
     }
 
+    #if WEBIMAGE_SVG
+        /// Draws in workers: librsvg cannot be stopped, and bounds neither its time nor its memory.
+        private static let svg = IsolatedImageCoder(
+            DecodeIsolation(formats: [.svg]),
+            base: SVGCoder(),
+            advice: "SVG is drawn in this process only by SVGCoder(maximumInProcessByteCount:)"
+        )
+    #endif
+
     /// Registers the coders of all formats. Those that are registered already stay where they are, so a second call changes nothing.
     ///
+    /// SVG is decoded in worker processes, also by managers whose ``WebImage/WebImageManager/decoding`` is `.inProcess`: the program needs a
+    /// worker (``WebImage/DecodeWorker``). Without one each SVG ends with ``WebImage/WebImageError/Code/decoderUnavailable``. To draw small
+    /// documents in this process, add `SVGCoder(maximumInProcessByteCount:)` to the manager, before or after this call.
+    ///
     /// - Parameter manager: where to register them; the shared manager by default.
-    public static func registerAll(in manager: ImageCodersManager = .shared) { manager.addMissing(coders) }
+    public static func registerAll(in manager: ImageCodersManager = .shared) {
+        manager.addMissing(coders) { type(of: ($0 as? IsolatedImageCoder)?.base ?? $0) }
+    }
 }

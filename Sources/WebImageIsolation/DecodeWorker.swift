@@ -14,6 +14,7 @@ public enum DecodeWorker {
         guard let words = request else { return WorkerProgram.isOwnWorker.withLock { $0 = true } }
         guard words.count == 3, let kind = WorkerKind(rawValue: words[0]) else { exit(64) }
         guard let memory = Int(words[1]), memory > 0, let decodes = Int(words[2]), decodes > 0 else { exit(64) }
+        DecodingPlace.becomeWorker()
         DecodeWorkerLoop(coder, kind, memory: memory, decodes: decodes).run()
     }
 

@@ -115,13 +115,8 @@ struct DecodeWorkerLoop {
             return (.properties(try coder.properties(of: try Self.some(data), limits: limits)), nil)
         case .need(let options):
             return (.need(try coder.memoryNeed(of: try Self.some(data), options: options)), nil)
-        case .decode(var options):
+        case .decode(let options):
             let data = try Self.some(data)
-            // What would take longer is refused before it is drawn; nothing else looks at the time of a drawing.
-            if kind == .fonts {
-                let seconds = options.limits.maximumDecodeDuration ?? .infinity
-                options.limits.maximumDecodeDuration = min(seconds, request.seconds)
-            }
             allow(data, options, request)
             return Self.picture(try coder.decode(data, options: options))
         case .animation(let id, let options):

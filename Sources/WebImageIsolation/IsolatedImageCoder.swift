@@ -14,18 +14,25 @@ public final class IsolatedImageCoder: AnimatedImageCoder, AnimatedImageEncoder 
     public let isolation: DecodeIsolation
     /// What encodes, and decodes what is not isolated.
     public let base: any ImageCoder
+    /// What a program can do that has no worker: the end of that error's message.
+    private let advice: String
 
     /// A coder.
     ///
     /// - Parameters:
     ///   - isolation: what is decoded in workers, and how.
     ///   - base: what encodes, and decodes other formats in this process.
-    public init(_ isolation: DecodeIsolation = DecodeIsolation(), base: any ImageCoder) {
-        (self.isolation, self.base) = (isolation, base)
+    public convenience init(_ isolation: DecodeIsolation = DecodeIsolation(), base: any ImageCoder) {
+        self.init(isolation, base: base, advice: "")
+    }
+
+    package init(_ isolation: DecodeIsolation, base: any ImageCoder, advice: String) {
+        (self.isolation, self.base, self.advice) = (isolation, base, advice)
     }
 
     /// Whether bytes are decoded in a worker.
     func isolates(_ data: Data) -> Bool {
+        guard !DecodingPlace.isWorker else { return false }
         guard let formats = isolation.formats else { return true }
         return formats.contains(ImageFormat(detecting: data))
     }
@@ -127,7 +134,9 @@ private final class NoPreviews: ProgressiveImageDecoder {
 
 extension IsolatedImageCoder: PlacedCoder {
     /// The queue whose threads wait for workers that decode such data; nil for what is decoded in this process.
-    package func queue(for data: Data) -> WorkQueue? { isolates(data) ? pool(for: data).queue : nil }
+    package func queue(for data: Data) -> WorkQueue? {
+        isolates(data) ? pool(for: data).queue : (base as? any PlacedCoder)?.queue(for: data)
+    }
 
     package var memoryDomain: String { isolation.domain }
 }
@@ -144,10 +153,23 @@ extension IsolatedImageCoder {
         guard data.count <= most else {
             throw .limitExceeded("maximumEncodedByteCount", allowed: most, required: data.count)
         }
-        let seconds = isolation.maximumDecodeDuration
-        let answer = try pool(for: data).perform(task, data, seconds: seconds > 0.01 ? min(seconds, 1e6) : 0.01)
+        let seconds = seconds(for: data, task.limits)
+        let answer: (IsolationAnswer, PixelStorage?)
+        do throws(WebImageError) {
+            answer = try pool(for: data).perform(task, data, seconds: seconds > 0.01 ? min(seconds, 1e6) : 0.01)
+        } catch {
+            guard error.code == .decoderUnavailable, !advice.isEmpty else { throw error }
+            throw WebImageError(error.code, "\(error.message); \(advice)")
+        }
         if case .failure(let error) = answer.0 { throw error }
         return answer
+    }
+
+    /// Decoders look at the time that the limits leave them. What draws SVG does not, so its worker is ended.
+    private func seconds(for data: Data, _ limits: ImageLimits) -> Double {
+        let seconds = isolation.maximumDecodeDuration
+        guard let limit = limits.maximumDecodeDuration, ImageFormat(detecting: data) == .svg else { return seconds }
+        return min(seconds, limit)
     }
 
     /// The picture that a worker makes.

@@ -8,7 +8,8 @@ extension SVGCoder {
         of data: Data,
         options: ImageDecodeOptions
     ) throws(WebImageError) -> DecodeMemoryNeed {
-        let (screened, screening) = try SVGScreening.looked(at: data, limits: options.limits)
+        try checkPlace(data)
+        let (screened, screening) = try SVGScreening.screened(data, limits: options.limits)
         let document = try SVGDocument(screened)
         let plan = try Self.plan(document, try Self.properties(document), options)
         let canvas = AssemblyNeed.bitmap(plan, bytesPerPixel: 4)

@@ -3,33 +3,46 @@ public import WebImageCodecs
 
 /// Rasterises SVG, with librsvg.
 ///
+/// `SVGCoder()` draws only in worker processes: librsvg cannot be stopped once it draws, and a document of a few hundred bytes can keep it
+/// busy for hours, or end its process. A worker bounds time and memory (``WebImage/DecodeIsolation``). `WebImageFormats.registerAll()`
+/// registers SVG that way; without the other formats, that is
+/// `ImageCodersManager.shared.add(IsolatedImageCoder(DecodeIsolation(formats: [.svg]), base: SVGCoder()))`. Outside of workers the coder
+/// throws ``WebImage/WebImageError/Code/decoderUnavailable``, unless ``init(maximumInProcessByteCount:)`` allows more.
+///
 /// A drawing has no pixels of its own: with ``WebImage/ImageDecodeOptions/thumbnailPixelSize`` it is drawn at that size,
 /// **also when that is bigger** than the size the document names. By default the result is the biggest of the document's shape
 /// that fits into the box; without ``WebImage/ImageDecodeOptions/preserveAspectRatio`` it is exactly the box, the drawing
 /// stretched. Without a thumbnail size it has the document's size: width and height in CSS pixels (96 to the inch), rounded up; where they are
 /// missing or percentages, that of the view box; without one, 300 by 150.
 ///
-/// Nothing outside the document is read: no files, no addresses but `data:`. No script runs. Embedded pictures are held against the
-/// limits, each and all together, before they are decoded; those that are damaged or of a format the core does not
-/// read are left out, and so are drawings that are embedded by other elements than `image` and `feImage`. Elements may lie 256 deep in one another, references 512 deep; an element that refers to itself in a circle is left out there. Fonts may have 1 048 576 pixels. What would take too long to draw at
-/// the size that is asked for (a minute, by an estimate that takes filters for bigger than they are; ten seconds, where references
-/// repeat what is drawn, for dashes, and for finding out which rules are for which elements; four times ``WebImage/ImageLimits/maximumDecodeDuration`` if that is less)
-/// is refused with ``WebImage/WebImageError/Code/limitExceeded``. Compressed documents (`.svgz`) are not read. The result is an image
-/// with alpha; ``WebImage/ImageMetadata/isVector`` says that it was drawn. SVG is not encoded.
+/// Nothing outside the document is read: no files, no addresses but `data:`. No script runs. Embedded images are checked against the
+/// limits, each and all together, before they are decoded. Those that are damaged or of a format the core does not read are left out, and
+/// so are drawings that other elements than `image` and `feImage` embed. Elements may be nested 256 deep. An element that refers to itself
+/// in a circle is left out there. Compressed documents (`.svgz`) are not read. The result is an image with alpha;
+/// ``WebImage/ImageMetadata/isVector`` says that it was drawn. SVG is not encoded.
 public struct SVGCoder: ImageCoder {
     /// The longest side that cairo draws.
     private static let longestSide = 32_767
 
+    /// The most bytes of a document that is drawn in this process; 0 for none.
+    public let maximumInProcessByteCount: Int
+
     /// A coder.
-    public init() {}
+    ///
+    /// - Parameter maximumInProcessByteCount: the most bytes of a document that may be drawn in this process. 0, the default, draws only in
+    ///   worker processes, which take documents of any length. More is for documents that you trust: drawing them takes as long as it
+    ///   takes, and a fault of librsvg ends the process. References can use up the stack in documents longer than 64 KiB.
+    public init(maximumInProcessByteCount: Int = 0) { self.maximumInProcessByteCount = maximumInProcessByteCount }
 
     /// Whether the data is an XML document whose root is `svg`.
     public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .svg }
 
     /// The document's size in pixels. Cost: reads the whole document, and draws nothing.
     ///
-    /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``.
+    /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``,
+    ///   ``WebImage/WebImageError/Code/decoderUnavailable``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+        try checkPlace(data)
         let properties = try Self.properties(try SVGDocument(try SVGScreening.screened(data, limits: limits).0))
         try limits.check(width: properties.width, height: properties.height)
         return properties
@@ -38,13 +51,13 @@ public struct SVGCoder: ImageCoder {
     /// Draws the document.
     ///
     /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``,
-    ///   ``WebImage/WebImageError/Code/outOfMemory``.
+    ///   ``WebImage/WebImageError/Code/outOfMemory``, ``WebImage/WebImageError/Code/decoderUnavailable``.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        let (screened, work) = try SVGScreening.screened(data, limits: options.limits)
+        try checkPlace(data)
+        let (screened, _) = try SVGScreening.screened(data, limits: options.limits)
         let document = try SVGDocument(screened)
         let properties = try Self.properties(document)
         let plan = try Self.plan(document, properties, options)
-        try document.check(work, width: plan.width, height: plan.height, options.limits)
         let bitmap = try Bitmap.allocate(
             width: plan.width,
             height: plan.height,
@@ -69,6 +82,23 @@ public struct SVGCoder: ImageCoder {
         options: ImageEncodeOptions
     ) throws(WebImageError) -> Data {
         throw WebImageError(.unsupportedFormat, "SVG is not encoded")
+    }
+
+    /// Checks that the document may be read in this process.
+    ///
+    /// - Throws: ``WebImageError/Code/decoderUnavailable``, ``WebImageError/Code/limitExceeded``.
+    func checkPlace(_ data: Data) throws(WebImageError) {
+        guard !DecodingPlace.isWorker else { return }
+        let most = maximumInProcessByteCount
+        guard most > 0 else {
+            throw WebImageError(
+                .decoderUnavailable,
+                "SVG is drawn only in worker processes (WebImageFormats.registerAll(), IsolatedImageCoder) unless SVGCoder(maximumInProcessByteCount:) allows it in this one"
+            )
+        }
+        guard data.count <= most else {
+            throw .limitExceeded("maximumInProcessByteCount", allowed: most, required: data.count)
+        }
     }
 
     static func properties(_ document: SVGDocument) throws(WebImageError) -> ImageProperties {

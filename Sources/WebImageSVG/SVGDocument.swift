@@ -7,8 +7,6 @@ final class SVGDocument {
     /// Width and height in CSS pixels.
     let width: Double
     let height: Double
-    /// The shortest sides that may be stretched over width and height.
-    private let box: (width: Double, height: Double)
     private let handle: OpaquePointer
     /// librsvg does not say whether it copies.
     private let data: Data
@@ -25,7 +23,6 @@ final class SVGDocument {
             throw WebImageError(.badImageData, "the SVG document is damaged: \(Self.text(message))")
         }
         (width, height) = Self.intrinsicSize(size)
-        box = size.box_width > 0 && size.box_height > 0 ? (size.box_width, size.box_height) : (width, height)
         self.handle = handle
         self.data = data
     }
@@ -57,14 +54,6 @@ final class SVGDocument {
         case (false, true): return (hasBox ? size.height * size.box_width / size.box_height : 300, size.height)
         case (false, false): return hasBox ? (size.box_width, size.box_height) : (300, 150)
         }
-    }
-
-    /// Checks that it does not take too long to draw the document on so many pixels.
-    ///
-    /// - Throws: ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/badImageData``.
-    func check(_ work: SVGWork, width: Int, height: Int, _ limits: ImageLimits = ImageLimits()) throws(WebImageError) {
-        let scale = max(Double(width) / box.width, Double(height) / box.height)
-        try work.check(width: width, height: height, scale: scale, seconds: limits.maximumDecodeDuration ?? .infinity)
     }
 
     /// Draws all of the document over a bitmap of premultiplied BGRA. At the document's own size a part of a pixel at the right

@@ -141,8 +141,7 @@ extension SVGMarkup {
         return result + rest
     }
 
-    /// Lists of attributes have defaults, which count like all the attributes that are looked at; those that would make work on
-    /// elements that do not say so are refused.
+    /// Lists of attributes have defaults, which count like all the attributes that are looked at.
     private mutating func otherDeclaration(_ visit: Visitor) throws(WebImageError) {
         var mentioned: Set<String> = []
         while offset < bytes.count, bytes[offset] != UInt8(ascii: ">") {
@@ -157,10 +156,6 @@ extension SVGMarkup {
             let text = try value(of: try literal()).text
             defaultCount += 1
             guard defaultCount <= Self.mostDefaults else { throw Self.error("too many attributes have defaults") }
-            let refers = text.first == UInt8(ascii: "#") || text.contains(UInt8(ascii: "("))
-            guard mentioned.isDisjoint(with: SVGElements.attributes), !refers, !text.contains(UInt8(ascii: "\\")) else {
-                throw Self.error("its attributes refer to something by default")
-            }
             for name in SVGScreening.names where mentioned.contains(name) {
                 try visit(.attribute(name: ArraySlice(name.utf8), Value(text: text, range: nil)))
             }

@@ -9,7 +9,7 @@ struct SVGScreening {
     static let deepest = 3
 
     /// The attributes that are looked at.
-    static let names = ["href", "numOctaves", "order", "kernelMatrix"]
+    static let names = SVGStyle.attributes.union(["href", "numOctaves", "order", "kernelMatrix"])
 
     private let limits: ImageLimits
     private let level: Int
@@ -17,9 +17,14 @@ struct SVGScreening {
     private(set) var decodedByteCount: Int
     /// What is written over parts of the document.
     private var edits: [(range: Range<Int>, byte: UInt8)] = []
-    private var elements = SVGElements()
+    /// How many elements the document has.
+    private(set) var elementCount = 0
     /// Whether the attributes that come are those of a picture.
     private var isPicture = false
+    /// Whether each element that is open is a style sheet.
+    private var open: [Bool] = []
+    /// The text of the style sheet that is open, each of which librsvg reads by itself.
+    private var styleSheet: [UInt8] = []
 
     private init(limits: ImageLimits, level: Int, decodedByteCount: Int) {
         self.limits = limits
@@ -27,23 +32,14 @@ struct SVGScreening {
         self.decodedByteCount = decodedByteCount
     }
 
-    /// The document, without embedded pictures that are damaged or of formats that are not shown; and what it takes to draw it.
+    /// The document, without embedded pictures that are damaged or of formats that are not shown, and what was seen of it.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``; ``WebImageError/Code/limitExceeded`` for an embedded picture over a
     ///   limit, and when all together are.
-    static func screened(_ document: Data, limits: ImageLimits) throws(WebImageError) -> (Data, SVGWork) {
-        let (screened, screening) = try looked(at: document, limits: limits)
-        return (screened, try SVGWork(screening.elements))
-    }
-
-    /// The document, and what was seen of it.
-    static func looked(at document: Data, limits: ImageLimits) throws(WebImageError) -> (Data, SVGScreening) {
+    static func screened(_ document: Data, limits: ImageLimits) throws(WebImageError) -> (Data, SVGScreening) {
         var screening = SVGScreening(limits: limits, level: 0, decodedByteCount: 0)
         return (try screening.screen(document), screening)
     }
-
-    /// The elements of the document.
-    var elementCount: Int { elements.elements.count }
 
     private mutating func screen(_ document: Data) throws(WebImageError) -> Data {
         guard ImageFormat(detecting: document) == .svg else {
@@ -53,25 +49,12 @@ struct SVGScreening {
         document.withUnsafeBytes { bytes in
             var markup = SVGMarkup(bytes.bindMemory(to: UInt8.self))
             do throws(WebImageError) {
-                try markup.walk { (event) throws(WebImageError) in
-                    try elements.take(event)
-                    if case .open(let name) = event {
-                        isPicture = name.elementsEqual("image".utf8) || name.elementsEqual("feImage".utf8)
-                    }
-                    guard case .attribute(let name, let value) = event else { return }
-                    switch String(decoding: name, as: UTF8.self) {
-                    case "href": try look(at: value)
-                    // Beyond 9 octaves nothing can be seen; a convolution of order 0 is left out.
-                    case "numOctaves": try bound(value, most: 32, replacement: UInt8(ascii: "9"))
-                    case "order": try bound(value, most: 20, replacement: UInt8(ascii: "0"))
-                    case "kernelMatrix": try boundMatrix(value)
-                    default: break
-                    }
-                }
+                try markup.walk { (event) throws(WebImageError) in try take(event) }
+                // What was left open.
+                try SVGStyle.check(sheet: styleSheet)
             } catch { failure = error }
         }
         if let failure { throw failure }
-        elements.finish()
         guard !edits.isEmpty else { return document }
         var copy = document
         for (range, byte) in edits {
@@ -79,6 +62,30 @@ struct SVGScreening {
             copy[copy.startIndex + range.upperBound - 1] = byte
         }
         return copy
+    }
+
+    private mutating func take(_ event: SVGMarkup.Event) throws(WebImageError) {
+        switch event {
+        case .open(let name):
+            elementCount += 1
+            isPicture = name.elementsEqual("image".utf8) || name.elementsEqual("feImage".utf8)
+            open.append(name.elementsEqual("style".utf8))
+        case .close:
+            guard open.popLast() == true else { return }
+            try SVGStyle.check(sheet: styleSheet)
+            styleSheet = []
+        case .text(let text): if open.last == true { styleSheet += text }
+        case .attribute(let name, let value):
+            let name = String(decoding: name, as: UTF8.self)
+            switch name {
+            case "href": try look(at: value)
+            // Beyond 9 octaves nothing can be seen; a convolution of order 0 is left out.
+            case "numOctaves": try bound(value, most: 32, replacement: UInt8(ascii: "9"))
+            case "order": try bound(value, most: 20, replacement: UInt8(ascii: "0"))
+            case "kernelMatrix": try boundMatrix(value)
+            default: try SVGStyle.check(attribute: name, value.text)
+            }
+        }
     }
 
     /// Puts another number in the place of one that is too great, or that cannot be read.
@@ -136,10 +143,7 @@ struct SVGScreening {
             // What is to be hidden in it cannot be: it is part of an address.
             guard screened == picture else { throw WebImageError(.badImageData, "it embeds a picture that is damaged") }
             decodedByteCount = inner.decodedByteCount
-            let work = try SVGWork(inner.elements)
-            let document = try SVGDocument(screened)
-            size = try document.pixelSize()
-            try document.check(work, width: size.width, height: size.height, limits)
+            size = try SVGDocument(screened).pixelSize()
         } else {
             let properties = try Self.coders.properties(of: picture, limits: limits)
             size = (properties.width, properties.height)

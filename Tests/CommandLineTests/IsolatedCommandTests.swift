@@ -41,6 +41,34 @@ import Testing
         #expect(failure.code == 1109 && failure.message.contains("/bin/true"))
     }
 
+    @Test func `SVG is drawn in a worker without the option, too, and an error where there is none`() throws {
+        let words = ["identify", "--json", Fixtures.path("SVG/shapes.svg"), Fixtures.path("PNG/photo-rgba.png")]
+        let run = try harness.run(words, environment: ["WEBIMAGE_DECODER": "/nonexistent/decoder"])
+        #expect(run.status == 1)
+        let lines = try CommandLineHarness.objects(run)
+        let failure = try #require(lines.compactMap(\.error).first)
+        #expect(failure.code == 1109 && failure.message.contains("/nonexistent/decoder"))
+        #expect(failure.message.contains("SVGCoder(maximumInProcessByteCount:)"))
+        #expect(lines.count == 2 && lines.contains { $0.format == "PNG" })
+    }
+
+    @Test func `A drawing without end is an error after some seconds`() throws {
+        let file = harness.directory.path("blurred.svg")
+        var body = "<g id='g0' filter='url(#f)'><path d='M0 0h500v500'/></g>"
+        for level in 1...8 {
+            let uses = String(repeating: "<use href='#g\(level - 1)'/>", count: 10)
+            body += "<g id='g\(level)'>\(uses)</g>"
+        }
+        let text = """
+            <svg xmlns='http://www.w3.org/2000/svg' width='500' height='500'>
+            <filter id='f'><feGaussianBlur stdDeviation='30'/></filter>\(body)</svg>
+            """
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        let run = try harness.run("get", "--no-cache", "--json", "-o", "a.png", file)
+        #expect(run.status == 1)
+        #expect(try CommandLineHarness.objects(run).first?.error?.code == 1108, "\(run.output)")
+    }
+
     @Test func `Prefetching looks at pictures in workers`() throws {
         let run = try harness.run("prefetch", "--isolated", "--json", "file://" + Fixtures.path("JPEG/gray.jpg"))
         let line = try #require(try CommandLineHarness.objects(run).first)

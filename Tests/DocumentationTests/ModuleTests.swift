@@ -15,7 +15,7 @@ import Testing
             "WebImageLoading": Set(middle),
             "WebImage": ["WebImageLoading"],
             "WebImageGTK": ["WebImage"],
-            "WebImageFormats": Set(formats).union(["WebImageCodecs"]),
+            "WebImageFormats": Set(formats).union(["WebImageCodecs", "WebImageIsolation"]),
             "webimage": ["WebImage", "WebImageFormats"],
             "webimage-decoder": ["WebImageCodecs", "WebImageFormats", "WebImageIsolation"],
             "webimage-gallery": ["WebImage", "WebImageFormats", "WebImageGTK"],

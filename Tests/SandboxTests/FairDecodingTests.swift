@@ -40,7 +40,7 @@ struct FairDecodingTests {
     /// Decodes that hang, as many as there are decode threads, while `body` runs; then their workers are killed.
     ///
     /// - Returns: how many of them had ended before.
-    private func whileDecodersHang(_ coder: IsolatedImageCoder, _ body: () async throws -> Void) async throws -> Int {
+    private func whileDecodersHang(_ coder: any ImageCoder, _ body: () async throws -> Void) async throws -> Int {
         let ended = Lock(0)
         let count = CodingQueue.processorCount
         let hung = (0..<count).map { _ in
@@ -66,10 +66,14 @@ struct FairDecodingTests {
         return before
     }
 
-    @Test func `Decoders that hang hold no decode thread: other images are decoded meanwhile`() async throws {
+    @Test(arguments: [false, true])
+    func `Decoders that hang hold no decode thread: other images are decoded meanwhile`(isRegistered: Bool) async throws
+    {
         let data = try Fixtures.data("PNG/photo-rgb.png")
         let done = Lock(0)
-        let ended = try await whileDecodersHang(coder()) {
+        let isolated = IsolatedImageCoder(coder().isolation, base: PlainCoder())
+        let hanging: any ImageCoder = isRegistered ? ImageCodersManager(coders: [isolated]) : isolated
+        let ended = try await whileDecodersHang(hanging) {
             // One decode, one header, one encoding: each has a thread.
             Task {
                 guard let image = try? await Image.decode(data) else { return }

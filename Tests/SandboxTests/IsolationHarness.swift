@@ -28,7 +28,7 @@ enum IsolationHarness {
     static func picture(_ name: String) -> Data { Data("HAZARD \(name)".utf8) }
 
     /// What decoding ends with, on a thread that may block.
-    static func decode(_ name: String, _ coder: IsolatedImageCoder) async -> Result<Image, WebImageError> {
+    static func decode(_ name: String, _ coder: any ImageCoder) async -> Result<Image, WebImageError> {
         do throws(WebImageError) {
             return .success(try await Image.decode(picture(name), coder: coder))
         } catch {
@@ -36,7 +36,7 @@ enum IsolationHarness {
         }
     }
 
-    static func error(_ name: String, _ coder: IsolatedImageCoder) async -> WebImageError? {
+    static func error(_ name: String, _ coder: any ImageCoder) async -> WebImageError? {
         if case .failure(let error) = await decode(name, coder) { return error }
         return nil
     }

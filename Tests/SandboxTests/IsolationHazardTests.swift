@@ -107,12 +107,15 @@ struct IsolationHazardTests {
         #expect(IsolationHarness.isRight(image))
     }
 
-    @Test(arguments: [WorkerKind.sealed, .fonts])
-    func `Advice that the filter does not know is answered as by an old kernel`(kind: WorkerKind) async throws {
+    @Test(arguments: [WorkerKind.sealed, .fonts], ["advice", "warning"])
+    func `Advice that the filter does not know is answered as by an old kernel, and GLib may print warnings`(
+        kind: WorkerKind,
+        name: String
+    ) async throws {
         let pool = WorkerPool(IsolationHarness.isolation(), kind)
         let answer = await valueOnThread {
             Result { () throws(WebImageError) in
-                try pool.perform(.decode(ImageDecodeOptions()), IsolationHarness.picture("advice"), seconds: 20).0
+                try pool.perform(.decode(ImageDecodeOptions()), IsolationHarness.picture(name), seconds: 20).0
             }
         }
         guard case .image = try answer.get() else {

@@ -2,7 +2,6 @@ import FoundationEssentials
 import TestSupport
 import Testing
 import WebImage
-import WebImageFormats
 
 /// Every decode option on formats that are targets of their own, as `DecodeOptionsTests` has it for those of the core.
 @Suite struct FormatCoderTests {
@@ -11,11 +10,7 @@ import WebImageFormats
         "TIFF/photo-lzw.tiff", "TIFF/photo-tiles.tiff", "TIFF/photo-alpha-planes.tiff", "TIFF/photo-jpeg.tiff",
     ]
 
-    private let manager: ImageCodersManager = {
-        let manager = ImageCodersManager()
-        WebImageFormats.registerAll(in: manager)
-        return manager
-    }()
+    private let manager = ImageCodersManager.allInProcess()
 
     private func decode(_ file: String, _ change: (inout ImageDecodeOptions) -> Void = { _ in }) throws -> Image {
         var options = ImageDecodeOptions()

@@ -3,7 +3,6 @@ import Glibc
 import TestSupport
 import Testing
 import WebImage
-import WebImageFormats
 
 @testable import WebImageIsolation
 
@@ -26,11 +25,7 @@ enum DecoderProgram {
     .timeLimit(.minutes(4))
 )
 struct IsolatedFormatTests {
-    private let ours: ImageCodersManager = {
-        let manager = ImageCodersManager()
-        WebImageFormats.registerAll(in: manager)
-        return manager
-    }()
+    private let ours = ImageCodersManager.allInProcess()
 
     private var isolation: DecodeIsolation {
         var isolation = DecodeIsolation()

@@ -2,15 +2,10 @@ import FoundationEssentials
 import TestSupport
 import Testing
 import WebImage
-import WebImageFormats
 
 /// Half floats of formats that have no more than 8 bits, or hold other formats.
 @Suite struct PixelFormatOptionTests {
-    private let manager: ImageCodersManager = {
-        let manager = ImageCodersManager()
-        WebImageFormats.registerAll(in: manager)
-        return manager
-    }()
+    private let manager = ImageCodersManager.allInProcess()
 
     private func decode(_ data: Data, _ change: (inout ImageDecodeOptions) -> Void = { _ in }) throws -> Image {
         var options = ImageDecodeOptions()

@@ -17,10 +17,13 @@ import WebImageTIFF
     }
 
     @Test func `Coders that were registered before stay where they are`() {
-        let manager = ImageCodersManager(coders: [SVGCoder()])
-        WebImageFormats.registerAll(in: manager)
-        #expect(manager.coders.first is SVGCoder)
-        #expect(manager.coders.count { $0 is SVGCoder } == 1)
-        #expect(manager.coders.contains { $0 is TIFFCoder })
+        let isolated = IsolatedImageCoder(DecodeIsolation(formats: [.svg]), base: SVGCoder())
+        for coder in [SVGCoder(), isolated] as [any ImageCoder] {
+            let manager = ImageCodersManager(coders: [coder])
+            WebImageFormats.registerAll(in: manager)
+            #expect(type(of: manager.coders[0]) == type(of: coder))
+            #expect(manager.coders.count == WebImageFormats.coders.count)
+            #expect(manager.coders.contains { $0 is TIFFCoder })
+        }
     }
 }

@@ -2,6 +2,7 @@ import BenchSupport
 import FoundationEssentials
 import WebImage
 import WebImageFormats
+import WebImageSVG
 
 /// What decoding each format costs; the arguments and the answers of the C program format-decode.
 ///
@@ -11,6 +12,8 @@ import WebImageFormats
 @main struct FormatBench {
     static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
+        // Processor time is that of this process.
+        ImageCodersManager.shared.add(SVGCoder(maximumInProcessByteCount: .max))
         WebImageFormats.registerAll()
         switch (arguments.first, arguments.count) {
         case ("decode", 3): try decode(iterations: Int(arguments[1]) ?? 1, path: arguments[2])

@@ -137,6 +137,8 @@ static void build(bool reads_files) {
     answer_if(SYS_prctl, 0, ~0u, PR_SET_NAME, allow, SECCOMP_RET_ERRNO | EPERM);
     descriptor_commands();
     answer(SYS_ioctl, SECCOMP_RET_ERRNO | ENOTTY);
+    // GLib asks whether standard error is a socket, before it prints a warning.
+    answer(SYS_getpeername, SECCOMP_RET_ERRNO | ENOTSOCK);
     answer(SYS_get_mempolicy, SECCOMP_RET_ERRNO | EPERM);
     answer(SYS_mlock, SECCOMP_RET_ERRNO | EPERM);
     if (reads_files) {

@@ -29,7 +29,6 @@ void rsvg_handle_get_intrinsic_dimensions(
     RsvgRectangle *box);
 int rsvg_handle_get_intrinsic_size_in_pixels(RsvgHandle *handle, double *width, double *height);
 int rsvg_handle_render_document(RsvgHandle *handle, cairo_t *cairo, const RsvgRectangle *viewport, GError **error);
-extern const unsigned rsvg_major_version, rsvg_minor_version;
 void g_object_unref(void *object);
 void g_error_free(GError *error);
 }
@@ -138,9 +137,6 @@ void draw(void *context) {
 }
 
 }  // namespace
-
-const double webimage_svg_most_radius =
-    rsvg_major_version > 2 || (rsvg_major_version == 2 && rsvg_minor_version >= 54) ? 10 : 1e9;
 
 webimage_svg *webimage_svg_open(
     const void *bytes, size_t count, webimage_svg_size *size, char *message, size_t message_length) {

@@ -5,7 +5,7 @@ public struct DecodingPlace: Sendable, Hashable {
 
     private init(_ isolation: DecodeIsolation?) { self.isolation = isolation }
 
-    /// In this process: the default.
+    /// In this process: the default. Coders that have workers of their own still use them, as SVG does (`WebImageFormats`).
     public static let inProcess = DecodingPlace(nil)
     /// In worker processes, every format.
     public static let isolated = DecodingPlace(DecodeIsolation())
@@ -18,4 +18,12 @@ public struct DecodingPlace: Sendable, Hashable {
         isolation.domain = domain
         return DecodingPlace(isolation)
     }
+
+    /// Whether this process is a worker. It decodes everything itself: its coders start no workers of their own.
+    package static var isWorker: Bool { worker.withLock { $0 } }
+
+    /// Makes this process a worker, before it decodes anything.
+    package static func becomeWorker() { worker.withLock { $0 = true } }
+
+    private static let worker = Lock(false)
 }

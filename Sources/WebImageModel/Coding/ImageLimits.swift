@@ -25,7 +25,8 @@ public struct ImageLimits: Sendable, Hashable {
     ///
     /// Counted from before anything is done with the bytes and looked at every few rows, for JPEG in each of its scans. A decoder that
     /// makes the whole picture in one step (WebP, GIF, interlaced PNG) ends only after that step. What is decoded while a
-    /// picture arrives, previews among it, has as much time of its own: the whole is decoded anew where that was not enough.
+    /// picture arrives, previews among it, has as much time of its own: the whole is decoded anew where that was not enough. SVG is ended
+    /// with its worker; nothing ends one that is drawn in this process.
     public var maximumDecodeDuration: Double?
 
     /// What no limit allows: longer than any format has.

@@ -29,6 +29,7 @@ enum Hazards {
         case "thread": runThread { _ in nil }
         // MADV_GUARD_INSTALL, which newer C libraries ask for with each thread, and advice that no kernel knows yet.
         case "advice": for advice: Int32 in [102, 103, 1000, .max] { askForGuardPages(advice) }
+        case "warning": askForPeer()
         default: Attacks.run(name)
         }
     }
@@ -65,6 +66,13 @@ enum Hazards {
         let page = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         if madvise(page, 4096, advice) != -1 || errno != EINVAL { exit(53) }
         munmap(page, 4096)
+    }
+
+    /// GLib does, before it prints a warning.
+    private static func askForPeer() {
+        var address = sockaddr()
+        var length = socklen_t(MemoryLayout<sockaddr>.size)
+        if getpeername(2, &address, &length) != -1 || errno != ENOTSOCK { exit(54) }
     }
 
     /// Libraries have threads of their own, and may.

@@ -2,7 +2,8 @@
 import Glibc
 import WebImage
 
-ImageCodersManager.shared.add(HazardCoder())
+// As programs register what they decode in workers: the worker decodes it itself.
+ImageCodersManager.shared.add(IsolatedImageCoder(DecodeIsolation(), base: HazardCoder()))
 Attacks.prepare()
 // By this name it has a thread too many before there are walls.
 if CommandLine.arguments[0].contains("/crowded-") { Attacks.startThread() }

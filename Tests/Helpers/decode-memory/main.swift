@@ -13,6 +13,12 @@ import TestSupport
 import WebImage
 import WebImageFormats
 
+#if WEBIMAGE_SVG
+    import WebImageSVG
+
+    // What a worker takes is not counted here.
+    ImageCodersManager.shared.add(SVGCoder(maximumInProcessByteCount: .max))
+#endif
 WebImageFormats.registerAll()
 let coder = ImageCodersManager.shared
 

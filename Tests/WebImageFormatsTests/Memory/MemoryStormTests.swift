@@ -2,7 +2,6 @@ import FoundationEssentials
 import TestSupport
 import Testing
 import WebImage
-import WebImageFormats
 
 @testable import WebImageHTTP
 
@@ -22,8 +21,7 @@ import WebImageFormats
             else { continue }
             pictures.append(([UInt8](data), "\(image.pixelWidth)x\(image.pixelHeight)"))
         }
-        let coders = ImageCodersManager()
-        WebImageFormats.registerAll(in: coders)
+        let coders = ImageCodersManager.allInProcess()
         let others = [
             "AVIF/420.avif", "AVIF/alpha.avif", "HEIF/420.heic", "JPEGXL/lossless-alpha.jxl", "JPEGXL/container.jxl",
             "TIFF/rgb-8bit.tiff", "SVG/shapes.svg",

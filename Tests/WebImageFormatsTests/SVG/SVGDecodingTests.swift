@@ -5,7 +5,7 @@ import WebImage
 import WebImageSVG
 
 @Suite struct SVGDecodingTests {
-    private let coder = SVGCoder()
+    private let coder = SVGCoder.inProcess
 
     private func decode(_ name: String, _ change: (inout ImageDecodeOptions) -> Void = { _ in }) throws -> Image {
         var options = ImageDecodeOptions()

@@ -8,9 +8,6 @@
 extern "C" {
 #endif
 
-/// The greatest radius of feMorphology in pixels: greater ones are drawn as that (seen in librsvg 2.54.7; older ones know no bound).
-extern const double webimage_svg_most_radius;
-
 /// A document that has been read. For one thread at a time.
 typedef struct webimage_svg webimage_svg;
 

@@ -1,0 +1,18 @@
+import WebImage
+import WebImageFormats
+import WebImageSVG
+
+extension SVGCoder {
+    /// Draws documents of any length in the test's own process.
+    static let inProcess = SVGCoder(maximumInProcessByteCount: .max)
+}
+
+extension ImageCodersManager {
+    /// The coders of all formats, every one of which decodes in the test's own process.
+    static func allInProcess() -> ImageCodersManager {
+        let manager = ImageCodersManager()
+        manager.add(SVGCoder.inProcess)
+        WebImageFormats.registerAll(in: manager)
+        return manager
+    }
+}
