@@ -32,12 +32,12 @@ private func longGIF(frameCount: Int) throws -> Data {
 }
 
 @Suite(.timeLimit(.minutes(2))) struct LongAnimationTests {
-    @Test func `A thousand frames of 500 by 500 play within the buffer and 32 MiB`() throws {
+    @Test func `A thousand frames of 500 by 500 play within the buffer and 32 MiB`() async throws {
         let directory = TemporaryDirectory()
         let path = directory.path + "/long.gif"
         try longGIF(frameCount: 1000).write(to: URL(fileURLWithPath: path))
         let budget = 16 << 20
-        let run = try ProgramRun(ProgramRun.product("play-animation"), [path, "\(budget)"])
+        let run = try await ProgramRun.run(ProgramRun.product("play-animation"), [path, "\(budget)"])
         let numbers = run.output.split(whereSeparator: { $0 == " " || $0 == "\n" }).compactMap { Int($0) }
         try #require(run.status == 0 && numbers.count == 3, "\(run.output) \(run.errors)")
         #expect(numbers[0] == 1000, "every frame was shown, in order")

@@ -107,7 +107,7 @@ import WebImage
         cache.storeDataToDisk(data, forKey: "old")
         clock.advance(8 * 86_400)
         cache.storeDataToDisk(data, forKey: "new")
-        let told: DiskCacheCleanup? = wait { done in
+        let told: DiskCacheCleanup? = await wait { done in
             cache.removeExpiredData(callbackQueue: .inline) { done($0) }
         }
         #expect(told?.expiredCount == 1 && told?.isComplete == true)

@@ -125,8 +125,7 @@ import WebImage
                 completion: nil
             )
         }
-        // Not awaited: what other tests need is held here.
-        let found = wait { done in cache.queryDisk(forKey: "other", priority: .normal) { done($0?.data) } }
+        let found = await wait { done in cache.queryDisk(forKey: "other", priority: .normal) { done($0?.data) } }
         #expect(found == data)
         gate.open()
         await cache.flush()
@@ -147,7 +146,7 @@ import WebImage
         gate.open()
     }
 
-    @Test func `Synchronous forms in completions do not lock up`() {
+    @Test func `Synchronous forms in completions do not lock up`() async {
         let cache = make { $0.maxConcurrentDiskOperations = 2 }
         let left = Lock(200)
         let done = Latch()
@@ -162,12 +161,12 @@ import WebImage
                 cache.clear(.disk) { cache.storeDataToDisk(Data([2]), forKey: "from clear") }
             }
         }
-        #expect(done.wait(seconds: 60))
+        #expect(await done.opens(seconds: 60))
         #expect(cache.prepareForExit(within: 60))
         #expect(cache.diskCache.verify() == [])
     }
 
-    @Test func `A synchronous form on the cache's only thread gets past a clear that waits for another thread`() {
+    @Test func `A synchronous form on the cache's only thread gets past a clear that waits for another thread`() async {
         for round in 0..<20 {
             let cache = make { $0.maxConcurrentDiskOperations = 1 }
             let gate = Latch()
@@ -181,16 +180,16 @@ import WebImage
                 coder: coder,
                 completion: nil
             )
-            while coder.encodeCount <= round { sched_yield() }
+            await wait(while: coder.encodeCount <= round)
             cache.clear(.disk, completion: nil)
             let done = Latch()
             cache.diskQueue.submit {
                 cache.storeDataToDisk(Data([1]), forKey: "b")
                 done.open()
             }
-            while cache.diskEntry(forKey: "b") == nil { sched_yield() }
+            await wait(while: cache.diskEntry(forKey: "b") == nil)
             gate.open()
-            guard done.wait(seconds: 10) else {
+            guard await done.opens(seconds: 10) else {
                 #expect(Bool(false), "the clear waits for the thread that waits for the clear")
                 return
             }
@@ -234,7 +233,7 @@ import WebImage
         gate.open()
         await cache.flush()
         // The last write is on the disk before its completion is called.
-        #expect(allCompleted.wait(seconds: 20))
+        #expect(await allCompleted.opens())
         #expect(completed.withLock { $0 } == 100)
         #expect(cache.totalDiskCount == 10)
     }

@@ -126,7 +126,7 @@ import WebImage
         }
         cache.storeToMemory(image, forKey: key)
         gate.open()
-        done.wait()
+        #expect(await done.opens())
         #expect(found.withLock { $0 }?.image === image)
         #expect(found.withLock { $0 }?.cacheType == .memory)
         #expect(coder.decodeCount == 0)
@@ -134,7 +134,7 @@ import WebImage
 
     // MARK: Cancelling
 
-    @Test func `Cancelling delivers an empty result at once, and nothing after it`() {
+    @Test func `Cancelling delivers an empty result at once, and nothing after it`() async {
         cache.storeDataToDisk(data, forKey: key)
         let gate = Latch()
         coder.hold(gate)
@@ -147,11 +147,11 @@ import WebImage
         #expect(token.isCancelled)
         token.cancel()
         gate.open()
-        _ = wait { done in cache.queryImage(forKey: key, context: context()) { done($0) } }
+        _ = await wait { done in cache.queryImage(forKey: key, context: context()) { done($0) } }
         #expect(results.withLock { $0.count } == 1)
     }
 
-    @Test func `A query cancelled before it started reads nothing`() {
+    @Test func `A query cancelled before it started reads nothing`() async {
         cache.storeDataToDisk(data, forKey: key)
         let gate = Latch()
         for _ in 0..<4 { cache.diskQueue.submit { gate.wait() } }
@@ -166,7 +166,7 @@ import WebImage
         }
         #expect(count.withLock { $0 } == 20)
         gate.open()
-        _ = wait { done in cache.queryDisk(forKey: "other", priority: .low) { done($0 == nil) } }
+        _ = await wait { done in cache.queryDisk(forKey: "other", priority: .low) { done($0 == nil) } }
         #expect(cache.diskStatistics.hitCount == hits)
         #expect(coder.decodeCount == 0)
     }
@@ -183,7 +183,7 @@ import WebImage
         gate.open()
     }
 
-    @Test func `Of ten thousand queries cancelled at random each completes once`() {
+    @Test func `Of ten thousand queries cancelled at random each completes once`() async {
         for number in 0..<20 { cache.storeDataToDisk(data, forKey: "\(number)") }
         let counts = Lock([Int](repeating: 0, count: 10_000))
         let left = Lock(10_000)
@@ -197,7 +197,7 @@ import WebImage
             if Bool.random(using: &random) { token.cancel() }
             if index % 100 == 0 { cache.memoryCache.removeAll() }
         }
-        #expect(done.wait(seconds: 60))
+        #expect(await done.opens(seconds: 60))
         let all = counts.withLock { $0 }
         #expect(all.allSatisfy { $0 == 1 })
     }
@@ -293,7 +293,7 @@ import WebImage
     }
 
     @Test(arguments: ["store", "store data", "remove", "clear"])
-    func `An image read before a change does not get into memory after it`(change: String) {
+    func `An image read before a change does not get into memory after it`(change: String) async {
         cache.storeDataToDisk(data, forKey: key)
         let gate = Latch()
         coder.hold(gate)
@@ -303,7 +303,7 @@ import WebImage
             result.withLock { $0 = value }
             done.open()
         }
-        while coder.decodeCount == 0 { sched_yield() }
+        await wait(while: coder.decodeCount == 0)
         let newer = FakeCoder.image()
         let options = ImageEncodeOptions()
         switch change {
@@ -313,7 +313,7 @@ import WebImage
         default: cache.clear(.all, completion: nil)
         }
         gate.open()
-        #expect(done.wait(seconds: 20))
+        #expect(await done.opens())
         #expect(result.withLock { $0?.image } != nil)
         #expect(cache.memoryImage(forKey: key) === (change == "store" ? newer : nil))
     }

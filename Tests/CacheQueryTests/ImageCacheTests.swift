@@ -203,7 +203,7 @@ import WebImage
         #expect(cache.state.withLock { $0.nextExpiry } == due)
     }
 
-    @Test func `Of changes made at once one wins in every part`() {
+    @Test func `Of changes made at once one wins in every part`() async {
         let cache = make()
         let done = (0..<2).map { _ in Latch() }
         for thread in 0..<2 {
@@ -217,7 +217,7 @@ import WebImage
                 done[thread].open()
             }
         }
-        for latch in done { latch.wait() }
+        for latch in done { #expect(await latch.opens(seconds: 60)) }
         #expect(cache.diskCache.config.maxDiskSize == cache.config.maxDiskSize)
         #expect(cache.memoryCache.maxMemoryCount == cache.config.maxMemoryCount)
     }
@@ -260,7 +260,7 @@ import WebImage
         #expect(count == 5)
         #expect(size == cache.totalDiskSize)
         #expect(cache.totalDiskCount == 5)
-        let counted = wait { done in cache.calculateSize(callbackQueue: .inline) { count, _ in done(count) } }
+        let counted = await wait { done in cache.calculateSize(callbackQueue: .inline) { count, _ in done(count) } }
         #expect(counted == 5)
     }
 

@@ -159,12 +159,7 @@ import WebImage
         disk.holdReads(nil)
         cache.store(request(2), completion: nil)
         gate.open()
-        await withCheckedContinuation { continuation in
-            startThread {
-                done.wait()
-                continuation.resume()
-            }
-        }
+        #expect(await done.opens())
         #expect(number(cache.knownValidators(forKey: key)) == 2)
         await cache.flush()
     }

@@ -37,7 +37,7 @@ import WebImage
         #expect(disks.map { passes($0) } == [[1.5], [0.5], [0]])
     }
 
-    @Test func `Everything is written before anything is trimmed, and what hangs does not hold up the end`() {
+    @Test func `Everything is written before anything is trimmed, and what hangs does not hold up the end`() async {
         let registry = CacheRegistry()
         let (stuck, other) = (FakeDisk(), FakeDisk())
         let gate = Gate()
@@ -47,7 +47,7 @@ import WebImage
             registry.add(cache.upkeep)
             cache.store(ImageStoreRequest(key: "k", data: Data([1])), completion: nil)
         }
-        #expect(gate.waitForArrivals())
+        #expect(await gate.arrivals())
         #expect(!registry.terminate(within: 0.05))
         #expect(passes(stuck) == [0] && passes(other) == [])
         gate.open()
@@ -69,14 +69,14 @@ import WebImage
         #expect(!late.terminate(within: 5))
     }
 
-    @Test func `A cache that is gone is not asked`() {
+    @Test func `A cache that is gone is not asked`() async {
         let registry = CacheRegistry()
         let disk = FakeDisk()
         let kept = FakeDisk()
         let cache = kept.cache()
         registry.add(cache.upkeep)
         for _ in 0..<100 { registry.add(disk.cache { $0.expiryInterval = 0 }.upkeep) }
-        while registry.upkeeps.count > 1 { sched_yield() }
+        await wait(while: registry.upkeeps.count > 1)
         #expect(registry.terminate(within: 20))
         #expect(passes(disk).isEmpty)
         #expect(passes(kept).count == 1)
@@ -84,7 +84,7 @@ import WebImage
         #expect(registry.entryCount < 200, "the list does not grow with those that are gone")
     }
 
-    @Test func `Every cache is told of short memory and of going out of sight`() {
+    @Test func `Every cache is told of short memory and of going out of sight`() async {
         let disk = FakeDisk()
         let cache = disk.cache { $0.shouldUseWeakMemoryCache = true }
         let image = FakeCoder.image()
@@ -95,7 +95,7 @@ import WebImage
         #expect(cache.memoryImage(forKey: "shown") === image)
         #expect(CacheRegistry.shared.upkeeps.contains { $0 === cache.upkeep })
         cache.didEnterBackground()
-        #expect(disk.content.wait { $0.passes.isEmpty ? nil : true } == true)
+        #expect(await disk.content.value { $0.passes.isEmpty ? nil : true } == true)
     }
 
     @Test(arguments: [(0.25, 0, 1), (0.25, 10, 2), (1, 10, 5), (0, 0, 0)])
@@ -103,7 +103,7 @@ import WebImage
         share: Double,
         imagesOfLimit: Int,
         left: Int
-    ) {
+    ) async {
         let disk = FakeDisk()
         let limit = imagesOfLimit * FakeCoder.image().memoryCost
         let cache = disk.cache {
@@ -113,7 +113,7 @@ import WebImage
         let images = (0..<5).map { _ in FakeCoder.image() }
         for (number, image) in images.enumerated() { cache.storeToMemory(image, forKey: "\(number)") }
         cache.didEnterBackground()
-        #expect(disk.content.wait { $0.passes.isEmpty ? nil : true } == true)
+        #expect(await disk.content.value { $0.passes.isEmpty ? nil : true } == true)
         #expect((0..<5).count { cache.memoryImage(forKey: "\($0)") != nil } == left)
     }
 
@@ -142,21 +142,21 @@ import WebImage
         #expect(level.count.withLock { $0 } == 1)
     }
 
-    @Test func `A process that ends by main's return has written what it stored`() throws {
+    @Test func `A process that ends by main's return has written what it stored`() async throws {
         let directory = TemporaryDirectory()
         let process = try HelperProcess("cache-hammer", ["return", directory.path, "1"])
-        #expect(process.readLine() == "ready")
-        #expect(process.wait() == 0)
+        #expect(await process.readLine() == "ready")
+        #expect(await process.wait() == 0)
         check(directory)
     }
 
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
-    func `A process that is ended by SIGTERM and its like has written what it stored`(signal: Int32) throws {
+    func `A process that is ended by SIGTERM and its like has written what it stored`(signal: Int32) async throws {
         let directory = TemporaryDirectory()
         let process = try HelperProcess("cache-hammer", ["signal", directory.path, "1"])
-        #expect(process.readLine() == "ready")
+        #expect(await process.readLine() == "ready")
         process.send(signal)
-        #expect(process.wait() == 128 + signal)
+        #expect(await process.wait() == 128 + signal)
         check(directory)
     }
 

@@ -11,27 +11,27 @@ import WebImage
     /// A key that takes a kilobyte, so that a list of them would show.
     private func key(_ number: Int) -> String { "http://h/\(number)?" + String(repeating: "x", count: 1000) }
 
-    @Test func `Going through many entries takes as much memory as going through a few`() throws {
+    @Test func `Going through many entries takes as much memory as going through a few`() async throws {
         let cache = DiskCache.make(directory)
-        func cost() throws -> (count: Int, bytes: Int) {
-            let run = try ProgramRun(ProgramRun.product("hit-cost"), ["list", cache.path])
+        func cost() async throws -> (count: Int, bytes: Int) {
+            let run = try await ProgramRun.run(ProgramRun.product("hit-cost"), ["list", cache.path])
             #expect(run.status == 0, "\(run.errors)")
             let numbers = (run.lines.first ?? "").split(separator: " ").compactMap { Int($0) }
             try #require(numbers.count == 2, "\(run.output)")
             return (numbers[0], numbers[1])
         }
         for number in 0..<100 { cache.store(Data([1]), forKey: key(number)) }
-        let few = try cost()
+        let few = try await cost()
         for number in 100..<4_000 { cache.store(Data([1]), forKey: key(number)) }
-        let many = try cost()
+        let many = try await cost()
         #expect(few.count == 100 && many.count == 4_000)
         // The keys alone would be four megabytes.
         #expect(few.bytes > 1_000 && many.bytes < 128 << 10, "\(few.bytes) and \(many.bytes) bytes")
         #expect(many.bytes <= few.bytes + 16 << 10, "\(few.bytes) and \(many.bytes) bytes")
     }
 
-    @Test func `A lookup takes no memory, whether it finds anything or not`() throws {
-        let run = try ProgramRun(ProgramRun.product("hit-cost"), [directory.path])
+    @Test func `A lookup takes no memory, whether it finds anything or not`() async throws {
+        let run = try await ProgramRun.run(ProgramRun.product("hit-cost"), [directory.path])
         #expect(run.status == 0, "\(run.errors)")
         for name in ["known", "unknown"] {
             let line = try #require(run.lines.first { $0.hasPrefix(name + " ") })

@@ -22,7 +22,7 @@ import WebImage
         await cache.setExtendedData(Data([1]), forKey: key)
         #expect(await cache.extendedData(forKey: key) == Data([1]))
         #expect(cache.diskEntry(forKey: key) == CachedImageData(data: data, extendedData: Data([1])))
-        let found = wait { done in
+        let found = await wait { done in
             cache.extendedData(forKey: key, callbackQueue: .inline) { done($0 == Data([1])) }
         }
         #expect(found == true)
@@ -63,7 +63,7 @@ import WebImage
         request.validators = validators
         cache.store(request, completion: nil)
         let expected = CachedImageData(data: data, extendedData: Data([3]), validators: validators)
-        let found = wait { done in cache.queryDisk(forKey: key, priority: .normal) { done($0 == expected) } }
+        let found = await wait { done in cache.queryDisk(forKey: key, priority: .normal) { done($0 == expected) } }
         #expect(found == true)
         await cache.flush()
         #expect(disk.entry(forKey: key) == expected)

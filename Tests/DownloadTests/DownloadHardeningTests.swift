@@ -23,7 +23,7 @@ import WebImage
                 return 302 /a.jpg;
             }
             """
-        let server = try NginxServer(files: ["a.jpg": pattern(100)], locations: location)
+        let server = try await NginxServer(files: ["a.jpg": pattern(100)], locations: location)
         downloader.config.certificateAuthorityFile = server.certificate
         let error = await downloadError(downloader, server.url("/two", scheme: "https"))
         // Newer versions of libcurl take two places for a broken response.

@@ -39,7 +39,7 @@ import WebImage
         flood: FrameFlood, downloader: WebImageDownloader, token: WebImageDownloadToken, recorder: Recorder
     ) {
         for kind in [.priority, .unknownFrames, .windowUpdates, .priorityAfterHead, .emptyData] as [FrameFlood.Kind] {
-            let flood = try FrameFlood(kind)
+            let flood = try await FrameFlood(kind)
             let downloader = downloader(trusting: flood, timeout: timeout)
             let (token, recorder) = await begin(flood, downloader)
             if recorder.results.isEmpty { return (flood, downloader, token, recorder) }
@@ -50,7 +50,7 @@ import WebImage
 
     @Test(arguments: FrameFlood.Kind.allCases)
     func `A flood of frames stops no other download, and its own ends`(kind: FrameFlood.Kind) async throws {
-        let flood = try FrameFlood(kind)
+        let flood = try await FrameFlood(kind)
         let other = try LoopbackServer { _ in .response(body: [1]) }
         let downloader = downloader(trusting: flood)
         let recorder = await begin(flood, downloader).recorder
@@ -81,7 +81,7 @@ import WebImage
     }
 
     @Test func `The deadlines of others hold in a flood`() async throws {
-        let flood = try FrameFlood(.priorityAfterHead)
+        let flood = try await FrameFlood(.priorityAfterHead)
         let silent = try LoopbackServer { _ in .slow(interval: 60, declared: 1000) }
         let downloader = downloader(trusting: flood)
         _ = await begin(flood, downloader)
@@ -91,12 +91,12 @@ import WebImage
     }
 
     @Test func `Under a policy there is no HTTP 2`() async throws {
-        let nginx = try NginxServer(files: ["a.jpg": try smallPicture()])
+        let nginx = try await NginxServer(files: ["a.jpg": try smallPicture()])
         let url = nginx.url("/a.jpg", scheme: "https")
         let policy = try SourcePolicy.allowing("127.0.0.1:\(try #require(url.port))")
         let untrusted = WebImageDownloader(policy, change: { $0.certificateAuthorityFile = nginx.certificate })
         #expect(try await untrusted.downloadData(with: url).metrics?.httpVersion == "1.1")
-        let flood = try FrameFlood(.priority)
+        let flood = try await FrameFlood(.priority)
         let floodPolicy = try SourcePolicy.allowing("127.0.0.1:\(try #require(flood.url.port))")
         let flooded = WebImageDownloader(floodPolicy, change: { $0.certificateAuthorityFile = flood.certificate })
         #expect(await downloadError(flooded, flood.url) != nil)

@@ -12,8 +12,8 @@ import WebImage
     private static let picture = pattern(40 << 10)
     private static let large = Array(repeating: pattern(1 << 20), count: 20).flatMap { $0 }
 
-    private func server() throws -> NginxServer {
-        try NginxServer(files: ["a.jpg": Self.picture, "big.png": Self.large, "d.svg": Self.drawing])
+    private func server() async throws -> NginxServer {
+        try await NginxServer(files: ["a.jpg": Self.picture, "big.png": Self.large, "d.svg": Self.drawing])
     }
 
     private func trusting(_ server: NginxServer) -> WebImageDownloader {
@@ -23,19 +23,19 @@ import WebImage
     }
 
     @Test func `Connections are kept`() async throws {
-        let server = try server()
+        let server = try await server()
         let downloader = WebImageDownloader()
         for _ in 0..<10 {
             let loaded = try await downloader.downloadData(with: server.url("/a.jpg"))
             #expect(Array(loaded.data) == Self.picture)
             #expect(loaded.response?.mimeType == "image/jpeg")
         }
-        let connections = server.log(count: 10).map { $0.split(separator: " ")[0] }
+        let connections = await server.log(count: 10).map { $0.split(separator: " ")[0] }
         #expect(connections.count == 10 && Set(connections).count == 1)
     }
 
     @Test func `Over TLS it is HTTP 2, many downloads on one connection`() async throws {
-        let server = try server()
+        let server = try await server()
         let downloader = trusting(server)
         downloader.config.maxConcurrentDownloads = 32
         await withTaskGroup(of: LoadedImageData?.self) { group in
@@ -50,13 +50,13 @@ import WebImage
                 #expect(loaded?.response?.httpVersion == "2")
             }
         }
-        let log = server.log(count: 100).map { $0.split(separator: " ") }
+        let log = await server.log(count: 100).map { $0.split(separator: " ") }
         #expect(Set(log.map { $0[0] }).count == 1)
         #expect(log.allSatisfy { $0[2] == "HTTP/2.0" })
     }
 
     @Test func `The handshake shows in the metrics`() async throws {
-        let server = try server()
+        let server = try await server()
         let downloader = trusting(server)
         let first = try await downloader.downloadData(with: server.url("/a.jpg", scheme: "https")).metrics
         let second = try await downloader.downloadData(with: server.url("/a.jpg?2", scheme: "https")).metrics
@@ -66,7 +66,7 @@ import WebImage
     }
 
     @Test func `A certificate that nobody vouches for is refused, unless the caller says otherwise`() async throws {
-        let server = try server()
+        let server = try await server()
         let downloader = WebImageDownloader()
         let url = server.url("/a.jpg", scheme: "https")
         let error = await downloadError(downloader, url)
@@ -79,7 +79,7 @@ import WebImage
     }
 
     @Test func `A certificate for another host is refused`() async throws {
-        let server = try server()
+        let server = try await server()
         let downloader = trusting(server)
         let text = server.url("/a.jpg", scheme: "https").absoluteString.replacing("127.0.0.1", with: "127.0.0.2")
         let error = await downloadError(downloader, URL(string: text) ?? testURL("/"))
@@ -89,7 +89,7 @@ import WebImage
     }
 
     @Test func `A compressed body is unpacked`() async throws {
-        let server = try server()
+        let server = try await server()
         let loaded = try await WebImageDownloader().downloadData(with: server.url("/d.svg"))
         #expect(Array(loaded.data) == Self.drawing)
         #expect(loaded.response?.headers["Content-Encoding"] == "gzip")
@@ -98,7 +98,7 @@ import WebImage
     }
 
     @Test func `A large file arrives whole, over both protocols`() async throws {
-        let server = try server()
+        let server = try await server()
         let downloader = trusting(server)
         for scheme in ["http", "https"] {
             let loaded = try await downloader.downloadData(with: server.url("/big.png", scheme: scheme))
@@ -107,26 +107,26 @@ import WebImage
     }
 
     @Test func `Redirects go on to https, and not back`() async throws {
-        let server = try server()
+        let server = try await server()
         let downloader = trusting(server)
         #expect(try await downloader.downloadData(with: server.url("/moved")).data.count == 40 << 10)
         let secure = try await downloader.downloadData(with: server.url("/to-https"))
         #expect(secure.response?.url == server.url("/a.jpg", scheme: "https"))
         let back = server.url("/to-http", scheme: "https")
         #expect(await downloadError(downloader, back)?.code == .badRedirect)
-        #expect(server.log(count: 4).filter { $0.hasSuffix("/a.jpg 200") }.count == 2)
+        #expect(await server.log(count: 4).filter { $0.hasSuffix("/a.jpg 200") }.count == 2)
         downloader.config.allowsInsecureRedirects = true
         #expect(try await downloader.downloadData(with: back).data.count == 40 << 10)
     }
 
     @Test func `A missing file over HTTP 2 is its status, and the connection goes on`() async throws {
-        let server = try server()
+        let server = try await server()
         let downloader = trusting(server)
         for number in 0..<3 {
             let missing = server.url("/missing\(number)", scheme: "https")
             #expect(await downloadError(downloader, missing)?.statusCode == 404)
             #expect(await downloadError(downloader, server.url("/a.jpg", scheme: "https")) == nil)
         }
-        #expect(Set(server.log(count: 6).map { $0.split(separator: " ")[0] }).count == 1)
+        #expect(Set(await server.log(count: 6).map { $0.split(separator: " ")[0] }).count == 1)
     }
 }

@@ -2,15 +2,19 @@ import TestSupport
 import Testing
 package import WebImageModel
 
-/// Waits for a callback of any kind on the test's thread, which may block.
-package func wait<Value: Sendable>(_ body: (@escaping @Sendable (Value) -> Void) -> Void) -> Value? {
-    let latch = Latch()
-    let box = Lock<Value?>(nil)
-    body { value in
-        box.withLock { $0 = value }
-        latch.open()
-    }
-    return latch.wait(seconds: 20) ? box.withLock { $0 } : nil
+/// Suspends until a callback of any kind comes; nil after 20 seconds.
+package func wait<Value: Sendable>(
+    isolation: isolated (any Actor)? = #isolation,
+    _ body: (@escaping @Sendable (Value) -> Void) -> Void
+) async -> Value? {
+    let answer = Monitor<Value?>(nil)
+    body { value in answer.withLock { $0 = value } }
+    return await answer.value(seconds: 20) { $0 }
+}
+
+extension Latch {
+    /// Suspends until it is open; false after `seconds`.
+    package func opens(seconds: Double = 20) async -> Bool { await valueOnThread { self.wait(seconds: seconds) } }
 }
 
 /// Lets others go on while `condition` holds. When the task is cancelled meanwhile, which is what the end of a test's time does, that is
@@ -39,21 +43,6 @@ package func countDown(_ counter: Lock<Int>) -> Bool {
         count -= 1
         return count == 0
     }
-}
-
-/// Runs `body` on a thread of its own.
-package func onThread(_ body: @escaping @Sendable () -> Void) async {
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-        startThread {
-            body()
-            continuation.resume()
-        }
-    }
-}
-
-/// Runs what blocks on a thread of its own.
-package func valueOnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-    await withCheckedContinuation { continuation in startThread { continuation.resume(returning: body()) } }
 }
 
 /// Suspends until something is so that nobody tells of; false after 30 seconds.

@@ -2,7 +2,7 @@ import CTestSupport
 import Glibc
 
 /// Tells when something is written to the files of a directory.
-final class DirectoryWatch {
+final class DirectoryWatch: Sendable {
     private let watch: Int32
 
     /// Watches from now on; nil when that cannot be.
@@ -13,9 +13,17 @@ final class DirectoryWatch {
 
     deinit { close(watch) }
 
-    /// Blocks until the condition holds, which is looked at now and after each change; false when a process ends first, or
+    /// Suspends until the condition holds, which is looked at now and after each change; false when a process ends first, or
     /// after `seconds`.
-    func wait(seconds: Int = 15, orEndOf pid: pid_t, until condition: () -> Bool) -> Bool {
+    func wait(
+        seconds: Int = 15,
+        orEndOf pid: pid_t,
+        until condition: @escaping @Sendable () -> Bool
+    ) async -> Bool {
+        await valueOnThread { self.block(seconds: seconds, orEndOf: pid, until: condition) }
+    }
+
+    private func block(seconds: Int, orEndOf pid: pid_t, until condition: () -> Bool) -> Bool {
         let process = ctest_open_process(pid)
         defer { if process >= 0 { close(process) } }
         let deadline = ContinuousClock.now + .seconds(seconds)

@@ -22,13 +22,13 @@ public final class FrameFlood: Sendable {
     private let sent = Monitor(0)
 
     /// Starts the server.
-    public init(_ kind: Kind) throws {
+    public init(_ kind: Kind) async throws {
         signal(SIGPIPE, SIG_IGN)
         guard let openssl = NginxServer.program("openssl") else {
             throw NginxServer.StartFailure(description: "openssl is not installed")
         }
         port = try ReservedPort()
-        try NginxServer.makeCertificate(openssl, directory)
+        try await NginxServer.makeCertificate(openssl, directory)
         let (input, output) = (try Self.pipeEnds(), try Self.pipeEnds())
         let nothing = open("/dev/null", O_WRONLY | O_CLOEXEC)
         defer { for end in [input.reading, output.writing, nothing] { close(end) } }
@@ -54,7 +54,9 @@ public final class FrameFlood: Sendable {
             close(output.reading)
         }
         guard process > 0 else { throw NginxServer.StartFailure(description: "openssl cannot be started") }
-        guard waitsForConnections() else { throw NginxServer.StartFailure(description: "openssl does not listen") }
+        guard await valueOnThread({ Self.waitsForConnections(on: port) }) else {
+            throw NginxServer.StartFailure(description: "openssl does not listen")
+        }
     }
 
     deinit {
@@ -86,9 +88,9 @@ public final class FrameFlood: Sendable {
     }
 
     /// Whether it accepts connections, asked until it does: it says so nowhere.
-    private func waitsForConnections() -> Bool {
+    private static func waitsForConnections(on port: Int) -> Bool {
         for _ in 0..<2000 {
-            if let probe = LoopbackSocket.connect(port: port.port) {
+            if let probe = LoopbackSocket.connect(port: port) {
                 close(probe)
                 return true
             }
@@ -99,8 +101,7 @@ public final class FrameFlood: Sendable {
 
     private static func pipeEnds() throws -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else { throw NginxServer.StartFailure(description: "there is no pipe") }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        guard pipe2(&ends, O_CLOEXEC) == 0 else { throw NginxServer.StartFailure(description: "there is no pipe") }
         return (ends[0], ends[1])
     }
 

@@ -3,10 +3,10 @@ import Glibc
 
 /// A program that runs beside the test and can be listened to and killed; it is killed when the object goes. ``ProgramRun``
 /// is for those that are waited for.
-public final class HelperProcess {
+public final class HelperProcess: Sendable {
     private let pid: pid_t
     private let output: Int32
-    private var status: Int32?
+    private let status = Monitor<Int32?>(nil)
 
     /// Starts a program that lies beside the running one.
     public convenience init(_ name: String, _ arguments: [String]) throws {
@@ -16,8 +16,7 @@ public final class HelperProcess {
     /// Starts a program.
     public init(path program: String, _ arguments: [String]) throws {
         var pipes: [Int32] = [0, 0]
-        guard pipe(&pipes) == 0 else { throw ProgramRunError(program: "pipe", number: errno) }
-        for end in pipes { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        guard pipe2(&pipes, O_CLOEXEC) == 0 else { throw ProgramRunError(program: "pipe", number: errno) }
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         let pid = ctest_spawn(program, &words, environ, ".", 0, pipes[1], 2)
@@ -31,15 +30,17 @@ public final class HelperProcess {
     }
 
     deinit {
-        if status == nil {
+        if status.withLock({ $0 }) == nil {
             kill()
-            wait()
+            block()
         }
         close(output)
     }
 
     /// The next line that it prints, without the line feed; nil at the end.
-    public func readLine() -> String? {
+    public func readLine() async -> String? { await valueOnThread { self.blockForLine() } }
+
+    private func blockForLine() -> String? {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
         while read(output, &byte, 1) == 1 {
@@ -51,8 +52,11 @@ public final class HelperProcess {
 
     /// Waits until the files of a directory are as wanted, which is looked at now and after each change; false when the program
     /// ends first, or after 15 seconds.
-    public func wait(forChangesOf directory: String, until condition: () -> Bool) -> Bool {
-        DirectoryWatch(directory)?.wait(orEndOf: pid, until: condition) ?? false
+    public func wait(
+        forChangesOf directory: String,
+        until condition: @escaping @Sendable () -> Bool
+    ) async -> Bool {
+        await DirectoryWatch(directory)?.wait(orEndOf: pid, until: condition) ?? false
     }
 
     /// Kills it, with no chance to clean up.
@@ -63,12 +67,17 @@ public final class HelperProcess {
 
     /// Waits for its end; its exit code, or 128 and the number of the signal that ended it.
     @discardableResult
-    public func wait() -> Int32 {
-        if let status { return status }
-        var raw: Int32 = 0
-        while waitpid(pid, &raw, 0) < 0, errno == EINTR {}
-        let code = ProgramRun.exitCode(raw)
-        status = code
-        return code
+    public func wait() async -> Int32 { await valueOnThread { self.block() } }
+
+    @discardableResult
+    private func block() -> Int32 {
+        status.withLock { status in
+            if let status { return status }
+            var raw: Int32 = 0
+            while waitpid(pid, &raw, 0) < 0, errno == EINTR {}
+            let code = ProgramRun.exitCode(raw)
+            status = code
+            return code
+        }
     }
 }

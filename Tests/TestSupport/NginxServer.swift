@@ -32,7 +32,7 @@ public final class NginxServer: Sendable {
         files: [String: [UInt8]] = [:],
         locations: String = "",
         logFormat: String = "$connection $connection_requests $server_protocol $uri $status"
-    ) throws {
+    ) async throws {
         guard let nginx = Self.program("nginx"), let openssl = Self.program("openssl") else {
             throw StartFailure(description: "nginx or openssl is not installed")
         }
@@ -42,7 +42,7 @@ public final class NginxServer: Sendable {
             try Data(bytes).write(to: URL(filePath: directory.path("root") + "/" + name))
         }
         let ports = (http: httpPort.port, https: httpsPort.port)
-        try Self.makeCertificate(openssl, directory)
+        try await Self.makeCertificate(openssl, directory)
         let configuration = Self.configuration(directory, ports, locations: locations, logFormat: logFormat)
         let file = directory.path("nginx.conf")
         try Data(configuration.utf8).write(to: URL(filePath: file))
@@ -52,7 +52,8 @@ public final class NginxServer: Sendable {
         process = try Self.spawn([nginx, "-p", directory.path, "-e", directory.path("error.log"), "-c", file])
         // It writes its process id when it listens.
         let name = directory.path("nginx.pid")
-        guard watch.wait(orEndOf: process, until: { FileManager.default.contents(atPath: name)?.isEmpty == false })
+        guard
+            await watch.wait(orEndOf: process, until: { FileManager.default.contents(atPath: name)?.isEmpty == false })
         else {
             throw StartFailure(description: "nginx does not listen")
         }
@@ -80,9 +81,9 @@ public final class NginxServer: Sendable {
         return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Waits until the log has `count` lines, which nginx writes after it has answered.
-    public func log(count: Int) -> [String] {
-        _ = DirectoryWatch(directory.path)?.wait(orEndOf: process) { log.count >= count }
+    /// Suspends until the log has `count` lines, which nginx writes after it has answered.
+    public func log(count: Int) async -> [String] {
+        _ = await DirectoryWatch(directory.path)?.wait(orEndOf: process) { self.log.count >= count }
         return log
     }
 
@@ -127,14 +128,17 @@ public final class NginxServer: Sendable {
         """
     }
 
-    static func makeCertificate(_ openssl: String, _ directory: TemporaryDirectory) throws {
+    static func makeCertificate(_ openssl: String, _ directory: TemporaryDirectory) async throws {
         let process = try spawn([
             openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
             "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-keyout",
             directory.path("key.pem"), "-out", directory.path("cert.pem"),
         ])
-        var status: Int32 = 0
-        waitpid(process, &status, 0)
+        let status = await valueOnThread {
+            var status: Int32 = 0
+            waitpid(process, &status, 0)
+            return status
+        }
         guard status == 0 else { throw StartFailure(description: "openssl made no certificate") }
     }
 

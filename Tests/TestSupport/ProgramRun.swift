@@ -24,6 +24,30 @@ public struct ProgramRun: Sendable {
         return (own.lastIndex(of: "/").map { String(own[..<$0]) } ?? ".") + "/" + name
     }
 
+    /// Runs a program to its end, as ``init(_:_:environment:directory:input:errorsToTerminal:measuresMemory:)`` does, and suspends the test
+    /// meanwhile.
+    public static func run(
+        _ program: String,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        directory: String = "/tmp",
+        input: String = "",
+        errorsToTerminal: Bool = false,
+        measuresMemory: Bool = false
+    ) async throws -> ProgramRun {
+        try await valueOnThread {
+            try ProgramRun(
+                program,
+                arguments,
+                environment: environment,
+                directory: directory,
+                input: input,
+                errorsToTerminal: errorsToTerminal,
+                measuresMemory: measuresMemory
+            )
+        }
+    }
+
     /// Runs a program to its end, blocking the calling thread.
     ///
     /// - Parameters:

@@ -26,6 +26,19 @@ public func startThread(stackByteCount: Int? = nil, _ body: @escaping @Sendable 
     if code != 0 { context.release() }
 }
 
+/// Runs `body` on a thread of its own.
+public func onThread(_ body: @escaping @Sendable () -> Void) async { await valueOnThread(body) }
+
+/// Runs what blocks on a thread of its own: of those that tests run on there are few, and who blocks one keeps other tests from going on.
+public func valueOnThread<Value: Sendable, Failure: Error>(
+    _ body: @escaping @Sendable () throws(Failure) -> Value
+) async throws(Failure) -> Value {
+    let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
+        startThread { continuation.resume(returning: Result(catching: body)) }
+    }
+    return try result.get()
+}
+
 /// A value behind a lock, and a condition to wait for it to become something.
 public final class Monitor<Value>: @unchecked Sendable {
     // Sendable because `value` is only touched with `mutex` held.
@@ -88,9 +101,7 @@ extension Monitor where Value: Sendable {
         seconds: Double = 30,
         until body: @escaping @Sendable (inout Value) -> Result?
     ) async -> Result? {
-        await withCheckedContinuation { continuation in
-            startThread { continuation.resume(returning: self.wait(seconds: seconds, until: body)) }
-        }
+        await valueOnThread { self.wait(seconds: seconds, until: body) }
     }
 }
 
@@ -127,17 +138,9 @@ public final class Gate: Sendable {
         return passed ?? false
     }
 
-    /// Blocks the calling thread until `count` others wait at the door; false after 30 seconds.
-    @discardableResult
-    public func waitForArrivals(_ count: Int = 1) -> Bool {
-        state.wait { $0.waiting >= count ? true : nil } ?? false
-    }
-
     /// Suspends until `count` threads wait at the door; false after 30 seconds.
     @discardableResult
     public func arrivals(_ count: Int = 1) async -> Bool {
-        await withCheckedContinuation { continuation in
-            startThread { continuation.resume(returning: self.waitForArrivals(count)) }
-        }
+        await state.value { $0.waiting >= count ? true : nil } ?? false
     }
 }

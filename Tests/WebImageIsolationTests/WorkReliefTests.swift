@@ -24,7 +24,7 @@ struct WorkReliefTests {
         return WorkThreads(source: source, relief: WorkRelief(source), delay: delays.source)
     }
 
-    @Test func `With one thread for the whole process the jobs of all queues are done, in their order`() {
+    @Test func `With one thread for the whole process the jobs of all queues are done, in their order`() async {
         left.withLock { $0 = 1 }
         let threads = threads
         let queues = (0..<3).map { WorkQueue(name: "test-\($0)", width: 2, threads: threads) }
@@ -34,13 +34,13 @@ struct WorkReliefTests {
                 queue.submit { log.withLock { $0[index].append(number) } }
             }
         }
-        let isDone = log.wait(seconds: 60) { $0.allSatisfy { $0.count == 20 } ? true : nil }
+        let isDone = await log.value(seconds: 60) { $0.allSatisfy { $0.count == 20 } ? true : nil }
         #expect(isDone == true)
         #expect(log.withLock { $0 } == Array(repeating: Array(0..<20), count: 3))
         #expect(delays.asked.isEmpty)
     }
 
-    @Test func `Who helps counts as a thread: a queue of one never does two jobs at once`() {
+    @Test func `Who helps counts as a thread: a queue of one never does two jobs at once`() async {
         left.withLock { $0 = 1 }
         let queue = WorkQueue(name: "test", width: 1, threads: threads)
         let gate = Gate()
@@ -51,16 +51,16 @@ struct WorkReliefTests {
             running.withLock { ($0.now, $0.all) = ($0.now - 1, $0.all + 1) }
         }
         queue.submit(job)
-        #expect(gate.waitForArrivals(1))
+        #expect(await gate.arrivals())
         // Now there are threads again.
         left.withLock { $0 = 10 }
         for _ in 0..<5 { queue.submit(job) }
         gate.open()
-        #expect(running.wait(seconds: 60) { $0.all == 6 ? true : nil } == true)
+        #expect(await running.value(seconds: 60) { $0.all == 6 ? true : nil } == true)
         #expect(running.withLock { $0.most } == 1)
     }
 
-    @Test func `Without any thread a queue asks again after a while, and with the next job`() {
+    @Test func `Without any thread a queue asks again after a while, and with the next job`() async {
         let queue = WorkQueue(name: "test", width: 1, threads: threads)
         let done = Monitor(0)
         for _ in 0..<3 { queue.submit { done.withLock { $0 += 1 } } }
@@ -69,7 +69,7 @@ struct WorkReliefTests {
         #expect(delays.asked.count == 2 && queue.waitingCount == 3)
         left.withLock { $0 = 1 }
         delays.advance(1)
-        #expect(done.wait(seconds: 60) { $0 == 3 ? true : nil } == true)
+        #expect(await done.value(seconds: 60) { $0 == 3 ? true : nil } == true)
     }
 
     @Test func `A worker that no thread can start is an error, and is not waited for`() async {

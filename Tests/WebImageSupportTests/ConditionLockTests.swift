@@ -3,22 +3,24 @@ import Testing
 import WebImageSupport
 
 @Suite struct ConditionLockTests {
-    @Test func `A wait ends with what the change makes of the value`() {
+    @Test func `A wait ends with what the change makes of the value`() async {
         let lock = ConditionLock(0)
         startThread {
             lock.withLock { $0 = 7 }
             lock.signal()
         }
-        #expect(lock.wait { $0 > 0 ? $0 : nil } == 7)
+        #expect(await valueOnThread { lock.wait { $0 > 0 ? $0 : nil } } == 7)
     }
 
     @Test func `A wait for what is so already does not block`() {
         #expect(ConditionLock(3).wait { $0 } == 3)
     }
 
-    @Test func `A wait with a limit ends with nothing when nothing changes`() {
-        #expect(ConditionLock(0).wait(seconds: 0.01) { $0 > 0 ? $0 : nil } == nil)
-        #expect(ConditionLock(0).wait(seconds: -1) { $0 > 0 ? $0 : nil } == nil)
+    @Test func `A wait with a limit ends with nothing when nothing changes`() async {
+        for seconds in [0.01, -1] {
+            let found = await valueOnThread { ConditionLock(0).wait(seconds: seconds) { $0 > 0 ? $0 : nil } }
+            #expect(found == nil)
+        }
     }
 
     @Test func `A limit of nonsense is a limit all the same`() {
@@ -27,7 +29,7 @@ import WebImageSupport
         #expect(lock.wait(seconds: -.infinity) { $0 } == true)
     }
 
-    @Test func `A broadcast wakes everybody`() {
+    @Test func `A broadcast wakes everybody`() async {
         let lock = ConditionLock((isOpen: false, through: 0))
         let count = 8
         for _ in 0..<count {
@@ -42,6 +44,6 @@ import WebImageSupport
         }
         lock.withLock { $0.isOpen = true }
         lock.broadcast()
-        #expect(lock.wait(seconds: 30) { $0.through == count ? true : nil } == true)
+        #expect(await valueOnThread { lock.wait(seconds: 30) { $0.through == count ? true : nil } } == true)
     }
 }

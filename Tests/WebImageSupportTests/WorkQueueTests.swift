@@ -1,14 +1,15 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageSupport
 
 @Suite struct WorkQueueTests {
-    @Test func `A burst of jobs gets as many threads as the queue is wide, also when one sleeps`() {
+    @Test func `A burst of jobs gets as many threads as the queue is wide, also when one sleeps`() async {
         for _ in 0..<50 {
             let queue = WorkQueue(name: "test", width: 2)
             let ended = Latch()
             queue.submit { ended.open() }
-            ended.wait()
+            #expect(await ended.opens())
             // Each waits for the other: one thread would never end.
             let first = Latch()
             let second = Latch()
@@ -21,16 +22,16 @@ import WebImageSupport
                 second.open()
                 if first.wait(seconds: 10) { both.withLock { $0 += 1 } }
             }
-            #expect(both.wait(seconds: 20, until: { $0 == 2 ? true : nil }) == true)
+            #expect(await both.value(seconds: 20, until: { $0 == 2 ? true : nil }) == true)
         }
     }
 
-    @Test func `Waiting jobs run by priority, a changed priority counts, and a cancelled job never runs`() {
+    @Test func `Waiting jobs run by priority, a changed priority counts, and a cancelled job never runs`() async {
         let queue = WorkQueue(name: "test", width: 1)
         let gate = Gate()
         let log = Monitor<[Int]>([])
         queue.submit { gate.wait() }
-        gate.waitForArrivals()
+        #expect(await gate.arrivals())
         let items = [(1, LoadPriority.low), (2, .normal), (3, .normal), (4, .high), (5, .low)].map { number, priority in
             queue.submit(priority: priority) { log.withLock { $0.append(number) } }
         }
@@ -38,32 +39,32 @@ import WebImageSupport
         #expect(items[1].takeOut())
         #expect(!items[1].takeOut())
         gate.open()
-        _ = log.wait { $0.count == 4 ? true : nil }
+        _ = await log.value { $0.count == 4 ? true : nil }
         #expect(log.withLock { $0 } == [4, 5, 3, 1])
     }
 
-    @Test func `A wider queue starts threads for what waits; a narrower one keeps working`() {
+    @Test func `A wider queue starts threads for what waits; a narrower one keeps working`() async {
         let queue = WorkQueue(name: "test", width: 1)
         let gate = Gate()
         for _ in 0..<3 { queue.submit { gate.wait() } }
-        #expect(gate.waitForArrivals(1))
+        #expect(await gate.arrivals(1))
         queue.width = 3
-        #expect(gate.waitForArrivals(3))
+        #expect(await gate.arrivals(3))
         queue.width = 0
         #expect(queue.width == 1)
         gate.open()
         let done = Monitor(0)
         for _ in 0..<10 { queue.submit { done.withLock { $0 += 1 } } }
-        #expect(done.wait(until: { $0 == 10 ? true : nil }) == true)
+        #expect(await done.value(until: { $0 == 10 ? true : nil }) == true)
     }
 
-    @Test func `Jobs of a queue that has gone are still done`() {
+    @Test func `Jobs of a queue that has gone are still done`() async {
         let done = Monitor(0)
         do {
             let queue = WorkQueue(name: "test", width: 1)
             for _ in 0..<20 { queue.submit { done.withLock { $0 += 1 } } }
         }
-        #expect(done.wait(until: { $0 == 20 ? true : nil }) == true)
+        #expect(await done.value(until: { $0 == 20 ? true : nil }) == true)
     }
 
     @Test func `Cancelled and moved jobs leave nothing behind`() {

@@ -1,15 +1,16 @@
 import Glibc
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageSupport
 
 @Suite struct WorkQueueWakeTests {
-    @Test func `Two jobs submitted at once run at once, also when only one thread was asleep`() {
+    @Test func `Two jobs submitted at once run at once, also when only one thread was asleep`() async {
         for _ in 0..<200 {
             let queue = WorkQueue(name: "test", width: 2)
             let warm = Latch()
             queue.submit { warm.open() }
-            warm.wait()
+            #expect(await warm.opens())
             // The thread of the first job may be asleep again now, or still on its way there.
             for _ in 0..<100 where queue.waitingCount > 0 { sched_yield() }
             let (first, second) = (Latch(), Latch())
@@ -18,7 +19,7 @@ import WebImageSupport
                 first.open()
                 second.open()
             }
-            guard second.wait(seconds: 5) else {
+            guard await second.opens(seconds: 5) else {
                 first.open()
                 #expect(Bool(false), "the second job waits for the first")
                 return
@@ -26,7 +27,7 @@ import WebImageSupport
         }
     }
 
-    @Test func `No more threads run than the queue is wide`() {
+    @Test func `No more threads run than the queue is wide`() async {
         let queue = WorkQueue(name: "test", width: 3)
         let running = Lock((now: 0, most: 0, left: 300))
         let done = Latch()
@@ -45,7 +46,7 @@ import WebImageSupport
                 if isLast { done.open() }
             }
         }
-        #expect(done.wait(seconds: 20))
+        #expect(await done.opens())
         #expect(running.withLock { $0.most } <= 3)
     }
 }

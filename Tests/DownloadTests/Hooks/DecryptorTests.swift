@@ -91,7 +91,7 @@ import WebImage
         let recorder = Recorder()
         let token = downloader.start(testURL("/slow"), recorder, context: .with { $0.downloadDecryptor = slow })
         transport.transfers[0].complete([1])
-        _ = begun.wait { $0 ? true : nil }
+        _ = await begun.value { $0 ? true : nil }
         let other = Recorder()
         downloader.start(testURL("/other"), other)
         transport.transfers[1].complete([2])

@@ -369,7 +369,7 @@ import WebImage
 
     @Test(.enabled(if: NginxServer.isInstalled))
     func `A certificate that is not trusted is refused, whatever the options say`() async throws {
-        let server = try NginxServer(files: ["a.jpg": try smallPicture()])
+        let server = try await NginxServer(files: ["a.jpg": try smallPicture()])
         let url = server.url("/a.jpg", scheme: "https")
         let port = try #require(url.port)
         let downloader = WebImageDownloader(try .allowing("\(url.host() ?? ""):\(port)"))

@@ -69,7 +69,7 @@ private final class ValidatorDisk: DiskCaching {
     @Test(.enabled(if: NginxServer.isInstalled))
     func `The request log shows the validators and the 304`() async throws {
         let (first, second) = (try Fixtures.data("JPEG/baseline-420.jpg"), try Fixtures.data("JPEG/gray.jpg"))
-        let nginx = try NginxServer(files: ["b.jpg": [UInt8](first)])
+        let nginx = try await NginxServer(files: ["b.jpg": [UInt8](first)])
         let manager = manager(WebImageDownloader(config: .impatient))
         let url = nginx.url("/b.jpg")
         _ = await load(manager, url, [], atLeast: 1)
@@ -78,7 +78,7 @@ private final class ValidatorDisk: DiskCaching {
         let results = try await load(manager, url, atLeast: 2).map { try $0.get() }
         #expect(results.map(\.cacheType) == [.memory, .none] && results[1].data == second)
         #expect(try await load(manager, url, atLeast: 1)[0].get().image === results[1].image)
-        let log = nginx.log(count: 4).map { $0.suffix(3) }
+        let log = await nginx.log(count: 4).map { $0.suffix(3) }
         #expect(log == ["200", "304", "200", "304"])
     }
 

@@ -86,14 +86,17 @@ import WebImage
     }
 
     @Test(arguments: ["descriptors", "memory", "file-size"])
-    func `A process at its bound has misses, and goes on when there is room again`(kind: String) throws {
-        let run = try ProgramRun(ProgramRun.product("disk-faults"), ["limited", directory.path("cache"), kind])
+    func `A process at its bound has misses, and goes on when there is room again`(kind: String) async throws {
+        let run = try await ProgramRun.run(
+            ProgramRun.product("disk-faults"),
+            ["limited", directory.path("cache"), kind]
+        )
         #expect(run.status == 0 && run.lines.last == "ok", "\(run.output) \(run.errors)")
     }
 
-    @Test func `On a slow disk nobody waits who does not need it`() throws {
+    @Test func `On a slow disk nobody waits who does not need it`() async throws {
         let base = directory.path("base")
-        let run = try FaultHelper.run(["slow", base])
+        let run = try await FaultHelper.run(["slow", base])
         #expect(run.status == 0)
         #expect(run.lines == ["memory", "task", "disk", "picture"])
     }

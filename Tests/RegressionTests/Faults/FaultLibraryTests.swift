@@ -16,54 +16,58 @@ import WebImage
     init() { mkdir(base, 0o700) }
 
     /// Copies 100 000 bytes within the directory, in ten parts.
-    private func copy(_ plan: FaultPlan) throws -> (run: ProgramRun, report: [Int], size: Int) {
+    private func copy(_ plan: FaultPlan) async throws -> (run: ProgramRun, report: [Int], size: Int) {
         writeBytes([UInt8](repeating: 7, count: 100_000), base + "/from")
         unlink(base + "/to")
         unlink(report)
         let environment = try plan.environment(directory: base, report: report)
-        let run = try ProgramRun("/bin/dd", ["if=\(base)/from", "of=\(base)/to", "bs=10000"], environment: environment)
+        let run = try await ProgramRun.run(
+            "/bin/dd",
+            ["if=\(base)/from", "of=\(base)/to", "bs=10000"],
+            environment: environment
+        )
         let numbers = String(decoding: readBytes(report), as: UTF8.self).split(whereSeparator: \.isWhitespace)
         return (run, numbers.compactMap { Int($0) }, readBytes(base + "/to").count)
     }
 
-    @Test func `Calls on the directory are counted, others are not`() throws {
-        #expect(try copy(FaultPlan(.count, calls: [.write])).report == [10, -1])
+    @Test func `Calls on the directory are counted, others are not`() async throws {
+        #expect(try await copy(FaultPlan(.count, calls: [.write])).report == [10, -1])
         // That of the end is one more.
-        #expect(try copy(FaultPlan(.count, calls: [.read])).report == [11, -1])
-        #expect(try copy(FaultPlan(.count, calls: [.rename])).report == [0, -1])
+        #expect(try await copy(FaultPlan(.count, calls: [.read])).report == [11, -1])
+        #expect(try await copy(FaultPlan(.count, calls: [.rename])).report == [0, -1])
     }
 
-    @Test(arguments: [1, 4, 10]) func `The call of a number fails, and no other`(number: Int) throws {
+    @Test(arguments: [1, 4, 10]) func `The call of a number fails, and no other`(number: Int) async throws {
         let plan = FaultPlan(.fail, Int(EIO), calls: [.write], numbers: number...number)
-        let (run, report, size) = try copy(plan)
+        let (run, report, size) = try await copy(plan)
         #expect(run.status == 1 && run.errors.contains(String(cString: strerror(EIO))))
         #expect(report == [number, FaultPlan.Call.write.rawValue])
         #expect(size == (number - 1) * 10_000)
     }
 
-    @Test func `A process dies before a call, after it, or with half of it written`() throws {
+    @Test func `A process dies before a call, after it, or with half of it written`() async throws {
         let expected = [(FaultPlan.Action.dieBefore, 30_000), (.dieAfter, 40_000), (.dieWithin, 35_000)]
         for (action, bytes) in expected {
-            let (run, _, size) = try copy(FaultPlan(action, calls: [.write], numbers: 4...4))
+            let (run, _, size) = try await copy(FaultPlan(action, calls: [.write], numbers: 4...4))
             #expect(run.status == 128 + SIGKILL && size == bytes, "\(action)")
         }
-        let (run, _, _) = try copy(FaultPlan(.dieBefore, 3, calls: [.write], numbers: 4...4))
+        let (run, _, _) = try await copy(FaultPlan(.dieBefore, 3, calls: [.write], numbers: 4...4))
         #expect(run.status == 3)
     }
 
-    @Test func `Calls that take less than they could are gone on with`() throws {
-        let (run, report, size) = try copy(FaultPlan(.short, 1_000, calls: [.write], numbers: 2 ... .max))
+    @Test func `Calls that take less than they could are gone on with`() async throws {
+        let (run, report, size) = try await copy(FaultPlan(.short, 1_000, calls: [.write], numbers: 2 ... .max))
         #expect(run.status == 0 && size == 100_000)
         #expect((report.first ?? 0) > 50)
     }
 
-    @Test func `What is elsewhere is left alone`() throws {
+    @Test func `What is elsewhere is left alone`() async throws {
         let plan = FaultPlan(.fail, Int(EIO), numbers: 1 ... .max)
         let environment = try plan.environment(directory: base)
         writeBytes([1, 2, 3], directory.path("base2"))
-        let run = try ProgramRun("/bin/cat", [directory.path("base2")], environment: environment)
+        let run = try await ProgramRun.run("/bin/cat", [directory.path("base2")], environment: environment)
         #expect(run.status == 0 && run.output == "\u{1}\u{2}\u{3}")
-        #expect(try ProgramRun("/bin/ls", [base], environment: environment).status != 0)
+        #expect(try await ProgramRun.run("/bin/ls", [base], environment: environment).status != 0)
     }
 }
 

@@ -48,7 +48,8 @@ final class MountedDisk {
     @discardableResult
     func remount(_ options: String) -> Bool { Self.run("/bin/mount", ["-o", "remount," + options, path]) }
 
-    /// Runs a program to its end; whether it succeeded. What it prints is left out.
+    /// Runs a program to its end; whether it succeeded. What it prints is left out. It blocks the thread, which conditions of tests, `defer` and
+    /// `deinit` must, for programs that take no time.
     @discardableResult
     static func run(_ program: String, _ arguments: [String]) -> Bool {
         (try? ProgramRun(program, arguments))?.status == 0
@@ -103,10 +104,13 @@ struct FaultHelper {
         plan: FaultPlan? = nil,
         directory: String = "",
         sourceLocation: SourceLocation = #_sourceLocation
-    ) throws -> ProgramRun {
-        var environment = ["LD_PRELOAD": try FaultLibrary.path()]
-        if let plan { environment = try plan.environment(directory: directory) }
-        let run = try ProgramRun(ProgramRun.product("disk-faults"), arguments, environment: environment)
+    ) async throws -> ProgramRun {
+        let run = try await valueOnThread {
+            // Made with the first call.
+            var environment = ["LD_PRELOAD": try FaultLibrary.path()]
+            if let plan { environment = try plan.environment(directory: directory) }
+            return try ProgramRun(ProgramRun.product("disk-faults"), arguments, environment: environment)
+        }
         for line in run.lines where line.hasPrefix("FAILED") {
             Issue.record("\(line)", sourceLocation: sourceLocation)
         }

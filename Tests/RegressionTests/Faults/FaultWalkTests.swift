@@ -13,11 +13,11 @@ import WebImage
     @Test(arguments: Disturbance.all)
     func `A cache survives it at any call, with nothing mixed, lost without need, or left behind`(
         disturbance: Disturbance
-    ) throws {
+    ) async throws {
         // Entries are moved in from another file system, or from the same one, by turns.
         let stride = FaultHelper.stride(11)
         let arguments = ["store", memory.path + "/base", directory.path("other"), "\(stride)", disturbance.name]
-        let run = try FaultHelper.run(arguments)
+        let run = try await FaultHelper.run(arguments)
         #expect(run.status == 0, "\(run.output) \(run.errors)")
         let words = run.lines.last?.split(separator: " ") ?? []
         // "…: 712 calls, 65 runs, 0 failures, …"
@@ -29,21 +29,22 @@ import WebImage
     @Test(arguments: [
         "EIO from then on", "ENOSPC from then on", "EROFS from then on", "EMFILE from then on", "ESTALE once",
     ])
-    func `A load through the manager gives the picture whatever the disk does`(name: String) throws {
-        let run = try FaultHelper.run(["load", memory.path + "/base", "\(FaultHelper.stride(40))", name])
+    func `A load through the manager gives the picture whatever the disk does`(name: String) async throws {
+        let run = try await FaultHelper.run(["load", memory.path + "/base", "\(FaultHelper.stride(40))", name])
         #expect(run.status == 0, "\(run.output) \(run.errors)")
         #expect(run.lines.contains { $0.contains(" 0 failures") })
         print("fault:", run.lines.last ?? "")
     }
 
     @Test(arguments: [FaultPlan.Action.dieBefore, .dieAfter, .dieWithin])
-    func `After a death in the middle of loads the next process has all pictures`(action: FaultPlan.Action) throws {
+    func `After a death in the middle of loads the next process has all pictures`(action: FaultPlan.Action) async throws
+    {
         let base = directory.path("base")
         let arguments = ["load-once", base]
         mkdir(base, 0o700)
         let report = directory.path("report")
         var environment = try FaultPlan(.count).environment(directory: base, report: report)
-        let counted = try ProgramRun(ProgramRun.product("disk-faults"), arguments, environment: environment)
+        let counted = try await ProgramRun.run(ProgramRun.product("disk-faults"), arguments, environment: environment)
         #expect(counted.status == 0, "\(counted.output) \(counted.errors)")
         let text = String(decoding: try Data(contentsOf: URL(filePath: report)), as: UTF8.self)
         let count = try #require(Int(text.prefix { $0 != " " }))
@@ -53,21 +54,25 @@ import WebImage
             try FileManager.default.removeItem(atPath: base)
             mkdir(base, 0o700)
             environment = try FaultPlan(action, numbers: number...number).environment(directory: base)
-            let first = try ProgramRun(ProgramRun.product("disk-faults"), arguments, environment: environment)
+            let first = try await ProgramRun.run(ProgramRun.product("disk-faults"), arguments, environment: environment)
             if first.status == 128 + SIGKILL { deaths += 1 }
-            let next = try ProgramRun(ProgramRun.product("disk-faults"), arguments)
+            let next = try await ProgramRun.run(ProgramRun.product("disk-faults"), arguments)
             #expect(next.status == 0 && next.lines == ["ok"], "call \(number): \(next.output) \(next.errors)")
         }
         #expect(deaths >= 4)
     }
 
-    @Test func `No call waits for the disk to have written, so none can fail there unseen`() throws {
+    @Test func `No call waits for the disk to have written, so none can fail there unseen`() async throws {
         let base = directory.path("base")
         mkdir(base, 0o700)
         let report = directory.path("report")
         let plan = FaultPlan(.count, calls: [.sync])
         let environment = try plan.environment(directory: base, report: report)
-        let run = try ProgramRun(ProgramRun.product("disk-faults"), ["load-once", base], environment: environment)
+        let run = try await ProgramRun.run(
+            ProgramRun.product("disk-faults"),
+            ["load-once", base],
+            environment: environment
+        )
         #expect(run.status == 0)
         let text = String(decoding: try Data(contentsOf: URL(filePath: report)), as: UTF8.self)
         #expect(text.hasPrefix("0 "))

@@ -99,7 +99,7 @@ import WebImage
     }
 
     @Test(.enabled(if: nobodyMayRun, "becoming another user needs root, and a build that others may read"))
-    func `A user who may not write in the directory has an empty cache, and pictures all the same`() throws {
+    func `A user who may not write in the directory has an empty cache, and pictures all the same`() async throws {
         // Root would be let in.
         let base = "/tmp/webimage-faults-\(getpid())"
         mkdir(base, 0o711)
@@ -110,7 +110,7 @@ import WebImage
             chown(closed, 65_534, 65_534)
             chmod(closed, mode)
             let arguments = ["--reuid=65534", "--regid=65534", "--clear-groups", Self.helper, "load-once", closed]
-            let run = try ProgramRun("/usr/bin/setpriv", arguments)
+            let run = try await ProgramRun.run("/usr/bin/setpriv", arguments)
             #expect(run.status == 0 && run.lines == ["ok"], "\(mode): \(run.output) \(run.errors)")
             #expect(names(in: closed).isEmpty)
         }

@@ -7,14 +7,14 @@ import Testing
 @testable import WebImageCache
 
 @Suite struct DiskCacheCrashTests {
-    @Test func `After 200 kills during stores every entry that opens is what was stored`() throws {
+    @Test func `After 200 kills during stores every entry that opens is what was stored`() async throws {
         let directory = TemporaryDirectory()
         let path = directory.path("cache")
         var survivors = 0
         for round in 0..<200 {
             // After some stores within the time of some more, so that kills fall on every step of a store.
             let process = try HelperProcess("cache-hammer", ["store", path, "\(round)", "\(round * 7 % 1_000 + 1)"])
-            #expect(process.wait() == 128 + SIGKILL)
+            #expect(await process.wait() == 128 + SIGKILL)
             let cache = DiskCache(path: path)
             for number in 0..<200 {
                 guard let entry = cache.entry(forKey: HammerPicture.key(number)) else { continue }
@@ -60,14 +60,16 @@ import Testing
         #expect(exists(foreign))
     }
 
-    @Test func `Two processes store and read 1 000 keys in one directory without an error or a wrong byte`() throws {
+    @Test func `Two processes store and read 1 000 keys in one directory without an error or a wrong byte`()
+        async throws
+    {
         let directory = TemporaryDirectory()
         let path = directory.path("cache")
         let processes = try (0..<2).map { try HelperProcess("cache-hammer", ["share", path, "\($0 + 77)", "1000"]) }
         for process in processes {
-            let line = process.readLine() ?? "nothing"
+            let line = await process.readLine() ?? "nothing"
             #expect(line.hasPrefix("hits "), "\(line)")
-            #expect(process.wait() == 0)
+            #expect(await process.wait() == 0)
         }
         let cache = DiskCache(path: path)
         #expect(cache.totalCount == 1000)

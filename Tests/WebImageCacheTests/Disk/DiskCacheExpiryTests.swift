@@ -138,17 +138,15 @@ import Testing
         #expect(names(in: cache.path).count == 5)
     }
 
-    @Test func `A file that cannot be removed is passed over, without end`() throws {
+    @Test func `A file that cannot be removed is passed over, without end`() async throws {
         let cache = make()
         for number in 0..<5 { cache.store(Data(repeating: 1, count: 4000), forKey: "\(number)") }
         let stuck = cache.cachePath(forKey: "2")
-        guard geteuid() == 0, let chattr = try? HelperProcess(path: "/usr/bin/chattr", ["+i", stuck]),
-            chattr.wait() == 0
-        else {
+        guard geteuid() == 0, try await ProgramRun.run("/usr/bin/chattr", ["+i", stuck]).status == 0 else {
             print("files cannot be made immutable here: left out")
             return
         }
-        defer { _ = try? HelperProcess(path: "/usr/bin/chattr", ["-i", stuck]).wait() }
+        defer { _ = try? ProgramRun("/usr/bin/chattr", ["-i", stuck]) }
         cache.config.maxDiskSize = 1000
         clock.advance(1)
         #expect(cache.removeExpiredData().trimmedCount == 4)

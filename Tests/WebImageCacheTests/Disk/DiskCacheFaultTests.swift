@@ -277,15 +277,18 @@ private final class Faults: Sendable {
     }
 
     @Test(.enabled(if: geteuid() == 0, "mounting a small file system needs root"))
-    func `On a file system of one megabyte stores go on, and nothing is torn`() throws {
+    func `On a file system of one megabyte stores go on, and nothing is torn`() async throws {
         let mount = directory.path("mount")
         mkdir(mount, 0o700)
-        let command = try HelperProcess(path: "/bin/mount", ["-t", "tmpfs", "-o", "size=1m,mode=0700", "tmpfs", mount])
-        guard command.wait() == 0 else {
+        let command = try await ProgramRun.run(
+            "/bin/mount",
+            ["-t", "tmpfs", "-o", "size=1m,mode=0700", "tmpfs", mount]
+        )
+        guard command.status == 0 else {
             print("cannot mount a tmpfs here, even as root: the test of a full disk is left out")
             return
         }
-        defer { _ = try? HelperProcess(path: "/bin/umount", ["-l", mount]).wait() }
+        defer { _ = try? ProgramRun("/bin/umount", ["-l", mount]) }
         let cache = DiskCache(path: mount + "/cache")
         for number in 0..<400 {
             let key = HammerPicture.key(number)

@@ -12,21 +12,15 @@ import WebImageCache
     let key = "http://h/a.jpg"
     let bytes = (0..<5_000).map { UInt8(truncatingIfNeeded: $0 &* 13) }
 
-    private func run(_ bodies: [@Sendable () -> Void]) {
-        let latches = bodies.map { body in
-            let latch = Latch()
-            startThread {
-                body()
-                latch.open()
-            }
-            return latch
+    private func run(_ bodies: [@Sendable () -> Void]) async {
+        await withTaskGroup(of: Void.self) { group in
+            for body in bodies { group.addTask { await onThread(body) } }
         }
-        for latch in latches { latch.wait() }
     }
 
     @Test(arguments: [false, true]) func `A reader sees what was or what comes, never a mixture or nothing`(
         isMapped: Bool
-    ) {
+    ) async {
         let cache = DiskCache.make(directory) { $0.mapsDiskData = isMapped }
         let (key, bytes) = (key, bytes)
         let count = TestEffort.rounds(1_500)
@@ -51,13 +45,13 @@ import WebImageCache
             }
             isOver.withLock { $0 = true }
         }
-        run([writer, reader, reader])
+        await run([writer, reader, reader])
         #expect(torn.withLock { $0 } == 0)
         #expect(cache.statistics.amendCount == count && cache.statistics.storeCount == 1)
         #expect(StoredRecords.number(of: cache.validators(forKey: key)) == count)
     }
 
-    @Test func `Two that amend, store and remove as two processes leave whole entries`() {
+    @Test func `Two that amend, store and remove as two processes leave whole entries`() async {
         let caches = [DiskCache.make(directory), DiskCache.make(directory)]
         let (key, bytes) = (key, bytes)
         caches[0].store(StoredRecords.entry(bytes, 0), forKey: key)

@@ -47,12 +47,12 @@ import Testing
         #expect(disk.content.withLock { $0.entries.count } == 20)
     }
 
-    @Test func `A store that comes while the image is encoded wins`() {
+    @Test func `A store that comes while the image is encoded wins`() async {
         let cache = disk.cache(coder: nil)
         let gate = Latch()
         coder.hold(gate)
         store("k", in: cache)
-        while coder.encodeCount == 0 { sched_yield() }
+        await wait(while: coder.encodeCount == 0)
         let data = Data([1, 2, 3])
         cache.store(nil, data: data, forKey: "k", to: .disk, encodeOptions: ImageEncodeOptions(), completion: nil)
         store("gone", in: cache)

@@ -35,12 +35,7 @@ import Testing
             }
             return latch
         }
-        await withCheckedContinuation { continuation in
-            startThread {
-                for latch in latches { latch.wait() }
-                continuation.resume()
-            }
-        }
+        for latch in latches { #expect(await latch.opens(seconds: 100)) }
         await cache.flush()
         for number in 0..<6 {
             let known = cache.knownValidators(forKey: "k\(number)")

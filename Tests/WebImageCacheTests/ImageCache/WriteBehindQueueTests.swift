@@ -416,7 +416,7 @@ final class WriteBehindBox {
         #expect(count.withLock { $0 } == 1)
     }
 
-    @Test func `A cancel takes the completion and the work`() {
+    @Test func `A cancel takes the completion and the work`() async {
         let queue = WorkQueue(name: "test", width: 1)
         let gate = Latch()
         queue.submit { gate.wait() }
@@ -430,7 +430,7 @@ final class WriteBehindBox {
         gate.open()
         let end = Latch()
         queue.submit { end.open() }
-        end.wait()
+        #expect(await end.opens())
         #expect(!ran.withLock { $0 })
     }
 }
@@ -458,15 +458,17 @@ extension PendingResultTests {
 }
 
 @Suite struct LatchTests {
-    @Test func `A wait ends when the latch opens, or with its time`() {
-        let latch = Latch()
-        #expect(!latch.wait(seconds: 0))
-        #expect(!latch.wait(seconds: -1))
-        #expect(!latch.wait(seconds: 0.01))
-        let queue = WorkQueue(name: "test", width: 1)
-        queue.submit { latch.open() }
-        latch.wait()
-        #expect(latch.wait(seconds: 0))
-        latch.open()
+    @Test func `A wait ends when the latch opens, or with its time`() async {
+        await onThread {
+            let latch = Latch()
+            #expect(!latch.wait(seconds: 0))
+            #expect(!latch.wait(seconds: -1))
+            #expect(!latch.wait(seconds: 0.01))
+            let queue = WorkQueue(name: "test", width: 1)
+            queue.submit { latch.open() }
+            latch.wait()
+            #expect(latch.wait(seconds: 0))
+            latch.open()
+        }
     }
 }

@@ -9,64 +9,64 @@ import Testing
     private let disk = FakeDisk()
     private let clock = ManualClock()
 
-    /// Waits until there were so many passes; their time limits.
-    private func passes(_ count: Int) -> [Double?]? {
-        disk.content.wait { $0.passes.count >= count ? $0.passes : nil }
+    /// Suspends until there were so many passes; their time limits.
+    private func passes(_ count: Int) async -> [Double?]? {
+        await disk.content.value { $0.passes.count >= count ? $0.passes : nil }
     }
 
-    @Test func `A cache that nobody asks anything removes expired entries when it is time`() {
+    @Test func `A cache that nobody asks anything removes expired entries when it is time`() async {
         let cache = disk.cache(coder: nil, clock: clock.source) { $0.expiryInterval = 100 }
         cache.upkeep.timerFired()
         #expect(disk.content.withLock { $0.passes.isEmpty }, "the timer came too early")
         clock.advance(100)
         cache.upkeep.timerFired()
-        #expect(passes(1) == [0.5])
+        #expect(await passes(1) == [0.5])
         cache.upkeep.timerFired()
         clock.advance(99)
         cache.upkeep.timerFired()
-        #expect(passes(1)?.count == 1)
+        #expect(await passes(1)?.count == 1)
         clock.advance(1)
         cache.upkeep.timerFired()
-        #expect(passes(2)?.count == 2)
+        #expect(await passes(2)?.count == 2)
     }
 
-    @Test func `A pass that did not get to its end is gone on with a minute later`() {
+    @Test func `A pass that did not get to its end is gone on with a minute later`() async {
         let cache = disk.cache(coder: nil, clock: clock.source) { $0.expiryInterval = 1000 }
         disk.content.withLock { $0.cleanup.isComplete = false }
         clock.advance(1000)
         cache.upkeep.timerFired()
-        #expect(passes(1) != nil)
+        #expect(await passes(1) != nil)
         // The pass has ended when its queue has nothing to do any more and the next is due.
         let soon = clock.source.monotonicNanoseconds() + 60_000_000_000
         while cache.state.withLock({ $0.nextExpiry }) != soon {
-            _ = wait { done in cache.calculateSize(callbackQueue: .inline) { _, _ in done(true) } }
+            _ = await wait { done in cache.calculateSize(callbackQueue: .inline) { _, _ in done(true) } }
         }
         disk.content.withLock { $0.cleanup.isComplete = true }
         clock.advance(59)
         cache.upkeep.timerFired()
         clock.advance(1)
         cache.upkeep.timerFired()
-        #expect(passes(2)?.count == 2)
+        #expect(await passes(2)?.count == 2)
         clock.advance(999)
         cache.upkeep.timerFired()
-        #expect(passes(2)?.count == 2, "that one did: the next comes after a whole interval")
+        #expect(await passes(2)?.count == 2, "that one did: the next comes after a whole interval")
     }
 
-    @Test func `The timer comes by itself, again and again`() {
+    @Test func `The timer comes by itself, again and again`() async {
         let cache = disk.cache(coder: nil) { $0.expiryInterval = 0.02 }
-        #expect(passes(3) != nil)
+        #expect(await passes(3) != nil)
         cache.config.expiryInterval = 0
         #expect(cache.state.withLock { $0.nextExpiry } == .max)
     }
 
-    @Test func `A shorter interval takes effect at once, and passes that were off come back`() {
+    @Test func `A shorter interval takes effect at once, and passes that were off come back`() async {
         let cache = disk.cache(coder: nil) { $0.expiryInterval = 0 }
         cache.config.expiryInterval = 3600
         cache.config.expiryInterval = 0.02
-        #expect(passes(2) != nil)
+        #expect(await passes(2) != nil)
     }
 
-    @Test func `The timer does not hold the cache, and goes with it`() {
+    @Test func `The timer does not hold the cache, and goes with it`() async {
         weak var gone: CacheUpkeep?
         do {
             let cache = disk.cache(coder: nil) { $0.expiryInterval = 3600 }
@@ -74,7 +74,6 @@ import Testing
             #expect(gone != nil)
         }
         // Jobs of the queue may hold it a little longer.
-        for _ in 0..<10_000 where gone != nil { _ = Monitor(false).wait(seconds: 0.001) { _ in Bool?.none } }
-        #expect(gone == nil)
+        #expect(await becomes { gone == nil })
     }
 }

@@ -293,7 +293,7 @@ private final class Shelf: PixelHolder {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `Who cannot wait is answered even while memory is freed for another one that cannot`() throws {
+    func `Who cannot wait is answered even while memory is freed for another one that cannot`() async throws {
         let bench = Bench(1 << 20)
         let held = try image(400)
         bench.budget.hold(held)
@@ -315,13 +315,15 @@ private final class Shelf: PixelHolder {
             _ = answers.wait { $0.isEmpty ? nil : true }
         }
         startThread { ask("first") }
-        let all = answers.wait { $0.count == 2 ? $0 : nil }
+        let all = await answers.value { $0.count == 2 ? $0 : nil }
         #expect(all == ["second", "first"])
         budget.removeReclaim(id)
         withExtendedLifetime(held) {}
     }
 
-    @Test(.timeLimit(.minutes(1))) func `A cache may go, with pixels that count, while others are attached`() throws {
+    @Test(.timeLimit(.minutes(1))) func `A cache may go, with pixels that count, while others are attached`()
+        async throws
+    {
         let budget = DecodedMemoryBudget(byteLimit: 64 << 20)
         let directory = TemporaryDirectory()
         let ended = Monitor(0)
@@ -337,7 +339,7 @@ private final class Shelf: PixelHolder {
                 ended.withLock { $0 += 1 }
             }
         }
-        #expect(ended.wait { $0 == 2 ? true : nil } == true)
+        #expect(await ended.value { $0 == 2 ? true : nil } == true)
     }
 
     @Test func `What is reserved for a picture does for what is made of it, once`() throws {
@@ -460,7 +462,7 @@ private final class Shelf: PixelHolder {
                 item.setPriority(.high)
             }
         }
-        let ended = done.wait { $0 >= 320 ? true : nil }
+        let ended = await done.value { $0 >= 320 ? true : nil }
         #expect(ended == true && most.withLock { $0 } <= 4 << 20)
         let deadline = ContinuousClock.now + .seconds(20)
         while budget.usage.inFlightByteCount + budget.usage.heldByteCount + budget.usage.waitingCount > 0,

@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `Pictures that nobody keeps make room for each other without patience`(isTransformed: Bool) throws {
+    func `Pictures that nobody keeps make room for each other without patience`(isTransformed: Bool) async throws {
         // One of them at a time, with what is made of it.
         let world = try World(isTransformed ? 10 << 20 : 4 << 20, .reject)
         var context = WebImageContext()
@@ -101,7 +101,7 @@ import Testing
                 ends.withLock { $0.append((try? result.get().image.pixelWidth) ?? 0) }
             }
         }
-        let widths = ends.wait { $0.count == 20 ? $0.sorted() : nil }
+        let widths = await ends.value { $0.count == 20 ? $0.sorted() : nil }
         #expect(widths == (900..<920).map(\.self))
         #expect(world.budget.usage.peakByteCount <= world.budget.byteLimit)
     }
@@ -188,7 +188,7 @@ import Testing
             options: isInMemory ? [] : [.queryDiskDataSync],
             context: context
         ) { result in ends.withLock { $0.append(result) } }
-        let end = ends.wait { $0.first }
+        let end = await ends.value { $0.first }
         guard case .failure(let error) = end else {
             Issue.record("it is made without room")
             return

@@ -6,9 +6,9 @@ import WebImageLoading
     @Test
     func
         `In a child that is forked after a load, loads end with an error and do not wait for threads that are not there`()
-        throws
+        async throws
     {
-        let run = try ProgramRun(ProgramRun.product("main-queue"), ["fork"])
+        let run = try await ProgramRun.run(ProgramRun.product("main-queue"), ["fork"])
         let refused = WebImageError.Code.invalidDownloadOperation.rawValue
         #expect(run.status == 0)
         #expect(run.lines == ["\(WebImageError.Code.fileNotFound.rawValue) \(refused) \(refused)"])

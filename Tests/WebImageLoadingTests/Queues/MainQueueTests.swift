@@ -5,8 +5,8 @@ import WebImageLoading
 /// Callbacks of the main queue in a program that has its main thread to itself: tests run on other threads.
 @Suite struct MainQueueTests {
     /// When and where callbacks came in a run of the helper, by callback and caller.
-    private static func facts(_ mode: String) throws -> [String: String] {
-        let run = try ProgramRun(ProgramRun.product("main-queue"), [mode])
+    private static func facts(_ mode: String) async throws -> [String: String] {
+        let run = try await ProgramRun.run(ProgramRun.product("main-queue"), [mode])
         #expect(run.status == 0, "\(run.output)\(run.errors)")
         return run.lines.reduce(into: [:]) { facts, line in
             let words = line.split(separator: " ").map(String.init)
@@ -15,9 +15,9 @@ import WebImageLoading
     }
 
     @Test func `On the main thread callbacks of the main queue run inline under both policies, unless dispatched`()
-        throws
+        async throws
     {
-        let facts = try Self.facts("loop")
+        let facts = try await Self.facts("loop")
         // Called by the program itself, and in what the main queue runs.
         for caller in ["call", "callback"] {
             for queue in ["main", "safe-execute", "safe-async", "invoke"] {
@@ -27,8 +27,9 @@ import WebImageLoading
         }
     }
 
-    @Test func `From another thread callbacks of the main queue come on the main thread, unless invoked`() throws {
-        let facts = try Self.facts("loop")
+    @Test func `From another thread callbacks of the main queue come on the main thread, unless invoked`() async throws
+    {
+        let facts = try await Self.facts("loop")
         for queue in ["main", "safe-execute", "safe-async", "dispatch"] {
             #expect(facts["\(queue)/thread"] == "later main-thread", "\(queue)")
         }
@@ -36,9 +37,9 @@ import WebImageLoading
     }
 
     @Test func `By default what lies in memory comes on the main thread before the call returns, and the rest later`()
-        throws
+        async throws
     {
-        let facts = try Self.facts("loop")
+        let facts = try await Self.facts("loop")
         for caller in ["call", "callback"] {
             for name in ["load-hit", "query-hit"] {
                 #expect(facts["\(name)/\(caller)"] == "inline main-thread", "\(name) from \(caller)")
@@ -53,8 +54,10 @@ import WebImageLoading
         #expect(facts["query-hit/thread"] == "inline elsewhere", "a cache delivers from memory on the caller's thread")
     }
 
-    @Test func `A program that gives its main thread up for the main queue gets its callbacks on that queue`() throws {
-        let facts = try Self.facts("dispatch")
+    @Test func `A program that gives its main thread up for the main queue gets its callbacks on that queue`()
+        async throws
+    {
+        let facts = try await Self.facts("dispatch")
         for name in ["main", "safe-execute", "safe-async", "dispatch", "load-hit", "load-miss", "query-miss"] {
             // Dispatch runs the main queue on threads of its own then.
             #expect(facts["\(name)/thread"] == "later main-queue", "\(name)")

@@ -31,8 +31,8 @@ final class NginxCachingSeries: Sendable {
     private let client: HTTPCacheClient
     private let changes = Lock(0)
 
-    init() throws {
-        nginx = try NginxServer(
+    init() async throws {
+        nginx = try await NginxServer(
             locations: Self.locations,
             logFormat: "$status|$http_if_none_match|$http_if_modified_since|$http_cache_control"
         )
@@ -71,8 +71,8 @@ final class NginxCachingSeries: Sendable {
     func restart() async { await client.restart() }
 
     /// What the access log has, once it has as many lines: status, and the conditions that were sent.
-    func log(_ count: Int) -> [String] {
-        nginx.log(count: count).map { line in
+    func log(_ count: Int) async -> [String] {
+        await nginx.log(count: count).map { line in
             let parts = line.split(separator: "|", omittingEmptySubsequences: false)
             guard parts.count == 4 else { return line }
             let conditions = [parts[1] == "-" ? nil : "etag", parts[2] == "-" ? nil : "date"].compactMap(

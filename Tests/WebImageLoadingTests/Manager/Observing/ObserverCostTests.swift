@@ -10,9 +10,9 @@ import Testing
 /// What observing costs those who do not.
 @Suite struct ObserverCostTests {
     /// Blocks from the heap, and readings of the clock, of a thousand loads that find their image in memory.
-    private static func costs() throws -> [String: (blocks: Int, readings: Int)] {
+    private static func costs() async throws -> [String: (blocks: Int, readings: Int)] {
         let directory = TemporaryDirectory()
-        let run = try ProgramRun(ProgramRun.product("hit-cost"), [directory.path])
+        let run = try await ProgramRun.run(ProgramRun.product("hit-cost"), [directory.path])
         #expect(run.status == 0, "\(run.errors)")
         return run.lines.reduce(into: [:]) { costs, line in
             let words = line.split(separator: " ")
@@ -22,9 +22,9 @@ import Testing
     }
 
     @Test func `A memory hit without an observer takes no block more than before there were any, and reads no clock`()
-        throws
+        async throws
     {
-        let costs = try Self.costs()
+        let costs = try await Self.costs()
         // Six blocks each, as before loads could be observed: operation, lock, two closures of the end, and the list of those
         // that run. The cache's own bookkeeping, done for many hits at a time, takes a few more.
         for name in ["before", "after", "last"] {
