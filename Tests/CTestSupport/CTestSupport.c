@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +25,10 @@ int ctest_open_terminal(int columns, char *path, size_t path_size) {
     close(control);
     return -1;
 }
+
+int ctest_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
+
+int ctest_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC); }
 
 int ctest_spawn(
     const char *program, char *const *arguments, char *const *environment, const char *directory, int input, int output,

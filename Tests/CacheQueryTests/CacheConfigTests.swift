@@ -9,8 +9,8 @@ import WebImage
 
 @testable import WebImageCache
 
-/// What is configured for a cache as a whole. Serialized because of the default directory, which is the process's.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct CacheConfigTests {
+/// What is configured for a cache as a whole. What is configured for the process is so in one of its own, where no other test is.
+@Suite(.timeLimit(.minutes(1))) struct CacheConfigTests {
     private let directory = TemporaryDirectory()
     private let clock = ManualClock()
     private let data = FakeCoder.data()
@@ -35,25 +35,27 @@ import WebImage
         #expect(!memory.usesWeakCache)
     }
 
-    @Test func `The template configures caches made afterwards`() {
-        // The shared cache is not to be made while the template is another.
-        _ = ImageCache.shared
-        let usual = ImageCacheConfig.default
-        let before = ImageCache(namespace: "before", directory: directory.path)
-        // What does not disturb other tests, who may make caches meanwhile.
-        let age: Double = 40 * 86_400
-        ImageCacheConfig.default.maxDiskAge = age
-        ImageCacheConfig.default.maxMemoryCount = 123_456
-        let after = ImageCache(namespace: "after", directory: directory.path)
-        let disk = DiskCache(path: directory.path("disk"))
-        ImageCacheConfig.default = usual
-        #expect(before.config.maxDiskAge == 7 * 86_400 && before.config.maxMemoryCount == 0)
-        #expect(after.config.maxDiskAge == age && after.config.maxMemoryCount == 123_456)
-        #expect(after.memoryCache.maxMemoryCount == 123_456, "its levels work by it")
-        #expect((after.diskCache as? DiskCache)?.config.maxDiskAge == age)
-        #expect(disk.config.maxDiskAge == age)
-        let again = ImageCache(namespace: "again", directory: directory.path).config
-        #expect(again.maxDiskAge == 7 * 86_400 && again.maxMemoryCount == 0)
+    @Test func `The template configures caches made afterwards`() async {
+        await #expect(processExitsWith: .success) {
+            let directory = TemporaryDirectory()
+            // The shared cache is not to be made while the template is another.
+            _ = ImageCache.shared
+            let usual = ImageCacheConfig.default
+            let before = ImageCache(namespace: "before", directory: directory.path)
+            let age: Double = 40 * 86_400
+            ImageCacheConfig.default.maxDiskAge = age
+            ImageCacheConfig.default.maxMemoryCount = 123_456
+            let after = ImageCache(namespace: "after", directory: directory.path)
+            let disk = DiskCache(path: directory.path("disk"))
+            ImageCacheConfig.default = usual
+            #expect(before.config.maxDiskAge == 7 * 86_400 && before.config.maxMemoryCount == 0)
+            #expect(after.config.maxDiskAge == age && after.config.maxMemoryCount == 123_456)
+            #expect(after.memoryCache.maxMemoryCount == 123_456, "its levels work by it")
+            #expect((after.diskCache as? DiskCache)?.config.maxDiskAge == age)
+            #expect(disk.config.maxDiskAge == age)
+            let again = ImageCache(namespace: "again", directory: directory.path).config
+            #expect(again.maxDiskAge == 7 * 86_400 && again.maxMemoryCount == 0)
+        }
     }
 
     @Test func `A cache has a configuration of its own`() {
@@ -82,21 +84,28 @@ import WebImage
         #expect(exists(directory.path("untagged")) && !exists(directory.path("untagged") + tag))
     }
 
-    @Test func `A default directory that is chosen serves the caches made afterwards`() {
-        // The shared cache is not to be made while another directory is chosen.
-        _ = ImageCache.shared
-        let usual = ImageCache.defaultDiskCacheDirectory
-        let before = ImageCache.diskCachePath(namespace: "n")
-        #expect(usual.hasSuffix("/webimage"))
-        ImageCache.defaultDiskCacheDirectory = directory.path("chosen")
-        #expect(ImageCache.defaultDiskCacheDirectory == directory.path("chosen"))
-        #expect(ImageCache(namespace: "n").diskCachePath == directory.path("chosen/n"))
-        #expect(ImageCache(namespace: "n", directory: directory.path("own")).diskCachePath == directory.path("own/n"))
-        #expect(ImageCache.diskCachePath(namespace: "n") == directory.path("chosen/n"))
-        #expect(ImageCache.diskCachePath(namespace: "n", directory: directory.path("own")) == directory.path("own/n"))
-        ImageCache.defaultDiskCacheDirectory = ""
-        #expect(ImageCache.defaultDiskCacheDirectory == usual)
-        #expect(ImageCache.diskCachePath(namespace: "n") == before)
+    @Test func `A default directory that is chosen serves the caches made afterwards`() async {
+        await #expect(processExitsWith: .success) {
+            let directory = TemporaryDirectory()
+            // The shared cache is not to be made while another directory is chosen.
+            _ = ImageCache.shared
+            let usual = ImageCache.defaultDiskCacheDirectory
+            let before = ImageCache.diskCachePath(namespace: "n")
+            #expect(usual.hasSuffix("/webimage"))
+            ImageCache.defaultDiskCacheDirectory = directory.path("chosen")
+            #expect(ImageCache.defaultDiskCacheDirectory == directory.path("chosen"))
+            #expect(ImageCache(namespace: "n").diskCachePath == directory.path("chosen/n"))
+            #expect(
+                ImageCache(namespace: "n", directory: directory.path("own")).diskCachePath == directory.path("own/n")
+            )
+            #expect(ImageCache.diskCachePath(namespace: "n") == directory.path("chosen/n"))
+            #expect(
+                ImageCache.diskCachePath(namespace: "n", directory: directory.path("own")) == directory.path("own/n")
+            )
+            ImageCache.defaultDiskCacheDirectory = ""
+            #expect(ImageCache.defaultDiskCacheDirectory == usual)
+            #expect(ImageCache.diskCachePath(namespace: "n") == before)
+        }
     }
 
     @Test func `Expired entries are removed on request, and who asked is told`() async {

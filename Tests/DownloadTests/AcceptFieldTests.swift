@@ -87,55 +87,63 @@ import WebImage
         #expect(manager.accept.value == "image/jxl,image/png,*/*;q=0.1" && coder.questions == 26)
     }
 
-    // MARK: Downloads. Nobody else's tests have a coder of PDF.
+    // MARK: Downloads, in processes of their own: the shared coders are for all tests.
 
     private func sent(_ harness: RetryHarness, _ headers: HTTPHeaders = [:]) -> String? {
         harness.downloader.start(testURL("/\(harness.starts)"), Recorder(), headers: headers)
         return harness.transport.transfers.last?.request.headers["Accept"]
     }
 
-    @Test func `A downloader asks for what the shared coders take, and the user's own field wins`() {
-        let harness = RetryHarness(.never, maxConcurrentDownloads: 100)
-        let coder = CountingCoder(.pdf)
-        ImageCodersManager.shared.add(coder)
-        #expect(sent(harness)?.contains("application/pdf,") == true)
-        #expect(harness.downloader.value(forHTTPHeaderField: "ACCEPT")?.contains("application/pdf,") == true)
-        ImageCodersManager.shared.remove(coder)
-        #expect(sent(harness)?.contains("application/pdf,") == false)
-        #expect(sent(harness, ["accept": "image/png"]) == "image/png", "a load's own field wins")
-        harness.downloader.setValue("image/*", forHTTPHeaderField: "accept")
-        ImageCodersManager.shared.add(coder)
-        #expect(sent(harness) == "image/*" && harness.downloader.value(forHTTPHeaderField: "Accept") == "image/*")
-        harness.downloader.setValue(nil, forHTTPHeaderField: "Accept")
-        #expect(sent(harness) == nil)
-        ImageCodersManager.shared.remove(coder)
-        #expect(sent(harness) == nil && sent(harness, ["Accept": "a/b"]) == "a/b")
+    @Test func `A downloader asks for what the shared coders take, and the user's own field wins`() async {
+        await #expect(processExitsWith: .success) {
+            let suite = AcceptFieldTests()
+            let harness = RetryHarness(.never, maxConcurrentDownloads: 100)
+            let coder = CountingCoder(.pdf)
+            ImageCodersManager.shared.add(coder)
+            #expect(suite.sent(harness)?.contains("application/pdf,") == true)
+            #expect(harness.downloader.value(forHTTPHeaderField: "ACCEPT")?.contains("application/pdf,") == true)
+            ImageCodersManager.shared.remove(coder)
+            #expect(suite.sent(harness)?.contains("application/pdf,") == false)
+            #expect(suite.sent(harness, ["accept": "image/png"]) == "image/png", "a load's own field wins")
+            harness.downloader.setValue("image/*", forHTTPHeaderField: "accept")
+            ImageCodersManager.shared.add(coder)
+            #expect(
+                suite.sent(harness) == "image/*" && harness.downloader.value(forHTTPHeaderField: "Accept") == "image/*"
+            )
+            harness.downloader.setValue(nil, forHTTPHeaderField: "Accept")
+            #expect(suite.sent(harness) == nil)
+            ImageCodersManager.shared.remove(coder)
+            #expect(suite.sent(harness) == nil && suite.sent(harness, ["Accept": "a/b"]) == "a/b")
+        }
     }
 
-    @Test func `What is told of the fields is what would be sent, before any download`() {
-        let downloader = RetryHarness(.never).downloader
-        func told() -> String? { downloader.requestHeaders(for: ImageLoadRequest(url: testURL("/a")))["Accept"] }
-        #expect(told()?.contains("image/heif,") == false)
-        // Nobody else's tests have a coder of it.
-        let coder = CountingCoder(.heif)
-        ImageCodersManager.shared.add(coder)
-        #expect(told()?.contains("image/heif,") == true)
-        ImageCodersManager.shared.remove(coder)
-        #expect(told()?.contains("image/heif,") == false)
-        downloader.setValue("image/*", forHTTPHeaderField: "Accept")
-        #expect(told() == "image/*")
+    @Test func `What is told of the fields is what would be sent, before any download`() async {
+        await #expect(processExitsWith: .success) {
+            let downloader = RetryHarness(.never).downloader
+            func told() -> String? { downloader.requestHeaders(for: ImageLoadRequest(url: testURL("/a")))["Accept"] }
+            #expect(told()?.contains("image/heif,") == false)
+            let coder = CountingCoder(.heif)
+            ImageCodersManager.shared.add(coder)
+            #expect(told()?.contains("image/heif,") == true)
+            ImageCodersManager.shared.remove(coder)
+            #expect(told()?.contains("image/heif,") == false)
+            downloader.setValue("image/*", forHTTPHeaderField: "Accept")
+            #expect(told() == "image/*")
+        }
     }
 
-    @Test func `Callers share a download although a coder comes between them`() {
-        let harness = RetryHarness(.never)
-        let (first, second) = (Recorder(), Recorder())
-        harness.downloader.start(testURL("/a"), first)
-        let coder = CountingCoder(.pdf)
-        ImageCodersManager.shared.add(coder)
-        harness.downloader.start(testURL("/a"), second)
-        ImageCodersManager.shared.remove(coder)
-        #expect(harness.starts == 1)
-        harness.transport.transfers[0].complete([1])
-        #expect(first.data == Data([1]) && second.data == Data([1]))
+    @Test func `Callers share a download although a coder comes between them`() async {
+        await #expect(processExitsWith: .success) {
+            let harness = RetryHarness(.never)
+            let (first, second) = (Recorder(), Recorder())
+            harness.downloader.start(testURL("/a"), first)
+            let coder = CountingCoder(.pdf)
+            ImageCodersManager.shared.add(coder)
+            harness.downloader.start(testURL("/a"), second)
+            ImageCodersManager.shared.remove(coder)
+            #expect(harness.starts == 1)
+            harness.transport.transfers[0].complete([1])
+            #expect(first.data == Data([1]) && second.data == Data([1]))
+        }
     }
 }

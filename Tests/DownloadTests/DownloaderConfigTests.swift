@@ -8,22 +8,23 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageLoading
 
-/// Serialized because the template is the process's.
-@Suite(.serialized) struct DownloaderConfigTests {
-    @Test func `The template configures downloaders made afterwards`() {
-        // The shared downloader is not to be made while the template is another.
-        _ = WebImageDownloader.shared
-        let usual = WebImageDownloaderConfig.default
-        #expect(usual == WebImageDownloaderConfig())
-        let before = WebImageDownloader()
-        WebImageDownloaderConfig.default.totalTimeout = 1_234
-        let after = WebImageDownloader()
-        WebImageDownloaderConfig.default = usual
-        #expect(before.config.totalTimeout == 0 && after.config.totalTimeout == 1_234)
-        #expect(WebImageDownloader().config == usual)
-        var config = after.config
-        config.totalTimeout = 5
-        #expect(after.config.totalTimeout == 1_234, "a downloader has a config of its own")
+@Suite struct DownloaderConfigTests {
+    @Test func `The template configures downloaders made afterwards`() async {
+        await #expect(processExitsWith: .success) {
+            // The shared downloader is not to be made while the template is another.
+            _ = WebImageDownloader.shared
+            let usual = WebImageDownloaderConfig.default
+            #expect(usual == WebImageDownloaderConfig())
+            let before = WebImageDownloader()
+            WebImageDownloaderConfig.default.totalTimeout = 1_234
+            let after = WebImageDownloader()
+            WebImageDownloaderConfig.default = usual
+            #expect(before.config.totalTimeout == 0 && after.config.totalTimeout == 1_234)
+            #expect(WebImageDownloader().config == usual)
+            var config = after.config
+            config.totalTimeout = 5
+            #expect(after.config.totalTimeout == 1_234, "a downloader has a config of its own")
+        }
     }
 
     @Test func `The shared downloader keeps what breaks off, others only where they are told to`() {

@@ -237,15 +237,17 @@ import WebImage
         #expect(transport.transfers[0].isCancelled && transport.isInvalidated)
     }
 
-    @Test func `The shared downloader cannot be invalidated`() {
-        WebImageDownloader.shared.invalidate(cancelling: true)
-        let recorder = Recorder()
-        WebImageDownloader.shared.isSuspended = true
-        let token = WebImageDownloader.shared.start(testURL("/a"), recorder)
-        #expect(recorder.results.isEmpty)
-        token.cancel()
-        WebImageDownloader.shared.isSuspended = false
-        #expect(recorder.code == .cancelled)
+    @Test func `The shared downloader cannot be invalidated`() async {
+        await #expect(processExitsWith: .success) {
+            WebImageDownloader.shared.invalidate(cancelling: true)
+            let recorder = Recorder()
+            WebImageDownloader.shared.isSuspended = true
+            let token = WebImageDownloader.shared.start(testURL("/a"), recorder)
+            #expect(recorder.results.isEmpty)
+            token.cancel()
+            WebImageDownloader.shared.isSuspended = false
+            #expect(recorder.code == .cancelled)
+        }
     }
 
     @Test func `Cancelling a task leaves the download`() async {

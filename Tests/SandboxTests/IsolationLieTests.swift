@@ -163,26 +163,27 @@ struct IsolationLieTests {
     }
 
     @Test func `No lie leaves a descriptor behind`() async throws {
-        let isolation = IsolationHarness.isolation { ($0.maximumWorkerCount, $0.maximumDecodeCount) = (1, 1) }
-        let clock = ManualClock()
-        let pool = WorkerPool(isolation, .sealed, clock: clock.source, delay: ManualDelays().source)
-        let tell: @Sendable (String) async -> Void = { name in
-            _ = await valueOnThread {
-                try? pool.perform(.decode(ImageDecodeOptions()), IsolationHarness.picture(name), seconds: 20)
+        await #expect(processExitsWith: .success) {
+            let isolation = IsolationHarness.isolation { ($0.maximumWorkerCount, $0.maximumDecodeCount) = (1, 1) }
+            let clock = ManualClock()
+            let pool = WorkerPool(isolation, .sealed, clock: clock.source, delay: ManualDelays().source)
+            let tell: @Sendable (String) async -> Void = { name in
+                _ = await valueOnThread {
+                    try? pool.perform(.decode(ImageDecodeOptions()), IsolationHarness.picture(name), seconds: 20)
+                }
             }
-        }
-        await tell("garbage")
-        let before = IsolationHarness.descriptorCount
-        let names = [
-            "changeable", "small", "socket fd", "other", "elsewhere", "huge", "garbage", "long", "crash", "heavy",
-            "empty with memory", "endless", "far", "announced heavy", "announced nothing", "announced changeable",
-            "announced huge",
-            "announced socket", "announced twice",
-        ]
-        for name in names {
-            for _ in 0..<4 { await tell(name) }
-            // Other tests open and close some meanwhile.
-            #expect(IsolationHarness.descriptorCount < before + 4, "\(name)")
+            await tell("garbage")
+            let before = IsolationHarness.descriptorCount
+            let names = [
+                "changeable", "small", "socket fd", "other", "elsewhere", "huge", "garbage", "long", "crash", "heavy",
+                "empty with memory", "endless", "far", "announced heavy", "announced nothing", "announced changeable",
+                "announced huge",
+                "announced socket", "announced twice",
+            ]
+            for name in names {
+                for _ in 0..<4 { await tell(name) }
+                #expect(IsolationHarness.descriptorCount < before + 4, "\(name)")
+            }
         }
     }
 }

@@ -147,16 +147,19 @@ struct WorkerPoolTests {
     }
 
     @Test func `Nothing is left of workers: no process, no descriptor`() async throws {
-        let pool = pool { ($0.maximumWorkerCount, $0.maximumDecodeCount) = (1, 3) }
-        #expect(try await decode(pool))
-        let descriptors = IsolationHarness.descriptorCount
-        for name in ["picture", "segfault", "picture", "exit", "picture", "passwd"] {
-            _ = try? await decode(pool, name)
+        await #expect(processExitsWith: .success) {
+            let suite = WorkerPoolTests()
+            let pool = suite.pool { ($0.maximumWorkerCount, $0.maximumDecodeCount) = (1, 3) }
+            #expect(try await suite.decode(pool))
+            let descriptors = IsolationHarness.descriptorCount
+            for name in ["picture", "segfault", "picture", "exit", "picture", "passwd"] {
+                _ = try? await suite.decode(pool, name)
+            }
+            #expect(try await suite.decode(pool))
+            suite.delays.advance(100)
+            #expect(await suite.settle(pool) { $0.all == 0 })
+            #expect(IsolationHarness.descriptorCount < descriptors + 8)
         }
-        #expect(try await decode(pool))
-        delays.advance(100)
-        #expect(await settle(pool) { $0.all == 0 })
-        #expect(IsolationHarness.descriptorCount < descriptors + 8)
     }
 
     @Test func `Pools are shared by what differs in formats and times alone`() {

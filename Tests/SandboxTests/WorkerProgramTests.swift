@@ -71,10 +71,11 @@ import WebImage
         #expect(error?.code == .decoderUnavailable && error?.message.contains("/bin/true") == true)
     }
 
-    @Test func `Secrets of the environment do not reach workers`() {
-        setenv("WEBIMAGE_TEST_SECRET", "x", 1)
-        defer { unsetenv("WEBIMAGE_TEST_SECRET") }
-        #expect(!WorkerProgram.environment.contains { $0.contains("SECRET") || $0.hasPrefix("LD_PRELOAD") })
-        #expect(WorkerKind(.svg) == .fonts && WorkerKind(.jpeg) == .sealed && WorkerKind.sealed.readable.isEmpty)
+    @Test func `Secrets of the environment do not reach workers`() async {
+        await #expect(processExitsWith: .success) {
+            setenv("WEBIMAGE_TEST_SECRET", "x", 1)
+            #expect(!WorkerProgram.environment.contains { $0.contains("SECRET") || $0.hasPrefix("LD_PRELOAD") })
+            #expect(WorkerKind(.svg) == .fonts && WorkerKind(.jpeg) == .sealed && WorkerKind.sealed.readable.isEmpty)
+        }
     }
 }

@@ -54,7 +54,7 @@ public final class FrameFlood: Sendable {
             close(output.reading)
         }
         guard process > 0 else { throw NginxServer.StartFailure(description: "openssl cannot be started") }
-        guard await valueOnThread({ Self.waitsForConnections(on: port) }) else {
+        guard await valueOnThread({ [port] in Self.waitsForConnections(on: port.port) }) else {
             throw NginxServer.StartFailure(description: "openssl does not listen")
         }
     }
@@ -101,7 +101,7 @@ public final class FrameFlood: Sendable {
 
     private static func pipeEnds() throws -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [0, 0]
-        guard pipe2(&ends, O_CLOEXEC) == 0 else { throw NginxServer.StartFailure(description: "there is no pipe") }
+        guard ctest_pipe(&ends) == 0 else { throw NginxServer.StartFailure(description: "there is no pipe") }
         return (ends[0], ends[1])
     }
 

@@ -16,7 +16,7 @@ public final class HelperProcess: Sendable {
     /// Starts a program.
     public init(path program: String, _ arguments: [String]) throws {
         var pipes: [Int32] = [0, 0]
-        guard pipe2(&pipes, O_CLOEXEC) == 0 else { throw ProgramRunError(program: "pipe", number: errno) }
+        guard ctest_pipe(&pipes) == 0 else { throw ProgramRunError(program: "pipe", number: errno) }
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         let pid = ctest_spawn(program, &words, environ, ".", 0, pipes[1], 2)

@@ -1,3 +1,4 @@
+import CTestSupport
 public import FoundationEssentials
 import Glibc
 
@@ -50,8 +51,7 @@ public final class LoopbackServer: Sendable {
         let state = state
         startThread {
             while true {
-                // Not for programs that another test begins: with them it would stay open.
-                let connection = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+                let connection = ctest_accept(listener)
                 if connection < 0 {
                     if errno == EINTR || errno == ECONNABORTED { continue }
                     break

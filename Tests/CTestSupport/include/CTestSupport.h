@@ -5,6 +5,12 @@
 /// Opens the control side of a new terminal of `columns` columns and writes the path of its device to `path`; -1 on failure.
 int ctest_open_terminal(int columns, char *path, size_t path_size);
 
+/// Makes a pipe that programs do not inherit which another thread starts: they would hold its ends open. 0, or -1.
+int ctest_pipe(int ends[2]);
+
+/// Accepts a connection, which programs do not inherit either; -1 on failure.
+int ctest_accept(int listener);
+
 /// Starts `program` in `directory` with the three standard streams on the given descriptors; its process id, or the negative
 /// error number.
 int ctest_spawn(
