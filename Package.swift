@@ -244,7 +244,8 @@ let package = Package(
         ),
         .executableTarget(
             name: "decode-memory",
-            dependencies: testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CHeapCounter"] + formatProducts,
+            dependencies: testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CHeapCounter"]
+                + formatProducts,
             path: "Tests/Helpers/decode-memory",
             swiftSettings: swiftSettings + formats.map { .define("WEBIMAGE_\($0.name)") }
         ),
@@ -283,8 +284,9 @@ let package = Package(
         tests("SandboxTests", on: "WebImage", "LoadingTestSupport"),
         .testTarget(
             name: "WebImageFormatsTests",
-            dependencies: testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CPixels"]
-                + formatProducts,
+            dependencies: testDependencies(["WebImage"]) + formatProducts + [
+                "WebImageFormats", "ModelTestSupport", "TestSupport", "CPixels",
+            ],
             exclude: ["Fixtures"],
             swiftSettings: swiftSettings
         ),
@@ -356,7 +358,8 @@ if hasGTK {
         .testTarget(
             name: "WebImageGTKTests",
             dependencies: testDependencies(["WebImage"]) + [
-                "WebImageGTK", "CWebImageGTK4", "CGTKTestSupport", "TestSupport", "webimage-gallery",
+                "WebImageGTK", "CWebImageGTK4", "CGTKTestSupport", "ModelTestSupport", "TestSupport",
+                "webimage-gallery",
             ],
             swiftSettings: swiftSettings
         ),
@@ -381,7 +384,7 @@ if Context.environment["WEBIMAGE_FUZZ"] == "1" {
     package.targets.append(
         .testTarget(
             name: "FuzzTests",
-            dependencies: fuzzDependencies,
+            dependencies: fuzzDependencies + ["ModelTestSupport"],
             path: "Fuzz",
             exclude: ["Dictionaries", "Regressions", "Driver"],
             sources: ["Targets", "Tests"],
@@ -415,7 +418,7 @@ for target in package.targets {
 }
 
 // What `Scripts/check` builds: some targets of tests, and what they need.
-if let names = Context.environment["WEBIMAGE_TESTS"] {
+if let names = Context.environment["WEBIMAGE_TARGETS"] {
     var needed = Set(names.split(separator: " ").map(String.init))
     var count = 0
     while count < needed.count {

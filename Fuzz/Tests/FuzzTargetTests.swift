@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 /// What searches have found and what they begin with, without libFuzzer.
-@Suite struct FuzzTargetTests {
+@Suite(.tags(.addressSanitizer)) struct FuzzTargetTests {
     private static let names = FuzzTarget.all.map(\.name)
 
     /// `Fuzz`.

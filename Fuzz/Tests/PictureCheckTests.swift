@@ -1,11 +1,12 @@
 import FoundationEssentials
 import Glibc
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 /// That the checks of the targets find what they are there for: a coder that does one thing wrong is told from one that does not.
-@Suite struct PictureCheckTests {
+@Suite(.tags(.addressSanitizer)) struct PictureCheckTests {
     private static let data = Data("a picture".utf8)
 
     @Test func `A coder that does everything right is not complained about`() {

@@ -7,7 +7,7 @@ import WebImage
 @testable import WebImagePlayer
 @testable import WebImageSupport
 
-@Suite struct AnimationFramePoolTests {
+@Suite(.tags(.threadSanitizer)) struct AnimationFramePoolTests {
     private let queue = WorkQueue(stepped: "frames")
 
     private func decode() { while let job = queue.takeNext() { job() } }

@@ -9,7 +9,7 @@ import WebImage
 
 @testable import WebImageCache
 
-@Suite struct ImageCachePendingTests {
+@Suite(.tags(.threadSanitizer)) struct ImageCachePendingTests {
     let directory = TemporaryDirectory()
     let coder = FakeCoder()
     let key = "http://h/a.png"

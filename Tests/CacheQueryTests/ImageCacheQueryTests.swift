@@ -9,7 +9,7 @@ import WebImage
 
 @testable import WebImageCache
 
-@Suite struct ImageCacheQueryTests {
+@Suite(.tags(.threadSanitizer)) struct ImageCacheQueryTests {
     let directory = TemporaryDirectory()
     let coder = FakeCoder()
     let key = "http://h/a.png"

@@ -11,7 +11,7 @@ import WebImage
 @testable import WebImageModel
 
 /// What a cache knows of its entries without looking, and what it finds when it looks.
-@Suite(.timeLimit(.minutes(1))) struct ImageCacheValidatorsTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct ImageCacheValidatorsTests {
     private let directory = TemporaryDirectory()
     private let clock = ManualClock()
     private let key = "http://h/a.png"

@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageCache
 @testable import WebImageLoading
 
-@Suite struct ImageCachesManagerTests {
+@Suite(.tags(.threadSanitizer)) struct ImageCachesManagerTests {
     private func image() throws -> Image { Image(bitmap: try .allocate(width: 1, height: 1, pixelFormat: .rgb8)) }
 
     private func query(_ harness: CachesHarness) -> (any WebImageOperation, Answers<CachedImageData?>) {

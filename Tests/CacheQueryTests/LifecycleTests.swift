@@ -10,7 +10,7 @@ import WebImage
 @testable import WebImageCache
 @testable import WebImagePlayer
 
-@Suite struct LifecycleTests {
+@Suite(.tags(.threadSanitizer)) struct LifecycleTests {
     /// A clock that goes a second with every look at it.
     private func ticking() -> ClockSource {
         let count = Lock<UInt64>(0)

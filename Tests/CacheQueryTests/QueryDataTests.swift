@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageLoading
 @testable import WebImageModel
 
-@Suite struct QueryDataTests {
+@Suite(.tags(.threadSanitizer)) struct QueryDataTests {
     private let disk = FakeDisk()
     private let coder = FakeCoder()
     private let key = "http://h/a.png"

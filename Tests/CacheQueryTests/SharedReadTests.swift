@@ -9,7 +9,7 @@ import WebImage
 
 @testable import WebImageCache
 
-@Suite struct SharedReadTests {
+@Suite(.tags(.threadSanitizer)) struct SharedReadTests {
     private let disk = FakeDisk()
     private let coder = FakeCoder()
     private let key = "http://h/a.png"
@@ -307,7 +307,7 @@ import WebImage
     }
 }
 
-@Suite struct GenerationsTests {
+@Suite(.tags(.threadSanitizer)) struct GenerationsTests {
     @Test func `A generation is current until something changes or is about to`() {
         var generations = Generations()
         let first = generations.generation(of: "a")

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// The hash that a load leaves with an entry.
-@Suite(.timeLimit(.minutes(1))) struct StoredThumbHashTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct StoredThumbHashTests {
     private static let pictures = [
         "JPEG/photo.jpg", "PNG/photo-rgb.png", "WebP/lossy.webp", "GIF/photo.gif", "Animation/pillow.gif",
     ]

@@ -10,7 +10,7 @@ import WebImage
 @testable import WebImageModel
 
 /// What servers are asked for.
-@Suite struct AcceptFieldTests {
+@Suite(.tags(.addressSanitizer)) struct AcceptFieldTests {
     /// Takes one kind of data and counts how often it is asked.
     private final class CountingCoder: ImageCoder {
         let start: Data

@@ -10,7 +10,7 @@ import WebImage
 @testable import WebImageCodecs
 @testable import WebImageLoading
 
-@Suite struct CurlTransportTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer)) struct CurlTransportTests {
     private let downloader = WebImageDownloader()
 
     @Test func `A body arrives byte for byte with its response and metrics`() async throws {

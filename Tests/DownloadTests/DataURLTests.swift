@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WebImage
 
-@Suite struct DataURLTests {
+@Suite(.tags(.threadSanitizer)) struct DataURLTests {
     private func parse(_ text: String, limit: Int = 1000) throws(WebImageError) -> String {
         String(decoding: try DataURL(text, limit: limit).data, as: UTF8.self)
     }
@@ -103,7 +103,7 @@ import WebImage
     }
 }
 
-@Suite struct ImageLoadersManagerTests {
+@Suite(.tags(.threadSanitizer)) struct ImageLoadersManagerTests {
     private func load(_ text: String, with manager: ImageLoadersManager = .shared) async throws -> Recorder {
         let recorder = Recorder()
         let url = try #require(URL(string: text))

@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// What users of image loaders have complained of, as far as the downloader is concerned.
-@Suite struct DownloadComplaintTests {
+@Suite(.tags(.threadSanitizer)) struct DownloadComplaintTests {
     @Test func `Complaint 13: failing callers get one end each, and a caller at the last moment gets one too`() {
         let transport = FakeTransport()
         let downloader = WebImageDownloader(config: .init(), transport: transport)

@@ -70,7 +70,7 @@ private final class ImageRecorder: Sendable {
     }
 }
 
-@Suite struct DownloadDecodeShareTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer)) struct DownloadDecodeShareTests {
     private let transport = FakeTransport()
     private let downloader: WebImageDownloader
 

@@ -7,7 +7,7 @@ import Testing
 import WebImage
 
 /// Every way in which a server or a network can misbehave, and the typed error it ends with.
-@Suite struct DownloadErrorTests {
+@Suite(.tags(.threadSanitizer)) struct DownloadErrorTests {
     private let downloader = WebImageDownloader()
 
     private func error(_ response: LoopbackResponse) async throws -> WebImageError? {

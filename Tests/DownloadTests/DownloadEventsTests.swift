@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageHTTP
 
 /// What observers of a downloader hear, and what it counts.
-@Suite struct DownloadEventsTests {
+@Suite(.tags(.threadSanitizer)) struct DownloadEventsTests {
     /// Writes down events as short words.
     private final class EventLog: Sendable {
         private let events = Lock<[DownloadEvent]>([])

@@ -10,7 +10,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// Callers of a downloader that share transfers: with each other, and with the loads of managers.
-@Suite(.timeLimit(.minutes(1))) struct DownloadSharingTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct DownloadSharingTests {
     private let transport = FakeTransport()
     private let downloader: WebImageDownloader
 
@@ -185,7 +185,7 @@ import WebImage
 }
 
 /// Callers of pictures that come, leave and become urgent at random while others decode.
-@Suite(.timeLimit(.minutes(1))) struct DownloadDecodeStressTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct DownloadDecodeStressTests {
     /// Answers everything at once.
     private final class PromptTransport: HTTPTransport {
         final class Transfer: HTTPTransfer { func cancel() {} }

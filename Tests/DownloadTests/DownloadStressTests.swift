@@ -8,7 +8,7 @@ import Testing
 import WebImage
 
 /// Threads that start, cancel, raise and finish at random: every caller must end exactly once.
-@Suite struct DownloadStressTests {
+@Suite(.tags(.threadSanitizer)) struct DownloadStressTests {
     @Test func `Random subscribing, cancelling and finishing on many threads ends every caller once`() async {
         let transport = FakeTransport()
         let downloader = WebImageDownloader(config: .init(), transport: transport)

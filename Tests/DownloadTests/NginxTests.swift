@@ -6,7 +6,7 @@ import Testing
 import WebImage
 
 /// The same downloads against a server that many people use.
-@Suite(.enabled(if: NginxServer.isInstalled)) struct NginxTests {
+@Suite(.tags(.threadSanitizer), .enabled(if: NginxServer.isInstalled)) struct NginxTests {
     private static let drawing = Array("<svg>\(String(repeating: "<path d='M0 0'/>", count: 5000))</svg>".utf8)
 
     private static let picture = pattern(40 << 10)

@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageModel
 
 /// Progress closures that take their time hold up nobody but their own download.
-@Suite(.timeLimit(.minutes(1))) struct ProgressThreadTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct ProgressThreadTests {
     /// Downloads with a progress closure that stands still until another download has ended.
     private func check(
         _ load:

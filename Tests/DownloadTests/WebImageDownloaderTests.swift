@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageHTTP
 
 /// The downloader over a transport that the test drives: sharing, order, progress, ends.
-@Suite(.timeLimit(.minutes(1))) struct WebImageDownloaderTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct WebImageDownloaderTests {
     private let transport = FakeTransport()
     private let downloader: WebImageDownloader
 

@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// The histories of ``ModelTests`` on real queues, from four threads at once: 300, fewer where `WEBIMAGE_MODEL_SEEDS` is small.
-@Suite struct ModelStressTests {
+@Suite(.tags(.threadSanitizer)) struct ModelStressTests {
     @Test func `Callers on four threads get one right end each, and nothing is left running`() async throws {
         let directory = TemporaryDirectory()
         let seeds = ProcessInfo.processInfo.environment["WEBIMAGE_MODEL_SEEDS"].flatMap { UInt64($0) } ?? 10_000

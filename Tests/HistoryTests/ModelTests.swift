@@ -8,7 +8,7 @@ import WebImage
 ///
 /// `WEBIMAGE_MODEL_SEEDS` says how many (10 000 by default), `WEBIMAGE_MODEL_SEED` names a single one. A history is the same in
 /// every run of one process, and in every process with `SWIFT_DETERMINISTIC_HASHING=1`.
-@Suite struct ModelTests {
+@Suite(.tags(.threadSanitizer)) struct ModelTests {
     @Test func `Loads and cancels do what the model allows`() async {
         await check(seeds: Self.seeds(from: 1_000_000, share: 20), kinds: .loadsAndCancels)
     }

@@ -1,4 +1,5 @@
+import ModelTestSupport
 import Testing
 
 /// What users of image loaders have complained of, each with a test of its name.
-@Suite(.timeLimit(.minutes(2))) struct ComplaintTests {}
+@Suite(.tags(.threadSanitizer, .addressSanitizer), .timeLimit(.minutes(2))) struct ComplaintTests {}

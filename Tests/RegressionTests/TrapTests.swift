@@ -1,4 +1,5 @@
+import ModelTestSupport
 import Testing
 
 /// Traps that image loaders fall into, each with a test of its name.
-@Suite struct TrapTests {}
+@Suite(.tags(.threadSanitizer, .addressSanitizer)) struct TrapTests {}

@@ -12,6 +12,7 @@ import WebImage
 
 /// Decoders that hang, in real workers, and who waits for them.
 @Suite(
+    .tags(.threadSanitizer, .addressSanitizer),
     .enabled(if: IsolationHarness.isSupported, "this system does not confine processes, or this is a sanitized build"),
     .timeLimit(.minutes(3))
 )

@@ -9,6 +9,7 @@ import WebImage
 
 /// Decoders that do what decoders must not, in real workers.
 @Suite(
+    .tags(.threadSanitizer),
     .enabled(if: IsolationHarness.isSupported, "this system does not confine processes, or this is a sanitized build"),
     .timeLimit(.minutes(3))
 )

@@ -7,7 +7,7 @@ import Testing
 
 /// Frames as other programs see them: ImageMagick those of GIF, Pillow (with libwebp's own composition) those of WebP, Pillow and
 /// ffmpeg those of PNG; see `Scripts/make-fixtures/animation.py` and `apng.py`.
-@Suite struct AnimationDecodingTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer)) struct AnimationDecodingTests {
     private static let names = ["gif", "webp", "png"].flatMap { format in
         Fixtures.names(in: "Animation", ending: format).map { "\($0).\(format)" }
     }

@@ -1,11 +1,12 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
 /// Each decode option on the frames of GIF, PNG and WebP animations. Frames of full size are held against other programs in
 /// `AnimationDecodingTests`, so here they stand for the expected pixels.
-@Suite struct AnimationOptionTests {
+@Suite(.tags(.addressSanitizer)) struct AnimationOptionTests {
     private static let opaque = ["Animation/pillow.gif", "Animation/apng-rgb.png", "WebP/animated.webp"]
     private static let clear = [
         "Animation/erased.gif", "Animation/apng-rgba-1.png", "Animation/webp-lossy-alpha-2.webp",

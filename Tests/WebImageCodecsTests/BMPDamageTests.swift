@@ -1,9 +1,10 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct BMPDamageTests {
+@Suite(.tags(.addressSanitizer)) struct BMPDamageTests {
     private static let names = [
         "header12-8bit", "header40-4bit", "header40-16bit", "header108-32bit-swapped", "header124-32bit-alpha", "rle8",
         "rle4-delta", "rle24-os2", "embedded-jpeg", "embedded-png", "icc-wide", "short-palette",

@@ -1,9 +1,10 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct BMPDecodingTests {
+@Suite(.tags(.addressSanitizer)) struct BMPDecodingTests {
     private let coder = BMPCoder()
 
     private func error(_ data: Data, _ options: ImageDecodeOptions = .init()) -> WebImageError? {

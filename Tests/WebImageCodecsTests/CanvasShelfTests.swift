@@ -1,8 +1,9 @@
+import ModelTestSupport
 import Testing
 
 @testable import WebImageCodecs
 
-@Suite struct CanvasShelfTests {
+@Suite(.tags(.addressSanitizer)) struct CanvasShelfTests {
     @Test func `The nearest canvas is found, not behind the frame nor before where drawing can begin`() {
         var shelf = CanvasShelf<Int>(capacity: 8)
         func take(_ index: Int) -> Int? { shelf.take(index) }

@@ -1,10 +1,11 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
 /// What is drawn, beside a canvas on which all frames are drawn from the first on.
-@Suite struct CompositionScriptTests {
+@Suite(.tags(.addressSanitizer)) struct CompositionScriptTests {
     /// A canvas of 4 × 3 pixels, each of which holds the number of the frame that painted it; 0 is transparent.
     private struct Canvas: Equatable {
         static let (width, height) = (4, 3)

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
 /// Every decode option on every format: an option that one coder forgets shows here.
-@Suite struct DecodeOptionsTests {
+@Suite(.tags(.addressSanitizer)) struct DecodeOptionsTests {
     private let manager = ImageCodersManager()
 
     /// Pictures of 120 x 90 pixels, stills and animations.

@@ -1,8 +1,9 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct DecodePlanTests {
+@Suite(.tags(.addressSanitizer)) struct DecodePlanTests {
     private func plan(
         _ width: Int,
         _ height: Int,

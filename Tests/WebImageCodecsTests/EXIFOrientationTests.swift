@@ -1,8 +1,9 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct EXIFOrientationTests {
+@Suite(.tags(.addressSanitizer)) struct EXIFOrientationTests {
     private func read(_ bytes: [UInt8]) -> ImageOrientation {
         bytes.withUnsafeBytes { EXIFOrientation.read(tiff: $0) }
     }

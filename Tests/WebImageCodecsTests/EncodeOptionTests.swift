@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
 /// Every encode option on every format that takes it.
-@Suite struct EncodeOptionTests {
+@Suite(.tags(.addressSanitizer)) struct EncodeOptionTests {
     private let manager = ImageCodersManager()
     static let stills: [ImageFormat] = [.jpeg, .png, .webp, .gif]
     static let animations: [ImageFormat] = [.png, .webp, .gif]

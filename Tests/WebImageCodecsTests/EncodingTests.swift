@@ -1,11 +1,12 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
 /// What PNG and WebP encoders write is read back by our decoders, which are tested against other programs.
-@Suite struct EncodingTests {
+@Suite(.tags(.addressSanitizer)) struct EncodingTests {
     private let manager = ImageCodersManager(coders: [PNGCoder(), GIFCoder(), WebPCoder()])
 
     private func image(_ name: String) throws -> Image {

@@ -1,9 +1,10 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct FileSizeSearchTests {
+@Suite(.tags(.addressSanitizer)) struct FileSizeSearchTests {
     /// Runs a search over an encoder that makes so many bytes of a quality in hundredths.
     private func search(
         _ limit: Int,

@@ -1,8 +1,9 @@
+import ModelTestSupport
 import Testing
 
 @testable import WebImageCodecs
 
-@Suite struct FrameTicksTests {
+@Suite(.tags(.addressSanitizer)) struct FrameTicksTests {
     @Test func `What is rounded off is made up for by the next`() {
         var ticks = FrameTicks(perSecond: 100, fewest: 2, most: 65_535)
         #expect((0..<6).map { _ in ticks.ticks(for: 1.0 / 30) } == [3, 4, 3, 3, 4, 3])

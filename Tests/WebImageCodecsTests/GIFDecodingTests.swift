@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
-@Suite struct GIFDecodingTests {
+@Suite(.tags(.addressSanitizer)) struct GIFDecodingTests {
     private let coder = GIFCoder()
 
     private func properties(_ name: String, limits: ImageLimits = .init()) throws -> ImageProperties {

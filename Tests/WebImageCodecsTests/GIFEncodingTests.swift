@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
-@Suite struct GIFEncodingTests {
+@Suite(.tags(.addressSanitizer)) struct GIFEncodingTests {
     private let coder = GIFCoder()
 
     private func roundTrip(_ bitmap: Bitmap, _ options: ImageEncodeOptions = .init()) throws -> Bitmap {

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
-@Suite struct ICODecodingTests {
+@Suite(.tags(.addressSanitizer)) struct ICODecodingTests {
     private let coder = ICOCoder()
 
     /// Files with the pixels of their largest picture.

@@ -1,5 +1,6 @@
 import CPixels
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
@@ -33,7 +34,7 @@ private final class MemorySource: ScanlineSource {
     }
 }
 
-@Suite struct ImageAssemblerTests {
+@Suite(.tags(.addressSanitizer)) struct ImageAssemblerTests {
     private func assemble(
         _ source: MemorySource,
         _ orientation: ImageOrientation = .up,
@@ -170,7 +171,7 @@ private final class MemorySource: ScanlineSource {
     }
 }
 
-@Suite struct PixelKernelTests {
+@Suite(.tags(.addressSanitizer)) struct PixelKernelTests {
     /// x * y / 255, rounded.
     private func product(_ x: Int, _ y: Int) -> UInt8 { UInt8((x * y * 2 + 255) / 510) }
 

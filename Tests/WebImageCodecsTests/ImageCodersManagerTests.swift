@@ -1,9 +1,10 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct ImageCodersManagerTests {
+@Suite(.tags(.addressSanitizer)) struct ImageCodersManagerTests {
     private let anything = Data("anything".utf8)
 
     /// The numbers of the coders that answered: for the properties, for the picture, and for the bytes of one.

@@ -1,8 +1,9 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct ImageColorTests {
+@Suite(.tags(.addressSanitizer)) struct ImageColorTests {
     @Test func `The hex form is #aarrggbb, in small letters, rounded`() {
         #expect(ImageColor.clear.hexString == "#00000000")
         #expect(ImageColor.black.hexString == "#ff000000")

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
-@Suite struct JPEGDamageTests {
+@Suite(.tags(.addressSanitizer)) struct JPEGDamageTests {
     private let coder = JPEGCoder()
 
     private func data(_ name: String) throws -> Data { try Fixtures.data("JPEG/\(name).jpg") }

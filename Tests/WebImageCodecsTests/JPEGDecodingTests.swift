@@ -1,9 +1,10 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct JPEGDecodingTests {
+@Suite(.tags(.addressSanitizer)) struct JPEGDecodingTests {
     private let coder = JPEGCoder()
 
     private func decode(_ name: String, change: (inout ImageDecodeOptions) -> Void = { _ in }) throws -> Image {

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
-@Suite struct JPEGEncodingTests {
+@Suite(.tags(.addressSanitizer)) struct JPEGEncodingTests {
     private let coder = JPEGCoder()
 
     private func encode(

@@ -1,11 +1,12 @@
 import FoundationEssentials
 import Glibc
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
-@Suite struct JPEGHostileTests {
+@Suite(.tags(.addressSanitizer)) struct JPEGHostileTests {
     private let coder = JPEGCoder()
 
     private func error(_ data: Data, change: (inout ImageDecodeOptions) -> Void = { _ in }) -> WebImageError? {

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
 /// Animated PNG files that are not as they should be.
-@Suite struct PNGAnimationTests {
+@Suite(.tags(.addressSanitizer)) struct PNGAnimationTests {
     private let coder = PNGCoder()
     private static let original = "Animation/apng-kept-source.png"
     private static let hidden = "Animation/apng-hidden-default.png"

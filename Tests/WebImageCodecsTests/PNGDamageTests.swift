@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
-@Suite struct PNGDamageTests {
+@Suite(.tags(.addressSanitizer)) struct PNGDamageTests {
     private let coder = PNGCoder()
 
     private func error(_ data: Data, _ options: ImageDecodeOptions = .init()) -> WebImageError? {

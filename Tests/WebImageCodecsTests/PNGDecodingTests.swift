@@ -1,9 +1,10 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct PNGDecodingTests {
+@Suite(.tags(.addressSanitizer)) struct PNGDecodingTests {
     private let coder = PNGCoder()
 
     private func difference(_ name: String, expected: String? = nil) throws -> PixelDifference {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct RemovingCodersTests {
+@Suite(.tags(.addressSanitizer)) struct RemovingCodersTests {
     @Test func `A coder that is removed is asked no more`() throws {
         let (first, second) = (PlainCoder(), PlainCoder())
         let manager = ImageCodersManager(coders: [first, second])

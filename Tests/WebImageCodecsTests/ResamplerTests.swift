@@ -1,9 +1,10 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
-@Suite struct ResamplerTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer)) struct ResamplerTests {
     /// A bitmap of expected pixels, premultiplied where they have alpha.
     private func bitmap(_ pixels: PortableAnymap) throws -> Bitmap {
         let format: PixelFormat = pixels.channels == 4 ? .bgra8Premultiplied : .rgb8

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
-@Suite struct ThumbHashTests {
+@Suite(.tags(.addressSanitizer)) struct ThumbHashTests {
     private static let names = Fixtures.names(in: "ThumbHash", ending: "txt")
     private static let exact = names.filter { !["soft-alpha", "large", "plain", "pixel"].contains($0) }
 

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
-@Suite struct TimedRowsTests {
+@Suite(.tags(.addressSanitizer)) struct TimedRowsTests {
     /// Grey rows, each of which takes a second of a clock that stands still otherwise.
     private final class SlowRows: ScanlineSource {
         let width = 4

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
-@Suite struct WebPDecodingTests {
+@Suite(.tags(.addressSanitizer)) struct WebPDecodingTests {
     private let coder = WebPCoder()
 
     private func properties(_ name: String) throws -> ImageProperties {

@@ -1,11 +1,12 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
 /// Orientations that only an XMP packet states. The expected pixels are those of the files that state them in EXIF.
-@Suite struct XMPOrientationTests {
+@Suite(.tags(.addressSanitizer)) struct XMPOrientationTests {
     private func read(_ text: String) -> ImageOrientation? {
         Array(text.utf8).withUnsafeBytes { XMPOrientation.read(packet: $0) }
     }

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 /// Every decode option on formats that are targets of their own, as `DecodeOptionsTests` has it for those of the core.
-@Suite struct FormatCoderTests {
+@Suite(.tags(.addressSanitizer)) struct FormatCoderTests {
     /// Pictures of 120 x 90 pixels.
     private static let files = [
         "TIFF/photo-lzw.tiff", "TIFF/photo-tiles.tiff", "TIFF/photo-alpha-planes.tiff", "TIFF/photo-jpeg.tiff",

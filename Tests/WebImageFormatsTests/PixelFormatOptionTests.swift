@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 /// Half floats of formats that have no more than 8 bits, or hold other formats.
-@Suite struct PixelFormatOptionTests {
+@Suite(.tags(.addressSanitizer)) struct PixelFormatOptionTests {
     private let manager = ImageCodersManager.allInProcess()
 
     private func decode(_ data: Data, _ change: (inout ImageDecodeOptions) -> Void = { _ in }) throws -> Image {

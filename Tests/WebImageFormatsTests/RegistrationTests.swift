@@ -1,3 +1,4 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -5,7 +6,7 @@ import WebImageFormats
 import WebImageSVG
 import WebImageTIFF
 
-@Suite struct RegistrationTests {
+@Suite(.tags(.addressSanitizer)) struct RegistrationTests {
     @Test func `Every format is registered once, however often it is asked for`() {
         let manager = ImageCodersManager()
         let before = manager.coders.count

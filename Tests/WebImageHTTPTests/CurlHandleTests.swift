@@ -1,8 +1,9 @@
+import ModelTestSupport
 import Testing
 
 @testable import WebImageHTTP
 
-@Suite struct CurlHandleTests {
+@Suite(.tags(.addressSanitizer)) struct CurlHandleTests {
     @Test(arguments: [
         ("http://user@host/", true), ("https://user:word@host:81/a", true), ("http://host/picture@2x.png", false),
         ("http://host?mail=a@b", false), ("http://host#a@b", false), ("http://host", false), ("", false),

@@ -1,11 +1,12 @@
 import CTestSupport
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageHTTP
 
 /// A name service that takes its time.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct CurlLookupTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer), .serialized, .timeLimit(.minutes(2))) struct CurlLookupTests {
     private final class Sink: HTTPTransferSink {
         let end = Monitor<WebImageError??>(nil)
         func didReceive(_ response: HTTPResponse) -> WebImageError? { nil }

@@ -6,7 +6,7 @@ import Testing
 @testable import WebImageHTTP
 
 /// What the watchdog makes of what it sees, in virtual time.
-@Suite struct CurlWatchdogTests {
+@Suite(.tags(.addressSanitizer)) struct CurlWatchdogTests {
     private let delays = ManualDelays()
     private let read = Lock<[Int32: UInt64]>([:])
     private let watchdog: CurlWatchdog

@@ -1,11 +1,12 @@
 import CIsolation
 import FoundationEssentials
 import Glibc
+import ModelTestSupport
 import Testing
 
 @testable import WebImageIsolation
 
-@Suite struct SealedPixelsTests {
+@Suite(.tags(.addressSanitizer)) struct SealedPixelsTests {
     private func memory(_ byteCount: Int, isSealed: Bool = true) -> Int32 {
         let memory = webimage_memory_create(0)
         let bytes = (0..<byteCount).map { UInt8(truncatingIfNeeded: $0) }

@@ -1,10 +1,11 @@
 import CIsolation
 import Glibc
+import ModelTestSupport
 import Testing
 
 @testable import WebImageIsolation
 
-@Suite struct WorkerEndTests {
+@Suite(.tags(.addressSanitizer)) struct WorkerEndTests {
     private func end(_ signal: Int32, code: Int32 = 0, _ crash: WorkerCrash? = nil) -> WebImageError {
         WorkerEnd(signal: signal, code: code, crash: crash).error(seconds: 5)
     }

@@ -1,9 +1,10 @@
 import Glibc
+import ModelTestSupport
 import Testing
 
 @testable import WebImageSupport
 
-@Suite struct BufferPoolTests {
+@Suite(.tags(.threadSanitizer)) struct BufferPoolTests {
     @Test func `A block that was given back is taken again`() throws {
         let pool = BufferPool(capacity: 8 << 20)
         let first = try #require(pool.take(byteCount: 1_000_000))

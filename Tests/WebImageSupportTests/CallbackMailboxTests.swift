@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WebImageSupport
 
-@Suite struct CallbackMailboxTests {
+@Suite(.tags(.threadSanitizer)) struct CallbackMailboxTests {
     @Test func `Nothing is called before it is to be delivered`() {
         let mailbox = CallbackMailbox(.inline)
         let calls = Lock<[Int]>([])

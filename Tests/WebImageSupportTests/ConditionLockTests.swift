@@ -1,8 +1,9 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageSupport
 
-@Suite struct ConditionLockTests {
+@Suite(.tags(.threadSanitizer)) struct ConditionLockTests {
     @Test func `A wait ends with what the change makes of the value`() async {
         let lock = ConditionLock(0)
         startThread {

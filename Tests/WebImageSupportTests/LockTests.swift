@@ -1,7 +1,8 @@
+import ModelTestSupport
 import Testing
 import WebImageSupport
 
-@Suite struct LockTests {
+@Suite(.tags(.threadSanitizer)) struct LockTests {
     private struct Unique: ~Copyable { var number = 1 }
 
     /// An object as tests print it when an expectation on it fails.

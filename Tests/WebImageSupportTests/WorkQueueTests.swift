@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WebImageSupport
 
-@Suite struct WorkQueueTests {
+@Suite(.tags(.threadSanitizer)) struct WorkQueueTests {
     @Test func `A burst of jobs gets as many threads as the queue is wide, also when one sleeps`() async {
         for _ in 0..<50 {
             let queue = WorkQueue(name: "test", width: 2)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WebImageSupport
 
-@Suite struct WorkQueueWakeTests {
+@Suite(.tags(.threadSanitizer)) struct WorkQueueWakeTests {
     @Test func `Two jobs submitted at once run at once, also when only one thread was asleep`() async {
         for _ in 0..<200 {
             let queue = WorkQueue(name: "test", width: 2)

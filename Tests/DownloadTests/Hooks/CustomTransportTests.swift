@@ -5,7 +5,7 @@ import Testing
 import WebImage
 
 /// What a program may write that brings a transport of its own: only what is public is used here.
-@Suite(.timeLimit(.minutes(1))) struct CustomTransportTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct CustomTransportTests {
     /// Answers from a table, before `start` returns.
     private final class TableTransport: HTTPTransport {
         private final class Transfer: HTTPTransfer {

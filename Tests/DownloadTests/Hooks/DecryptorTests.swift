@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WebImage
 
-@Suite struct DecryptorTests {
+@Suite(.tags(.threadSanitizer)) struct DecryptorTests {
     private struct Failure: Error {}
 
     private let transport = FakeTransport()

@@ -7,7 +7,7 @@ import Testing
 import WebImage
 
 /// All hooks at once, asked on several threads while callers come and go.
-@Suite struct HookStressTests {
+@Suite(.tags(.threadSanitizer)) struct HookStressTests {
     private final class Owned: Sendable {}
 
     private static func context(_ number: Int, owning object: Owned) -> WebImageContext {

@@ -7,7 +7,7 @@ import Testing
 import WebImage
 
 /// Hosts that ask to be left alone, further attempts, hooks and redirects, in virtual time.
-@Suite struct HostRetryTests {
+@Suite(.tags(.threadSanitizer)) struct HostRetryTests {
     private let harness = RetryHarness(.never, hostBackOff: .exact)
     private var transfers: [FakeTransport.Transfer] { harness.transport.transfers }
 

@@ -12,7 +12,7 @@ import WebImage
 @testable import WebImageSupport
 
 /// What is not as it was written, or not what it seems, is not used.
-@Suite struct PartialDamageTests {
+@Suite(.tags(.addressSanitizer)) struct PartialDamageTests {
     private let harness = PartialStoreHarness()
     private let bytes = noise(20_000)
 

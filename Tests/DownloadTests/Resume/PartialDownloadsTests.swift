@@ -11,7 +11,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// Parts on disk: found by the next process, whole or not at all.
-@Suite struct PartialDownloadsTests {
+@Suite(.tags(.threadSanitizer)) struct PartialDownloadsTests {
     private let harness = PartialStoreHarness()
     private let bytes = noise(20_000)
 

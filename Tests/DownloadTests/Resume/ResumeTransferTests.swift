@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageHTTP
 
 /// Downloads that go on where an earlier one broke off, over a transport that the test drives.
-@Suite struct ResumeTransferTests {
+@Suite(.tags(.threadSanitizer)) struct ResumeTransferTests {
     private let harness = ResumeHarness()
     private let picture = noise(65_536)
     private static let others = noise(65_536, seed: 5)

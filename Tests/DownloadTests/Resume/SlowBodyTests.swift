@@ -10,7 +10,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// What has come of slow bodies is on disk while they come; quick ones cost nothing.
-@Suite struct SlowBodyTests {
+@Suite(.tags(.threadSanitizer)) struct SlowBodyTests {
     private let harness = ResumeHarness()
     private let picture = noise(65_536)
 

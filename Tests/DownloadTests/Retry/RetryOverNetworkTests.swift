@@ -1,11 +1,12 @@
 import FoundationEssentials
 import LoadingTestSupport
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 /// Further attempts over real sockets and with real timers.
-@Suite struct RetryOverNetworkTests {
+@Suite(.tags(.threadSanitizer)) struct RetryOverNetworkTests {
     private func downloader() -> WebImageDownloader {
         var config = WebImageDownloaderConfig.impatient
         config.retryPolicy.maximumRetryCount = 2

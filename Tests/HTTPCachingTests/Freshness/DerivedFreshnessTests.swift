@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LoadingTestSupport
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// How pictures are judged whose original is not kept on disk.
-@Suite(.timeLimit(.minutes(1))) struct DerivedFreshnessTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct DerivedFreshnessTests {
     /// A load that keeps what it shows in memory alone.
     private func memoryOnly(_ harness: FreshnessHarness, _ policy: CachePolicy = .http) -> WebImageContext {
         harness.context(policy) { context in

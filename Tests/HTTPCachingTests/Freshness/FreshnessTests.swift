@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LoadingTestSupport
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// What `CachePolicy.http` delivers, and when it asks.
-@Suite(.timeLimit(.minutes(1))) struct FreshnessTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct FreshnessTests {
     @Test func `A fresh picture in memory is delivered before the call returns, with its age, and nobody is asked`()
         async throws
     {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LoadingTestSupport
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// When a picture serves whose lifetime is over.
-@Suite(.timeLimit(.minutes(1))) struct StaleServingTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct StaleServingTests {
     @Test func `Stale now, fresh later: the old picture at once, and the new one after it`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60, stale-while-revalidate=30")
         _ = try await harness.result()

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LoadingTestSupport
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -37,7 +38,7 @@ private final class ValidatorDisk: DiskCaching {
 }
 
 /// A refresh through the library's own parts, over HTTP.
-@Suite(.timeLimit(.minutes(1))) struct RefreshOverHTTPTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct RefreshOverHTTPTests {
     private let directory = TemporaryDirectory()
 
     private func manager(_ downloader: WebImageDownloader) -> WebImageManager {

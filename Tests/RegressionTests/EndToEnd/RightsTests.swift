@@ -11,7 +11,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// What is answered to one user is not served to another: with a server that shows each a picture of another size.
-@Suite(.timeLimit(.minutes(1))) struct RightsTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct RightsTests {
     private static let widths = ["Bearer ann": 2, "Bearer ben": 5, "nobody": 1]
 
     private static func user(_ request: LoopbackRequest) -> String {

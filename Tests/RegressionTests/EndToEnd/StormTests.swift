@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WebImage
 
-@Suite struct StormTests {
+@Suite(.tags(.threadSanitizer)) struct StormTests {
     @Test func `Ten thousand loads of a hundred URLs over the network complete once each and leave nothing running`()
         async throws
     {

@@ -1,11 +1,12 @@
 import CacheTestSupport
 import FoundationEssentials
 import LoadingTestSupport
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
-@Suite struct TroubleTests {
+@Suite(.tags(.threadSanitizer)) struct TroubleTests {
     /// A server of every trouble, and of good pictures at any other path.
     private static func handler() throws -> LoopbackServer.Handler {
         let good = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))

@@ -8,7 +8,7 @@ import Testing
 import WebImage
 
 /// Disks that lose what was written, processes that are bounded, stopped or slow, clocks that jump.
-@Suite(.timeLimit(.minutes(5))) struct BrokenDiskTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(5))) struct BrokenDiskTests {
     private let directory = TemporaryDirectory()
 
     @Test(.enabled(if: MountedDisk.isPermittedForImages, "mounting a disk in a file needs root and a loop device"))

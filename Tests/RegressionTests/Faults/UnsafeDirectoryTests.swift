@@ -10,7 +10,7 @@ import WebImage
 @testable import WebImageCache
 
 /// A cache works in a directory that nobody else can put things into, follows no links, and cannot be led out of it.
-@Suite struct UnsafeDirectoryTests {
+@Suite(.tags(.addressSanitizer)) struct UnsafeDirectoryTests {
     private let directory = TemporaryDirectory()
     private let bytes = Data((0..<5_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
     private var path: String { directory.path("cache") }

@@ -1,12 +1,13 @@
 import CacheTestSupport
 import FoundationEssentials
 import Glibc
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCache
 
-@Suite struct DiskCacheDamageTests {
+@Suite(.tags(.addressSanitizer)) struct DiskCacheDamageTests {
     let directory = TemporaryDirectory()
     let key = "http://h/a.jpg"
     let bytes = Data("the picture's bytes".utf8)

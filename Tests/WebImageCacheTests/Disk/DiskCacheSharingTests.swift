@@ -1,13 +1,14 @@
 import CacheTestSupport
 import FoundationEssentials
 import Glibc
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCache
 
 /// Several cache objects, as in several processes, on one directory.
-@Suite struct DiskCacheSharingTests {
+@Suite(.tags(.threadSanitizer)) struct DiskCacheSharingTests {
     let directory = TemporaryDirectory()
     let clock = ManualClock()
 

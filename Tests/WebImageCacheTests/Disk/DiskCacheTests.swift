@@ -1,12 +1,13 @@
 import CacheTestSupport
 import FoundationEssentials
 import Glibc
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCache
 
-@Suite struct DiskCacheTests {
+@Suite(.tags(.threadSanitizer)) struct DiskCacheTests {
     let directory = TemporaryDirectory()
     let clock = ManualClock()
     let key = "http://h/a.jpg"

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCache
 
-@Suite struct EntryTrailerTests {
+@Suite(.tags(.addressSanitizer)) struct EntryTrailerTests {
     private func file(_ body: [UInt8], _ trailer: EntryTrailer) throws -> [UInt8] {
         let hash = body.withUnsafeBytes { Hashing.xxh3($0) }
         return body + (try #require(trailer.encoded(bodyLength: body.count, bodyHash: hash)))

@@ -1,12 +1,13 @@
 import CacheTestSupport
 import FoundationEssentials
 import Glibc
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCache
 
-@Suite struct IncrementalScanTests {
+@Suite(.tags(.threadSanitizer)) struct IncrementalScanTests {
     let directory = TemporaryDirectory()
     let clock = ManualClock()
 

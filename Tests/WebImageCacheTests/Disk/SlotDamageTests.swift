@@ -9,7 +9,7 @@ import Testing
 @testable import WebImageSupport
 
 /// Entries with slots that are torn, cut or rotten.
-@Suite struct SlotDamageTests {
+@Suite(.tags(.addressSanitizer)) struct SlotDamageTests {
     let directory = TemporaryDirectory()
     let key = "http://h/a.jpg"
     let bytes = Array("the picture's bytes".utf8)

@@ -6,7 +6,7 @@ import Testing
 @testable import WebImageCache
 
 /// What is known of entries while several threads change and read them.
-@Suite(.timeLimit(.minutes(2))) struct ValidatorsConcurrencyTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(2))) struct ValidatorsConcurrencyTests {
     @Test func `What is known in the end is what lies on disk`() async {
         let directory = TemporaryDirectory()
         let cache = ImageCache(path: directory.path("cache"), config: ImageCacheConfig(), coder: nil, clock: .system)

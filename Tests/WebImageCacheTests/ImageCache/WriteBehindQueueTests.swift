@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
@@ -47,7 +48,7 @@ final class WriteBehindBox {
     func finishClear() -> WriteBehindQueue.Ended { queue.finishClear() }
 }
 
-@Suite struct WriteBehindQueueTests {
+@Suite(.tags(.threadSanitizer)) struct WriteBehindQueueTests {
     private final class Log: Sendable {
         let lines = Lock<[String]>([])
         func entry(_ text: String) -> WriteBehindQueue.Completion { { self.lines.withLock { $0.append(text) } } }
@@ -403,7 +404,7 @@ final class WriteBehindBox {
     }
 }
 
-@Suite struct PendingResultTests {
+@Suite(.tags(.threadSanitizer)) struct PendingResultTests {
     @Test func `A result comes once; what comes second has no effect`() {
         let count = Lock(0)
         let result = PendingResult<Int> { value in count.withLock { $0 += value } }
@@ -457,7 +458,7 @@ extension PendingResultTests {
     }
 }
 
-@Suite struct LatchTests {
+@Suite(.tags(.threadSanitizer)) struct LatchTests {
     @Test func `A wait ends when the latch opens, or with its time`() async {
         await onThread {
             let latch = Latch()

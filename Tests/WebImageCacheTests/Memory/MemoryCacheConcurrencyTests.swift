@@ -1,8 +1,9 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCache
 
-@Suite struct MemoryCacheConcurrencyTests {
+@Suite(.tags(.threadSanitizer)) struct MemoryCacheConcurrencyTests {
     @Test(arguments: [false, true])
     func `Many threads at once: limits hold, images are right, each leaves once`(weak: Bool) async {
         let cache = MemoryCache(

@@ -1,9 +1,10 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCache
 
 /// Random operations, beside a dictionary that remembers what was stored last.
-@Suite struct MemoryCacheModelTests {
+@Suite(.tags(.threadSanitizer)) struct MemoryCacheModelTests {
     @Test(arguments: [UInt64(1), 2, 3, 4], [false, true])
     func `It never serves anything but what was stored last, and both limits hold`(seed: UInt64, weak: Bool) {
         var random = SeededGenerator(seed: seed)

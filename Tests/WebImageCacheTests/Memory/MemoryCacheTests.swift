@@ -1,9 +1,10 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCache
 
-@Suite struct MemoryCacheTests {
+@Suite(.tags(.threadSanitizer)) struct MemoryCacheTests {
     private func makeCache(cost: Int = 0, count: Int = 0, weak: Bool = false) -> MemoryCache {
         MemoryCache(
             maxMemoryCost: cost,

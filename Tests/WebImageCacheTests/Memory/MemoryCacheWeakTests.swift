@@ -1,9 +1,10 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCache
 
-@Suite struct MemoryCacheWeakTests {
+@Suite(.tags(.threadSanitizer)) struct MemoryCacheWeakTests {
     private func makeCache(cost: Int = 0, count: Int = 0, weak: Bool = true) -> MemoryCache {
         MemoryCache(
             maxMemoryCost: cost,

@@ -36,7 +36,7 @@ private final class FakePressureSource: MemoryPressureSource {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct MemoryPressureTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct MemoryPressureTests {
     private func makeCache(_ monitor: MemoryPressureMonitor) -> MemoryCache {
         MemoryCache(EvictionLimits(), usesWeakCache: false, pressureMonitor: monitor)
     }

@@ -1,12 +1,13 @@
 import CodecsTestSupport
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
 /// How many frames are decoded for those that are asked for.
-@Suite struct ComposedAnimationTests {
+@Suite(.tags(.addressSanitizer)) struct ComposedAnimationTests {
     @Test func `Two who play it at different places decode each frame once`() throws {
         let drawn = try DrawnAnimation(count: 64)
         for step in 0..<64 {

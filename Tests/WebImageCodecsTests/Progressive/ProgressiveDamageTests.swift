@@ -1,9 +1,10 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct ProgressiveDamageTests {
+@Suite(.tags(.addressSanitizer)) struct ProgressiveDamageTests {
     static let names = [
         "JPEG/baseline-420.jpg", "JPEG/progressive.jpg", "JPEG/restart.jpg", "PNG/photo-rgb.png",
         "PNG/photo-interlaced.png",

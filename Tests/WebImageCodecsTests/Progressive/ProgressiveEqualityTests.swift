@@ -1,9 +1,10 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct ProgressiveEqualityTests {
+@Suite(.tags(.addressSanitizer)) struct ProgressiveEqualityTests {
     private static func options(_ name: String) -> ImageDecodeOptions {
         var options = ImageDecodeOptions()
         switch name {

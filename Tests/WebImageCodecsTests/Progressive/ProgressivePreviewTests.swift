@@ -1,9 +1,10 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct ProgressivePreviewTests {
+@Suite(.tags(.addressSanitizer)) struct ProgressivePreviewTests {
     /// What is seen of a file after each so many bytes, without the end.
     private func previews(
         _ name: String,

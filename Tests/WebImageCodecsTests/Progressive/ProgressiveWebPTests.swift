@@ -1,11 +1,12 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
 /// What is special about WebP while it arrives: frames in frames, alpha in chunks of its own, decoders that go back.
-@Suite struct ProgressiveWebPTests {
+@Suite(.tags(.addressSanitizer)) struct ProgressiveWebPTests {
     private let coder = WebPCoder()
 
     /// A picture that is many bytes: a wide gradient with noise, and soft edges in its alpha.

@@ -1,9 +1,10 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct ProgressiveWorkTests {
+@Suite(.tags(.addressSanitizer)) struct ProgressiveWorkTests {
     /// Where the compressed pixels of a PNG lie: in the IDAT chunks.
     private static func pixels(ofPNG data: Data) -> [Range<Int>] {
         var ranges: [Range<Int>] = []

@@ -1,9 +1,10 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
-@Suite struct ResizingTransformerTests {
+@Suite(.tags(.addressSanitizer)) struct ResizingTransformerTests {
     /// An opaque image of `width` × `height` whose left half is red and whose right half is blue.
     private func halves(_ width: Int, _ height: Int, scale: Double = 1, _ orientation: ImageOrientation = .up) throws
         -> Image

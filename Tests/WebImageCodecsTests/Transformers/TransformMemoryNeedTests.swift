@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
@@ -6,7 +7,7 @@ import WebImageCodecs
 @testable import WebImageModel
 
 /// What transformers say that they take; `MemoryNeedTests` holds it against what they take.
-@Suite struct TransformMemoryNeedTests {
+@Suite(.tags(.addressSanitizer)) struct TransformMemoryNeedTests {
     private let input = ImageExtent(width: 300, height: 200)
 
     /// A transformer that tells nothing.

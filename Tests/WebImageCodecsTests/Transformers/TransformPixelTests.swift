@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
 /// Pixels that transformers make, against those that other programs made of the same pictures.
-@Suite struct TransformPixelTests {
+@Suite(.tags(.addressSanitizer)) struct TransformPixelTests {
     static func image(_ name: String, scale: Double = 1) throws -> Image {
         Image(bitmap: try Fixtures.pixels("Transforms/\(name).pam").bitmap(), scale: scale)
     }

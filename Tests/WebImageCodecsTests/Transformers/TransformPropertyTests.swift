@@ -1,10 +1,11 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 
 @testable import WebImageCodecs
 
 /// Rules that hold for every picture, tried on pictures of many sizes.
-@Suite struct TransformPropertyTests {
+@Suite(.tags(.addressSanitizer)) struct TransformPropertyTests {
     private static let sizes = [(1, 1), (1, 9), (9, 1), (2, 3), (3, 2), (4, 4), (5, 17), (31, 6)]
 
     private static func picture(_ width: Int, _ height: Int, _ format: PixelFormat, seed: UInt64 = 1) throws -> Image {

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageCodecs
 
 /// What effects refuse, what they leave alone, and in which units they count.
-@Suite struct TransformRuleTests {
+@Suite(.tags(.addressSanitizer)) struct TransformRuleTests {
     private func photo(scale: Double = 1) throws -> Image { try TransformPixelTests.image("photo", scale: scale) }
     private func clear() throws -> Image { try TransformPixelTests.image("clear") }
 

@@ -1,8 +1,9 @@
+import ModelTestSupport
 import Testing
 import WebImageCodecs
 
 /// Keys must stay what they are: they name files in caches.
-@Suite struct TransformerKeyTests {
+@Suite(.tags(.addressSanitizer)) struct TransformerKeyTests {
     private let red = ImageColor(red: 1, green: 0, blue: 0)
 
     @Test func `Rounded corners: radius, corners, border, colour`() {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageHTTP
 
 /// What is written is read back by our decoder, which is tested against avifdec.
-@Suite struct AVIFAnimationEncodingTests {
+@Suite(.tags(.addressSanitizer)) struct AVIFAnimationEncodingTests {
     private let files = FormatFixture(coder: AVIFCoder(), folder: "AVIF", ending: "avif")
 
     @Test(arguments: ["webp/webp-0", "gif/random-0", "webp/webp-soft-4"])

@@ -1,11 +1,12 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 @testable import WebImageAVIF
 
-@Suite struct AVIFTests {
+@Suite(.tags(.addressSanitizer)) struct AVIFTests {
     private let files = FormatFixture(coder: AVIFCoder(), folder: "AVIF", ending: "avif")
     private static let stills = Fixtures.names(in: "AVIF", ending: "pam").filter {
         !$0.contains(".") || $0 == "gamma-2.2"

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -8,7 +9,7 @@ import WebImage
 @testable import WebImageJPEGXL
 
 /// More than 8 bits and more than white, against the definition as numpy computes it.
-@Suite struct HDRTests {
+@Suite(.tags(.addressSanitizer)) struct HDRTests {
     private static let manager = ImageCodersManager(coders: [PNGCoder(), AVIFCoder(), HEIFCoder(), JPEGXLCoder()])
     private static let files = [
         "pq-bt2020.avif", "pq-p3-alpha.avif", "hlg-bt2020.avif", "sdr-10bit.avif", "sdr-p3-10bit.avif", "pq-jxl.jxl",

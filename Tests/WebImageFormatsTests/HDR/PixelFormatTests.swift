@@ -1,4 +1,5 @@
 import CPixels
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -6,7 +7,7 @@ import WebImage
 @testable import WebImageCodecs
 
 /// Conversions of numbers, each against its definition.
-@Suite struct PixelFormatTests {
+@Suite(.tags(.addressSanitizer)) struct PixelFormatTests {
     @Test func `Half floats are rounded to the nearest and even`() {
         let cases: [(Float, UInt16)] = [
             (0, 0), (-0.0, 0x8000), (1, 0x3C00), (-2, 0xC000), (65_504, 0x7BFF), (1e9, 0x7BFF), (-1e9, 0xFBFF),

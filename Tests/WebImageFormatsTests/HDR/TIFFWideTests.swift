@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -6,7 +7,7 @@ import WebImage
 @testable import WebImageTIFF
 
 /// TIFF of more than 8 bits and of more than white, against numpy.
-@Suite struct TIFFWideTests {
+@Suite(.tags(.addressSanitizer)) struct TIFFWideTests {
     private static let files = Fixtures.names(in: "TIFF", ending: "half")
     private static let bright = ["rgb-float16", "rgb-float32", "rgb-float64", "logl", "logluv"]
     private let coder = TIFFCoder()

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -8,7 +9,7 @@ import WebImage
 @testable import WebImageHEIF
 
 /// What codecs' own headers say is held against the limits, wherever those headers stand.
-@Suite struct CodedSizeTests {
+@Suite(.tags(.addressSanitizer)) struct CodedSizeTests {
     private static let liars = ["inside-16x16.heic", "av1-16x16.heic", "av1-16x16.avif"]
     private let manager = ImageCodersManager(coders: [AVIFCoder(), HEIFCoder()])
 

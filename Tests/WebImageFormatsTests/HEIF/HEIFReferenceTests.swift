@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -6,7 +7,7 @@ import WebImage
 @testable import WebImageHEIF
 
 /// Pictures that are made of others, or of themselves.
-@Suite(.timeLimit(.minutes(1))) struct HEIFReferenceTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct HEIFReferenceTests {
     private func error(_ file: HEIFFileBuilder, limits: ImageLimits = .init()) -> WebImageError? {
         var options = ImageDecodeOptions()
         options.limits = limits

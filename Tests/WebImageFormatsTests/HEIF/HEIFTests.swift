@@ -1,11 +1,12 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 @testable import WebImageHEIF
 
-@Suite struct HEIFTests {
+@Suite(.tags(.addressSanitizer)) struct HEIFTests {
     private let files = FormatFixture(coder: HEIFCoder(), folder: "HEIF", ending: "heic")
     private static let stills = Fixtures.names(in: "HEIF", ending: "pam")
 

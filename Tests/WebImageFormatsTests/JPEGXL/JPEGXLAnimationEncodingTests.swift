@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -6,7 +7,7 @@ import WebImage
 @testable import WebImageJPEGXL
 
 /// What is written is read back by our decoder, which is tested against djxl.
-@Suite struct JPEGXLAnimationEncodingTests {
+@Suite(.tags(.addressSanitizer)) struct JPEGXLAnimationEncodingTests {
     private let files = FormatFixture(coder: JPEGXLCoder(), folder: "JPEGXL", ending: "jxl")
 
     @Test(arguments: ["webp/webp-0", "gif/random-0", "webp/webp-soft-4"])

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -6,7 +7,7 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageJPEGXL
 
-@Suite struct JPEGXLProgressiveTests {
+@Suite(.tags(.addressSanitizer)) struct JPEGXLProgressiveTests {
     private let coder = JPEGXLCoder()
     private static let names = Fixtures.names(in: "JPEGXL", ending: "jxl")
 

@@ -1,11 +1,12 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 @testable import WebImageJPEGXL
 
-@Suite struct JPEGXLTests {
+@Suite(.tags(.addressSanitizer)) struct JPEGXLTests {
     private let files = FormatFixture(coder: JPEGXLCoder(), folder: "JPEGXL", ending: "jxl")
     private static let stills = Fixtures.names(in: "JPEGXL", ending: "pam").filter { !$0.contains(".") }
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageHEIF
 
 /// Small files of formats that are decoded at full size, whatever the size that is wanted.
-@Suite(.timeLimit(.minutes(2))) struct LargePictureTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(2))) struct LargePictureTests {
     private static let files = ["grid-16384x12288.heic", "grid-16384x12288.avif"]
     private let manager = ImageCodersManager(coders: [AVIFCoder(), HEIFCoder()])
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -6,7 +7,7 @@ import WebImage
 @testable import WebImageSVG
 
 /// Small documents that take long to look at.
-@Suite(.timeLimit(.minutes(1))) struct SVGBoundTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct SVGBoundTests {
     private func document(_ body: String, before: String = "") -> Data {
         SVGDrawings.document(body, before: before)
     }

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 import WebImageSVG
 
-@Suite struct SVGDecodingTests {
+@Suite(.tags(.addressSanitizer)) struct SVGDecodingTests {
     private let coder = SVGCoder.inProcess
 
     private func decode(_ name: String, _ change: (inout ImageDecodeOptions) -> Void = { _ in }) throws -> Image {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -6,7 +7,7 @@ import WebImage
 @testable import WebImageSVG
 
 /// Ways to say something to librsvg that whoever looks at the document before it might not see.
-@Suite(.timeLimit(.minutes(1))) struct SVGHiddenTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct SVGHiddenTests {
     private func document(_ body: String, before: String = "", size: Int = 500) -> Data {
         let names = "xmlns='http://www.w3.org/2000/svg' xmlns:x='https://names.example'"
         return Data("\(before)<svg \(names) width='\(size)' height='\(size)'>\(body)</svg>".utf8)

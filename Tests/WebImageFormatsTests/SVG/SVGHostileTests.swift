@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 import WebImageSVG
 
-@Suite(.timeLimit(.minutes(1))) struct SVGHostileTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct SVGHostileTests {
     private let coder = SVGCoder.inProcess
 
     private func document(_ body: String, before: String = "") -> Data {

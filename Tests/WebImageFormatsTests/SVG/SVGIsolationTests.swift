@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,6 +8,7 @@ import WebImageSVG
 
 /// SVG in workers, as it is registered: what a hostile document costs.
 @Suite(
+    .tags(.addressSanitizer),
     .enabled(
         if: DecoderProgram.isSupported,
         "this system does not confine processes, or this is a sanitized build"
@@ -106,7 +108,7 @@ struct SVGIsolationTests {
 }
 
 /// Where SVG is drawn in a program without a worker.
-@Suite struct SVGPlaceTests {
+@Suite(.tags(.addressSanitizer)) struct SVGPlaceTests {
     private let data = SVGDrawings.document("<rect width='20' height='20'/>", size: 20)
 
     private func errors(_ coder: SVGCoder, _ data: Data) -> [WebImageError?] {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -6,7 +7,7 @@ import WebImage
 @testable import WebImageSVG
 
 /// Entities, and elements that refer to others.
-@Suite(.timeLimit(.minutes(1))) struct SVGReferenceTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct SVGReferenceTests {
     private let coder = SVGCoder.inProcess
 
     private func document(_ body: String, before: String = "", size: Int = 500) -> Data {

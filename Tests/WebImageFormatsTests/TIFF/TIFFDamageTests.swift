@@ -1,8 +1,9 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageTIFF
 
-@Suite struct TIFFDamageTests {
+@Suite(.tags(.addressSanitizer)) struct TIFFDamageTests {
     private static let names = [
         "gray-12bit-tiles", "rgb-float32", "palette-4bit", "rgba-16bit-planes", "same-lzw-predictor",
         "same-planes-tiles",

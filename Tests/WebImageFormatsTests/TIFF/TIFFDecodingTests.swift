@@ -1,10 +1,11 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 import WebImageTIFF
 
-@Suite struct TIFFDecodingTests {
+@Suite(.tags(.addressSanitizer)) struct TIFFDecodingTests {
     private let coder = TIFFCoder()
 
     private func error(_ data: Data, _ options: ImageDecodeOptions = .init()) -> WebImageError? {

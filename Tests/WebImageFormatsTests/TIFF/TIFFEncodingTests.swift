@@ -1,11 +1,12 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 import WebImageTIFF
 
 /// What is written is read back by the decoder, which is tested against other programs.
-@Suite struct TIFFEncodingTests {
+@Suite(.tags(.addressSanitizer)) struct TIFFEncodingTests {
     private let coder = TIFFCoder()
 
     private func image(_ name: String) throws -> Image {

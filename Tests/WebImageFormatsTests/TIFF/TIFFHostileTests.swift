@@ -1,11 +1,12 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 import WebImageTIFF
 
 /// Small files that ask for much.
-@Suite(.timeLimit(.minutes(1))) struct TIFFHostileTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct TIFFHostileTests {
     private let coder = TIFFCoder()
 
     /// A little-endian file of a directory, and what follows it.

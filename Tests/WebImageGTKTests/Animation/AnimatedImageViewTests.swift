@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
-@Suite(.serialized, .needsDisplay) @MainActor struct AnimatedImageViewTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct AnimatedImageViewTests {
     @Test func `Its properties have SDWebImage's defaults, and nothing plays before there is a picture`() async throws {
         let stage = try await AnimationStage()
         let view = stage.view

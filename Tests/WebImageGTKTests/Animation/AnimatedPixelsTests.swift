@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
-@Suite(.serialized, .needsDisplay) @MainActor struct AnimatedPixelsTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct AnimatedPixelsTests {
     let bench: ViewBench
 
     init() throws { bench = try ViewBench() }

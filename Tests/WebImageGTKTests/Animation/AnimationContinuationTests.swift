@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
-@Suite(.serialized, .needsDisplay) @MainActor struct AnimationContinuationTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct AnimationContinuationTests {
     let bench: ViewBench
     let told = Told()
     private let url = ViewBench.url("moving.gif")

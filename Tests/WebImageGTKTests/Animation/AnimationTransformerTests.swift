@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -36,7 +37,7 @@ private final class Exchange: ImageTransformer {
     }
 }
 
-@Suite(.serialized, .needsDisplay) @MainActor struct AnimationTransformerTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct AnimationTransformerTests {
     @Test func `Each frame is transformed, and the picture is not seen as it is`() async throws {
         let stage = try await AnimationStage()
         let background = try await stage.middle()

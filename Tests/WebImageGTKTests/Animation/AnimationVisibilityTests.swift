@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
-@Suite(.serialized, .needsDisplay) @MainActor struct AnimationVisibilityTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct AnimationVisibilityTests {
     init() throws { try Display.open() }
 
     private func show(_ image: Image, in picture: OpaquePointer) {

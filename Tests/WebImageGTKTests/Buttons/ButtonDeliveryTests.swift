@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
 /// Which load brought what a button shows.
-@Suite(.serialized, .needsDisplay) @MainActor struct ButtonDeliveryTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ButtonDeliveryTests {
     let bench: ViewBench
     let a = ViewBench.url("a.bmp")
     let b = ViewBench.url("b.bmp")

@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
-@Suite(.serialized, .needsDisplay) @MainActor struct ButtonImageTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ButtonImageTests {
     private typealias Color = [UInt8]
 
     let bench: ViewBench

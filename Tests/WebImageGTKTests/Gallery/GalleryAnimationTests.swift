@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -8,7 +9,7 @@ import WebImage
 @testable import webimage_gallery
 
 /// A picture that moves: play, how fast, in which direction.
-@Suite(.serialized, .needsDisplay) @MainActor struct GalleryAnimationTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct GalleryAnimationTests {
     private func opened(_ data: Data = AnimatedGIF.twoFrames) async throws -> GalleryBench {
         let bench = try await GalleryBench()
         bench.show(["moving.gif", "still.bmp"])

@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -8,7 +9,7 @@ import WebImage
 @testable import webimage_gallery
 
 /// What the viewer says of a picture, and of one that cannot be shown; and the page about the caches.
-@Suite(.serialized, .needsDisplay) @MainActor struct GalleryFactsTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct GalleryFactsTests {
     /// What stands behind a word.
     private func fact(_ name: String, _ bench: GalleryBench) -> String? {
         let texts = bench.texts(in: bench.window.viewer.facts.widget)

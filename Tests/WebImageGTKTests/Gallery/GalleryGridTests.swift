@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -8,7 +9,7 @@ import WebImage
 @testable import webimage_gallery
 
 /// Thumbnails, and what stands in for them.
-@Suite(.serialized, .needsDisplay) @MainActor struct GalleryGridTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct GalleryGridTests {
     private let directory = TemporaryDirectory()
 
     private func cell(_ index: Int, _ bench: GalleryBench) async throws -> Widget {

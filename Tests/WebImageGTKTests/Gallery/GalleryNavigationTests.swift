@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -8,7 +9,7 @@ import WebImage
 @testable import webimage_gallery
 
 /// From page to page with keys and the pointer; where the keyboard is, and what is seen then.
-@Suite(.serialized, .needsDisplay) @MainActor struct GalleryNavigationTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct GalleryNavigationTests {
     private let names = (0..<200).map { "picture-\($0).bmp" }
 
     private func shown(_ count: Int = 200) async throws -> GalleryBench {

@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// What arrives while an indicator is seen, and how that moves meanwhile.
-@Suite(.serialized, .needsDisplay) @MainActor struct IndicatorDeliveryTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct IndicatorDeliveryTests {
     let bench: ViewBench
     let time = HeldTime()
     let a = ViewBench.url("a")

@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// When indicators are there.
-@Suite(.serialized, .needsDisplay) @MainActor struct IndicatorLifeTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct IndicatorLifeTests {
     let bench: ViewBench
     let time = HeldTime()
     let a = ViewBench.url("a.bmp")

@@ -1,6 +1,7 @@
 import CWebImageGTK4
 import CWebImageGTKShims
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -8,7 +9,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// Widgets of the user's that show that a picture is being loaded.
-@Suite(.serialized, .needsDisplay) @MainActor struct WidgetIndicatorTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct WidgetIndicatorTests {
     let bench: ViewBench
     let time = HeldTime()
     let url = ViewBench.url("a.bmp")

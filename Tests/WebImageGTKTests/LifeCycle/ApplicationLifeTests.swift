@@ -2,6 +2,7 @@ import CGTKTestSupport
 import CWebImageGTK4
 import FoundationEssentials
 import Glibc
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -9,7 +10,7 @@ import WebImage
 @testable import WebImageGTK
 @testable import WebImageHTTP
 
-@Suite(.serialized, .needsDisplay) @MainActor struct ApplicationLifeTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ApplicationLifeTests {
     private let directory = TemporaryDirectory()
 
     init() throws { try Display.open() }

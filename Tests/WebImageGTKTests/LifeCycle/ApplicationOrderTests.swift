@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
 /// Applications, windows and views that go while loads run, in whatever order.
-@Suite(.serialized, .needsDisplay) @MainActor struct ApplicationOrderTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ApplicationOrderTests {
     nonisolated enum Step: CaseIterable, Sendable {
         case quit, destroyWindow, unrefApplication, releaseView, deliver
 

@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
 /// Cells that keep their size, and what is drawn in them.
-@Suite(.serialized, .needsDisplay) @MainActor struct CellSizeTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct CellSizeTests {
     let bench: ViewBench
     let picture: OpaquePointer
     let url = ViewBench.url("a.bmp")

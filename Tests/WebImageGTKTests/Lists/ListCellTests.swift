@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
 /// What cells of a list are told, and how big they and their pictures are.
-@Suite(.serialized, .needsDisplay) @MainActor struct ListCellTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ListCellTests {
     private func naturalSize(_ view: UnsafeMutableRawPointer) -> [gint] {
         [GTK_ORIENTATION_HORIZONTAL, GTK_ORIENTATION_VERTICAL].map { orientation in
             var natural: gint = 0

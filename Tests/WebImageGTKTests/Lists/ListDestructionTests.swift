@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
 /// Lists of which parts go while cells are loaded.
-@Suite(.serialized, .needsDisplay) @MainActor struct ListDestructionTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ListDestructionTests {
     nonisolated enum Step: CaseIterable, Sendable { case dropFactory, dropModel, emptyModel, destroyWindow, deliver }
 
     nonisolated static let orders: [[Step]] = {

@@ -1,8 +1,9 @@
+import ModelTestSupport
 import Testing
 
 @testable import WebImageGTK
 
-@Suite struct ListScrollTests {
+@Suite(.tags(.addressSanitizer)) struct ListScrollTests {
     private func next(_ scroll: ListScroll, _ visible: ClosedRange<Int>, _ bound: Range<Int>, _ count: Int = 3) -> [Int]
     {
         scroll.positions(beyond: visible, excluding: Set(bound), count: count, end: 100)

@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
 /// What cells keep that are bound to nothing, and how cells get more pixels.
-@Suite(.serialized, .needsDisplay) @MainActor struct UnboundCellTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct UnboundCellTests {
     private func url(_ number: Int) -> URL { ListBench.url(number) }
 
     private final class WeakImage {

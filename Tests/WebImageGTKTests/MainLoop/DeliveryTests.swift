@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// How what other threads have reaches widgets, beside what GTK does.
-@Suite(.serialized, .needsDisplay) @MainActor struct DeliveryTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct DeliveryTests {
     let bench: ViewBench
 
     init() throws { bench = try ViewBench() }

@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// The mailbox in a program whose loop has little time, or runs within a completion.
-@Suite(.serialized, .needsDisplay) @MainActor struct MailboxPressureTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct MailboxPressureTests {
     @Test func `What is posted comes though frames take all the time there is`() async throws {
         let area = UnsafeMutableRawPointer(try #require(gtk_drawing_area_new()))
         let window = try await TestWindow(area)

@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import Dispatch
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
-@Suite(.serialized, .needsDisplay) @MainActor struct MainLoopTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct MainLoopTests {
     @Test func `The main actor is the main thread, and runs while GLib's loop does`() async throws {
         MainLoopIntegration.install()
         #expect(CallbackQueue.isMainThread)

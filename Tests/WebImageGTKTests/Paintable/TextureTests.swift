@@ -1,4 +1,5 @@
 import CWebImageGTK4
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -6,7 +7,7 @@ import WebImage
 @testable import WebImageCodecs
 @testable import WebImageGTK
 
-@Suite(.serialized, .needsDisplay) @MainActor struct TextureTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct TextureTests {
     private func download(_ texture: Texture) -> [UInt8] {
         let (width, height) = (
             Int(gdk_texture_get_width(texture.pointer)), Int(gdk_texture_get_height(texture.pointer))

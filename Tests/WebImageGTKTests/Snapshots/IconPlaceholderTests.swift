@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
 /// Icons in the place of pictures: sharp, whatever the view's size, as `GtkImage` draws them.
-@Suite(.serialized, .needsDisplay) @MainActor struct IconPlaceholderTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct IconPlaceholderTests {
     let bench: ViewBench
     let url = ViewBench.url("a.bmp")
     private let names = ["image-missing", "open-menu-symbolic"]

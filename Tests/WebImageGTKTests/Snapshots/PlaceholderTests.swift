@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// What is shown until the picture is there.
-@Suite(.serialized, .needsDisplay) @MainActor struct PlaceholderTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct PlaceholderTests {
     let bench: ViewBench
     let url = ViewBench.url("a.bmp")
 

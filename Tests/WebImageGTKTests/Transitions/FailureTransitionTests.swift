@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// What leads to the placeholder that a load put off until it failed.
-@Suite(.serialized, .needsDisplay) @MainActor struct FailureTransitionTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct FailureTransitionTests {
     let bench: ViewBench
     let told = Told()
     let record = Record()

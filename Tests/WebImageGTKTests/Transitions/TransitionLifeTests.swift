@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// How transitions begin and end on real widgets.
-@Suite(.serialized, .needsDisplay) @MainActor struct TransitionLifeTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct TransitionLifeTests {
     let bench: ViewBench
     let told = Told()
     let record = Record()

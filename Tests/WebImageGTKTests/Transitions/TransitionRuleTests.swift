@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import Testing
 import WebImage
 
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// When transitions run.
-@Suite(.serialized, .needsDisplay) @MainActor struct TransitionRuleTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct TransitionRuleTests {
     let bench: ViewBench
     let url = ViewBench.url("a.bmp")
 

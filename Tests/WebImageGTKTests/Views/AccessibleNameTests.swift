@@ -1,6 +1,7 @@
 import CGTKTestSupport
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import Testing
 import WebImage
 
@@ -8,6 +9,7 @@ import WebImage
 
 /// What is said of views to those who do not see them.
 @Suite(
+    .tags(.addressSanitizer),
     .serialized,
     .needsDisplay,
     .enabled(if: cgtktest_has_accessibles(), "names are tested with GTK_A11Y=test; see Scripts/test")

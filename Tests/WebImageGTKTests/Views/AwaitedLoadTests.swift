@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// The forms that a task waits for.
-@Suite(.serialized, .needsDisplay) @MainActor struct AwaitedLoadTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct AwaitedLoadTests {
     let bench: ViewBench
     let a = ViewBench.url("a.bmp")
     let b = ViewBench.url("b.bmp")

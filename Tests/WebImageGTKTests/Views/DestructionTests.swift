@@ -1,13 +1,14 @@
 import CWebImageGTK4
 import FoundationEssentials
 import Glibc
+import ModelTestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
 /// Views, cells and windows that go while their loads run, in whatever order.
-@Suite(.serialized, .needsDisplay) @MainActor struct DestructionTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct DestructionTests {
     nonisolated enum Step: CaseIterable, Sendable { case unparent, destroyWindow, releaseView, deliver }
 
     nonisolated static let orders: [[Step]] = orders(of: Step.allCases)

@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// What completions begin that are told of the end while their view is being finalized.
-@Suite(.serialized, .needsDisplay) @MainActor struct FinalizationTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct FinalizationTests {
     let bench: ViewBench
     let a = ViewBench.url("a.bmp")
     let b = ViewBench.url("b.bmp")

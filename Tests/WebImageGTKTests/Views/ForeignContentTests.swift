@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
 /// Views that the program had show something of its own after a picture was loaded.
-@Suite(.serialized, .needsDisplay) @MainActor struct ForeignContentTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ForeignContentTests {
     let bench: ViewBench
     let a = ViewBench.url("a.bmp")
     let b = ViewBench.url("b.bmp")

@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
 /// Completions hear the end of a load once, whatever else happens to the view, and nothing after it.
-@Suite(.serialized, .needsDisplay) @MainActor struct LastWordTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct LastWordTests {
     let bench: ViewBench
     let told = Told()
     let a = ViewBench.url("a.bmp")

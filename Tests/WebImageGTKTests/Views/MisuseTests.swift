@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// What a program cannot mean ends it, and says why.
-@Suite(.serialized, .needsDisplay) @MainActor struct MisuseTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct MisuseTests {
     /// What a process said when it ended.
     private func words(_ result: ExitTest.Result?) -> String {
         String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)

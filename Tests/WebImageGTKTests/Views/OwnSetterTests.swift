@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// Widgets of which the caller shows the pictures.
-@Suite(.serialized, .needsDisplay) @MainActor struct OwnSetterTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct OwnSetterTests {
     let bench: ViewBench
     let told = Told()
     let a = ViewBench.url("a.bmp")

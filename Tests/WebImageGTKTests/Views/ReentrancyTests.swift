@@ -1,6 +1,7 @@
 import CWebImageGTK4
 import Dispatch
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -8,7 +9,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// Completions that do something with the view that they are told of, and what they keep.
-@Suite(.serialized, .needsDisplay) @MainActor struct ReentrancyTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ReentrancyTests {
     let bench: ViewBench
     let told = Told()
     let a = ViewBench.url("a.bmp")

@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
 /// Displays that have several pixels to a point.
-@Suite(.serialized, .needsDisplay) @MainActor struct ScaleFactorTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ScaleFactorTests {
     let bench: ViewBench
     let url = ViewBench.url("big.bmp")
 

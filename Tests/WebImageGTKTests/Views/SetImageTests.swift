@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -8,7 +9,7 @@ import WebImage
 @testable import WebImageGTK
 @testable import WebImageLoading
 
-@Suite(.serialized, .needsDisplay) @MainActor struct SetImageTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct SetImageTests {
     let bench: ViewBench
     let told = Told()
     let a = ViewBench.url("a.bmp")

@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// Operations of one's own in the slots of a view.
-@Suite(.serialized, .needsDisplay) @MainActor struct SlotOperationTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct SlotOperationTests {
     let bench: ViewBench
     let a = ViewBench.url("a.bmp")
 

@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// What views keep of pictures that they do not show any more.
-@Suite(.serialized, .needsDisplay) @MainActor struct ViewMemoryTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ViewMemoryTests {
     let bench: ViewBench
     let url = ViewBench.url("big.bmp")
     let big = ViewBench.picture(400, 300, 10, 200, 30)

@@ -1,12 +1,13 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 @testable import WebImageGTK
 
-@Suite(.serialized, .needsDisplay) @MainActor struct ViewResizingTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ViewResizingTests {
     let bench: ViewBench
     let url = ViewBench.url("big.bmp")
     let big = ViewBench.picture(400, 300, 10, 200, 30)

@@ -1,5 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -7,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 /// Pictures that memory has let go of and views still show.
-@Suite(.serialized, .needsDisplay) @MainActor struct WeakMemoryTests {
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct WeakMemoryTests {
     let bench: ViewBench
     let a = ViewBench.url("a.bmp")
 

@@ -58,7 +58,7 @@ final class SinkLog: HTTPTransferSink {
     }
 }
 
-@Suite struct HedgingTransportTests {
+@Suite(.tags(.threadSanitizer)) struct HedgingTransportTests {
     private let inner = FakeTransport()
     private let delays = ManualDelays()
     private let sink = SinkLog()

@@ -5,7 +5,7 @@ import Testing
 import WebImageLoading
 
 /// What the encoders of animations write is read back by our decoders, which are tested against other programs.
-@Suite struct AnimationEncodingTests {
+@Suite(.tags(.addressSanitizer)) struct AnimationEncodingTests {
     private let manager = ImageCodersManager()
     static let formats: [ImageFormat] = [.gif, .png, .webp]
     private static let sources = ["gif", "webp", "png"].flatMap { format in

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WebImageLoading
 
-@Suite struct ByteLimitTests {
+@Suite(.tags(.threadSanitizer)) struct ByteLimitTests {
     private func harness() throws -> EndToEndHarness {
         let body = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
         return try EndToEndHarness { _ in .response(body: body) }

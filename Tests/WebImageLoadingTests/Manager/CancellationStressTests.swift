@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite(.timeLimit(.minutes(5))) struct CancellationStressTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(5))) struct CancellationStressTests {
     @Test func `A cancel at the moment the work is begun never leaves it running`() async {
         let harness = ManagerHarness()
         let manager = harness.manager

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite struct CancellationTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer)) struct CancellationTests {
     /// Cancels every load in the middle of its work.
     private struct CancellingTransformer: ImageTransformer {
         let manager: WebImageManager

@@ -13,7 +13,7 @@ private final class Farewell: Sendable {
     deinit { body() }
 }
 
-@Suite struct ContextTests {
+@Suite(.tags(.threadSanitizer)) struct ContextTests {
     @Test(.timeLimit(.minutes(1)))
     func `What a progress closure owns may use the manager when it goes`() async throws {
         let harness = ManagerHarness()

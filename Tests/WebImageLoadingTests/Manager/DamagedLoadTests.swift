@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 @testable import WebImageLoading
 
 /// Loads of pictures that are damaged, with files and a real cache.
-@Suite(.timeLimit(.minutes(1))) struct DamagedLoadTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct DamagedLoadTests {
     private struct Harness {
         let directory = TemporaryDirectory()
         let cache: ImageCache

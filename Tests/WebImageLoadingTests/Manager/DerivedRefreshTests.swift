@@ -6,7 +6,7 @@ import Testing
 import WebImageLoading
 
 /// Refreshes of thumbnails and transformed pictures, and of what the caches keep or leave out.
-@Suite(.timeLimit(.minutes(1))) struct DerivedRefreshTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct DerivedRefreshTests {
     private static func contexts(_ harness: RefreshHarness) -> [WebImageContext] {
         [
             harness.thumbnail(2),

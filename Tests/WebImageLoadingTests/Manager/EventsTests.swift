@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite struct EventsTests {
+@Suite(.tags(.threadSanitizer)) struct EventsTests {
     @Test func `Events end with the result`() async throws {
         let harness = ManagerHarness()
         let context = harness.context()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite struct FailedURLTests {
+@Suite(.tags(.threadSanitizer)) struct FailedURLTests {
     @Test func `A URL that failed for good is not tried again, not even in the cache`() async throws {
         let harness = ManagerHarness.answering("bad")
         #expect(await harness.start().outcome.error()?.code == .badImageData)

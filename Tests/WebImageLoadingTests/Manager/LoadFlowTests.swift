@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite struct LoadFlowTests {
+@Suite(.tags(.threadSanitizer)) struct LoadFlowTests {
     @Test func `A miss downloads, decodes, stores the bytes and the image, and delivers`() async throws {
         let harness = ManagerHarness.answering("bytes")
         let result = try await harness.start(options: .waitStoreCache).outcome.value().get()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite struct LoadOperationTests {
+@Suite(.tags(.threadSanitizer)) struct LoadOperationTests {
     private struct Harness {
         let outcome = Outcome()
         let operation: WebImageLoadOperation

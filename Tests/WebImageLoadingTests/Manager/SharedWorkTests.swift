@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite struct SharedWorkTests {
+@Suite(.tags(.threadSanitizer)) struct SharedWorkTests {
     @Test func `Two loads of one URL are one download and one decode`() async throws {
         let harness = ManagerHarness()
         let first = harness.start().outcome

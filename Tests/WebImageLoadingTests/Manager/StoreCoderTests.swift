@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite struct StoreCoderTests {
+@Suite(.tags(.addressSanitizer)) struct StoreCoderTests {
     @Test(.timeLimit(.minutes(1)))
     func `The context's coder encodes what is stored`() async throws {
         let directory = TemporaryDirectory()

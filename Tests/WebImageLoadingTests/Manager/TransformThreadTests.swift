@@ -26,7 +26,7 @@ private final class ThreadTransformer: ImageTransformer {
 
 /// The threads that transformers run on. Caches and loaders answer in the call here, so nothing but the library's own
 /// queues takes the work away from the caller.
-@Suite(.timeLimit(.minutes(1))) struct TransformThreadTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer), .timeLimit(.minutes(1))) struct TransformThreadTests {
     enum Source: CaseIterable { case loader, disk, memory, thumbnail }
 
     private func harness(_ source: Source) -> ManagerHarness {

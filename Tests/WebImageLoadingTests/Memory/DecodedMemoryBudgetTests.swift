@@ -50,7 +50,7 @@ private final class Shelf: PixelHolder {
     func makeRoom(_ missing: () -> Int) { while missing() > 0, images.withLock({ $0.popLast() }) != nil {} }
 }
 
-@Suite struct DecodedMemoryBudgetTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer)) struct DecodedMemoryBudgetTests {
     private func image(_ side: Int) throws -> Image {
         Image(bitmap: try .allocate(width: side, height: side, pixelFormat: .bgra8Premultiplied))
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import WebImageSupport
 
 /// Loads of a manager with a budget.
-@Suite struct MemoryBudgetLoadTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer)) struct MemoryBudgetLoadTests {
     private struct World {
         let directory = TemporaryDirectory()
         let cache: ImageCache

@@ -7,7 +7,7 @@ import Testing
 @testable import WebImageLoading
 
 /// Bytes that were downloaded and wait for the decoder are there for all.
-@Suite(.timeLimit(.minutes(1))) struct KeptDataTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct KeptDataTests {
     private let url = URL(string: "http://host/picture.png")!
     private let cache = FakeCache()
     private let coder = PlainCoder()

@@ -8,7 +8,7 @@ import Testing
 @testable import WebImageModel
 
 /// That nothing which decides what a load brings is missing from what loads share work by.
-@Suite struct LoadPlanTests {
+@Suite(.tags(.addressSanitizer)) struct LoadPlanTests {
     private let url = URL(string: "http://host.test/picture.png")!
     private let manager = WebImageManager(cache: FakeCache(), loader: FakeLoader(), pipeline: Pipeline())
 

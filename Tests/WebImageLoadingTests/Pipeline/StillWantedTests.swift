@@ -74,7 +74,7 @@ private final class GatedCoder: ImageCoder {
 }
 
 /// What was cancelled is not gone on with, at whatever stage the cancel comes.
-@Suite(.timeLimit(.minutes(1))) struct StillWantedTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct StillWantedTests {
     private let url = URL(string: "http://host/picture.png")!
     private let queue = WorkQueue(name: "test", width: 1)
 

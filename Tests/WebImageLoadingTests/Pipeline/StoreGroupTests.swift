@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite struct StoreGroupTests {
+@Suite(.tags(.threadSanitizer)) struct StoreGroupTests {
     @Test func `Those who wait are told when the last write has ended`() {
         let group = StoreGroup()
         let told = Lock(0)
@@ -35,7 +35,7 @@ import Testing
     }
 }
 
-@Suite struct LoadGateTests {
+@Suite(.tags(.threadSanitizer)) struct LoadGateTests {
     @Test func `The gate opens again when bytes are given back, the most urgent first`() {
         let gate = LoadGate(limit: 100, estimate: 100)
         let log = Lock<[String]>([])

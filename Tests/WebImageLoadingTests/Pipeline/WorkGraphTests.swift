@@ -1,3 +1,4 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 
@@ -27,7 +28,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-@Suite struct WorkGraphTests {
+@Suite(.tags(.threadSanitizer)) struct WorkGraphTests {
     private typealias Graph = WorkGraph<TestNode>
 
     /// What joining came to. The receiver is a number that stands for the subscription.

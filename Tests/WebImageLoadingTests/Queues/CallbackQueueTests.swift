@@ -1,10 +1,11 @@
 import Dispatch
 import LoadingTestSupport
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageLoading
 
-@Suite struct CallbackQueueTests {
+@Suite(.tags(.threadSanitizer)) struct CallbackQueueTests {
     @Test func `On its own queue a callback runs inline, elsewhere later`() async {
         let own = DispatchQueue(label: "own")
         let callbacks = CallbackQueue(own)

@@ -1,9 +1,10 @@
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImageLoading
 
 /// Callbacks of the main queue in a program that has its main thread to itself: tests run on other threads.
-@Suite struct MainQueueTests {
+@Suite(.tags(.threadSanitizer)) struct MainQueueTests {
     /// When and where callbacks came in a run of the helper, by callback and caller.
     private static func facts(_ mode: String) async throws -> [String: String] {
         let run = try await ProgramRun.run(ProgramRun.product("main-queue"), [mode])

@@ -8,7 +8,7 @@ import Testing
 @testable import WebImageLoading
 
 /// What the library's downloader tells the loads that wait for it, in virtual time over a transport of the test's.
-@Suite struct DownloadTraceTests {
+@Suite(.tags(.threadSanitizer)) struct DownloadTraceTests {
     private struct Setup {
         let harness: RetryHarness
         let manager: WebImageManager

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite struct LoadEventsConcurrencyTests {
+@Suite(.tags(.threadSanitizer)) struct LoadEventsConcurrencyTests {
     /// Counts instead of keeping.
     private final class Tally: WebImageLoadObserver {
         struct State {

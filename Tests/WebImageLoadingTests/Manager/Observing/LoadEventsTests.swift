@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite struct LoadEventsTests {
+@Suite(.tags(.threadSanitizer)) struct LoadEventsTests {
     private func observed(
         _ harness: ManagerHarness,
         _ recording: LoadRecording,

@@ -1,10 +1,11 @@
 import FoundationEssentials
 import LoadingTestSupport
+import ModelTestSupport
 import Testing
 import WebImageLoading
 
 /// What is told of loads that refresh what is cached.
-@Suite struct RefreshEventsTests {
+@Suite(.tags(.threadSanitizer)) struct RefreshEventsTests {
     private func words(
         _ harness: RefreshHarness,
         _ recording: LoadRecording,

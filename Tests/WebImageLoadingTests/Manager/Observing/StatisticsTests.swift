@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite struct StatisticsTests {
+@Suite(.tags(.threadSanitizer)) struct StatisticsTests {
     @Test func `Nothing has happened at first, and no ratio is made of nothing`() {
         let statistics = ManagerHarness.answering().manager.statistics
         #expect(statistics == WebImageStatistics())

@@ -9,7 +9,7 @@ import Testing
 @testable import WebImageLoading
 
 /// What lies in caches under a policy: what it puts there, and what it takes of what others have put there.
-@Suite(.timeLimit(.minutes(2))) struct UntrustedCacheTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(2))) struct UntrustedCacheTests {
     private let cache = FakeCache()
 
     private func manager(_ policy: SourcePolicy, pipeline: Pipeline = Pipeline()) -> WebImageManager {

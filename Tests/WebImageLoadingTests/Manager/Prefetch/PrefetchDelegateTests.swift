@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WebImageLoading
 
-@Suite struct PrefetchDelegateTests {
+@Suite(.tags(.threadSanitizer)) struct PrefetchDelegateTests {
     /// Writes down what it is told.
     private final class Delegate: WebImagePrefetcherDelegate {
         let calls = Lock<[String]>([])

@@ -9,7 +9,7 @@ import Testing
 @testable import WebImageLoading
 @testable import WebImageSupport
 
-@Suite struct PrefetchToDiskTests {
+@Suite(.tags(.threadSanitizer)) struct PrefetchToDiskTests {
     private let harness = ManagerHarness()
 
     private func prefetcher(_ context: WebImageContext? = nil) -> WebImagePrefetcher {

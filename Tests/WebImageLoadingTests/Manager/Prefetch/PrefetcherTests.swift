@@ -7,7 +7,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite(.timeLimit(.minutes(5))) struct PrefetcherTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(5))) struct PrefetcherTests {
     private let harness = ManagerHarness()
 
     private func urls(_ count: Int, _ name: String = "p") -> [URL] {

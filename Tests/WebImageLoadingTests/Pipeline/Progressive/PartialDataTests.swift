@@ -5,7 +5,7 @@ import Testing
 @testable import WebImageLoading
 
 /// Bytes of a body that is still arriving, on their way from a loader through the graph.
-@Suite struct PartialDataTests {
+@Suite(.tags(.threadSanitizer)) struct PartialDataTests {
     private let loader = FakeLoader()
     private let pipeline = Pipeline()
 

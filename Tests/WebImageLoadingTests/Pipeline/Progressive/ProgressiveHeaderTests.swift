@@ -6,7 +6,7 @@ import Testing
 import WebImageLoading
 
 /// What is told of a picture's size while it arrives.
-@Suite(.timeLimit(.minutes(1))) struct ProgressiveHeaderTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct ProgressiveHeaderTests {
     /// Hears of headers.
     private final class Observer: WebImageLoadObserver {
         private let list = Lock<[WebImageLoadEvent]>([])

@@ -67,7 +67,7 @@ private final class Stage: Sendable {
     var ended: [Int?] { ends.withLock { $0 } }
 }
 
-@Suite struct ProgressiveSessionTests {
+@Suite(.tags(.threadSanitizer)) struct ProgressiveSessionTests {
     @Test func `At most one step is under way, and it takes all that has come`() {
         let stage = Stage()
         for length in 4...20 { stage.take("grow" + String(repeating: "x", count: length - 4)) }
