@@ -1,15 +1,16 @@
-/// Who decides how long a picture from the caches serves.
+/// The rule for how long cached images are used without asking the server.
 public enum CachePolicy: Sendable, Hashable {
-    /// A URL's picture never changes: what is cached serves until it is removed, and the server is not asked. SDWebImage's rule,
+    /// The image at a URL never changes: a cached image is used until it is removed, without asking the server. SDWebImage's rule,
     /// and the default.
     case immutable
-    /// The server decides, by RFC 9111 as for a private cache: `Cache-Control`, `Expires`, `Age`, `Vary` and validators. That there
-    /// is no picture (404, 410) is remembered for as long as it says, or for a minute, until one comes all the same or
+    /// The server decides, by RFC 9111 as for a private cache: `Cache-Control`, `Expires`, `Age`, `Vary` and validators. A missing
+    /// image (404, 410) is remembered for as long as the response says, or for one minute; until an image arrives after all or
     /// ``WebImageManager/removeFailedURL(_:)`` is called.
     case http
-    /// What is cached serves for this many seconds after the server was last asked, whatever the server says; then it is asked
-    /// again. What is negative counts as 0, and what is no number as ``immutable``.
+    /// A cached image is used for this many seconds after the server was last asked, whatever the server says; then it is
+    /// revalidated. Negative values count as 0, NaN as ``immutable``.
     case ttl(Double)
-    /// The server is asked before each delivery. What is cached serves when it says that nothing has changed, or cannot be reached.
+    /// The image is revalidated before each delivery. The cached one is used if the server says that it has not changed, or cannot
+    /// be reached.
     case revalidate
 }

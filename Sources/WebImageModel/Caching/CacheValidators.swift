@@ -1,28 +1,27 @@
-/// What a server gave with a picture to ask it later whether there is a newer one, kept with the entry on disk.
+/// The validators that a server sent with an image, used to revalidate it later; stored with the entry on disk.
 public struct CacheValidators: Sendable, Hashable {
-    /// The `ETag` field, as it came, quotes and weakness mark included.
+    /// The `ETag` field as received, including quotes and the weakness mark.
     public private(set) var etag: String?
-    /// The `Last-Modified` field, as it came.
+    /// The `Last-Modified` field as received.
     public private(set) var lastModified: String?
-    /// What an HTTP cache knows of the response, by which it can tell whether the picture is still fresh; nil when it was not
-    /// kept.
+    /// The HTTP cache's record of the response, which shows whether the image is still fresh; nil if none was kept.
     public var record: HTTPCacheRecord? { sharedRecord?.value }
     private var sharedRecord: Shared<HTTPCacheRecord>?
-    /// The XXH3 of the bytes as they were received, when other bytes were stored (see ``CacheSerializer``); nil when what was
-    /// received is what is stored.
+    /// The XXH3 of the bytes as received, if other bytes were stored (see ``CacheSerializer``); nil if they were stored as
+    /// received.
     package var receivedHash: UInt64?
-    /// The XXH3 of the received bytes that an amendment is about: an entry of others stays as it is. Nil for whatever lies there.
-    /// Not stored.
+    /// The XXH3 of the received bytes that an amendment applies to: an entry with other bytes is left unchanged. Nil applies to any
+    /// entry. Not stored.
     package var subject = Uncompared<UInt64?>(value: nil)
 
-    /// Validators; nil when there are none. A value that is empty, longer than 1 KiB, or that has a CR, LF or NUL in it
-    /// counts as none.
+    /// Creates validators; nil if there are none. A value that is empty, longer than 1 KiB, or contains CR, LF or NUL counts as
+    /// none.
     public init?(etag: String?, lastModified: String?) {
         self.init(etag: etag, lastModified: lastModified, receivedHash: nil)
     }
 
-    /// The same with what is known of the response, which gives the validators that are nil, and of what was received: the bytes of a
-    /// later answer can be compared. Nil when there is nothing of it.
+    /// Creates validators with a record of the response, which supplies the validators that are nil, and a hash of the received
+    /// bytes, which a later response can be compared with. Nil if there is nothing to keep.
     package init?(
         etag: String? = nil,
         lastModified: String? = nil,
@@ -36,11 +35,11 @@ public struct CacheValidators: Sendable, Hashable {
         if self.etag == nil, self.lastModified == nil, receivedHash == nil, record == nil { return nil }
     }
 
-    /// Whether a server can be asked with it for a newer picture, or it tells when that has to be done: then it will change
-    /// while the picture stays.
+    /// Indicates whether a revalidation can change the validators while the image stays the same: the server can be asked with
+    /// them, or they say when it must be asked.
     var mayChange: Bool { etag != nil || lastModified != nil || sharedRecord != nil }
 
-    /// The fields that ask a server whether what is stored still serves, as they came; none without a validator.
+    /// The conditional request fields, with the validators as received; empty if there are none.
     package var conditions: HTTPHeaders {
         var conditions = HTTPHeaders()
         if let etag { conditions.add(name: "If-None-Match", value: etag) }
@@ -57,7 +56,7 @@ public struct CacheValidators: Sendable, Hashable {
 }
 
 extension CacheValidators? {
-    /// The same with the hash of what was received, also where there was nothing else.
+    /// Returns the same validators with the hash of the received bytes, even if there was nothing else.
     package func with(receivedHash: UInt64) -> CacheValidators? {
         guard var validators = self else { return CacheValidators(record: nil, receivedHash: receivedHash) }
         validators.receivedHash = receivedHash

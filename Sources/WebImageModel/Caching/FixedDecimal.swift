@@ -1,7 +1,7 @@
-/// Numbers in text the way C's `%f` prints them in the "C" locale, whatever locale the program has set.
+/// Formats numbers as C's `%f` does in the "C" locale, whatever locale the program has set.
 package enum FixedDecimal {
-    /// `value` with six decimals, correctly rounded. Numbers from 2^63 on, which no picture has, are printed the way
-    /// Swift does.
+    /// Returns `value` with six decimals, correctly rounded. Numbers from 2^63 on, which no image has, are printed the way Swift
+    /// does.
     package static func string(_ value: Double) -> String {
         guard value.isFinite else { return value.isNaN ? "nan" : (value < 0 ? "-inf" : "inf") }
         let magnitude = value.magnitude
@@ -17,8 +17,8 @@ package enum FixedDecimal {
         return (value.sign == .minus ? "-" : "") + "\(whole).\(padding)\(digits)"
     }
 
-    /// A fraction below 1 in millionths, ties to even. The product loses bits, so a product that looks like a tie is
-    /// decided by what was lost.
+    /// Returns a fraction below 1 in millionths, ties to even. The product loses bits; if it looks like a tie, the lost part
+    /// decides.
     private static func roundedMillionths(_ fraction: Double) -> UInt64 {
         let product = fraction * 1e6
         let lost = (-product).addingProduct(fraction, 1e6)

@@ -1,28 +1,28 @@
 import FoundationEssentials
 
-/// What an HTTP cache keeps of a response beside its body: enough to tell later whether the body still serves, and how to ask
-/// whether it does.
+/// The part of a response that an HTTP cache keeps besides its body: enough to decide later whether the body is still fresh, and to
+/// revalidate it.
 public struct HTTPCacheRecord: Sendable, Hashable {
     /// The status, for example 200.
     public internal(set) var statusCode: Int
-    /// The fields of the response that are kept: end to end, and none that belong to the connection or set cookies. Their names
+    /// The stored fields of the response: only end-to-end fields, without those that belong to the connection or set cookies. Names
     /// are in lower case.
     public internal(set) var headers: HTTPHeaders {
         didSet { facts = HTTPCacheFacts(headers, receivedAt: responseTime) }
     }
-    /// When the request was sent that was answered with it, or last with a 304 for it; in seconds since 1970.
+    /// The time at which the request for this response was sent, or for the latest 304 that confirmed it; in seconds since 1970.
     public internal(set) var requestTime: Double
-    /// When the head of that answer came, in seconds since 1970.
+    /// The time at which the head of that response arrived, in seconds since 1970.
     public internal(set) var responseTime: Double
-    /// The fields of the request that `Vary` names, as they were sent; one that was not sent is left out. Of credentials and
-    /// cookies there is a digest.
+    /// The request fields that `Vary` names, as they were sent; fields that were not sent are left out. Credentials and cookies are
+    /// stored as a digest.
     public internal(set) var selectingHeaders: HTTPHeaders
-    /// The most seconds that it may serve after ``responseTime`` because of the redirects that led to it; nil without a bound.
+    /// The longest time after ``responseTime``, in seconds, that the redirects leading to it allow it to be used; nil for no bound.
     package var redirectLifetime: Double?
-    /// What the fields say, read once.
+    /// The caching information of the fields, parsed once.
     package private(set) var facts: HTTPCacheFacts
 
-    /// A record of fields that are already chosen.
+    /// Creates a record of fields that are already selected.
     package init(
         statusCode: Int,
         headers: HTTPHeaders,
@@ -42,7 +42,8 @@ public struct HTTPCacheRecord: Sendable, Hashable {
 
     // MARK: Vary
 
-    /// Keeps what `Vary` names of the fields that were sent. What is too long to be kept cannot be compared later.
+    /// Stores the request fields that `Vary` names. If they are too long to be stored, sets `Vary: *`, as they could not be
+    /// compared later.
     package mutating func select(by sent: HTTPHeaders) {
         selectingHeaders = [:]
         guard !facts.variesOnAll else { return }
@@ -53,11 +54,11 @@ public struct HTTPCacheRecord: Sendable, Hashable {
         }
     }
 
-    /// The most bytes of the request's fields that are kept because of `Vary`.
+    /// The maximum number of bytes of request fields that are kept for `Vary`.
     static let selectingByteCount = 8 << 10
 
-    /// Whether the response is for `request` too (RFC 9111, 4.1): the fields that `Vary` names are the same in it, but for white
-    /// space and for how a list is split into fields. Never with a `*`.
+    /// Returns whether the response also matches `request` (RFC 9111, 4.1): the fields that `Vary` names are the same in both,
+    /// except for white space and for how a list is split into fields. False with a `*`.
     package func isSelected(by request: HTTPCacheRequest) -> Bool {
         guard !facts.variesOnAll else { return false }
         return facts.vary.allSatisfy { name in
@@ -66,7 +67,7 @@ public struct HTTPCacheRecord: Sendable, Hashable {
         }
     }
 
-    /// The fields among those of a request that `names` lists; nil when they are too long to be kept.
+    /// Returns the request fields that `names` lists; nil if they are too long to be kept.
     static func selectingHeaders(_ names: [String], of headers: HTTPHeaders) -> HTTPHeaders? {
         var result = HTTPHeaders()
         var byteCount = 0
@@ -81,7 +82,7 @@ public struct HTTPCacheRecord: Sendable, Hashable {
         return result
     }
 
-    /// What is compared of a field of a request. What is secret is not to lie on disk.
+    /// Returns the value of a request field for comparison. Secrets are replaced by a digest, so that they are not written to disk.
     private static func selectingValue(_ name: String, of headers: HTTPHeaders) -> String? {
         guard let value = headers[name] else { return nil }
         switch name {
@@ -96,7 +97,7 @@ public struct HTTPCacheRecord: Sendable, Hashable {
     }
 
     private static func normalized(_ value: String, name: String) -> String {
-        // Commas in quotes do not end members; such values have to be the same as they are.
+        // Commas in quotes do not separate members; such values must be identical.
         guard !value.utf8.contains(UInt8(ascii: "\"")) else { return HTTPHeaders.trimmed(value.utf8[...]) }
         let members = value.utf8.split(separator: UInt8(ascii: ",")).map(HTTPHeaders.trimmed)
         let list = members.filter { !$0.isEmpty }.joined(separator: ",")
@@ -104,25 +105,25 @@ public struct HTTPCacheRecord: Sendable, Hashable {
     }
 }
 
-/// What the fields of a response say about caching, read once so that decisions are arithmetic.
+/// The caching information in the fields of a response, parsed once so that decisions are only arithmetic.
 package struct HTTPCacheFacts: Sendable, Hashable {
     package let control: HTTPCacheControl
-    /// `Expires`; of several the earliest. Minus infinity for one that is no date, which is a time past. nil without one.
+    /// `Expires`; of several the earliest. Minus infinity for an invalid date, which counts as past. Nil without the field.
     package let expires: Double?
-    /// `Date`; nil where it does not say.
+    /// `Date`; nil if missing or invalid.
     package let date: Double?
-    /// `Age` in seconds: the first of a list, 0 where it is no number.
+    /// `Age` in seconds: the first of a list; 0 if missing or not a number.
     package let age: Double
-    /// `Last-Modified`; nil without a date.
+    /// `Last-Modified`; nil if missing or invalid.
     package let lastModified: Double?
     /// The names that `Vary` lists, in lower case.
     package let vary: [String]
-    /// Whether `Vary` has a `*`.
+    /// Indicates whether `Vary` has a `*`.
     package let variesOnAll: Bool
-    /// What the server can be asked with about it; nil when there is nothing that can be used.
+    /// The validators of the response; nil if none can be used.
     package let validators: CacheValidators?
 
-    /// - Parameter responseTime: when they came, in seconds since 1970: the century of years with two digits follows from it.
+    /// - Parameter responseTime: when the fields arrived, in seconds since 1970; it determines the century of two-digit years.
     init(_ headers: HTTPHeaders, receivedAt responseTime: Double) {
         control = HTTPCacheControl(headers)
         expires = headers.fields.lazy.filter { HTTPHeaders.equal($0.name, "Expires") }

@@ -1,6 +1,6 @@
-/// A level of the cache: where an image came from, or where to look and store.
+/// A cache level: the source of an image, or the target of a query or a store.
 public enum ImageCacheType: Int, Sendable, Hashable {
-    /// As a source: not from a cache but from a loader. As a target: nowhere.
+    /// As a source: a loader, not a cache. As a target: nowhere.
     case none = 0
     /// The disk cache.
     case disk = 1
@@ -9,12 +9,12 @@ public enum ImageCacheType: Int, Sendable, Hashable {
     /// As a target: memory and disk.
     case all = 3
 
-    /// Whether memory is meant.
+    /// Indicates whether the level includes memory.
     public var includesMemory: Bool { self == .memory || self == .all }
-    /// Whether disk is meant.
+    /// Indicates whether the level includes disk.
     public var includesDisk: Bool { self == .disk || self == .all }
 
-    /// The level of the two parts.
+    /// Creates the level that consists of these parts.
     public init(memory: Bool, disk: Bool) {
         self = memory ? (disk ? .all : .memory) : (disk ? .disk : .none)
     }

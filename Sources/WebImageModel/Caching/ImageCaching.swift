@@ -1,19 +1,19 @@
 public import FoundationEssentials
 
-/// What a disk cache holds for a key.
+/// The content of a disk cache entry.
 public struct CachedImageData: Sendable, Hashable {
-    /// The encoded picture, byte for byte as it was stored.
+    /// The encoded image, byte for byte as it was stored.
     public var data: Data { didSet { dataHash.value = nil } }
-    /// The XXH3 of the bytes where somebody has computed it, never 0; nil when it is not known.
+    /// The XXH3 of the bytes if it has been computed, never 0; nil if it is not known.
     package var dataHash = Uncompared<UInt64?>(value: nil)
-    /// Bytes of the user's that were stored with it.
+    /// User data that was stored with the image.
     public var extendedData: Data?
-    /// What the server gave to ask it later for a newer picture.
+    /// The validators that the server sent, for revalidation.
     public var validators: CacheValidators?
-    /// The picture in about 25 bytes, for a placeholder; nil when none was made.
+    /// The image in about 25 bytes, for a placeholder; nil if none was made.
     public var thumbHash: ThumbHash?
 
-    /// An entry's content.
+    /// Creates the content of an entry.
     public init(
         data: Data,
         extendedData: Data? = nil,
@@ -27,15 +27,15 @@ public struct CachedImageData: Sendable, Hashable {
     }
 }
 
-/// A cache that the manager can work with; ``ImageCache`` is the library's own.
+/// A cache that the manager can use; ``ImageCache`` is the library's implementation.
 ///
-/// Completions run on a thread of the cache's choosing, exactly once, also after a cancel and also when nothing was there.
+/// Completions run on a thread that the cache chooses, exactly once, also after a cancel and also if there was no entry.
 public protocol ImageCaching: AnyObject, Sendable {
-    /// The image in memory. Called on any thread, the main one included: must neither block nor take long.
+    /// Returns the image in memory. Called on any thread, including the main one: must neither block nor take long.
     func memoryImage(forKey key: String) -> Image?
 
-    /// Reads the entry on disk, away from the caller's thread; nil when there is none. A cancelled query that has not
-    /// started answers nil. A returned operation that is an ``ImageLoaderOperation`` is told of changes of the priority.
+    /// Reads the entry on disk, off the caller's thread; nil if there is none. A query that is cancelled before it starts completes
+    /// with nil. If the returned operation is an ``ImageLoaderOperation``, it is notified of priority changes.
     @discardableResult
     func queryDisk(
         forKey key: String,
@@ -46,23 +46,23 @@ public protocol ImageCaching: AnyObject, Sendable {
     /// Reads the entry on disk on the caller's thread.
     func diskEntry(forKey key: String) -> CachedImageData?
 
-    /// Stores. Memory is written before the call returns. For disk, the request's data is written if given, else the image is
-    /// encoded by the request's coder (in its own format if that can be written, else PNG with alpha and JPEG without).
-    /// `completion` is called when everything asked for has been stored or given up; a failed write is not an error, the entry
-    /// is just not there.
+    /// Stores an image. Memory is written before the call returns. For disk, the request's data is written if given, else the image
+    /// is encoded by the request's coder (in its own format if that can be written, else PNG with alpha and JPEG without).
+    /// `completion` is called when everything requested has been stored or abandoned; a failed write is not an error, the entry is
+    /// just missing.
     func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?)
 
-    /// Puts other validators to the entry on disk, in place of what was there, away from the caller's thread; nil takes them
-    /// away. Bytes and times of the entry stay. Has no effect without an entry. By default nothing is done: the entry is
-    /// then refreshed with the validators that it has.
+    /// Replaces the validators of the entry on disk, off the caller's thread; nil removes them. The bytes and times of the entry
+    /// stay. Has no effect without an entry. The default implementation does nothing: the entry is then revalidated with the
+    /// validators that it has.
     func amend(validators: CacheValidators?, forKey key: String)
 
-    /// What is known of the entry on disk without looking there; nil when nothing is. Called on any thread, the main one
-    /// included: must neither block nor take long. By default nothing is known.
+    /// Returns what is known of the entry on disk without reading the disk; nil if nothing is. Called on any thread, including the
+    /// main one: must neither block nor take long. The default implementation returns nil.
     func knownValidators(forKey key: String) -> KnownValidators?
 
-    /// Reads what is stored with the entry on disk, away from the caller's thread; nil when there is no entry. A cancelled query
-    /// that has not started answers nil. By default the whole entry is read.
+    /// Reads the metadata of the entry on disk, off the caller's thread; nil if there is no entry. A query that is cancelled before
+    /// it starts completes with nil. The default implementation reads the whole entry.
     @discardableResult
     func queryValidators(
         forKey key: String,
@@ -106,7 +106,7 @@ extension ImageCaching {
     /// Does nothing.
     public func amend(validators: CacheValidators?, forKey key: String) {}
 
-    /// Nil.
+    /// Returns nil.
     public func knownValidators(forKey key: String) -> KnownValidators? { nil }
 
     /// Reads the whole entry.

@@ -1,29 +1,29 @@
 public import FoundationEssentials
 
-/// What a cache is asked to store.
+/// A request to a cache to store an image.
 public struct ImageStoreRequest: Sendable {
-    /// The image, for memory; encoded for disk when there is no ``data``.
+    /// The image, for memory; encoded for disk if there is no ``data``.
     public var image: Image?
     /// The encoded bytes, for disk.
     public var data: Data?
-    /// Bytes of the user's that are stored with the entry on disk; nil means those of the image.
+    /// User data that is stored with the entry on disk; nil means that of the image.
     public var extendedData: Data?
-    /// What the server gave to ask it later for a newer picture; stored with the entry on disk.
+    /// The validators that the server sent, for revalidation; stored with the entry on disk.
     public var validators: CacheValidators?
-    /// The XXH3 of ``data``, where it is known; never 0. It is remembered with the validators.
+    /// The XXH3 of ``data`` if it is known; never 0. Remembered with the validators.
     package var dataHash: UInt64?
-    /// The picture in about 25 bytes, for a placeholder; stored with the entry on disk.
+    /// The image in about 25 bytes, for a placeholder; stored with the entry on disk.
     public var thumbHash: ThumbHash?
     /// The key.
     public var key: String
     /// The levels to store to.
     public var cacheType: ImageCacheType = .all
-    /// How to encode, if that is needed.
+    /// The options for encoding, if the image must be encoded.
     public var encodeOptions = ImageEncodeOptions()
-    /// What encodes, if that is needed; nil means ``ImageCodersManager/shared``.
+    /// The coder that encodes, if the image must be encoded; nil means ``ImageCodersManager/shared``.
     public var coder: (any ImageCoder)?
 
-    /// A request to store at all levels.
+    /// Creates a request to store at all levels.
     public init(key: String, image: Image? = nil, data: Data? = nil) {
         self.key = key
         self.image = image

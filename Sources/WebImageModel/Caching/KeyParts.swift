@@ -1,11 +1,11 @@
-/// A cache key taken apart by the generic URL grammar (RFC 3986, appendix B), byte for byte and without changing it.
+/// A cache key split by the generic URL grammar (RFC 3986, appendix B), byte for byte and without changing it.
 ///
-/// Every string has such parts; a key that is no URL is all path, up to the first "?" or "#". Not built on `URL`,
-/// because the names of files on disk depend on it and must not change with a toolchain.
+/// Every string has such parts; a key that is not a URL is all path, up to the first "?" or "#". Not built on `URL`, because the
+/// names of files on disk depend on it and must not change with a toolchain.
 package struct KeyParts {
-    /// What comes before ":", nil for a relative key.
+    /// The part before ":"; nil for a relative key.
     package let scheme: Substring?
-    /// The path, percent-encoding kept.
+    /// The path, still percent-encoded.
     let path: Substring
 
     package init(_ key: String) {
@@ -21,9 +21,9 @@ package struct KeyParts {
         path = key[start..<end]
     }
 
-    /// The path extension as it is written, without the dot: what follows the last dot of the last component. Empty when
-    /// the component starts with that dot or ends with it, and when what follows is no extension: text with a space
-    /// ("Mr. Smith"), or a percent-encoding that gives no text.
+    /// The path extension as written, without the dot: the text after the last dot of the last component. Empty if the component
+    /// starts or ends with that dot, and if the text is not an extension: if it has a space ("Mr. Smith"), or a percent-encoding
+    /// that is not valid UTF-8.
     package var encodedExtension: Substring {
         let bytes = path.utf8
         var component = bytes[...]
@@ -39,7 +39,7 @@ package struct KeyParts {
     /// The path extension, percent-decoded.
     package var pathExtension: String { Self.percentDecoded(encodedExtension) ?? "" }
 
-    /// Whether the key is a URL of a file.
+    /// Indicates whether the key is a file URL.
     package var isFileURL: Bool { scheme?.lowercased() == "file" }
 
     private static func scheme(of key: String) -> Substring? {
@@ -52,7 +52,7 @@ package struct KeyParts {
         return key[..<end]
     }
 
-    /// A "%" without two digits after it stays as it is. Nil when the bytes are not UTF-8.
+    /// Returns the decoded text; nil if the bytes are not UTF-8. A "%" without two digits after it stays as it is.
     private static func percentDecoded(_ text: Substring) -> String? {
         guard text.utf8.contains(.percent) else { return String(text) }
         var output: [UInt8] = []

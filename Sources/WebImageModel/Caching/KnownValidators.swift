@@ -1,22 +1,22 @@
-/// What a cache knows of an entry on disk beside its picture: enough to judge whether a picture in memory still serves.
+/// The metadata of an entry on disk, without its image: enough to decide whether an image in memory can still be used.
 public struct KnownValidators: Sendable, Hashable {
-    /// What the server gave with the picture; nil when there is an entry, and nothing was given with it.
+    /// The validators that the server sent with the image; nil if there is an entry, but no validators.
     public var validators: CacheValidators?
-    /// The XXH3 of the bytes as they were received (as `ImageMetadata.sourceHash`); nil when it is not known.
+    /// The XXH3 of the bytes as received (as `ImageMetadata.sourceHash`); nil if it is not known.
     package var contentHash: UInt64?
 
-    /// What is known of an entry.
+    /// Creates the metadata of an entry.
     ///
-    /// - Parameter validators: what the server gave with it; nil for nothing.
+    /// - Parameter validators: the validators that the server sent; nil for none.
     public init(validators: CacheValidators?) { self.init(validators: validators, contentHash: nil) }
 
-    /// - Parameter contentHash: of the bytes that are stored; those that were received count, where they were others.
+    /// - Parameter contentHash: the hash of the stored bytes; replaced by that of the received bytes if those were different.
     package init(validators: CacheValidators?, contentHash: UInt64?) {
         self.validators = validators
         self.contentHash = validators?.receivedHash ?? contentHash
     }
 
-    /// What an entry that was read tells.
+    /// Creates the metadata of an entry that was read.
     package init(_ entry: CachedImageData) {
         self.init(validators: entry.validators, contentHash: entry.dataHash.value)
     }

@@ -1,24 +1,24 @@
 public import FoundationEssentials
 
-/// A picture that moves: its first frame as an ``Image``, and the others when they are asked for.
+/// An animated image: its first frame as an ``Image``, and the others on demand.
 ///
 /// Memory: the encoded bytes, the first frame, and one canvas; all frames only between ``preloadAllFrames()`` and
-/// ``unloadAllFrames()``. When frames are not asked for in order, up to 32 MiB of canvases of other moments, which make the next step
-/// back or aside short, until ``releaseDecoder()``. Frames are decoded by the thread that asks, so never ask on a thread of Swift's
+/// ``unloadAllFrames()``. When frames are requested out of order, up to 32 MiB of canvases of other frames (keyframes), which make
+/// seeking fast, until ``releaseDecoder()``. Frames are decoded on the calling thread, so never request them on a thread of Swift's
 /// cooperative pool.
 public final class AnimatedImage: AnimatedImageProvider {
     /// The first frame.
     public let image: Image
-    /// Where the frames come from.
+    /// The source of the frames.
     public let provider: any AnimatedImageProvider
     private let frames = Lock<[Image]?>(nil)
 
-    /// A picture from encoded data; a still one has one frame.
+    /// Creates an animated image from encoded data; a still image has one frame.
     ///
     /// - Parameters:
-    ///   - data: any format that `coder` knows. Kept as long as there is more than one frame.
-    ///   - options: hold for every frame.
-    ///   - coder: what decodes.
+    ///   - data: any format that `coder` supports. Kept as long as there is more than one frame.
+    ///   - options: apply to every frame.
+    ///   - coder: the coder that decodes.
     /// - Throws: ``WebImageError`` as ``ImageCoder/decode(_:options:)`` does. Cost: decodes the first frame.
     public convenience init(
         data: Data,
@@ -37,20 +37,20 @@ public final class AnimatedImage: AnimatedImageProvider {
         }
     }
 
-    /// A picture with the frames of a provider.
+    /// Creates an animated image with the frames of a provider.
     ///
     /// - Throws: what the provider throws for its first frame.
     public convenience init(provider: any AnimatedImageProvider) throws(WebImageError) {
         let first = try provider.frame(at: 0)
         guard provider.frameCount > 1 else {
-            // Of one frame everything is known.
+            // A single frame needs no provider.
             self.init(still: first)
             return
         }
         self.init(provider: provider, first: first)
     }
 
-    /// A picture with the frames of a provider, more than one, and the first of them as it was decoded already.
+    /// Creates an animated image with the frames of a provider, more than one, the first of which is already decoded.
     package init(provider: any AnimatedImageProvider, first: Image) {
         var metadata = first.metadata
         (metadata.frameCount, metadata.loopCount) = (provider.frameCount, provider.loopCount)
@@ -63,18 +63,18 @@ public final class AnimatedImage: AnimatedImageProvider {
         provider = StillProvider(image)
     }
 
-    /// The encoded animation; nil for a still picture.
+    /// The encoded animation; nil for a still image.
     public var animatedImageData: Data? { provider.animatedImageData }
-    /// Number of frames, at least 1.
+    /// The number of frames, at least 1.
     public var frameCount: Int { provider.frameCount }
-    /// How often it plays; 0 is for ever.
+    /// The number of times the animation plays; 0 means forever.
     public var loopCount: Int { provider.loopCount }
-    /// The container that the frames come from.
+    /// The container format of the frames.
     public var format: ImageFormat { image.format }
-    /// How long a frame is shown, in seconds; 0 for one that does not exist.
+    /// Returns the duration of a frame in seconds; 0 for a frame that does not exist.
     public func duration(at index: Int) -> Double { provider.duration(at: index) }
 
-    /// A frame: one that was loaded before, or decoded now.
+    /// Returns a frame: loaded before, or decoded now.
     ///
     /// - Throws: what the provider throws.
     public func frame(at index: Int) throws(WebImageError) -> Image {
@@ -85,13 +85,12 @@ public final class AnimatedImage: AnimatedImageProvider {
     /// The frames that are in memory, all or none.
     var loadedFrames: [Image] { frames.withLock { $0 } ?? [] }
 
-    /// Whether all frames are in memory.
+    /// Indicates whether all frames are in memory.
     public var isAllFramesLoaded: Bool { frames.withLock { $0 != nil } || frameCount == 1 }
 
-    /// Decodes all frames and keeps them. Does nothing when that was done before. A frame that cannot be decoded is shown as the
-    /// one before it.
+    /// Decodes all frames and keeps them. Idempotent. A frame that cannot be decoded repeats the one before it.
     ///
-    /// - Throws: ``WebImageError/Code/limitExceeded`` when all frames together have more bytes than
+    /// - Throws: ``WebImageError/Code/limitExceeded`` if all frames together have more bytes than
     ///   ``ImageLimits/maximumDecodedByteCount`` of the options, and then keeps none; ``WebImageError/Code/outOfMemory``.
     public func preloadAllFrames() throws(WebImageError) {
         guard !isAllFramesLoaded else { return }
@@ -99,7 +98,7 @@ public final class AnimatedImage: AnimatedImageProvider {
         var loaded: [Image] = []
         var byteCount = 0
         for index in 0..<frameCount {
-            // The first frame may be smaller than the others, being opaque: what is known best is the one before.
+            // The first frame may have fewer bytes than the others, as it may be opaque; the previous frame is the best estimate.
             let expected = (loaded.last ?? image).pixelByteCount
             let (rest, overflow) = expected.multipliedReportingOverflow(by: frameCount - index)
             let (total, overflows) = byteCount.addingReportingOverflow(rest)
@@ -117,9 +116,9 @@ public final class AnimatedImage: AnimatedImageProvider {
         frames.withLock { $0 = loaded }
     }
 
-    /// Lets go of all frames but the first, and of what the decoder keeps between frames.
+    /// Releases all frames but the first, and the decoder's state between frames.
     public func unloadAllFrames() {
-        // They go outside the lock.
+        // The frames are released outside the lock.
         let former = frames.withLock { frames in
             defer { frames = nil }
             return frames
@@ -128,16 +127,16 @@ public final class AnimatedImage: AnimatedImageProvider {
         provider.releaseDecoder()
     }
 
-    /// Lets go of what the decoder keeps between frames; frames that were loaded stay. While a player plays, what its next frame is drawn
-    /// on stays as well.
+    /// Releases the decoder's state between frames; frames that were loaded stay. While a player plays, the canvas for its next
+    /// frame stays as well.
     public func releaseDecoder() { provider.releaseDecoder() }
 
-    /// Bytes of the pixels that are in memory, those of the frames once they are loaded and of the first one until then, and of the
-    /// encoded animation.
+    /// The number of bytes in memory: the pixels (of all frames if they are loaded, else of the first one) and the encoded
+    /// animation.
     public var memoryCost: Int {
         var pixels = image.pixelByteCount
         if let loaded = frames.withLock({ $0 }) {
-            // A frame that stands for a damaged one is there once.
+            // A frame that repeats for a damaged one counts once.
             pixels = loaded.indices.reduce(0) { sum, index in
                 index > 0 && loaded[index] === loaded[index - 1] ? sum : sum + loaded[index].pixelByteCount
             }
@@ -158,7 +157,7 @@ extension AnimatedImage: GradualAnimation {
     package func endPlaying() { (provider as? any GradualAnimation)?.endPlaying() }
 }
 
-/// One picture as an animation that does not move.
+/// A still image as an animation of one frame.
 private final class StillProvider: AnimatedImageProvider {
     private let image: Image
     init(_ image: Image) { self.image = image }
@@ -169,7 +168,7 @@ private final class StillProvider: AnimatedImageProvider {
     func duration(at index: Int) -> Double { 0 }
 
     func frame(at index: Int) throws(WebImageError) -> Image {
-        guard index == 0 else { throw WebImageError(.badImageData, "there is no frame \(index) in a still picture") }
+        guard index == 0 else { throw WebImageError(.badImageData, "there is no frame \(index) in a still image") }
         return image
     }
 }

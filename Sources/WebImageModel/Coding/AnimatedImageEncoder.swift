@@ -1,20 +1,20 @@
 public import FoundationEssentials
 
-/// A coder that writes animations.
+/// A coder that encodes animations.
 public protocol AnimatedImageEncoder: ImageCoder {
-    /// Whether this coder writes animations in the format.
+    /// Returns whether this coder encodes animations in the format.
     func canEncodeAnimation(to format: ImageFormat) -> Bool
 
-    /// Encodes an animation: all frames with their durations, and how often it plays
-    /// (``ImageEncodeOptions/loopCount``, else the animation's own).
+    /// Encodes an animation: all frames with their durations, and the loop count (``ImageEncodeOptions/loopCount``, else the
+    /// animation's).
     ///
-    /// One frame, or the first alone (``ImageEncodeOptions/encodeFirstFrameOnly``), becomes a still picture of the format. Frames
-    /// are asked for one by one, in order, and let go of again, so that memory does not grow with their number; with
+    /// A single frame, or only the first (``ImageEncodeOptions/encodeFirstFrameOnly``), becomes a still image of the format. Frames
+    /// are requested one by one, in order, and released again, so that memory does not grow with their number; with
     /// ``ImageEncodeOptions/maxFileSize`` up to eight times over. All must have the size of the first one.
     ///
-    /// - Throws: what the animation throws for a frame, ``WebImageError/Code/encodingFailed``,
-    ///   ``WebImageError/Code/limitExceeded`` when the format cannot hold a picture of that size or the result cannot be made
-    ///   small enough, ``WebImageError/Code/unsupportedFormat``, ``WebImageError/Code/outOfMemory``.
+    /// - Throws: what the animation throws for a frame, ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/limitExceeded``
+    ///   if the format cannot hold an image of that size or the result cannot be made small enough,
+    ///   ``WebImageError/Code/unsupportedFormat``, ``WebImageError/Code/outOfMemory``.
     func encode(
         _ animation: any AnimatedImageProvider,
         to format: ImageFormat,
@@ -23,7 +23,7 @@ public protocol AnimatedImageEncoder: ImageCoder {
 }
 
 extension AnimatedImageEncoder {
-    /// The format of animations that come from none: WebP, which holds all colours and alpha, or GIF where only that is written.
+    /// The format for animations that have none: WebP, which holds all colours and alpha, or GIF if the coder encodes only that.
     package var defaultAnimationFormat: ImageFormat {
         canEncodeAnimation(to: .webp) || !canEncodeAnimation(to: .gif) ? .webp : .gif
     }

@@ -1,10 +1,10 @@
-/// Tells whether two coders are the same one.
+/// The identity of a coder, to compare two coders.
 package enum CoderIdentity: Hashable, Sendable {
-    /// An object, as long as somebody holds it.
+    /// An object, valid as long as it is retained.
     case object(ObjectIdentifier)
-    /// Values of this type have no state to differ in.
+    /// A type whose values have no state, so that all are the same.
     case kind(ObjectIdentifier)
-    /// A value that cannot be compared: the same as no other.
+    /// A value that cannot be compared: different from every other.
     case unique(UInt64)
 
     package init(_ coder: any ImageCoder) {
@@ -22,7 +22,7 @@ package enum CoderIdentity: Hashable, Sendable {
         }
     }
 
-    /// Whether there is no other that is the same.
+    /// Indicates whether this identity equals no other.
     package var isUnique: Bool {
         if case .unique = self { return true }
         return false

@@ -1,48 +1,49 @@
-/// How pictures are decoded in processes of their own.
+/// Settings for decoding images in worker processes.
 ///
-/// A worker process has no files, no network, no other processes and a bounded memory before it sees the first byte of a picture. What
-/// happens to it happens to that one picture: a crash is ``WebImageError/Code/decoderCrashed``, a hang
-/// ``WebImageError/Code/decodeTimedOut``, and too much memory ``WebImageError/Code/outOfMemory``. Its pixels come back in shared memory that
-/// nobody can change any more, and are not copied.
+/// A worker process is sandboxed before it receives the first byte of an image: no files, no network, no other processes, bounded
+/// memory. A failure affects only that one image: a crash is ``WebImageError/Code/decoderCrashed``, a hang
+/// ``WebImageError/Code/decodeTimedOut``, and too much memory ``WebImageError/Code/outOfMemory``. The pixels come back in sealed
+/// shared memory that nobody can change any more, and are not copied.
 ///
-/// Workers are started when they are needed, used for one picture at a time, and end when nobody has needed them for a while. Values that
-/// differ in nothing but ``formats`` and ``maximumDecodeDuration`` share workers, but never across policies: what managers with one
-/// ``SourcePolicy`` load is not decoded by a worker that has seen images of another, and does not wait for those.
+/// Workers are started on demand, decode one image at a time, and exit after a time without work. Values that differ only in
+/// ``formats`` and ``maximumDecodeDuration`` share workers, but never across policies: loads of managers with one ``SourcePolicy``
+/// are not decoded by a worker that has seen images of another, and do not wait for those.
 public struct DecodeIsolation: Sendable, Hashable {
-    /// The formats that are decoded in workers, by what the first bytes say; nil, the default, for everything.
+    /// The formats that are decoded in workers, detected from the first bytes; nil, the default, for all formats.
     public var formats: Set<ImageFormat>?
-    /// Most seconds that one decode, or one frame of an animation, may take before its worker is ended. 5 by default; less than 0.01
-    /// counts as that, and what is no number becomes it.
+    /// The maximum time in seconds for one decode, or one frame of an animation, before its worker is killed. 5 by default; less
+    /// than 0.01, and NaN, count as 0.01.
     public var maximumDecodeDuration: Double = 5 {
         didSet { if maximumDecodeDuration.isNaN { maximumDecodeDuration = 0.01 } }
     }
-    /// Most bytes of address space that a worker may take beyond what it starts with, whatever a picture says it needs. 2 GiB by default.
-    /// For each picture it is less: what its header says that the decode needs, twice, and 128 MiB.
+    /// The maximum address space of a worker, in bytes, beyond what it starts with, whatever an image claims to need. 2 GiB by
+    /// default. The limit for each image is lower: twice what the decode needs by its header, plus 128 MiB.
     public var maximumMemoryByteCount: Int = 2 << 30
-    /// Most workers at a time; 0, the default, for as many as there are processors. SVG has as many of its own.
+    /// The maximum number of workers at a time; 0, the default, for the number of processors. SVG has a separate pool of the same
+    /// size.
     public var maximumWorkerCount: Int = 0
-    /// Decodes after which a worker is replaced by a new one, so that nothing of a library grows for ever. 500 by default; with 1 no two
-    /// pictures are ever decoded in one process.
+    /// The number of decodes after which a worker is replaced, so that leaks in a library stay bounded. 500 by default; with 1 no
+    /// two images are ever decoded in one process.
     public var maximumDecodeCount: Int = 500
-    /// Seconds after which a worker that nobody needs ends. 10 by default; less than 0 becomes 0, and what is no number 10.
+    /// The time in seconds after which an idle worker exits. 10 by default; less than 0 becomes 0, and NaN becomes 10.
     public var idleTime: Double = 10 {
-        // What is no number is not equal to itself: workers would never be found again.
+        // NaN is not equal to itself: workers would never be found again.
         didSet { idleTime = idleTime.isNaN ? 10 : max(idleTime, 0) }
     }
-    /// The worker program; nil, the default, to look for it, as ``DecodeWorker`` tells.
+    /// The path of the worker program; nil, the default, to search for it as ``DecodeWorker`` describes.
     public var workerPath: String?
-    /// The policy for whose loads it is: other policies have other workers. Empty for programs' own loads.
+    /// The source policy that these workers serve: each policy has separate workers. Empty for the program's own loads.
     package var domain = ""
 
-    /// Everything in workers, with the defaults.
+    /// Isolates all formats, with the defaults.
     public init() {}
 
-    /// Some formats in workers, with the defaults.
+    /// Isolates some formats, with the defaults.
     public init(formats: Set<ImageFormat>) { self.formats = formats }
 
-    /// Formats whose decoders are big, young, or see few hostile files: SVG, HEIC, HEIF, AVIF, JPEG XL and TIFF.
+    /// Formats whose decoders are large, young, or rarely tested with hostile files: SVG, HEIC, HEIF, AVIF, JPEG XL and TIFF.
     public static let riskyFormats: Set<ImageFormat> = [.svg, .heic, .heif, .avif, .jpegXL, .tiff]
 
-    /// Those formats in workers, and the others as if nothing had been said.
+    /// Isolates ``riskyFormats``; other formats are decoded as without isolation.
     public static let risky = DecodeIsolation(formats: riskyFormats)
 }

@@ -1,21 +1,21 @@
 public import FoundationEssentials
 
-/// What one decode takes of memory at its peak, as far as the header tells.
+/// An estimate of one decode's peak memory, from the header.
 ///
 /// Never less than what the decode really takes, apart from a decoder's fixed tables of less than a megabyte.
 public struct DecodeMemoryNeed: Sendable, Hashable {
-    /// Bytes of the pixels that the decode returns.
+    /// The number of bytes of the pixels that the decode returns.
     public var outputByteCount: Int
-    /// Bytes that it needs besides until it returns: rows, coefficients, canvases, what the C library keeps.
+    /// The number of additional bytes that it needs until it returns: rows, coefficients, canvases, the C library's buffers.
     public var workingByteCount: Int
 
-    /// A need of so many bytes. Values below 0 count as 0.
+    /// Creates a need. Values below 0 count as 0.
     public init(outputByteCount: Int, workingByteCount: Int) {
         self.outputByteCount = max(0, outputByteCount)
         self.workingByteCount = max(0, workingByteCount)
     }
 
-    /// Both together, in bytes; the greatest number there is if the sum would be greater.
+    /// The sum of both in bytes, saturated at `Int.max`.
     public var totalByteCount: Int {
         let (sum, overflow) = outputByteCount.addingReportingOverflow(workingByteCount)
         return overflow ? .max : sum
@@ -23,7 +23,7 @@ public struct DecodeMemoryNeed: Sendable, Hashable {
 }
 
 extension ImageCoder {
-    /// What a decode takes that nothing more is known of: the whole picture at four bytes a pixel, eight for a wide one, twice.
+    /// Returns the default estimate: the whole image twice, at four bytes a pixel, or eight for high bit depth.
     ///
     /// - Throws: what ``properties(of:limits:)`` throws.
     public func memoryNeed(

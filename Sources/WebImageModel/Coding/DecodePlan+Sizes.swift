@@ -1,9 +1,9 @@
 import FoundationEssentials
 
 extension DecodePlan {
-    /// Decides the size of a decode from the header, and refuses what the limits do not allow.
+    /// Decides the size of a decode from the header, and checks the limits.
     ///
-    /// - Throws: ``WebImageError/Code/limitExceeded``, or ``WebImageError/Code/badImageData`` for a picture of no pixels.
+    /// - Throws: ``WebImageError/Code/limitExceeded``, or ``WebImageError/Code/badImageData`` for an image with no pixels.
     package static func make(
         for properties: ImageProperties,
         options: ImageDecodeOptions
@@ -24,7 +24,7 @@ extension DecodePlan {
         return plan
     }
 
-    /// Boxes are measured against the upright picture, so that a portrait photo is a portrait thumbnail.
+    /// Boxes apply to the upright image, so that a portrait photo becomes a portrait thumbnail.
     private static func sized(for properties: ImageProperties, options: ImageDecodeOptions) -> DecodePlan {
         let swaps = properties.orientation.swapsSides
         let width = swaps ? properties.height : properties.width
@@ -57,8 +57,8 @@ extension DecodePlan {
         )
     }
 
-    /// The largest size within `box` that keeps the aspect ratio, each side rounded to nearest and at least 1; the size
-    /// itself when it fits.
+    /// Returns the largest size within `box` that keeps the aspect ratio, each side rounded to nearest and at least 1; the size
+    /// itself if it fits.
     package static func fit(width: Int, height: Int, box: ImageSize) -> (width: Int, height: Int) {
         let scale = min(box.width / Double(width), box.height / Double(height))
         guard scale < 1 else { return (width, height) }
@@ -68,8 +68,8 @@ extension DecodePlan {
         )
     }
 
-    /// The smallest size that covers `box` and keeps the aspect ratio, each side rounded to nearest but not below the box; the size itself
-    /// when it has fewer pixels than that.
+    /// Returns the smallest size that covers `box` and keeps the aspect ratio, each side rounded to nearest but not below the box;
+    /// the size itself if it has fewer pixels than that.
     package static func cover(width: Int, height: Int, box: ImageSize) -> (width: Int, height: Int) {
         let scale = max(box.width / Double(width), box.height / Double(height))
         guard scale < 1 else { return (width, height) }
@@ -79,19 +79,19 @@ extension DecodePlan {
         )
     }
 
-    /// Exactly `box`, but no side longer than it is.
+    /// Returns exactly `box`, but no side longer than the source's.
     package static func stretch(width: Int, height: Int, box: ImageSize) -> (width: Int, height: Int) {
         (side(box.width, within: .infinity, source: width), side(box.height, within: .infinity, source: height))
     }
 
-    /// The size of at most `pixelLimit` pixels (and at least 1) with the aspect ratio of the picture, sides rounded down;
-    /// the size itself when it is within the limit.
+    /// Returns a size of at most `pixelLimit` pixels (and at least 1) with the aspect ratio of the image, sides rounded down; the
+    /// size itself if it is within the limit.
     private static func limited(width: Int, height: Int, pixelLimit: Int) -> (width: Int, height: Int) {
         guard width * height > pixelLimit else { return (width, height) }
         let ratio = Double(height) / Double(width)
         let exactWidth = (Double(pixelLimit) / ratio).squareRoot()
         let sides = (width: max(Int(exactWidth), 1), height: max(Int(exactWidth * ratio), 1))
-        // A very long picture ends up one pixel high, and its length must give way.
+        // A very long image ends up one pixel high; then its length is cut to the limit.
         if sides.height == 1 { return (max(min(sides.width, pixelLimit), 1), 1) }
         if sides.width == 1 { return (1, max(min(sides.height, pixelLimit), 1)) }
         return sides

@@ -1,13 +1,13 @@
-/// How big a decode will be, decided from the header before any memory is asked for.
+/// The size of a decode, decided from the header before any memory is allocated.
 package struct DecodePlan: Sendable, Hashable {
-    /// Size of the result in pixels before the orientation is applied; not larger than the stored size.
+    /// The width of the result in pixels before the orientation is applied; not larger than the stored width. ``height`` likewise.
     package var width: Int
     package var height: Int
-    /// The turn that remains to be applied to the rows.
+    /// The orientation that remains to be applied to the rows.
     package var orientation: ImageOrientation
-    /// Whether a thumbnail size made the result smaller than the stored picture.
+    /// Indicates whether a thumbnail size made the result smaller than the stored image.
     package var isThumbnail: Bool
-    /// The byte limit that made the result smaller than the stored picture; 0 if none did.
+    /// The byte limit that made the result smaller than the stored image; 0 if none did.
     package var scaleDownLimitBytes = 0
 
     package init(

@@ -1,28 +1,28 @@
-/// Where pictures are decoded.
+/// The place where images are decoded: this process or worker processes.
 public struct DecodingPlace: Sendable, Hashable {
-    /// How they are decoded in processes of their own; nil in this process.
+    /// The settings of the worker processes; nil for this process.
     public let isolation: DecodeIsolation?
 
     private init(_ isolation: DecodeIsolation?) { self.isolation = isolation }
 
-    /// In this process: the default. Coders that have workers of their own still use them, as SVG does (`WebImageFormats`).
+    /// In this process: the default. Coders that have separate workers still use them, as SVG does (`WebImageFormats`).
     public static let inProcess = DecodingPlace(nil)
     /// In worker processes, every format.
     public static let isolated = DecodingPlace(DecodeIsolation())
-    /// In worker processes, as it says.
+    /// In worker processes with these settings.
     public static func isolated(_ isolation: DecodeIsolation) -> DecodingPlace { DecodingPlace(isolation) }
 
-    /// - Parameter domain: the policy's; nil to leave the place as it is.
+    /// - Parameter domain: the policy's domain; nil to leave the place as it is.
     package func within(domain: String?) -> DecodingPlace {
         guard let domain, var isolation, isolation.domain != domain else { return self }
         isolation.domain = domain
         return DecodingPlace(isolation)
     }
 
-    /// Whether this process is a worker. It decodes everything itself: its coders start no workers of their own.
+    /// Indicates whether this process is a worker. A worker decodes everything itself: its coders start no further workers.
     package static var isWorker: Bool { worker.withLock { $0 } }
 
-    /// Makes this process a worker, before it decodes anything.
+    /// Makes this process a worker. Called before it decodes anything.
     package static func becomeWorker() { worker.withLock { $0 = true } }
 
     private static let worker = Lock(false)

@@ -1,10 +1,10 @@
-/// What an animation takes of memory for a frame, in bytes, as far as that is known.
+/// An estimate of the memory that an animation takes for a frame, in bytes.
 package struct FrameMemoryNeed: Sendable, Hashable {
-    /// What its decoder keeps from one frame to the next: the canvas, or frames that others are made of.
+    /// The bytes that the decoder keeps between frames: the canvas, or reference frames.
     package var keptByteCount: Int
-    /// What making a frame takes besides, until the frame is there.
+    /// The additional bytes that making a frame takes, until it is complete.
     package var workingByteCount: Int
-    /// The frame itself.
+    /// The bytes of the frame itself.
     package var outputByteCount: Int
 
     package init(keptByteCount: Int, workingByteCount: Int, outputByteCount: Int) {
@@ -13,7 +13,7 @@ package struct FrameMemoryNeed: Sendable, Hashable {
         self.outputByteCount = Self.bounded(outputByteCount)
     }
 
-    /// Of frames that are decoded one by one, of which some of the work stays.
+    /// Creates the need of frames that are decoded one by one, where `kept` is part of the working memory.
     package init(_ need: DecodeMemoryNeed, keeping kept: Int) {
         let kept = Self.bounded(kept)
         self.init(
@@ -23,7 +23,7 @@ package struct FrameMemoryNeed: Sendable, Hashable {
         )
     }
 
-    /// Of frames that are decoded one by one, beside what is kept for the next ones.
+    /// Creates the need of frames that are decoded one by one, where `kept` is additional to the working memory.
     package init(_ need: DecodeMemoryNeed, keptBesides kept: Int) {
         self.init(
             keptByteCount: kept,
@@ -32,24 +32,24 @@ package struct FrameMemoryNeed: Sendable, Hashable {
         )
     }
 
-    /// What one frame takes, without what is kept.
+    /// The bytes that one frame takes, without what is kept between frames.
     package var byteCount: Int { workingByteCount + outputByteCount }
 
-    /// More than any limit, and little enough to be added up.
+    /// Clamps to a number that is above any limit, and small enough to be added up.
     private static func bounded(_ count: Int) -> Int { min(max(count, 0), 1 << 48) }
 }
 
-/// An animation that knows what its frames take.
+/// An animation that knows the memory need of its frames.
 package protocol MeasuredAnimation: AnimatedImageProvider {
-    /// Of the frame that takes most; nil when it does not know after all.
+    /// The need of the most expensive frame; nil if it is not known.
     var frameMemoryNeed: FrameMemoryNeed? { get }
 }
 
 extension AnimatedImageProvider {
-    /// What a frame takes; of an animation that does not tell, as much as most take: a canvas of the picture's size, what is drawn on it,
-    /// twice, and the frame.
+    /// Returns the memory need of a frame. For an animation that does not report one, the usual need: a canvas of the image's size,
+    /// twice that for drawing, and the frame.
     ///
-    /// - Parameter byteCount: of the biggest frame that is known.
+    /// - Parameter byteCount: the size of the biggest known frame.
     package func frameNeed(atLeast byteCount: Int = 0) -> FrameMemoryNeed {
         if var need = (self as? any MeasuredAnimation)?.frameMemoryNeed {
             if need != .nothing { need.outputByteCount = max(need.outputByteCount, byteCount) }
@@ -78,6 +78,6 @@ extension ImageFrameSequence: MeasuredAnimation {
 }
 
 extension FrameMemoryNeed {
-    /// All frames are in memory already.
+    /// The need when all frames are already in memory.
     static let nothing = FrameMemoryNeed(keptByteCount: 0, workingByteCount: 0, outputByteCount: 0)
 }

@@ -1,16 +1,16 @@
 package import FoundationEssentials
 
 extension ImageCoder {
-    /// Decodes, and says of the image what a coder of one's own may have left unsaid: that it is less than the bytes are must be
-    /// known of an image before it is put anywhere. An animation gets its frames, to be decoded when they are asked for.
+    /// Decodes, and completes the metadata that a custom coder may not have set: an image must say that it is smaller than its
+    /// source before it is cached or displayed. An animation gets its frames, which are decoded on demand.
     package func completeImage(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         let image = try complete(try decode(data, options: options), of: data, options: options)
-        // Coders of this process are believed.
+        // In-process coders are trusted; only the results of workers are checked.
         if (self as? any PlacedCoder)?.queue(for: data) != nil { try MemoryReservation.current()?.check(image) }
         return image
     }
 
-    /// The same for an image that was decoded of the data.
+    /// Completes an image that was decoded from the data, in the same way.
     package func complete(_ image: Image, of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         let image = image.completed(by: options)
         guard image.metadata.isAnimated, image.animation == nil else { return image }
@@ -20,7 +20,7 @@ extension ImageCoder {
             }
             return try image.animated(by: coder.animation(of: data, options: options), options: options)
         } catch {
-            // A picture that cannot move is better than none, unless it must.
+            // A still image is better than none, unless an animation is required.
             guard !options.requiresAnimation else { throw error }
             return image
         }
@@ -28,13 +28,13 @@ extension ImageCoder {
 }
 
 extension Image {
-    /// The image that a coder made with these options, with everything said of it that follows from them.
+    /// Returns the image with all metadata that follows from the options it was decoded with.
     package func completed(by options: ImageDecodeOptions) -> Image {
         var metadata = options.decodeFirstFrameOnly ? metadata.ofFirstFrame : metadata
         let isKnown = metadata.sourceWidth > 0 && metadata.sourceHeight > 0
         let isWhole = isKnown && pixelWidth * pixelHeight >= metadata.sourceWidth * metadata.sourceHeight
         if !isWhole, !metadata.isThumbnail, metadata.scaleDownLimitBytes == 0 {
-            // Where the size of the file's picture is not known, what was asked for as a thumbnail counts as one.
+            // If the size of the source is not known, an image for which a thumbnail was requested counts as one.
             if options.isThumbnail {
                 metadata.isThumbnail = true
             } else if isKnown, options.scaleDownLimitBytes > 0 {
@@ -55,13 +55,13 @@ extension Image {
         )
     }
 
-    /// The image with the frames of a provider, of which it is the first.
+    /// Returns the image with the frames of a provider, of which it is the first.
     fileprivate func animated(
         by provider: any AnimatedImageProvider,
         options: ImageDecodeOptions
     ) throws(WebImageError) -> Image {
         guard provider.frameCount > 1 else {
-            throw WebImageError(.badImageData, "of \(metadata.frameCount) frames there is only the first")
+            throw WebImageError(.badImageData, "only the first of \(metadata.frameCount) frames is available")
         }
         let animation = AnimatedImage(provider: provider, first: self)
         // Frames that do not fit into memory together are decoded one by one.

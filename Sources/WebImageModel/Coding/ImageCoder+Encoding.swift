@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 extension Image {
-    /// The format in which a coder writes the image without losing more of it than a little quality.
+    /// Returns the format in which a coder can encode the image without losing more than a little quality.
     package func encodingFormat(of coder: any ImageCoder, options: ImageEncodeOptions) -> ImageFormat {
         if animation != nil, !options.encodeFirstFrameOnly {
             if coder.writesAnimations(as: format) { return format }
@@ -12,7 +12,7 @@ extension Image {
             }
         }
         let losesAlpha = hasAlpha && (format == .jpeg || format == .bmp)
-        // What was read from a GIF file is often scaled or transformed, and has more colours than that holds.
+        // An image read from a GIF file is often scaled or transformed, and then has more colours than GIF can hold.
         let losesPixels = losesAlpha || format == .gif
         if format != .undefined, !losesPixels, coder.canEncode(to: format) { return format }
         return hasAlpha ? .png : .jpeg
@@ -24,7 +24,7 @@ extension ImageCoder {
         (self as? any AnimatedImageEncoder)?.canEncodeAnimation(to: format) ?? false
     }
 
-    /// Encodes an image with its frames if it has any and the format holds them; else the picture.
+    /// Encodes an image with its frames if it has any and the format supports them; else as a still image.
     package func encodeMoving(
         _ image: Image,
         to format: ImageFormat,

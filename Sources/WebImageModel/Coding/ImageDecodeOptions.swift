@@ -1,71 +1,70 @@
-/// How encoded bytes become an ``Image``.
+/// Options for decoding encoded bytes into an ``Image``.
 public struct ImageDecodeOptions: Sendable, Hashable {
-    /// How a picture is made smaller when a thumbnail is decoded.
+    /// The algorithm that scales an image down for a thumbnail.
     public enum ScalingQuality: Int, Sendable, Hashable {
-        /// The decoder scales down as far as at least twice the wanted size (JPEG), then a Lanczos-3 filter.
+        /// The decoder scales down to at least twice the wanted size (JPEG), then a Lanczos-3 filter.
         case high = 0
-        /// The decoder scales down as far as at least the wanted size, then a box filter.
+        /// The decoder scales down to at least the wanted size, then a box filter.
         case fast = 1
     }
 
     /// Decode only the first frame of an animation.
     public var decodeFirstFrameOnly: Bool = false
-    /// Decode all frames of an animation at once and keep them, if they fit into ``ImageLimits/maximumDecodedByteCount``
-    /// together. False by default: frames are decoded when they are asked for.
+    /// Decode all frames of an animation at once and keep them, if they fit into ``ImageLimits/maximumDecodedByteCount`` together.
+    /// False by default: frames are decoded on demand.
     public var preloadsAllFrames: Bool = false
-    /// Refuse an animation whose frames cannot be had, instead of showing the first alone. False by default; still pictures
-    /// are not concerned.
+    /// Fail if the frames of an animation are not available, instead of showing only the first. False by default; still images are
+    /// not affected.
     public var requiresAnimation: Bool = false
-    /// Pixels per point of the result; values below 1 count as 1. Pixels are not changed.
+    /// The number of pixels per point of the result; values below 1 count as 1. Pixels are not changed.
     public var scaleFactor: Double = 1
-    /// With ``thumbnailPixelSize``: fit the picture into the box (true), or stretch it to exactly that size (false).
+    /// With ``thumbnailPixelSize``: fit the image into the box (true), or stretch it to exactly that size (false).
     public var preserveAspectRatio: Bool = true
-    /// The box, in upright pixels, that the result must fit into; nil for full size. A picture that already fits is
-    /// never made bigger.
+    /// The box, in upright pixels, that the result must fit into; nil for full size. An image that already fits is never enlarged.
     public var thumbnailPixelSize: ImageSize?
-    /// With ``thumbnailPixelSize`` and ``preserveAspectRatio``: the picture becomes as small as still covers the box, so that it fills a view
-    /// that cuts off what hangs over (true), instead of as big as fits into it (false, the default). No side becomes longer than it is.
+    /// With ``thumbnailPixelSize`` and ``preserveAspectRatio``: scale the image to the smallest size that covers the box, for a
+    /// view that crops the excess (true), instead of the largest that fits into it (false, the default). No side becomes longer
+    /// than it is.
     public var thumbnailCovers: Bool = false
-    /// Most bytes of decoded pixels, counted as 4 per pixel over all frames; 0 for no limit. A bigger picture is scaled
-    /// down to it, its aspect ratio kept; so is a thumbnail that would be bigger.
+    /// The maximum number of bytes of decoded pixels, counted as 4 per pixel over all frames; 0 for no limit. A bigger image is
+    /// scaled down to it, its aspect ratio kept; so is a thumbnail that would be bigger.
     public var scaleDownLimitBytes: Int = 0
-    /// How pictures are made smaller. Lanczos by default.
+    /// The quality of scaling down. Lanczos by default.
     public var scalingQuality: ScalingQuality = .high
-    /// The layout of the result; nil lets the decoder choose packed RGB for opaque pictures and BGRA for others.
-    /// A picture with alpha is never forced into a format without.
+    /// The layout of the result; nil lets the decoder choose packed RGB for opaque images and BGRA for others. An image with alpha
+    /// is never forced into a format without.
     public var pixelFormat: PixelFormat?
-    /// The format the data is said to have, for coders of formats whose bytes do not tell; the built-in coders believe
-    /// the bytes alone.
+    /// The declared format of the data, for coders of formats that cannot be detected from the bytes; the built-in coders trust
+    /// only the bytes.
     public var formatHint: ImageFormat?
-    /// Whether a picture of more than 8 bits per component keeps them, and one of high dynamic range its range: PNG of 16 bits, TIFF, AVIF,
-    /// HEIF and JPEG XL become ``PixelFormat/rgbaHalfPremultiplied`` then. Pictures of 8 bits stay as they are, so do the
-    /// frames of animated PNG; and a
+    /// Keep more than 8 bits per component, and high dynamic range: PNG of 16 bits, TIFF, AVIF, HEIF and JPEG XL then become
+    /// ``PixelFormat/rgbaHalfPremultiplied``. Images of 8 bits stay as they are, so do the frames of animated PNG; and a
     /// ``pixelFormat`` of 8 bits wins. False by default: bits are rounded to 8, and high dynamic range is tone-mapped into sRGB.
     public var decodeToHDR: Bool = false
-    /// Whether damaged data is an error (``WebImageError/Code/badImageData``) also where most of the picture can be seen. False by default:
-    /// what is damaged of a JPEG is painted over, as browsers and Pillow do, and the image tells it (``ImageMetadata/isDamaged``). Data that
-    /// ends too early, and damage in other formats, is always an error.
+    /// Treat damaged data as an error (``WebImageError/Code/badImageData``) even if most of the image can be decoded. False by
+    /// default: damaged parts of a JPEG are filled, as browsers and Pillow do, and the image is marked
+    /// (``ImageMetadata/isDamaged``). Data that ends too early, and damage in other formats, is always an error.
     public var refusesDamagedData: Bool = false
-    /// Whether what has more than 8 bits stays so.
+    /// Indicates whether more than 8 bits per component are kept.
     package var keepsWidePixels: Bool {
         decodeToHDR && (pixelFormat == nil || pixelFormat == .rgbaHalfPremultiplied)
     }
-    /// Options for coders of one's own.
+    /// Options for custom coders.
     public var values = OptionValues()
-    /// What is refused.
+    /// The limits; data that exceeds them is refused.
     public var limits: ImageLimits = ImageLimits()
 
-    /// Full size, all frames.
+    /// Creates the default options: full size, all frames.
     public init() {}
 
-    /// The byte limit that `scaleDownLargeImages` stands for, in bytes of decoded pixels: 60 MiB unless the program sets
-    /// another. Holds for loads that begin afterwards; values below 4, a pixel, are ignored. For any thread.
+    /// The byte limit of `scaleDownLargeImages`, in bytes of decoded pixels: 60 MiB unless the program sets another. Applies to
+    /// loads that begin afterwards; values below 4, one pixel, are ignored. For any thread.
     public static var defaultScaleDownLimitBytes: Int {
         get { scaleDownLimit.withLock { $0 } }
         set { if newValue >= 4 { scaleDownLimit.withLock { $0 = newValue } } }
     }
     private static let scaleDownLimit = Lock(60 << 20)
 
-    /// Whether a thumbnail size is asked for.
+    /// Indicates whether a thumbnail size is set.
     public var isThumbnail: Bool { thumbnailPixelSize?.isUsable ?? false }
 }

@@ -1,29 +1,29 @@
-/// How big a picture is in memory, known before there is one.
+/// The size of an image in memory, known before the image exists.
 ///
-/// Numbers that no picture has are made the nearest that one could have.
+/// Values out of range are clamped to the nearest valid ones.
 public struct ImageExtent: Sendable, Hashable {
-    /// Width of the upright picture in pixels, 0 to 2²⁴.
+    /// The width of the upright image in pixels, 0 to 2²⁴.
     public var width: Int { didSet { width = Self.side(width) } }
-    /// Height of the upright picture in pixels, 0 to 2²⁴.
+    /// The height of the upright image in pixels, 0 to 2²⁴.
     public var height: Int { didSet { height = Self.side(height) } }
-    /// Bytes of a pixel: 3, 4, or 8 of a wide one.
+    /// The number of bytes per pixel: 3, 4, or 8 for high bit depth.
     public var bytesPerPixel: Int { didSet { bytesPerPixel = Self.bytes(bytesPerPixel) } }
-    /// Pixels of a point, 1 at least.
+    /// The number of pixels per point, at least 1.
     public var scale: Double { didSet { scale = Self.factor(scale) } }
-    /// Whether the pixels lie as they are seen. If not, effects turn them first, which takes a copy.
+    /// Indicates whether the pixels are stored upright. If not, effects rotate them first, which takes a copy.
     public var isUpright: Bool
-    /// What is made of the picture must keep to these.
+    /// The limits that apply to images made from this one.
     public var limits: ImageLimits
 
-    /// A picture of that size.
+    /// Creates the extent of an image of that size.
     ///
     /// - Parameters:
-    ///   - width: of the upright picture, in pixels.
-    ///   - height: of the upright picture, in pixels.
-    ///   - bytesPerPixel: 3, 4, or 8 of a wide picture; 4 by default.
-    ///   - scale: pixels of a point; 1 by default.
-    ///   - isUpright: whether the pixels lie as they are seen; true by default.
-    ///   - limits: what is made of the picture must keep to these.
+    ///   - width: of the upright image, in pixels.
+    ///   - height: of the upright image, in pixels.
+    ///   - bytesPerPixel: 3, 4, or 8 for high bit depth; 4 by default.
+    ///   - scale: the number of pixels per point; 1 by default.
+    ///   - isUpright: whether the pixels are stored upright; true by default.
+    ///   - limits: the limits that apply to images made from this one.
     public init(
         width: Int,
         height: Int,
@@ -40,7 +40,7 @@ public struct ImageExtent: Sendable, Hashable {
         self.limits = limits
     }
 
-    /// That of an image.
+    /// Creates the extent of an image.
     public init(_ image: Image) {
         let swaps = image.orientation.swapsSides
         self.init(
@@ -53,13 +53,13 @@ public struct ImageExtent: Sendable, Hashable {
         )
     }
 
-    /// That of a frame of an animation: the first may be opaque where others are not.
+    /// Creates the extent of any frame of an animation: the first may be opaque when others are not.
     package init(frameOf animation: AnimatedImage) {
         self.init(animation.image)
         bytesPerPixel = max(bytesPerPixel, 4)
     }
 
-    /// Bytes of the pixels, with what rounds rows and the block of memory up; never more than 2⁴⁸, whatever the sides.
+    /// The number of bytes of the pixels, with rows and the memory block rounded up; never more than 2⁴⁸, whatever the sides.
     public var byteCount: Int {
         min(BufferPool.blockSize(min(((width * bytesPerPixel + 3) & ~3) * height, Self.most)), Self.most)
     }
@@ -68,12 +68,12 @@ public struct ImageExtent: Sendable, Hashable {
     private static func bytes(_ count: Int) -> Int { min(max(count, 0), 16) }
     private static func factor(_ scale: Double) -> Double { scale.isFinite ? max(scale, 1) : 1 }
 
-    /// More than any limit, and little enough to be added up.
+    /// A number above any limit, and small enough to be added up.
     static let most = 1 << 48
 }
 
 extension ImageExtent {
-    /// The upright picture that is made of this one; one of no pixels where the limits refuse it.
+    /// Returns the extent of an upright image made from this one; without pixels if the limits refuse it.
     package func making(_ width: Int, _ height: Int, bytesPerPixel: Int? = nil) -> ImageExtent {
         var made = self
         (made.width, made.height, made.isUpright) = (width, height, true)
@@ -92,17 +92,17 @@ extension ImageExtent {
         }
     }
 
-    /// The upright picture of this size.
+    /// Returns the extent of an upright image of this size.
     package func making(bytesPerPixel: Int? = nil) -> ImageExtent {
         making(width, height, bytesPerPixel: bytesPerPixel)
     }
 
-    /// Bytes of a pixel once it has 8 bits a component.
+    /// The number of bytes per pixel after conversion to 8 bits per component.
     package var narrowBytesPerPixel: Int { min(bytesPerPixel, 4) }
 
-    /// Bytes of the copy whose pixels lie as they are seen; 0 if they do.
+    /// The number of bytes of an upright copy; 0 if the pixels are already upright.
     package var uprightByteCount: Int { isUpright ? 0 : byteCount }
 
-    /// Bytes of that and of the copies that have 8 bits a component; 0 if the pixels have already.
+    /// The number of bytes of the upright copy and of the copies with 8 bits per component; 0 if neither is needed.
     package var narrowUprightByteCount: Int { uprightByteCount + (bytesPerPixel > 4 ? byteCount : 0) }
 }

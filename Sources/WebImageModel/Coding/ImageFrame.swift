@@ -1,13 +1,13 @@
 public import FoundationEssentials
 
-/// One frame of an animation that is put together from images.
+/// One frame of an animation that is composed of images.
 public struct ImageFrame: Sendable {
-    /// What is seen.
+    /// The image of the frame.
     public let image: Image
-    /// How long, in seconds. Less than 11 ms counts as 100 ms, as every program shows it.
+    /// The duration in seconds. Less than 11 ms counts as 100 ms, as in every program.
     public let duration: Double
 
-    /// An image that is shown for some time.
+    /// Creates a frame from an image and a duration.
     public init(image: Image, duration: Double) {
         self.image = image
         self.duration = duration
@@ -18,26 +18,26 @@ public struct ImageFrame: Sendable {
 public final class ImageFrameSequence: AnimatedImageProvider {
     /// The frames, at least one.
     public let frames: [ImageFrame]
-    /// How often it plays; 0 is for ever.
+    /// The number of times the animation plays; 0 means forever.
     public let loopCount: Int
 
-    /// An animation of these frames; nil without any.
+    /// Creates an animation of these frames; nil if there are none.
     ///
     /// - Parameters:
     ///   - frames: all frames, of one size if they are to be encoded.
-    ///   - loopCount: how often it plays; 0 is for ever, and less counts as that.
+    ///   - loopCount: the number of times it plays; 0 means forever, and so do negative numbers.
     public init?(frames: [ImageFrame], loopCount: Int = 0) {
         guard !frames.isEmpty else { return nil }
         self.frames = frames
         self.loopCount = max(loopCount, 0)
     }
 
-    /// Nil: nothing is encoded.
+    /// Nil: there is no encoded animation.
     public var animatedImageData: Data? { nil }
-    /// Number of frames.
+    /// The number of frames.
     public var frameCount: Int { frames.count }
 
-    /// A frame's image.
+    /// Returns a frame's image.
     public func frame(at index: Int) throws(WebImageError) -> Image {
         guard frames.indices.contains(index) else {
             throw WebImageError(.badImageData, "there is no frame \(index) in an animation of \(frames.count)")
@@ -45,7 +45,7 @@ public final class ImageFrameSequence: AnimatedImageProvider {
         return frames[index].image
     }
 
-    /// How long a frame is shown, in seconds; 0 for one that does not exist.
+    /// Returns the duration of a frame in seconds; 0 for a frame that does not exist.
     public func duration(at index: Int) -> Double {
         frames.indices.contains(index) ? FrameDuration.usable(frames[index].duration) : 0
     }

@@ -1,23 +1,23 @@
-/// Makes an image from an image.
+/// Makes an image from another image.
 ///
 /// Called off the main thread, from several threads at once.
 public protocol ImageTransformer: Sendable {
-    /// Identifies the kind of transform and all its parameters; becomes part of cache keys.
+    /// The identifier of the kind of transform and all its parameters; becomes part of cache keys.
     var transformerKey: String { get }
-    /// Whether loop count, format, decode options and the like are copied from the source to the result, and its extended data if
-    /// the result has none. True by default.
+    /// Indicates whether loop count, format, decode options and other metadata are copied from the source to the result, and its
+    /// extended data if the result has none. True by default.
     var preservesImageMetadata: Bool { get }
-    /// The transformed image.
+    /// Returns the transformed image.
     ///
-    /// - Throws: ``WebImageError/Code/transformFailed`` or what the work needed.
+    /// - Throws: ``WebImageError/Code/transformFailed``, or any error of the operations it uses.
     func transform(_ image: Image) throws(WebImageError) -> Image
-    /// What ``transform(_:)`` takes of memory at its peak beside its input, and what it makes; asked before each transform where a
-    /// ``DecodedMemoryBudget`` is on. A transformer that makes a picture bigger, or works in more than one copy, must tell, or the budget
-    /// is exceeded while it works.
+    /// Estimates the peak memory that ``transform(_:)`` takes beside its input, and the size of its result; called before each
+    /// transform while a ``DecodedMemoryBudget`` is active. A transformer that enlarges an image, or works in more than one copy,
+    /// must implement it, or it exceeds the budget.
     ///
-    /// By default a picture of the same size, by way of a copy.
+    /// By default, an image of the same size, and one copy.
     ///
-    /// - Parameter input: the picture; what is known of it from its header, if it is not decoded yet.
+    /// - Parameter input: the extent of the image; from its header, if it is not decoded yet.
     func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed
 }
 
@@ -27,19 +27,19 @@ extension ImageTransformer {
 }
 
 extension ImageTransformer {
-    /// The result of ``transform(_:)`` as it is kept: with what belongs to the picture it was made of if the transformer preserves
-    /// that, extended data only if the result has none of its own.
+    /// Returns the result of ``transform(_:)`` as it is cached: with the metadata of the source if the transformer preserves it,
+    /// and the source's extended data only if the result has none.
     ///
     /// - Throws: what the transformer throws.
     package func apply(to source: Image) throws(WebImageError) -> Image {
         let result = try transform(source)
         var metadata = preservesImageMetadata ? source.metadata : ImageMetadata()
         metadata.isTransformed = true
-        // What was made is one picture, whatever the file held.
+        // The result is a single image, whatever the file held.
         metadata.frameCount = 1
         metadata.loopCount = 0
         metadata.isVector = false
-        // The caches have to know.
+        // The caches need this flag.
         metadata.isDamaged = source.metadata.isDamaged
         if result.bitmap.pixelFormat != .rgbaHalfPremultiplied { metadata.isHighDynamicRange = false }
         return Image(

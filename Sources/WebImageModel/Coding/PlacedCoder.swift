@@ -1,10 +1,10 @@
 package import FoundationEssentials
 
-/// A coder that decodes outside this process, on threads that wait for it.
+/// A coder that decodes outside this process, while threads of this process wait for it.
 package protocol PlacedCoder: ImageCoder {
-    /// The queue whose threads wait for the decoders of such data; nil for what is decoded in this process.
+    /// Returns the queue whose threads wait for the decoders of such data; nil for data that is decoded in this process.
     func queue(for data: Data) -> WorkQueue?
-    /// The source policy that decoding memory is counted under; empty for the program's own images.
+    /// The source policy that decoding memory is charged to; empty for the program's own images.
     var memoryDomain: String { get }
 }
 

@@ -1,24 +1,24 @@
 import FoundationEssentials
 
-/// What a transform takes of memory beside the picture that it is given, and what it makes.
+/// An estimate of a transform's memory beside its input, and of its result.
 public struct TransformMemoryNeed: Sendable, Hashable {
-    /// The picture that is made.
+    /// The extent of the resulting image.
     public var output: ImageExtent
-    /// Bytes that it needs besides until it returns: copies, rows, tables.
+    /// The number of additional bytes that it needs until it returns: copies, rows, tables.
     public var workingByteCount: Int
 
-    /// A need. Less than 0 bytes count as 0.
+    /// Creates a need. Negative numbers count as 0.
     public init(output: ImageExtent, workingByteCount: Int) {
         self.output = output
         self.workingByteCount = min(max(workingByteCount, 0), ImageExtent.most)
     }
 
-    /// Bytes of both together.
+    /// The number of bytes of both together.
     public var totalByteCount: Int { output.byteCount + workingByteCount }
 }
 
 extension ImageTransformer {
-    /// What a transform takes that nothing more is known of: a picture of the same size, by way of a copy.
+    /// Returns the default estimate: an image of the same size, and one copy.
     public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
         var output = input
         output.bytesPerPixel = max(input.bytesPerPixel, 4)
@@ -27,9 +27,9 @@ extension ImageTransformer {
 }
 
 extension ImageCoder {
-    /// The extent of what ``decode(_:options:)`` makes, as far as the header tells.
+    /// Returns the extent of the result of ``decode(_:options:)``, as far as the header shows it.
     ///
-    /// - Parameter need: of the same decode.
+    /// - Parameter need: the memory need of the same decode.
     /// - Throws: what ``properties(of:limits:)`` throws.
     func extent(
         of data: Data,
@@ -46,18 +46,18 @@ extension ImageCoder {
             limits: options.limits
         )
         var orientation = properties.orientation
-        // There is none where limits hold for what is drawn of a document, not for the size that it names.
+        // There is no plan for formats whose limits apply to what is drawn of a document, not to its declared size.
         let plan = try? DecodePlan.make(for: properties, options: options)
         if let plan { (extent.width, extent.height, orientation) = (plan.width, plan.height, plan.orientation) }
         if orientation.swapsSides { (extent.width, extent.height) = (extent.height, extent.width) }
-        // Some coders give opaque pictures alpha, and a document may be drawn bigger than it says.
+        // Some coders give opaque images alpha, and a document may be drawn bigger than it declares.
         if need.outputByteCount > extent.byteCount { extent.bytesPerPixel = max(extent.bytesPerPixel, 4) }
         return plan == nil || need.outputByteCount > extent.byteCount ? extent.filling(need.outputByteCount) : extent
     }
 }
 
 extension ImageExtent {
-    /// The same shape with about so many bytes, and not with less.
+    /// Returns an extent of the same shape with about that many bytes, and not fewer.
     fileprivate func filling(_ bytes: Int) -> ImageExtent {
         var result = self
         let factor = (Double(min(bytes, Self.most)) / Double(max(byteCount, 1))).squareRoot()

@@ -1,10 +1,10 @@
 package import FoundationEssentials
 
-/// A `data:` URL (RFC 2397), taken apart.
+/// A parsed `data:` URL (RFC 2397).
 package struct DataURL {
-    /// The type in lower case with its parameters, "text/plain;charset=US-ASCII" when left out.
+    /// The media type in lower case with its parameters; "text/plain;charset=US-ASCII" if left out.
     package let mediaType: String
-    /// What follows the comma, decoded.
+    /// The decoded data after the comma.
     package let data: Data
 
     /// Parses the text of a URL.
@@ -36,7 +36,7 @@ package struct DataURL {
         let body = bytes[(comma + 1)..<end]
         let header = bytes[5..<comma].percentDecoded
         let (type, isBase64) = split(header)
-        // At least so many bytes: of an escape's three one is left, and padding stands for up to two of base64.
+        // A lower bound: an escape's three bytes become one, and padding stands for up to two bytes of base64.
         try check(isBase64 ? body.count / 12 * 3 - 2 : body.count / 3, limit)
         let decoded = body.percentDecoded
         try check(isBase64 ? decoded.count / 4 * 3 - 2 : decoded.count, limit)
@@ -59,7 +59,7 @@ package struct DataURL {
         return (text, isBase64)
     }
 
-    /// White space is skipped and padding may be missing, as browsers have it; anything else must be right.
+    /// Decodes base64. White space is skipped and padding may be missing, as in browsers; anything else must be valid.
     private static func base64Decoded(_ bytes: [UInt8]) throws(WebImageError) -> Data {
         var characters = bytes.filter { $0 != 32 && !(9...13).contains($0) }
         let padding = UInt8(ascii: "=")
@@ -76,7 +76,7 @@ package struct DataURL {
 }
 
 extension Collection<UInt8> where SubSequence == Self {
-    /// The bytes that percent-encoding stands for. A sign without two digits stands for itself.
+    /// The percent-decoded bytes. A "%" without two digits is kept as it is.
     package var percentDecoded: [UInt8] {
         var rest = self
         var result: [UInt8] = []

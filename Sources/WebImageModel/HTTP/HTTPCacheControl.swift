@@ -1,15 +1,15 @@
-/// What the `Cache-Control` fields of a request or a response say to a private cache (RFC 9111, 5.2; RFC 5861; RFC 8246).
+/// The `Cache-Control` directives of a request or a response for a private cache (RFC 9111, 5.2; RFC 5861; RFC 8246).
 ///
-/// What is said twice counts as that which lets the cache do least, and so does a time that is no number. `s-maxage` and
-/// `proxy-revalidate` are for shared caches and not read.
+/// Of duplicate directives the strictest counts; an invalid time counts as the strictest value. `s-maxage` and `proxy-revalidate`
+/// are for shared caches and ignored.
 package struct HTTPCacheControl: Sendable, Hashable {
-    /// What is said without a number.
+    /// The directives without a number.
     package struct Flags: OptionSet, Sendable, Hashable {
         package let rawValue: UInt16
         package init(rawValue: UInt16) { self.rawValue = rawValue }
 
         package static let noStore = Flags(rawValue: 1)
-        /// Also when it names fields: then more is asked for than has to be.
+        /// Also set if the directive names fields, which is stricter than required.
         package static let noCache = Flags(rawValue: 2)
         package static let mustRevalidate = Flags(rawValue: 4)
         package static let mustUnderstand = Flags(rawValue: 8)
@@ -20,30 +20,30 @@ package struct HTTPCacheControl: Sendable, Hashable {
     }
 
     var flags: Flags = []
-    // Seconds; nil where nothing is said.
+    // Seconds; nil if the directive is missing.
     package var maxAge: Double?
     package var minFresh: Double?
-    /// Infinite for any time.
+    /// Infinite for `max-stale` without a value.
     package var maxStale: Double?
     package var staleWhileRevalidate: Double?
     package var staleIfError: Double?
 
-    /// Nothing is said.
+    /// Creates an empty set of directives.
     package init() {}
 
-    /// What these fields say.
+    /// Parses the `Cache-Control` fields.
     package init(_ headers: HTTPHeaders) {
         for field in headers.fields where HTTPHeaders.equal(field.name, "Cache-Control") { add(field.value) }
     }
 
-    /// Whether all of `flags` are said.
+    /// Returns whether all of `flags` are set.
     package func says(_ flags: Flags) -> Bool { self.flags.contains(flags) }
 
     private mutating func add(_ value: String) {
         var reader = HTTPDirectiveReader(value)
         while let directive = reader.next() {
             if let flag = Self.flag(directive.name) {
-                // An argument changes nothing: where none is defined, it is to be ignored.
+                // Arguments of directives that define none are ignored.
                 flags.insert(flag)
             } else {
                 addTime(directive)

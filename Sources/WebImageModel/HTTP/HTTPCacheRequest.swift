@@ -1,10 +1,10 @@
-/// A request as the cache sees it.
+/// A request from the cache's point of view.
 package struct HTTPCacheRequest: Sendable, Hashable {
-    /// The fields as they will be sent, as far as they are known.
+    /// The fields that will be sent, as far as they are known.
     package let headers: HTTPHeaders
-    /// Whether cookies that are not among the fields go with it: then a response that varies with them never matches.
+    /// Indicates whether cookies that are not among the fields are sent: then a response that varies with them never matches.
     let handlesCookies: Bool
-    /// What it says about caching. `Pragma: no-cache` counts where there is no `Cache-Control` (RFC 9111, 5.4).
+    /// The cache directives. `Pragma: no-cache` counts if there is no `Cache-Control` (RFC 9111, 5.4).
     package let control: HTTPCacheControl
 
     package init(headers: HTTPHeaders = [:], handlesCookies: Bool = false) {

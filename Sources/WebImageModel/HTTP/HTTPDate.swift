@@ -1,21 +1,21 @@
 /// Dates in header fields: the three forms of RFC 9110, 5.6.7.
 package enum HTTPDate {
-    /// Seconds since 1970-01-01 00:00 UTC; nil when the text is no date.
+    /// Returns seconds since 1970-01-01 00:00 UTC; nil if the text is not a date.
     ///
-    /// - Parameter now: the present in the same measure. Of the years that end in the two digits of the old form, the last one
-    ///   that is not more than 50 years away in the future is meant.
+    /// - Parameter now: the current time in the same unit. A two-digit year of the obsolete form means the last such year that is
+    ///   not more than 50 years in the future.
     package static func parse(_ text: String, now: Double) -> Double? {
         var text = text
         return text.withUTF8 { bytes in
             withUnsafeTemporaryAllocation(of: Part.self, capacity: 6) { parts in
-                // One space between two parts: with more it is no date, except before a day of one digit in the third form.
+                // Exactly one space separates two parts, except before a one-digit day in the third form.
                 let count = split(trimmed(bytes), at: UInt8(ascii: " "), into: parts)
                 return count.flatMap { date(of: parts, count: $0, now: now) }
             }
         }
     }
 
-    /// Bytes of the text. No part is a string: dates come with every response.
+    /// The bytes of one part of the text. Parts are not strings because dates are parsed for every response.
     private typealias Part = UnsafeBufferPointer<UInt8>
 
     private static func date(of parts: UnsafeMutableBufferPointer<Part>, count: Int, now: Double) -> Double? {
@@ -51,7 +51,7 @@ package enum HTTPDate {
         return Part(rebasing: bytes[start..<end])
     }
 
-    /// How many parts there are; nil when there are more than fit.
+    /// Returns the number of parts; nil if there are more than fit.
     private static func split(
         _ bytes: Part,
         at separator: UInt8,
@@ -73,7 +73,7 @@ package enum HTTPDate {
 
     private static func isGMT(_ part: Part) -> Bool { isEqual(part, "gmt") }
 
-    /// Whether these are the letters of a word in lower case, in either case.
+    /// Returns whether the part is this word, given in lower case, without regard to case.
     private static func isEqual(_ part: Part, _ word: String) -> Bool {
         part.count == word.utf8.count && zip(part, word.utf8).allSatisfy { $0 | 0x20 == $1 }
     }
@@ -88,7 +88,7 @@ package enum HTTPDate {
         return part.reduce(0) { $0 * 10 + Int($1 - 48) }
     }
 
-    /// In the last year with those digits of which the date is not more than 50 years away in the future.
+    /// Returns the time in the last year with these digits for which the date is not more than 50 years in the future.
     private static func seconds(lastDigits: Int, month: Part, day: Part, time: Part, now: Double) -> Double? {
         let now = now > 0 ? min(now, 1e11) : 0
         let present = year(ofDay: Int(now / 86_400))
@@ -129,14 +129,14 @@ package enum HTTPDate {
         }
     }
 
-    /// Days since 1970-01-01; `month` counts from 0.
+    /// Returns days since 1970-01-01; `month` counts from 0.
     private static func days(year: Int, month: Int, day: Int) -> Int {
         let before = (0..<month).reduce(0) { $0 + length(ofMonth: $1, year: year) }
         return firstDay(ofYear: year) + before + day - 1
     }
 
     private static func firstDay(ofYear year: Int) -> Int {
-        // Leap days before the year, less those before 1970.
+        // Leap days before the year, minus those before 1970.
         let past = max(year - 1, 0)
         return (year - 1970) * 365 + past / 4 - past / 100 + past / 400 - 477
     }

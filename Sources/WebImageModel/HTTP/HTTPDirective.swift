@@ -1,28 +1,28 @@
-/// A part of a list like `Cache-Control` (RFC 9111, 5.2): a name, alone or with a value.
+/// A directive of a list like `Cache-Control` (RFC 9111, 5.2): a name with an optional value.
 package struct HTTPDirective: Sendable, Hashable {
-    /// What follows the name.
+    /// The part after the name.
     enum Argument: Sendable, Hashable {
         case none
         /// A token, or a quoted string without quotes and escapes.
         case text([UInt8])
-        /// Something that the grammar does not allow.
+        /// An argument that the grammar does not allow.
         case malformed
     }
 
-    /// The most seconds that a number can say (RFC 9111, 1.2.2); larger ones count as this.
+    /// The maximum number of seconds (RFC 9111, 1.2.2); larger numbers count as this.
     package static let longestTime = 2_147_483_648.0
 
-    /// In lower case; empty where none was.
+    /// The name in lower case; empty if missing.
     var name: String
     var argument: Argument
 
-    /// The argument as a number of seconds; nil when it is none.
+    /// The argument as a number of seconds; nil if it is not a number.
     package var seconds: Double? {
         guard case .text(let bytes) = argument else { return nil }
         return Self.seconds(bytes)
     }
 
-    /// Seconds that digits say; nil for anything but digits.
+    /// Parses digits as seconds; nil for anything but digits.
     package static func seconds(_ digits: some Sequence<UInt8>) -> Double? {
         var result: Double?
         for byte in digits {
@@ -35,8 +35,8 @@ package struct HTTPDirective: Sendable, Hashable {
 
 /// Reads the directives of a field's value one by one, in time proportional to its length.
 ///
-/// What breaks the grammar ends with the next comma: a directive after it counts. A quotation mark without a second one is a
-/// character like others, so that nothing hides behind it.
+/// A syntax error ends at the next comma: the directive after it counts. A quotation mark that is not closed is an ordinary
+/// character, so that it cannot hide later directives.
 struct HTTPDirectiveReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -44,7 +44,7 @@ struct HTTPDirectiveReader {
 
     init(_ text: String) { bytes = Array(text.utf8) }
 
-    /// The next directive; nil at the end.
+    /// Returns the next directive; nil at the end.
     mutating func next() -> HTTPDirective? {
         skip { Self.isSpace($0) || $0 == Self.comma }
         guard position < bytes.count else { return nil }
@@ -70,7 +70,8 @@ struct HTTPDirectiveReader {
         return token.isEmpty ? .malformed : .text(Array(token))
     }
 
-    /// What is between the mark at the position and the one that ends it; nil, and the position behind the mark, without one.
+    /// Returns the text between the quotation mark at the position and the closing one; nil if it is not closed, with the position
+    /// behind the mark.
     private mutating func quoted() -> [UInt8]? {
         position += 1
         guard !hasOpenQuote else { return nil }

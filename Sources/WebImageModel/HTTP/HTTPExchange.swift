@@ -1,6 +1,6 @@
-/// How and when a response was asked for: what a cache has to know beside the response.
+/// The request that led to a response, and its times: the information that a cache needs besides the response.
 package struct HTTPExchange: Sendable {
-    /// A response on the way to the final one.
+    /// A redirect response before the final one.
     package struct Hop: Sendable, Hashable {
         /// The status, for example 301.
         package var statusCode: Int
@@ -14,13 +14,13 @@ package struct HTTPExchange: Sendable {
 
     /// The fields of the request, as they were sent.
     package var requestHeaders: HTTPHeaders
-    /// When the request was sent, in seconds since 1970.
+    /// The time at which the request was sent, in seconds since 1970.
     package var requestTime: Double
-    /// When the head of the response came, in seconds since 1970.
+    /// The time at which the head of the response arrived, in seconds since 1970.
     package var responseTime: Double
-    /// The redirects before the response, in their order.
+    /// The redirects before the response, in order.
     package var redirects: [Hop] = []
-    /// With whose rights the downloader sent it, a request modifier left out; nil where it is not known.
+    /// The credentials with which the downloader sent the request, not counting a request modifier; nil if not known.
     package var rights: LoadRights?
 
     package init(

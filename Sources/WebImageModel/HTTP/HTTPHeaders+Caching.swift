@@ -1,8 +1,9 @@
 extension HTTPHeaders {
-    /// The value of the first field of that name; nil without one.
+    /// Returns the value of the first field of that name; nil if there is none.
     package func firstValue(of name: String) -> String? { index(of: name, from: 0).map { fields[$0].value } }
 
-    /// The members of a list of names like `Vary` or `Connection`, over all its fields, in lower case and without empty ones.
+    /// Returns the members of a list of names like `Vary` or `Connection`, over all its fields, in lower case and without empty
+    /// ones.
     package func listedNames(of name: String) -> [String] {
         var names: [String] = []
         var index = index(of: name, from: 0)
@@ -16,8 +17,8 @@ extension HTTPHeaders {
         return names
     }
 
-    /// The fields that a cache keeps (RFC 9111, 3.1), names in lower case: none that belong to the connection, set cookies, or
-    /// cannot be written as a line, and at most ``keptByteCount``; where there are more, those alone that caching is about.
+    /// The fields that a cache stores (RFC 9111, 3.1), names in lower case: without those that belong to the connection, set
+    /// cookies, or cannot be written as a line. At most ``keptByteCount`` bytes; if there are more, only the fields about caching.
     package var kept: HTTPHeaders {
         let ofConnection = listedNames(of: "Connection").filter { !Self.essential.contains($0) }
         var result = HTTPHeaders()
@@ -33,12 +34,12 @@ extension HTTPHeaders {
         return result
     }
 
-    /// The most bytes that fields may have that are kept, names and separators included.
+    /// The maximum number of bytes of stored fields, including names and separators.
     static let keptByteCount = 16 << 10
-    /// The most bytes of a value where there are too many.
+    /// The maximum number of bytes of a value if there are too many fields.
     static let keptValueByteCount = 4 << 10
 
-    /// In the order in which they get room.
+    /// The fields about caching, in the order in which they are stored.
     private static let essential = [
         "cache-control", "vary", "expires", "date", "age", "etag", "last-modified", "content-type", "pragma",
     ]
@@ -60,7 +61,7 @@ extension HTTPHeaders {
         return result
     }
 
-    /// What stands for a value that is not kept and might have forbidden something: that it did.
+    /// Returns the most restrictive value, which replaces one that is not stored.
     private static func replacement(of name: String) -> String? {
         switch name {
         case "cache-control": "no-cache"
@@ -77,15 +78,15 @@ extension HTTPHeaders {
             "set-cookie2":
             false
         default:
-            // Names of lines of an entry that are no fields.
+            // These prefixes are names of lines in a cache entry that are not header fields.
             !name.hasPrefix("x-http-") && !name.hasPrefix("x-received-") && isToken(name)
         }
     }
 
-    /// Whether a value can be a part of a line.
+    /// Returns whether a value can be stored on one line.
     package static func isLine(_ value: String) -> Bool { value.utf8.allSatisfy { $0 != 0 && $0 != 10 && $0 != 13 } }
 
-    /// A text without white space around it.
+    /// Returns a text without leading and trailing white space.
     static func trimmed(_ bytes: Substring.UTF8View) -> String {
         var rest = bytes.drop { $0 == 32 || $0 == 9 }
         while let last = rest.last, last == 32 || last == 9 { rest.removeLast() }

@@ -1,6 +1,7 @@
 extension HTTPHeaders {
-    /// Whether a field of that name says who asks: `Authorization`, `Cookie`, and what services call their own such fields, for
-    /// example `X-Api-Key` or `X-Auth-Token`. It is not for other places, and what is answered to it not for other people.
+    /// Returns whether a field of that name carries credentials: `Authorization`, `Cookie`, and custom fields of services, for
+    /// example `X-Api-Key` or `X-Auth-Token`. They must not be sent to other origins, and responses to them must not be given to
+    /// other users.
     static func isCredential(_ name: String) -> Bool {
         var name = name
         return name.withUTF8 { name in
@@ -15,7 +16,7 @@ extension HTTPHeaders {
         }
     }
 
-    /// Asked of every field of every request: without strings.
+    /// Avoids strings, because it is called for every field of every request.
     private static func isCredential(word: UnsafeBufferPointer<UInt8>) -> Bool {
         func ends(with ending: String) -> Bool {
             var index = word.count - ending.utf8.count
@@ -38,6 +39,6 @@ extension HTTPHeaders {
 
     private static let credentialEndings = ["auth", "token", "key", "secret", "password", "signature", "credential"]
 
-    /// The fields that say who asks.
+    /// The fields that carry credentials.
     package var credentials: [Field] { fields.filter { Self.isCredential($0.name) } }
 }

@@ -1,6 +1,6 @@
 extension HTTPHeaders {
-    /// What is wrong with the first field that must not be sent, or nil: a name that is not a token, or a value with CR, LF or
-    /// NUL, which would let whoever gave it write fields, or a whole request, of his own.
+    /// An error for the first field that must not be sent, or nil: an invalid name, or a value with CR, LF or NUL, which would let
+    /// its author inject other fields, or a whole request.
     package var problem: WebImageError? {
         for field in fields {
             guard Self.isToken(field.name) else {
@@ -16,7 +16,7 @@ extension HTTPHeaders {
         return nil
     }
 
-    /// Whether a text is of the kind that names and methods are.
+    /// Returns whether a text is a token, as names and methods must be.
     package static func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(isTokenByte) }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {

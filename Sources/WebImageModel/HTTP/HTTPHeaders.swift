@@ -2,7 +2,7 @@
 public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// A field: name and value.
     public struct Field: Sendable, Hashable {
-        /// The name, in the case it was given.
+        /// The name, in its original case.
         public var name: String
         /// The value.
         public var value: String
@@ -13,16 +13,16 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// The fields in order; a name can occur several times.
     public private(set) var fields: [Field] = []
 
-    /// No fields.
+    /// Creates an empty list of fields.
     public init() {}
 
-    /// One field for each pair.
+    /// Creates one field for each pair.
     public init(dictionaryLiteral elements: (String, String)...) {
         fields = elements.map { Field(name: $0.0, value: $0.1) }
     }
 
-    /// The values of all fields of that name, joined with ", ", or nil without one. Setting replaces them all, or removes
-    /// them with nil.
+    /// The values of all fields of that name, joined with ", "; nil if there are none. Setting replaces them all, or removes them
+    /// with nil.
     public subscript(name: String) -> String? {
         get {
             guard var index = index(of: name, from: 0) else { return nil }
@@ -39,11 +39,11 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The first field of that name from `start` on.
+    /// Returns the index of the first field of that name from `start` on.
     func index(of name: String, from start: Int) -> Int? {
         var name = name
         return name.withUTF8 { name in
-            // Most names differ in length, which is seen without a look at their bytes.
+            // Most names differ in length, so their bytes need not be compared.
             fields.indices[start...].first { index in
                 fields[index].name.utf8.count == name.count && Self.equal(fields[index].name, name)
             }
@@ -53,16 +53,16 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// Adds a field, keeping others of the same name.
     public mutating func add(name: String, value: String) { fields.append(Field(name: name, value: value)) }
 
-    /// Makes room for so many fields.
+    /// Reserves capacity for that many fields.
     package mutating func reserveCapacity(_ count: Int) { fields.reserveCapacity(count) }
 
-    /// Adds to the value of the last field: a folded line.
+    /// Appends to the value of the last field: a folded line.
     package mutating func continueLast(with text: String) {
         guard let last = fields.indices.last, !text.isEmpty else { return }
         fields[last].value += fields[last].value.isEmpty ? text : " " + text
     }
 
-    /// These fields, with those of `other` in place of fields of the same name.
+    /// Returns these fields, with those of `other` in place of fields of the same name.
     package func overlaid(with other: HTTPHeaders) -> HTTPHeaders {
         guard !other.fields.isEmpty else { return self }
         var result = self
@@ -71,7 +71,7 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         return result
     }
 
-    /// Whether two names are the same, ASCII letters compared without case.
+    /// Returns whether two names are equal, ignoring the case of ASCII letters.
     package static func equal(_ left: String, _ right: String) -> Bool {
         guard left.utf8.count == right.utf8.count else { return false }
         var right = right

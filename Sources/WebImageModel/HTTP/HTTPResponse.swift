@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
-/// The final response of a download, redirects followed.
+/// The final response of a download, after redirects.
 public struct HTTPResponse: Sendable, Hashable {
-    /// Where the response came from, after redirects.
+    /// The URL of the response, after redirects.
     public var url: URL {
         get { storage.value.url }
         set { values.url = newValue }
@@ -22,13 +22,13 @@ public struct HTTPResponse: Sendable, Hashable {
         get { storage.value.headers }
         set { values.headers = newValue }
     }
-    /// How and when it was asked for; nil when nobody said. Not looked at when responses are compared.
+    /// The request that led to the response, and its times; nil if not known. Ignored when responses are compared.
     package var exchange: HTTPExchange? {
         get { storage.value.exchange.value }
         set { values.exchange.value = newValue }
     }
 
-    /// A download copies its response dozens of times, which is cheap behind one reference.
+    /// A download copies its response dozens of times; one reference makes that cheap.
     private var storage: Shared<Values>
 
     private struct Values: Sendable, Hashable {
@@ -44,12 +44,12 @@ public struct HTTPResponse: Sendable, Hashable {
         set { storage = Shared(newValue) }
     }
 
-    /// A response.
+    /// Creates a response.
     public init(url: URL, statusCode: Int, httpVersion: String = "1.1", headers: HTTPHeaders = [:]) {
         storage = Shared(Values(url: url, statusCode: statusCode, httpVersion: httpVersion, headers: headers))
     }
 
-    /// Type and subtype of the body in lower case, without parameters; nil when the response does not say.
+    /// The type and subtype of the body in lower case, without parameters; nil if the response does not declare one.
     public var mimeType: String? {
         guard let value = headers["Content-Type"] else { return nil }
         let essence = value.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") }
@@ -57,7 +57,7 @@ public struct HTTPResponse: Sendable, Hashable {
         return trimmed.isEmpty ? nil : trimmed
     }
 
-    /// The `Content-Length`: bytes of the body as they come over the wire; nil when missing or not a number.
+    /// The `Content-Length`: the number of bytes of the body on the wire; nil if missing or not a number.
     public var contentLength: Int64? {
         guard let value = headers["Content-Length"] else { return nil }
         let first = value.utf8.prefix { $0 != UInt8(ascii: ",") }
@@ -65,7 +65,7 @@ public struct HTTPResponse: Sendable, Hashable {
         return length
     }
 
-    /// How many bytes the body has once its content coding is undone; nil when the response does not say.
+    /// The number of bytes of the body after content decoding; nil if the response does not declare it.
     public var expectedByteCount: Int64? {
         if let coding = headers["Content-Encoding"], coding.lowercased() != "identity" { return nil }
         if headers["Transfer-Encoding"] != nil { return nil }

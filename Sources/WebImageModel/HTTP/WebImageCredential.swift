@@ -1,11 +1,11 @@
-/// A name and a password.
+/// A user name and a password.
 public struct WebImageCredential: Sendable, Hashable {
-    /// The user's name.
+    /// The user name.
     public var user: String
     /// The password.
     public var password: String
 
-    /// A name and a password.
+    /// Creates a credential.
     public init(user: String, password: String) {
         self.user = user
         self.password = password

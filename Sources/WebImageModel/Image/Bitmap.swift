@@ -1,21 +1,21 @@
 /// Decoded pixels: a rectangle of `width` × `height` pixels in a ``PixelStorage``.
 ///
-/// A value of a few words; copying it does not copy pixels. Several bitmaps can look at parts of one storage.
+/// A small value; copying it does not copy pixels. Several bitmaps can share one storage.
 public struct Bitmap: Sendable {
-    /// Width in pixels, at least 1.
+    /// The width in pixels, at least 1.
     public let width: Int
-    /// Height in pixels, at least 1.
+    /// The height in pixels, at least 1.
     public let height: Int
-    /// Bytes from the start of one row to the start of the next; at least `width * pixelFormat.bytesPerPixel`.
+    /// The number of bytes from the start of one row to the start of the next; at least `width * pixelFormat.bytesPerPixel`.
     public let bytesPerRow: Int
-    /// How a pixel is laid out.
+    /// The layout of a pixel.
     public let pixelFormat: PixelFormat
-    /// The memory.
+    /// The memory that holds the pixels.
     public let storage: PixelStorage
-    /// Where in the storage the first row starts, in bytes.
+    /// The offset of the first row in the storage, in bytes.
     public let byteOffset: Int
 
-    /// A bitmap on existing memory.
+    /// Creates a bitmap on existing memory.
     ///
     /// - Precondition: the rectangle lies within the storage.
     public init(
@@ -38,10 +38,10 @@ public struct Bitmap: Sendable {
         self.byteOffset = byteOffset
     }
 
-    /// Fresh memory for a bitmap, its rows padded to a multiple of 4 bytes; the pixels are not initialised.
+    /// Allocates a bitmap, its rows padded to a multiple of 4 bytes; the pixels are not initialised.
     ///
-    /// - Throws: ``WebImageError/Code/limitExceeded`` when the byte count overflows,
-    ///   ``WebImageError/Code/outOfMemory`` when there is no memory.
+    /// - Throws: ``WebImageError/Code/limitExceeded`` if the byte count overflows, ``WebImageError/Code/outOfMemory`` if there is
+    ///   not enough memory.
     package static func allocate(width: Int, height: Int, pixelFormat: PixelFormat) throws(WebImageError) -> Bitmap {
         let (row, rowOverflow) = width.multipliedReportingOverflow(by: pixelFormat.bytesPerPixel)
         let stride = (row &+ 3) & ~3
@@ -58,7 +58,7 @@ public struct Bitmap: Sendable {
         )
     }
 
-    /// The first byte of row `row`, for writing; only while the bitmap is being made and has not been shared.
+    /// Returns the address of row `row`, for writing; only while the bitmap is being made and has not been shared.
     package func mutableRow(_ row: Int) -> UnsafeMutableRawPointer { storage.base + byteOffset + row * bytesPerRow }
 
     /// Calls `body` with the bytes from the first pixel to the last; rows are `bytesPerRow` apart.

@@ -1,10 +1,10 @@
 import CPixels
 
 extension Image {
-    /// The colour of a pixel, its alpha taken out of the other components. Of half floats what goes beyond 0...1 is cut off.
+    /// Returns the colour of a pixel, not premultiplied. Half-float components are clamped to 0...1.
     ///
     /// - Parameter point: the pixel, in pixels (not points) of ``bitmap`` from its top left corner; fractions are cut off.
-    /// - Returns: nil for a place outside the bitmap.
+    /// - Returns: nil for a point outside the bitmap.
     public func color(at point: ImagePoint) -> ImageColor? {
         guard let column = Self.index(point.x, below: bitmap.width), let row = Self.index(point.y, below: bitmap.height)
         else { return nil }
@@ -13,13 +13,14 @@ extension Image {
         return color
     }
 
-    /// The colours of the pixels in a rectangle, row by row, alpha taken out of the other components.
+    /// Returns the colours of the pixels in a rectangle, row by row, not premultiplied.
     ///
-    /// Takes 32 bytes for each pixel, eight times what the pixels take.
+    /// Takes 32 bytes per pixel, eight times as much as the pixels.
     ///
     /// - Parameter rect: the pixels, in pixels (not points) of ``bitmap`` from its top left corner; fractions of its edges are cut
     ///   off.
-    /// - Returns: width times height colours, the first row first; nil for a rectangle that is empty or not wholly within the bitmap.
+    /// - Returns: width times height colours, the first row first; nil for a rectangle that is empty or not wholly within the
+    ///   bitmap.
     public func colors(in rect: ImageRect) -> [ImageColor]? {
         guard rect.isUsable, let columns = Self.range(rect.x, rect.x + rect.width, within: bitmap.width),
             let rows = Self.range(rect.y, rect.y + rect.height, within: bitmap.height)
@@ -63,7 +64,7 @@ extension Bitmap {
         }
     }
 
-    /// A colour of premultiplied red, green, blue, alpha.
+    /// Returns the colour of premultiplied red, green, blue, alpha.
     private static func straight(_ components: [Double]) -> ImageColor {
         let alpha = components[3]
         guard alpha > 0 else { return .clear }

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 extension Image {
-    /// The image without its frames; it still tells how many there are.
+    /// The image without its frames; its metadata still has their number.
     package var withoutAnimation: Image {
         guard animation != nil else { return self }
         return Image(
@@ -14,19 +14,19 @@ extension Image {
         )
     }
 
-    /// The image as a still picture: for an animation, the first frame alone.
+    /// The image as a still image: for an animation, only the first frame.
     package var still: Image { metadata.isAnimated ? with(metadata: metadata.ofFirstFrame) : self }
 
-    /// Whether the image serves where an animation may be wanted.
+    /// Returns whether the image can be used where an animation may be wanted.
     ///
-    /// - Parameter isRequired: whether an animation without frames does not do.
+    /// - Parameter isRequired: whether an animation without frames is not acceptable.
     package func servesAsAnimation(isRequired: Bool) -> Bool {
         !metadata.isFirstFrame && !(isRequired && metadata.isAnimated && animation == nil)
     }
 }
 
 extension Image {
-    /// The bytes that the whole animation was decoded from; nil for a still picture, and for less than all of the bytes.
+    /// The bytes that the whole animation was decoded from; nil for a still image, and if it was decoded only in part.
     package var encodedAnimation: Data? {
         guard !metadata.isThumbnail, !metadata.isTransformed, metadata.scaleDownLimitBytes == 0 else { return nil }
         return animation?.animatedImageData
@@ -34,7 +34,7 @@ extension Image {
 }
 
 extension ImageMetadata {
-    /// What is known of the first frame alone; the same for what is no animation.
+    /// The metadata of only the first frame; unchanged for a still image.
     package var ofFirstFrame: ImageMetadata {
         guard isAnimated else { return self }
         var metadata = self

@@ -1,42 +1,42 @@
 public import FoundationEssentials
 
-/// A decoded picture: pixels, scale, and what is known about where they came from.
+/// A decoded image: pixels, scale, and metadata.
 ///
-/// Immutable and safe to use from any thread. It is a class because identity matters: the memory cache's weak level
-/// finds the very image that a view still shows.
+/// Immutable and safe to use from any thread. It is a class because identity matters: the memory cache's weak level finds the same
+/// instance that a view still shows.
 public final class Image: Sendable {
     /// The pixels.
     public let bitmap: Bitmap
-    /// Pixels per point, at least 1; 2 for a picture whose name says `@2x`.
+    /// The number of pixels per point, at least 1; 2 for an image whose name contains `@2x`.
     public let scale: Double
-    /// How the pixels of ``bitmap`` must be turned to be seen upright. `.up` for everything this library decodes, since
-    /// its decoders apply the file's tag.
+    /// The rotation or mirroring that shows the pixels of ``bitmap`` upright. `.up` for everything this library decodes, since its
+    /// decoders apply the file's tag.
     public let orientation: ImageOrientation
-    /// What is known besides the pixels.
+    /// The metadata.
     public let metadata: ImageMetadata
     /// The options it was decoded with; nil for an image that was not decoded.
     public let decodeOptions: ImageDecodeOptions?
-    /// Bytes of the user's that are stored with the disk entry of this image.
+    /// User data that is stored with the disk entry of this image.
     public let extendedData: Data?
-    /// What the picture costs in a memory cache, in bytes: its rows, those of all frames if they were loaded, and the encoded
-    /// animation that further frames are made of; unless something else was given.
+    /// The cost of the image in a memory cache, in bytes: its rows, those of all frames if they were loaded, and the encoded
+    /// animation that further frames are decoded from; unless the initializer was given another cost.
     public let memoryCost: Int
-    /// The frames, made when they are asked for; the image itself is the first of them. Nil for a still picture, and for an
-    /// animation whose coder tells only that it is one.
+    /// The frames, decoded on demand; the image itself is the first of them. Nil for a still image, and for an animation whose
+    /// coder only reports that it is one.
     public let animation: AnimatedImage?
 
-    /// An image of existing pixels.
+    /// Creates an image from existing pixels.
     ///
     /// - Parameters:
     ///   - bitmap: the pixels.
-    ///   - scale: pixels per point; below 1 counts as 1.
-    ///   - orientation: how the pixels must be turned to be seen upright.
-    ///   - metadata: what is known besides the pixels.
+    ///   - scale: the number of pixels per point; below 1 counts as 1.
+    ///   - orientation: the rotation or mirroring that shows the pixels upright.
+    ///   - metadata: the metadata.
     ///   - decodeOptions: the options it was decoded with, if it was.
-    ///   - extendedData: bytes that are stored with its disk entry.
-    ///   - memoryCost: what it counts as in a memory cache, for pictures that hold more than their pixels, or share
-    ///     them; less than 0 counts as 0. By default what ``Image/memoryCost`` says.
-    ///   - animation: the frames; left out when `metadata` tells of no more than one.
+    ///   - extendedData: user data that is stored with its disk entry.
+    ///   - memoryCost: the cost in a memory cache, for images that hold more than their pixels, or share them; less than 0 counts
+    ///     as 0. By default as described for ``Image/memoryCost``.
+    ///   - animation: the frames; ignored if `metadata` has only one.
     public init(
         bitmap: Bitmap,
         scale: Double = 1,
@@ -58,26 +58,26 @@ public final class Image: Sendable {
         self.memoryCost = memoryCost.map { max($0, 0) } ?? self.animation.map { max($0.memoryCost, rows) } ?? rows
     }
 
-    /// Width in pixels, as the bitmap is stored.
+    /// The width in pixels, as the bitmap is stored.
     public var pixelWidth: Int { bitmap.width }
-    /// Height in pixels, as the bitmap is stored.
+    /// The height in pixels, as the bitmap is stored.
     public var pixelHeight: Int { bitmap.height }
-    /// Size in points: upright pixels divided by ``scale``.
+    /// The size in points: upright pixels divided by ``scale``.
     public var size: ImageSize {
         let width = Double(bitmap.width) / scale
         let height = Double(bitmap.height) / scale
         return orientation.swapsSides
             ? ImageSize(width: height, height: width) : ImageSize(width: width, height: height)
     }
-    /// The container the picture was decoded from.
+    /// The container format the image was decoded from.
     public var format: ImageFormat { metadata.format }
-    /// Bytes of the pixels' rows.
+    /// The number of bytes of the pixels' rows.
     package var pixelByteCount: Int { bitmap.bytesPerRow * bitmap.height }
-    /// Whether pixels carry alpha.
+    /// Indicates whether pixels have alpha.
     public var hasAlpha: Bool { bitmap.pixelFormat.hasAlpha }
 
-    /// The same pixels, with other metadata, scale, extended data or memory cost; what is not given stays. Does not copy pixels.
-    /// With metadata of a still picture there is no animation, nor does its cost stay.
+    /// Returns the same pixels with other metadata, scale, extended data or memory cost; arguments that are left out keep their
+    /// value. Does not copy pixels. With metadata of a still image, the animation and its cost are dropped.
     public func with(
         metadata: ImageMetadata? = nil,
         scale: Double? = nil,
@@ -97,7 +97,7 @@ public final class Image: Sendable {
         )
     }
 
-    /// The same picture as one that moves.
+    /// Returns the same image with the frames of an animation.
     package func with(animation: AnimatedImage) -> Image {
         var metadata = metadata
         (metadata.frameCount, metadata.loopCount) = (animation.frameCount, animation.loopCount)

@@ -9,7 +9,7 @@ public struct ImageColor: Sendable, Hashable {
     /// Opacity, 0...1.
     public var alpha: Double
 
-    /// A colour of components, each brought into 0...1; what is not a number counts as 0.
+    /// Creates a colour from components, each clamped to 0...1; NaN counts as 0.
     ///
     /// - Parameters:
     ///   - red: red, 0...1.
@@ -23,7 +23,7 @@ public struct ImageColor: Sendable, Hashable {
         self.alpha = Self.limited(alpha)
     }
 
-    /// A colour of 8-bit components, as a pixel of a ``Bitmap`` has them once alpha is taken out.
+    /// Creates a colour from 8-bit components, as in a pixel of a ``Bitmap`` that is not premultiplied.
     ///
     /// - Parameters:
     ///   - red: red, 0...255.
@@ -39,7 +39,7 @@ public struct ImageColor: Sendable, Hashable {
         )
     }
 
-    /// A colour written as `#AARRGGBB` or `#RRGGBB`, with or without the sign, in either case; nil for anything else.
+    /// Parses a colour written as `#AARRGGBB` or `#RRGGBB`, with or without the sign, in either case; nil for anything else.
     public init?(hex: String) {
         let digits = hex.hasPrefix("#") ? hex.dropFirst() : hex[...]
         guard [6, 8].contains(digits.utf8.count), digits.utf8.allSatisfy(Self.isHexDigit),
@@ -71,7 +71,7 @@ public struct ImageColor: Sendable, Hashable {
     /// ``alpha`` in 8 bits, rounded.
     public var alpha8: UInt8 { Self.byte(alpha) }
 
-    /// Nothing: black that cannot be seen.
+    /// Transparent black.
     public static let clear = ImageColor(red: 0, green: 0, blue: 0, alpha: 0)
     /// Opaque black.
     public static let black = ImageColor(red: 0, green: 0, blue: 0)

@@ -1,16 +1,15 @@
 public import FoundationEssentials
 
 extension ImageFormat {
-    /// The format that the first bytes (for SVG also the last) tell; ``undefined`` when they tell none.
+    /// Detects the format from the first bytes (for SVG also the last); ``undefined`` if they match none.
     ///
-    /// A format is named only when its whole signature is there, so that a text that happens to start with the same
-    /// letter is not taken for a picture. Copies nothing and looks at a few bytes; at no more than 64 KiB for SVG, whose
-    /// root element may come after a long comment.
+    /// A format matches only with its whole signature, so that a text that happens to start with the same letter is not taken for
+    /// an image. Copies nothing and reads a few bytes; for SVG, whose root element may follow a long comment, at most 64 KiB.
     public init(detecting data: Data) {
         self = data.withUnsafeBytes { ImageFormat(detecting: $0) }
     }
 
-    /// The same for bytes in memory.
+    /// Detects the format of bytes in memory.
     package init(detecting bytes: UnsafeRawBufferPointer) {
         guard let first = bytes.first else {
             self = .undefined
@@ -39,7 +38,7 @@ extension ImageFormat {
         bytes.count >= 12 && bytes.starts(with: "RIFF".utf8) && bytes[8..<12].elementsEqual("WEBP".utf8)
     }
 
-    /// `BM` alone begins too many texts: the size of the second header must be one that exists.
+    /// Many texts begin with `BM`, so the size of the second header must be a valid one.
     private static func isWindowsBitmap(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count >= 18, bytes.starts(with: "BM".utf8) else { return false }
         let headerSize = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 14, as: UInt32.self))
@@ -58,7 +57,7 @@ extension ImageFormat {
         return isIcon(bytes) ? .ico : isoBaseMedia(bytes)
     }
 
-    /// An icon or cursor directory with at least one entry, whose reserved byte is 0.
+    /// Returns whether the data is an icon or cursor directory with at least one entry, whose reserved byte is 0.
     private static func isIcon(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count >= 22 else { return false }
         guard bytes.starts(with: [0, 0, 1, 0]) || bytes.starts(with: [0, 0, 2, 0]) else { return false }
@@ -66,14 +65,14 @@ extension ImageFormat {
         return count > 0 && bytes[9] == 0
     }
 
-    /// HEIC, HEIF or AVIF by the brands of the `ftyp` box, the major one first.
+    /// Returns HEIC, HEIF or AVIF by the brands of the `ftyp` box, the major one first.
     ///
-    /// A compatible brand decides where the major one is general (`mif1`) or names another use of the same file.
+    /// A compatible brand decides if the major one is general (`mif1`) or names another use of the same file.
     private static func isoBaseMedia(_ bytes: UnsafeRawBufferPointer) -> ImageFormat {
         guard bytes.count >= 12, bytes[4..<8].elementsEqual("ftyp".utf8) else { return .undefined }
         let declared = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self)))
         guard declared == 0 || declared >= 16 else { return .undefined }
-        // 256 brands are far more than any file has; a bigger box is cut there.
+        // 256 brands are far more than any file has; a bigger box is cut off there.
         let end = min(declared == 0 ? bytes.count : declared, bytes.count, 16 + 4 * 256)
         var best = ImageFormat.undefined
         for offset in [8] + Array(stride(from: 16, to: end - 3, by: 4)) {
@@ -99,7 +98,7 @@ extension ImageFormat {
     }
 }
 
-/// Four ASCII characters as the number they make in big-endian order.
+/// Returns four ASCII characters as the number they form in big-endian order.
 package func fourCC(_ code: StaticString) -> UInt32 {
     code.withUTF8Buffer { $0.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
 }

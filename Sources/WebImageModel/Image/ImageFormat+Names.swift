@@ -1,4 +1,4 @@
-/// The names a format goes by. The first of several extensions or types is the one to write, the others are read.
+/// The names of a format. The first extension or type is the one that is written, the others are only read.
 private struct FormatNames: Sendable {
     let format: ImageFormat
     let name: String
@@ -126,7 +126,7 @@ private struct FormatNames: Sendable {
 }
 
 extension ImageFormat {
-    /// The format that files of this extension hold, ``undefined`` if none is known.
+    /// Returns the format of files with this extension, ``undefined`` if none is known.
     ///
     /// - Parameter fileExtension: with or without the dot, in any case.
     public init(fileExtension: String) {
@@ -134,7 +134,7 @@ extension ImageFormat {
         self = FormatNames.byExtension[name.lowercased()] ?? .undefined
     }
 
-    /// The format of a MIME type, ``undefined`` if none is known.
+    /// Returns the format of a MIME type, ``undefined`` if none is known.
     ///
     /// - Parameter mimeType: in any case; parameters after a semicolon are ignored.
     public init(mimeType: String) {
@@ -143,7 +143,7 @@ extension ImageFormat {
         self = FormatNames.byMIMEType[name.lowercased()] ?? .undefined
     }
 
-    /// The format of a uniform type identifier such as `public.jpeg`, ``undefined`` if none is known.
+    /// Returns the format of a uniform type identifier such as `public.jpeg`, ``undefined`` if none is known.
     ///
     /// A camera maker's raw identifier (`com.nikon.raw-image`) is ``raw``.
     public init(typeIdentifier: String) {
@@ -151,13 +151,13 @@ extension ImageFormat {
         self = FormatNames.byTypeIdentifier[name] ?? (name.hasSuffix("raw-image") ? .raw : .undefined)
     }
 
-    /// The usual extension of files of this format, without the dot; nil when the format is not known.
+    /// The usual extension of files of this format, without the dot; nil if the format is not known.
     public var fileExtension: String? { FormatNames.byFormat[self]?.extensions.first }
 
-    /// The registered MIME type; `application/octet-stream` when the format is not known.
+    /// The registered MIME type; `application/octet-stream` if the format is not known.
     public var mimeType: String { FormatNames.byFormat[self]?.mimeTypes.first ?? "application/octet-stream" }
 
-    /// The uniform type identifier; `public.image` when the format is not known.
+    /// The uniform type identifier; `public.image` if the format is not known.
     public var typeIdentifier: String { FormatNames.byFormat[self]?.typeIdentifiers.first ?? "public.image" }
 }
 

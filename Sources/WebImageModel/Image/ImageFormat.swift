@@ -1,16 +1,16 @@
-/// The container format of encoded image data. Extensible: any raw value of your own from 1000 on is a format.
+/// The container format of encoded image data. Extensible: programs can define formats with raw values from 1000 on.
 public struct ImageFormat: RawRepresentable, Sendable, Hashable {
     /// The number of the format; those up to 10 are SDWebImage's.
     public let rawValue: Int
 
-    /// A format with a number.
+    /// Creates a format from its number.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// Not known.
     public static let undefined = ImageFormat(rawValue: -1)
     /// JPEG.
     public static let jpeg = ImageFormat(rawValue: 0)
-    /// PNG, APNG included.
+    /// PNG, including APNG.
     public static let png = ImageFormat(rawValue: 1)
     /// GIF.
     public static let gif = ImageFormat(rawValue: 2)
@@ -18,9 +18,9 @@ public struct ImageFormat: RawRepresentable, Sendable, Hashable {
     public static let tiff = ImageFormat(rawValue: 3)
     /// WebP.
     public static let webp = ImageFormat(rawValue: 4)
-    /// HEIF with HEVC pictures.
+    /// HEIF with HEVC images.
     public static let heic = ImageFormat(rawValue: 5)
-    /// HEIF with pictures of another or an unnamed codec.
+    /// HEIF with images of another or an unnamed codec.
     public static let heif = ImageFormat(rawValue: 6)
     /// PDF.
     public static let pdf = ImageFormat(rawValue: 7)
@@ -32,7 +32,7 @@ public struct ImageFormat: RawRepresentable, Sendable, Hashable {
     public static let raw = ImageFormat(rawValue: 10)
     /// AVIF.
     public static let avif = ImageFormat(rawValue: 11)
-    /// JPEG XL, naked codestream or container.
+    /// JPEG XL, bare codestream or container.
     public static let jpegXL = ImageFormat(rawValue: 12)
     /// Windows icon or cursor.
     public static let ico = ImageFormat(rawValue: 13)

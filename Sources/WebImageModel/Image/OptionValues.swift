@@ -1,4 +1,4 @@
-/// Names an option of one's own, for a coder or loader of one's own, and says what type its value has.
+/// A custom option for a custom coder or loader, with the type of its value.
 ///
 /// ```swift
 /// enum Page: OptionKey { static let defaultValue = 0 }
@@ -7,16 +7,15 @@
 public protocol OptionKey {
     /// The type of the value.
     associatedtype Value: Sendable & Hashable
-    /// The value where none was set.
+    /// The value if none was set.
     static var defaultValue: Value { get }
 }
 
-/// Values of options that this library does not know, by key types.
+/// The values of custom options, by key type.
 ///
-/// They take part in what is compared when work is shared: loads with different values are different loads. Without any
-/// value it costs nothing.
+/// They take part in request coalescing: loads with different values are different loads. Without any value they cost nothing.
 public struct OptionValues: Sendable, Hashable {
-    /// A value of some key's type.
+    /// A value of any key's type.
     private struct Value: Sendable, Hashable {
         let content: any Sendable & Hashable
 
@@ -30,25 +29,25 @@ public struct OptionValues: Sendable, Hashable {
         }
     }
 
-    /// Shared by copies, and never changed: most loads have none, and a nil is cheaper to copy than an empty dictionary.
+    /// Shared by copies, and immutable: most loads have no values, and nil is cheaper to copy than an empty dictionary.
     private final class Storage: Sendable {
         let values: [ObjectIdentifier: Value]
         init(_ values: [ObjectIdentifier: Value]) { self.values = values }
     }
 
-    /// Nil when there are no values.
+    /// Nil if there are no values.
     private var storage: Storage?
 
-    /// No values.
+    /// Creates an empty set of values.
     public init() {}
 
-    /// Whether no option differs from its default.
+    /// Indicates whether no option differs from its default.
     public var isEmpty: Bool { storage == nil }
 
-    /// The value of an option. Setting the default takes the option out, so that values that mean the same are equal.
+    /// The value of an option. Setting the default removes the option, so that equivalent sets of values are equal.
     public subscript<Key: OptionKey>(_ key: Key.Type) -> Key.Value {
         get {
-            // Not in one expression: where the value is an optional, a missing one would pass for nil.
+            // Two steps, because with an optional value type a missing value would be taken for nil.
             guard let value = storage?.values[ObjectIdentifier(key)] else { return Key.defaultValue }
             return value.content as? Key.Value ?? Key.defaultValue
         }
@@ -59,11 +58,11 @@ public struct OptionValues: Sendable, Hashable {
         }
     }
 
-    /// Whether both have the same values.
+    /// Returns whether both have the same values.
     public static func == (left: OptionValues, right: OptionValues) -> Bool {
         left.storage === right.storage || left.storage?.values == right.storage?.values
     }
 
-    /// Feeds the values.
+    /// Hashes the values.
     public func hash(into hasher: inout Hasher) { hasher.combine(storage?.values) }
 }

@@ -1,12 +1,12 @@
 import CLinux
 
-/// A block of memory that holds pixels, whoever allocated it: the library's pool, a C library, a mapping.
+/// A block of memory that holds pixels, from any allocator: the library's pool, a C library, a mapping.
 ///
-/// It is freed once, when the last reference goes. Bytes are written before the storage is put into a ``Bitmap`` and
-/// never after, which is what makes it safe to share between threads.
+/// It is freed once, with the last reference. Bytes are written before the storage is put into a ``Bitmap`` and never after, which
+/// makes it safe to share between threads.
 public final class PixelStorage: @unchecked Sendable {
     // Sendable because the memory is written only before the storage is published, and freed only in deinit; the charge is set and
-    // looked at with the lock of all charges held, and let go of in deinit.
+    // read under the lock of all charges, and released in deinit.
 
     /// The first byte.
     package let base: UnsafeMutableRawPointer
@@ -14,19 +14,19 @@ public final class PixelStorage: @unchecked Sendable {
     public let byteCount: Int
     private let isPooled: Bool
     private let release: @Sendable (UnsafeMutableRawPointer, Int) -> Void
-    /// What counts the memory in a budget as long as it lives; nil when it is in none.
+    /// The charge that counts the memory in a budget as long as the storage lives; nil if no budget counts it.
     private var charge: (any AnyObject & Sendable)?
     private static let charges = Lock(())
-    /// Makes memory in a process that decodes for another one, where that one can have it; nil in all others. A nil answer means that the
-    /// pool does. Set before there are other threads.
+    /// Allocates memory in a worker process, where the client process can map it; nil in all other processes. If it returns nil,
+    /// the pool allocates. Set before there are other threads.
     package nonisolated(unsafe) static var source: (@Sendable (_ byteCount: Int) -> PixelStorage?)?
 
-    /// Takes over memory of any origin.
+    /// Takes ownership of memory from any allocator.
     ///
     /// - Parameters:
     ///   - base: the first byte; must stay valid until `release` is called and must not be written any more.
     ///   - byteCount: the number of bytes.
-    ///   - release: frees the memory; called exactly once, on whichever thread drops the last reference.
+    ///   - release: frees the memory; called exactly once, on the thread that drops the last reference.
     public init(
         adopting base: UnsafeMutableRawPointer,
         byteCount: Int,
@@ -38,7 +38,7 @@ public final class PixelStorage: @unchecked Sendable {
         isPooled = false
     }
 
-    /// A block of the pool.
+    /// Wraps a block of the pool.
     private init(pooled base: UnsafeMutableRawPointer, byteCount: Int) {
         self.base = base
         self.byteCount = byteCount
@@ -46,9 +46,9 @@ public final class PixelStorage: @unchecked Sendable {
         isPooled = true
     }
 
-    /// Memory of `byteCount` bytes from the library's buffer pool; the bytes are not initialised.
+    /// Allocates `byteCount` bytes from the library's buffer pool; the bytes are not initialised.
     ///
-    /// - Throws: ``WebImageError/Code/outOfMemory`` when the system has none.
+    /// - Throws: ``WebImageError/Code/outOfMemory`` if the system has no memory left.
     package static func allocate(byteCount: Int) throws(WebImageError) -> PixelStorage {
         if let storage = source?(byteCount) { return storage }
         guard let base = BufferPool.shared.take(byteCount: byteCount) else {
@@ -59,15 +59,15 @@ public final class PixelStorage: @unchecked Sendable {
 
     deinit { release(base, byteCount) }
 
-    /// Whether a budget counts it.
+    /// Indicates whether a budget counts the memory.
     var isCharged: Bool { Self.charges.withLock { _ in charge != nil } }
 
-    /// Has a budget count it; nothing happens if one does.
+    /// Charges the memory to a budget; does nothing if it is already charged.
     func attach(_ charge: any AnyObject & Sendable) {
         Self.charges.withLock { _ in if self.charge == nil { self.charge = charge } }
     }
 
-    /// The bytes that are taken for it: a block of the pool may be bigger than what was asked for.
+    /// The number of bytes of the allocation: a block of the pool may be bigger than requested.
     var blockByteCount: Int { isPooled ? max(webimage_usable_size(base), byteCount) : byteCount }
 
     /// Calls `body` with the bytes.

@@ -1,7 +1,7 @@
-/// An address as it may be told: descriptions of errors end up in logs, where nothing must be that opens doors.
+/// A URL for logs and error descriptions, without secrets.
 ///
-/// What stands for a user is left out, and so are the values of parameters that sign a request or stand for a right. Names are
-/// compared without case, and without the prefixes that stores of objects give them.
+/// User names and passwords are replaced, and so are the values of parameters that sign a request or grant access. Parameter names
+/// are compared without case, and without the prefixes of object stores.
 struct PrintableAddress: CustomStringConvertible {
     private static let secret: Set<String> = [
         "signature", "sig", "sign", "hmac", "token", "accesstoken", "authtoken", "idtoken", "refreshtoken",

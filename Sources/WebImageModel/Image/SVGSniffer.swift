@@ -1,8 +1,8 @@
-/// Tells an SVG document by its root element, or by its last tag where the root is out of sight.
+/// Detects an SVG document by its root element, or by its last tag if the root is beyond the search limit.
 package enum SVGSniffer {
-    /// How far into the document the root element is looked for.
+    /// The number of bytes in which the root element is searched for.
     private static let searchLength = 64 << 10
-    /// How many bytes at the end may hold the closing tag.
+    /// The number of bytes at the end that may hold the closing tag.
     private static let tailLength = 100
 
     static func isSVG(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -17,7 +17,8 @@ package enum SVGSniffer {
         }
     }
 
-    /// Whether the last thing but white space is `</svg>`. Anything after it would make it a page that shows an SVG.
+    /// Returns whether the document ends with `</svg>`, ignoring white space. Anything after it would make it a page that shows an
+    /// SVG.
     private static func endsWithClosingTag(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var end = bytes.count
         let start = max(0, bytes.count - tailLength)
@@ -28,7 +29,7 @@ package enum SVGSniffer {
 
     package enum Root { case svg, other, outOfSight }
 
-    /// What the root element is called, as far as the beginning of a document tells.
+    /// Returns the kind of root element, as far as the beginning of a document shows it.
     package static func root(of bytes: UnsafeRawBufferPointer) -> Root {
         var reader = Reader(bytes: UnsafeRawBufferPointer(rebasing: bytes.prefix(searchLength)))
         if reader.starts(with: [0xEF, 0xBB, 0xBF]) { reader.offset += 3 }
@@ -48,7 +49,7 @@ package enum SVGSniffer {
             while offset < bytes.count, Self.isWhitespace(bytes[offset]) { offset += 1 }
         }
 
-        /// Moves behind the next occurrence of `text`; false when there is none in sight.
+        /// Moves behind the next occurrence of `text`; false if it is not found.
         mutating func skip(past text: some Collection<UInt8>) -> Bool {
             while offset + text.count <= bytes.count {
                 if starts(with: text) {
@@ -60,7 +61,7 @@ package enum SVGSniffer {
             return false
         }
 
-        /// Moves behind a document type declaration, whose internal subset in brackets may hold tags and quotes.
+        /// Moves behind a document type declaration, whose internal subset in brackets may contain tags and quotes.
         mutating func skipDeclaration() -> Bool {
             var depth = 0
             while offset < bytes.count {
@@ -94,7 +95,7 @@ package enum SVGSniffer {
             return .outOfSight
         }
 
-        /// Whether the element here is called `svg`, with or without a namespace prefix.
+        /// Returns whether the element at the position is named `svg`, with or without a namespace prefix.
         private func rootElement() -> Root {
             guard starts(with: "<".utf8) else { return offset < bytes.count ? .other : .outOfSight }
             let rest = bytes.dropFirst(offset + 1).prefix(64)

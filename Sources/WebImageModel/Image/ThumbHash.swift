@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// A picture in about 25 bytes: enough for a blurred placeholder with the right shape, colours and transparency.
+/// An image in about 25 bytes: enough for a blurred placeholder with the right shape, colours and transparency.
 ///
-/// The public ThumbHash format of Evan Wallace: the lowest frequencies of lightness, of two colour differences and of
-/// alpha, 4 bits each. Store it next to the URL, and show ``makeImage()`` until the picture is there.
+/// The public ThumbHash format of Evan Wallace: the lowest frequencies of lightness, of two colour differences and of alpha, 4 bits
+/// each. Store it next to the URL, and show ``makeImage()`` until the image has loaded.
 public struct ThumbHash: Sendable, Hashable {
     /// The hash, 5 to 32 bytes.
     public let bytes: [UInt8]
 
-    /// A hash of bytes that an encoder made.
+    /// Creates a hash from an encoder's bytes.
     package init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// A hash from its bytes; nil when there are too few for what the first ones announce. More are cut off.
+    /// Creates a hash from its bytes; nil if there are fewer than the first ones announce. Excess bytes are cut off.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count >= 5 else { return nil }
         let bytes = Array(bytes.prefix(64))
@@ -20,7 +20,7 @@ public struct ThumbHash: Sendable, Hashable {
         self.bytes = Array(bytes.prefix(needed))
     }
 
-    /// A hash from the Base64 form; nil when it is none.
+    /// Creates a hash from the Base64 form; nil if it is invalid.
     public init?(base64: String) {
         guard base64.utf8.count <= 128, let data = Data(base64Encoded: base64) else { return nil }
         self.init(bytes: data)
@@ -29,10 +29,10 @@ public struct ThumbHash: Sendable, Hashable {
     /// The bytes in Base64, without line breaks.
     public var base64: String { Data(bytes).base64EncodedString() }
 
-    /// Whether the picture has transparent parts.
+    /// Indicates whether the image has transparent parts.
     public var hasAlpha: Bool { bytes[2] & 0x80 != 0 }
 
-    /// Width divided by height, roughly: one of the few ratios that the format knows.
+    /// The approximate ratio of width to height: one of the few that the format can store.
     public var approximateAspectRatio: Double {
         let header = ThumbHashDecoder(bytes)
         return Double(header.aspect.x) / Double(header.aspect.y)
@@ -45,7 +45,7 @@ public struct ThumbHash: Sendable, Hashable {
         return (color.red, color.green, color.blue, header.alpha)
     }
 
-    /// The placeholder: the longer side 32 pixels. Takes about 1 ms.
+    /// Makes the placeholder: the longer side has 32 pixels. Takes about 1 ms.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     public func makeImage() throws(WebImageError) -> Image {

@@ -1,19 +1,19 @@
 import CPixels
 import Glibc
 
-/// Makes a picture of the bytes of a ``ThumbHash``.
+/// Decodes the bytes of a ``ThumbHash`` into an image.
 struct ThumbHashDecoder {
     let lightness: Double
     let yellowBlue: Double
     let redGreen: Double
     let alpha: Double
     let hasAlpha: Bool
-    /// Frequencies across and down, which tell the shape.
+    /// The numbers of frequencies across and down, which determine the shape.
     let aspect: (x: Int, y: Int)
     private let scales: (lightness: Double, yellowBlue: Double, redGreen: Double, alpha: Double)
     private let bytes: [UInt8]
 
-    /// - Parameter bytes: at least 5, and at least 6 when they say that there is alpha; missing ones count as 0.
+    /// - Parameter bytes: at least 5, and at least 6 if they declare alpha; missing ones count as 0.
     init(_ bytes: [UInt8]) {
         func byte(_ index: Int) -> Int { index < bytes.count ? Int(bytes[index]) : 0 }
         let first = byte(0) | byte(1) << 8 | byte(2) << 16
@@ -24,7 +24,7 @@ struct ThumbHashDecoder {
         yellowBlue = Double(first >> 6 & 63) / 31.5 - 1
         redGreen = Double(first >> 12 & 63) / 31.5 - 1
         alpha = hasAlpha ? Double(byte(5) & 15) / 15 : 1
-        // Colours are a little stronger than stored, to make up for what rounding took.
+        // Colours are a little stronger than stored, to compensate for rounding.
         scales = (
             Double(first >> 18 & 31) / 31, Double(second >> 3 & 63) / 63 * 1.25, Double(second >> 9 & 63) / 63 * 1.25,
             Double(byte(5) >> 4) / 15
@@ -35,7 +35,7 @@ struct ThumbHashDecoder {
         aspect = isLandscape ? (longer, shorter) : (shorter, longer)
     }
 
-    /// Bytes that a hash has whose first five or more are these.
+    /// Returns the number of bytes of a hash that starts with these five or more.
     static func byteCount(forHeader bytes: [UInt8]) -> Int {
         let decoder = ThumbHashDecoder(bytes)
         let light = waveCount(max(3, decoder.aspect.x), max(3, decoder.aspect.y))

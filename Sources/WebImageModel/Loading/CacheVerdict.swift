@@ -1,27 +1,27 @@
-/// What a load's ``CachePolicy`` said of what is cached, and why.
+/// The decision of a load's ``CachePolicy`` about a cached image, and its reason.
 public struct CacheVerdict: Sendable, Hashable {
-    /// What it said.
+    /// The possible decisions.
     public enum Outcome: Sendable, Hashable {
-        /// What is cached serves; the server is not asked.
+        /// The cached image is used; the server is not asked.
         case serves
-        /// What is cached is stale and serves; the server is asked behind it.
+        /// The cached image is stale and is used; it is revalidated in the background.
         case servesStale
-        /// The server is asked first whether what is cached still serves.
+        /// The cached image is revalidated before it is used.
         case asksFirst
-        /// What is cached is not for this request; the server is asked for another picture.
+        /// The cached image does not match this request; the server is asked for another one.
         case loads
-        /// The request allows only what is cached, and that does not serve.
+        /// The request allows only a cached image, and the one in the cache cannot be used.
         case refuses
     }
 
-    /// What it said.
+    /// The decision.
     public let outcome: Outcome
-    /// Seconds since the server made what is cached or last said that it serves; nil where nothing is cached.
+    /// The time in seconds since the server sent the cached image or last confirmed it; nil if nothing is cached.
     public let age: Double?
-    /// Why, as a part of an English sentence, for example "max-age says that it is fresh".
+    /// The reason, as a part of an English sentence, for example "max-age says that it is fresh".
     public let explanation: String
 
-    /// A verdict of these parts.
+    /// Creates a verdict.
     package init(outcome: Outcome, age: Double?, explanation: String) {
         (self.outcome, self.age, self.explanation) = (outcome, age, explanation)
     }

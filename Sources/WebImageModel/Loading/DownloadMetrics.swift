@@ -1,38 +1,39 @@
-/// How long the parts of a download took, in seconds from its start, and how much was moved.
+/// The timings of a download, in seconds from its start, and the number of bytes transferred.
 ///
-/// Of a download that was tried several times: of the last attempt, except where said otherwise.
+/// After retries: those of the last attempt, unless documented otherwise.
 public struct DownloadMetrics: Sendable, Hashable {
-    /// Until the name was resolved; 0 on a reused connection.
+    /// The time until the host name was resolved; 0 on a reused connection.
     public var domainLookup: Double = 0
-    /// Until the connection was made.
+    /// The time until the connection was made.
     public var connect: Double = 0
-    /// Until the TLS handshake was done; 0 without TLS.
+    /// The time until the TLS handshake was done; 0 without TLS.
     public var secureConnect: Double = 0
-    /// Until the first byte of the response.
+    /// The time until the first byte of the response.
     public var firstByte: Double = 0
-    /// Until the last byte, redirects included.
+    /// The time until the last byte, including redirects.
     public var total: Double = 0
-    /// Bytes of the body as they came over the wire, before content decoding; with those of bodies that were not taken: of
-    /// redirects, and of a rest that was not one of the same picture.
+    /// The number of bytes of the body on the wire, before content decoding; including discarded bodies: of redirects, and of a
+    /// partial response that did not belong to the same image.
     public var receivedByteCount: Int64 = 0
-    /// Bytes of the body that an earlier attempt had received, here or in another process, and that were not sent again but for
-    /// the few that tell whether they still belong to the picture; 0 when the body came from its beginning.
+    /// The number of bytes of the body that an earlier attempt had received, here or in another process, and that were not sent
+    /// again, except for the few that verify that they still belong to the image; 0 if the body was sent from its beginning.
     public var resumedByteCount: Int64 = 0
     /// "1.0", "1.1", "2" or "3".
     public var httpVersion: String = ""
-    /// Whether an existing connection served the request.
+    /// Indicates whether the request used an existing connection.
     public var isReusedConnection: Bool = false
-    /// Redirects followed.
+    /// The number of redirects followed.
     public var redirectCount: Int = 0
-    /// Attempts, the last one included.
+    /// The number of attempts, including the last one.
     public var attemptCount: Int = 1
-    /// Seconds between attempts, all together, in which nothing was sent because the retry policy said to wait.
+    /// The total time in seconds between attempts in which nothing was sent because the retry policy required a delay.
     public var waitedForRetry: Double = 0
-    /// Whether a second request was sent because the first was slow (``WebImageDownloaderConfig/hedgeDelay``), whichever of the two was
-    /// answered first.
+    /// Indicates whether a second request was sent because the first was slow (``WebImageDownloaderConfig/hedgeDelay``), whichever
+    /// of the two was answered first.
     public var wasHedged: Bool = false
 
-    /// All response heads of the request, interim ones and trailers among them: what bounds of heads are held against.
+    /// The size of all response heads of the request, including interim responses and trailers; checked against the limits for
+    /// heads.
     package struct Heads: Sendable {
         package var byteCount = 0
         package var fieldCount = 0
@@ -44,6 +45,6 @@ public struct DownloadMetrics: Sendable, Hashable {
 
     package var heads = Uncompared(value: Heads())
 
-    /// All zero, and one attempt.
+    /// Creates metrics with all values zero, and one attempt.
     public init() {}
 }

@@ -1,12 +1,12 @@
-/// Decides what becomes of a redirect.
+/// Decides how redirects are handled.
 ///
-/// Loads with different handlers do not share a download: it is the object that counts, so make one and keep it.
+/// Request coalescing compares the object: loads with different handlers do not share a download, so make one and keep it.
 public final class DownloadRedirectHandler: Sendable {
-    /// What is to be done.
+    /// The action for a redirect.
     public enum Decision: Sendable {
         /// Send this request.
         case follow(DownloadRequest)
-        /// Take the response for the answer; its status is then looked at as any other.
+        /// Use the redirect response as the final one; its status is then checked like any other.
         case stop
         /// End the download with this error.
         case fail(WebImageError)
@@ -14,14 +14,14 @@ public final class DownloadRedirectHandler: Sendable {
 
     private let body: @Sendable (HTTPResponse, DownloadRequest) -> Decision
 
-    /// A handler of a closure.
+    /// Creates a handler from a closure.
     ///
-    /// - Parameter body: asked on the network thread for each redirect that the limits allow, with the response and the
-    ///   request that would follow; must be quick.
+    /// - Parameter body: called on the network thread for each redirect that the limits allow, with the response and the request
+    ///   that would follow; must be quick.
     public init(_ body: @escaping @Sendable (_ response: HTTPResponse, _ next: DownloadRequest) -> Decision) {
         self.body = body
     }
 
-    /// What is to be done after `response`, where `next` would follow.
+    /// Returns the action after `response`, when `next` would follow.
     public func decision(for response: HTTPResponse, next: DownloadRequest) -> Decision { body(response, next) }
 }

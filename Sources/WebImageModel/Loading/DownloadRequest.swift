@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
-/// What will be sent for a download.
+/// The request that a download sends.
 ///
-/// A value: whoever changes it gets a copy and returns another.
+/// A value: modifiers get a copy and return another.
 public struct DownloadRequest: Sendable, Hashable {
-    /// Where it goes, over http or https. Another one changes neither the picture's key nor which callers share.
+    /// The URL, http or https. Changing it changes neither the image's cache key nor which loads are coalesced.
     public var url: URL
     /// The method. GET by default.
     public var method: String
@@ -12,18 +12,18 @@ public struct DownloadRequest: Sendable, Hashable {
     public var headers: HTTPHeaders
     /// The body; nil for none.
     public var body: Data?
-    /// Seconds without any byte after which the download fails; 0 means the config's.
+    /// The time in seconds without any received byte after which the download fails; 0 means the config's.
     public var timeout: Double
-    /// What the server's challenges are answered with; nil for nothing.
+    /// The credential for the server's challenges; nil for none.
     public var credential: WebImageCredential?
-    /// Whether cookies are sent and kept.
+    /// Indicates whether cookies are sent and kept.
     public var handlesCookies: Bool
-    /// Whether the server's certificate must be trusted.
+    /// Indicates whether the server's certificate must be trusted.
     public var verifiesCertificates: Bool
-    /// Which attempt of the download it is, 1 for the first.
+    /// The number of this attempt, 1 for the first.
     public let attempt: Int
 
-    /// A request.
+    /// Creates a request.
     public init(
         url: URL,
         method: String = "GET",
@@ -48,6 +48,6 @@ public struct DownloadRequest: Sendable, Hashable {
 }
 
 extension DownloadRequest {
-    /// Whether it is what nearly all are.
+    /// Indicates whether it is a GET without a body, like nearly all requests.
     package var isPlainGet: Bool { method == "GET" && body == nil }
 }

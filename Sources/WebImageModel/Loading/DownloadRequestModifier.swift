@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
-/// Changes what is sent, or forbids it.
+/// Modifies requests before they are sent, or prevents them.
 ///
-/// Loads with different modifiers do not share a download: it is the object that counts, so make one and keep it.
+/// Request coalescing compares the object: loads with different modifiers do not share a download, so make one and keep it.
 public final class DownloadRequestModifier: Sendable {
-    /// How the closure answers.
+    /// The synchronous or asynchronous closure.
     package enum Body: Sendable {
         case immediate(@Sendable (DownloadRequest) -> DownloadRequest?)
         case asynchronous(@Sendable (DownloadRequest) async -> DownloadRequest?)
@@ -12,22 +12,22 @@ public final class DownloadRequestModifier: Sendable {
 
     package let body: Body
 
-    /// A modifier of a closure.
+    /// Creates a modifier from a closure.
     ///
-    /// - Parameter body: asked once for each attempt, on the thread that starts it; must be quick. A nil answer ends the
-    ///   download with ``WebImageError/Code/invalidDownloadOperation``.
+    /// - Parameter body: called once for each attempt, on the thread that starts it; must be quick. If it returns nil, the download
+    ///   fails with ``WebImageError/Code/invalidDownloadOperation``.
     public init(_ body: @escaping @Sendable (DownloadRequest) -> DownloadRequest?) { self.body = .immediate(body) }
 
-    /// A modifier of an asynchronous closure, for example one that fetches a token.
+    /// Creates a modifier from an asynchronous closure, for example one that fetches a token.
     ///
-    /// - Parameter body: asked once for each attempt, in a task of its own. A nil answer ends the download with
+    /// - Parameter body: called once for each attempt, in a separate task. If it returns nil, the download fails with
     ///   ``WebImageError/Code/invalidDownloadOperation``.
     public init(asynchronously body: @escaping @Sendable (DownloadRequest) async -> DownloadRequest?) {
         self.body = .asynchronous(body)
     }
 
-    /// A modifier that sets method (GET if nil) and body, also to none, and puts `headers` in place of fields of the same
-    /// names.
+    /// Creates a modifier that sets the method (GET if nil) and the body (none if nil), and replaces fields of the same names with
+    /// `headers`.
     public convenience init(method: String? = nil, headers: HTTPHeaders = [:], body: Data? = nil) {
         self.init { request in
             var request = request
@@ -38,7 +38,7 @@ public final class DownloadRequestModifier: Sendable {
         }
     }
 
-    /// What is to be sent in place of `request`, or nil for nothing.
+    /// Returns the request to send in place of `request`, or nil to send none.
     public func modifiedRequest(for request: DownloadRequest) async -> DownloadRequest? {
         switch body {
         case .immediate(let body): body(request)

@@ -1,16 +1,16 @@
-/// Changes a response before it is looked at, or refuses it.
+/// Modifies responses before they are evaluated, or refuses them.
 ///
-/// Loads with different modifiers do not share a download: it is the object that counts, so make one and keep it.
+/// Request coalescing compares the object: loads with different modifiers do not share a download, so make one and keep it.
 public final class DownloadResponseModifier: Sendable {
     private let body: @Sendable (HTTPResponse) -> HTTPResponse?
 
-    /// A modifier of a closure.
+    /// Creates a modifier from a closure.
     ///
-    /// - Parameter body: asked on the network thread; must be quick. A nil answer ends the download with
+    /// - Parameter body: called on the network thread; must be quick. If it returns nil, the download fails with
     ///   ``WebImageError/Code/invalidDownloadResponse``.
     public init(_ body: @escaping @Sendable (HTTPResponse) -> HTTPResponse?) { self.body = body }
 
-    /// A modifier that sets status and version, each only if given, and puts `headers` in place of fields of the same names.
+    /// Creates a modifier that sets status and version, each only if given, and replaces fields of the same names with `headers`.
     public convenience init(statusCode: Int? = nil, httpVersion: String? = nil, headers: HTTPHeaders = [:]) {
         self.init { response in
             var response = response
@@ -21,6 +21,6 @@ public final class DownloadResponseModifier: Sendable {
         }
     }
 
-    /// What is taken for the response, or nil to refuse it.
+    /// Returns the response to use, or nil to refuse it.
     public func modifiedResponse(for response: HTTPResponse) -> HTTPResponse? { body(response) }
 }

@@ -7,7 +7,7 @@ package struct DownloadTransferHooks: Sendable {
 
     package init() {}
 
-    /// Those of a load's context.
+    /// Creates the hooks of a load's context.
     init(_ context: WebImageContext?) {
         guard let context else { return }
         requestModifier = context.downloadRequestModifier
@@ -16,7 +16,7 @@ package struct DownloadTransferHooks: Sendable {
         redirectHandler = context.redirectHandler
     }
 
-    /// These, with `others` where there is none.
+    /// Returns these hooks, with those of `others` where one is missing.
     package func filled(from others: DownloadTransferHooks) -> DownloadTransferHooks {
         var result = self
         result.requestModifier = requestModifier ?? others.requestModifier
@@ -26,20 +26,20 @@ package struct DownloadTransferHooks: Sendable {
         return result
     }
 
-    /// Tells hooks apart: loads share a download only if it is equal.
+    /// The identity of the hooks for request coalescing: loads share a download only if it is equal.
     package var identity: LoadHooks? { LoadHooks(self, retryPolicy: nil) }
 }
 
-/// Which hooks a load has, for keys: the identities of the objects, which whoever has the key must keep alive.
+/// The identities of a load's hooks, for keys; the owner of the key must keep the objects alive.
 package struct LoadHooks: Hashable, Sendable {
     private let requestModifier: ObjectIdentifier?
     private let responseModifier: ObjectIdentifier?
     private let decryptor: ObjectIdentifier?
     private let redirectHandler: ObjectIdentifier?
-    /// The context's own policy.
+    /// The retry policy of the context.
     let retryPolicy: DownloadRetryPolicy?
 
-    /// Nil when there are none.
+    /// Returns nil if there are no hooks and no policy.
     init?(_ hooks: DownloadTransferHooks, retryPolicy: DownloadRetryPolicy?) {
         requestModifier = hooks.requestModifier.map { ObjectIdentifier($0) }
         responseModifier = hooks.responseModifier.map { ObjectIdentifier($0) }
@@ -51,7 +51,7 @@ package struct LoadHooks: Hashable, Sendable {
         if !hasObject, retryPolicy == nil { return nil }
     }
 
-    /// Those of a load's context; nil when there are none.
+    /// Creates the identities of the hooks of a load's context; nil if it has none.
     package init?(_ context: WebImageContext?) {
         guard let context, context.hasRareProperties else { return nil }
         self.init(DownloadTransferHooks(context), retryPolicy: context.retryPolicy)

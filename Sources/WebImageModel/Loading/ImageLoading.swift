@@ -1,28 +1,28 @@
 public import FoundationEssentials
 
-/// What a loader is asked for.
+/// A request to a loader.
 public struct ImageLoadRequest: Sendable {
-    /// What to load.
+    /// The URL to load.
     public var url: URL
-    /// The options of the load; from a manager those alone that change what is sent or accepted, because loads that differ in
-    /// the rest share the download.
+    /// The options of the load; from a manager only those that change what is sent or accepted, because loads that differ in the
+    /// others share the download.
     public var options: WebImageOptions
-    /// How urgent it is; can change while it runs.
+    /// The priority; can change while the load runs.
     public var priority: LoadPriority
-    /// Header fields of this load alone, in place of the loader's fields of the same name; loads with different ones do not
-    /// share a download.
+    /// Header fields of only this load, in place of the loader's fields of the same name; loads with different ones do not share a
+    /// download.
     public var additionalHeaders: HTTPHeaders
-    /// Options for loaders of one's own; loads with different ones do not share a download.
+    /// Options for custom loaders; loads with different ones do not share a download.
     public var loadValues: OptionValues
-    /// Hooks and retry policy of the load; nil when it has none. From a manager it holds nothing else of the load's context,
+    /// The hooks and retry policy of the load; nil if it has none. From a manager it contains nothing else of the load's context,
     /// because loads that differ in the rest share the download.
     public var context: WebImageContext?
-    /// Where a loader may leave what has come of the picture so far, for previews; nil when nobody can want any.
+    /// The receiver of partial data for previews; nil if no previews can be wanted.
     public var partialData: PartialImageData?
-    /// Where the library's own downloader tells what happens; nil when nobody wants to know.
+    /// The receiver of events from the library's downloader; nil if the load is not observed.
     package var trace: (any LoadTelling)?
 
-    /// A request.
+    /// Creates a request.
     public init(
         url: URL,
         options: WebImageOptions = [],
@@ -40,25 +40,25 @@ public struct ImageLoadRequest: Sendable {
     }
 }
 
-/// How far a download is.
+/// The progress of a download.
 public struct LoadProgress: Sendable, Hashable {
-    /// Bytes received so far, content decoding undone.
+    /// The number of bytes received so far, after content decoding.
     public var receivedByteCount: Int64
-    /// Bytes that will come in all; nil when the server does not say.
+    /// The total number of bytes; nil if the server does not declare it.
     public var expectedByteCount: Int64?
-    /// How fast bytes arrive at present; nil when that is not known. Not looked at when readings are compared.
+    /// The current transfer rate; nil if not known. Ignored when values are compared.
     public var bytesPerSecond: Double? {
         get { speed.value }
         set { speed.value = newValue }
     }
     private var speed: Uncompared<Double?>
-    /// A part of the whole between 0 and 1; 0 when the whole is unknown.
+    /// The fraction received, between 0 and 1; 0 if the total is unknown.
     public var fraction: Double {
         guard let expectedByteCount, expectedByteCount > 0 else { return 0 }
         return min(max(Double(receivedByteCount) / Double(expectedByteCount), 0), 1)
     }
 
-    /// A reading.
+    /// Creates a progress value.
     public init(receivedByteCount: Int64, expectedByteCount: Int64?, bytesPerSecond: Double? = nil) {
         self.receivedByteCount = receivedByteCount
         self.expectedByteCount = expectedByteCount
@@ -66,15 +66,15 @@ public struct LoadProgress: Sendable, Hashable {
     }
 }
 
-/// What a loader delivers.
+/// The result of a loader.
 public struct LoadedImageData: Sendable {
-    /// The encoded picture, complete; empty when the loader made the picture itself and has no bytes.
+    /// The complete encoded image; empty if the loader made the image itself and has no bytes.
     public var data: Data
-    /// The picture, from a loader that makes pictures and not bytes; nil from all others.
+    /// The image, from a loader that makes images instead of bytes; nil from all others.
     public var image: Image?
-    /// The HTTP response, if it came by HTTP.
+    /// The HTTP response, if it was loaded by HTTP.
     public var response: HTTPResponse?
-    /// How long the download took, if there was one.
+    /// The timings of the download, if there was one.
     public var metrics: DownloadMetrics? {
         get { timings?.value }
         set { timings = newValue.map { Shared($0) } }
@@ -82,37 +82,37 @@ public struct LoadedImageData: Sendable {
     /// Behind a reference, because results are copied often.
     private var timings: Shared<DownloadMetrics>?
 
-    /// Loaded bytes.
+    /// Creates a result with loaded bytes.
     public init(data: Data, response: HTTPResponse? = nil, metrics: DownloadMetrics? = nil) {
         self.data = data
         self.response = response
         self.metrics = metrics
     }
 
-    /// A picture that the loader made, in full size.
+    /// Creates a result with an image that the loader made, in full size.
     ///
     /// - Parameters:
-    ///   - image: the picture.
-    ///   - data: the same picture encoded, if the loader has that, too.
+    ///   - image: the image.
+    ///   - data: the same image encoded, if the loader has that, too.
     public init(image: Image, data: Data? = nil) {
         self.init(data: data ?? Data())
         self.image = image
     }
 }
 
-/// A load that a loader has under way.
+/// A running load of a loader.
 public protocol ImageLoaderOperation: WebImageOperation {
-    /// Makes the load more or less urgent, also while it waits.
+    /// Changes the priority of the load, also while it waits.
     func setPriority(_ priority: LoadPriority)
 }
 
-/// Gets encoded pictures for URLs; ``WebImageDownloader`` is the library's own.
+/// A loader of encoded images for URLs; ``WebImageDownloader`` is the library's implementation.
 public protocol ImageLoading: AnyObject, Sendable {
-    /// Whether this loader serves URLs like this one.
+    /// Returns whether this loader supports URLs like this one.
     func canLoad(_ url: URL, options: WebImageOptions) -> Bool
 
-    /// Whether this loader serves the request, for loaders that look at more than the URL; what is asked before a load. By
-    /// default whether ``canLoad(_:options:)`` says so.
+    /// Returns whether this loader supports the request, for loaders that check more than the URL; called before each load. The
+    /// default implementation calls ``canLoad(_:options:)``.
     func canLoad(_ request: ImageLoadRequest) -> Bool
 
     /// Starts a load.
@@ -127,19 +127,20 @@ public protocol ImageLoading: AnyObject, Sendable {
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation
 
-    /// The header fields that a request will be sent with, as far as they are known before: a cache compares them with those that an
-    /// answer was made for (`Vary`), and heeds what they say about caching. By default those of the request. Called on any
-    /// thread, before loads that are not ``CachePolicy/immutable``: must be quick.
+    /// Returns the header fields that a request will be sent with, as far as they are known in advance: a cache compares them with
+    /// those of the request that it stored a response for (`Vary`), and obeys their cache directives. By default those of the
+    /// request. Called on any thread, before loads that are not ``CachePolicy/immutable``: must be quick.
     func requestHeaders(for request: ImageLoadRequest) -> HTTPHeaders
 
-    /// Whether a URL that failed with `error` should not be tried again until asked to.
+    /// Returns whether a URL that failed with `error` should not be tried again until requested with
+    /// ``WebImageOptions/retryFailed``.
     func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool
 }
 
 extension ImageLoading {
-    /// The request's own fields.
+    /// Returns the request's additional fields.
     public func requestHeaders(for request: ImageLoadRequest) -> HTTPHeaders { request.additionalHeaders }
 
-    /// Whether the request's URL is served.
+    /// Returns whether the request's URL is supported.
     public func canLoad(_ request: ImageLoadRequest) -> Bool { canLoad(request.url, options: request.options) }
 }

@@ -1,27 +1,28 @@
-/// With whose rights something is loaded, as a digest: a cache keeps what is answered to one user from others.
+/// The credentials of a load, as a digest: a cache must not give one user's response to others.
 package struct LoadRights: Sendable, Hashable {
-    /// Nobody's.
+    /// No credentials.
     package static let none = LoadRights(digest: nil, isKnown: true)
 
-    /// Stands for the fields that say who asks, and for the credential; nil without any. Secrets are in keys, and on disk, only as this.
+    /// The digest of the credential fields and of the credential; nil without any. Secrets appear in keys, and on disk, only as
+    /// this digest.
     package let digest: String?
-    /// Whether it is all that is sent, but for what a request modifier adds.
+    /// Indicates whether the digest covers everything that is sent, except what a request modifier adds.
     package let isKnown: Bool
 
     package init(digest: String?, isKnown: Bool) { (self.digest, self.isKnown) = (digest, isKnown) }
 
-    /// What key it makes of a URL's.
+    /// Returns the cache key of a URL's key for these credentials.
     package func key(_ key: String) -> String { digest.map { key + Self.mark + $0 } ?? key }
 
-    /// A space is in no URL; and what follows a "#" changes neither a key's extension nor its scale.
+    /// The separator in keys. URLs contain no space, and text after a "#" changes neither a key's extension nor its scale.
     static let mark = "# rights="
 
-    /// How many downloaders and loaders may have rights of their own: as long as there are none, none is asked for them.
+    /// The number of downloaders and loaders that may have credentials. While it is 0, credentials are not looked up.
     private static let owners = Counter()
     package static var mayBeOwned: Bool { owners.value > 0 }
     package static func noteOwner() { owners.add() }
 
-    /// The digest of the fields that say who asks, in any order, and of a credential; nil without any.
+    /// Returns the digest of the credential fields, in any order, and of a credential; nil without any.
     package static func digest(of headers: HTTPHeaders, _ credential: WebImageCredential?) -> String? {
         var lines = headers.credentials.map { "\($0.name.lowercased()):\($0.value)\n" }
         if let credential {

@@ -1,12 +1,12 @@
-/// Receives what a downloader reports about a load.
+/// A receiver of a downloader's events about a load.
 package protocol LoadTelling: Sendable {
-    /// Whether anybody observes; events need not be made otherwise.
+    /// Indicates whether the load has observers; without them no events need to be created.
     var isActive: Bool { get }
-    /// The number of callers that the load has.
+    /// The number of subscribers of the load.
     var callerCount: Int { get }
-    /// Passes an event on to the observers.
+    /// Sends an event to the observers.
     func send(_ event: WebImageLoadEvent.Kind)
-    /// Keeps the download, for callers that ask what is known of it.
+    /// Keeps the download, for callers that ask about it.
     func hold(_ download: any ImageLoaderOperation)
     /// Counts another attempt.
     func countRetry()

@@ -1,23 +1,23 @@
 public import FoundationEssentials
 
-/// Where a loader leaves what it has of a picture that is still arriving, for whoever wants to see it before it is whole.
+/// The data of an image that is still downloading, which a loader provides for previews.
 ///
-/// Leaving bytes costs nothing but a look when nobody wants them. May be used from any thread, one at a time.
+/// Providing data costs only a check if no previews are wanted. May be used from any thread, one at a time.
 public final class PartialImageData: @unchecked Sendable {
-    // Sendable because one lock guards the attempts of all: each download has one of these, and hardly any is told anything.
+    // Sendable because one lock guards the attempts of all instances: each download has an instance, and hardly any receives data.
 
-    /// What was left last.
+    /// The latest state of the data.
     package struct Snapshot: Sendable {
         /// All bytes so far.
         package var data: Data
-        /// How many there will be; nil when that is not known.
+        /// The total number of bytes; nil if not known.
         package var expectedByteCount: Int64?
-        /// Tells beginnings apart, of all loads: bytes of another one are another picture.
+        /// The number of the attempt, unique across all loads: data of another attempt belongs to another image.
         package var attempt: Int
     }
 
     private static let lastAttempt = Lock(0)
-    /// 0 until it is asked for.
+    /// 0 until it is first requested.
     private var attempt = 0
     private let wanted: @Sendable () -> Bool
     private let receive: @Sendable (Snapshot) -> Void
@@ -27,10 +27,10 @@ public final class PartialImageData: @unchecked Sendable {
         self.receive = receive
     }
 
-    /// Whether anybody wants to see it; may change at any time.
+    /// Indicates whether previews are wanted; may change at any time.
     public var isWanted: Bool { wanted() }
 
-    /// Says that the picture begins anew: what was left so far is not part of it.
+    /// Notifies that the download starts again: data provided so far is not part of it.
     public func begin() {
         receive(Snapshot(data: Data(), expectedByteCount: nil, attempt: currentAttempt(isNew: true)))
     }
@@ -45,11 +45,11 @@ public final class PartialImageData: @unchecked Sendable {
         }
     }
 
-    /// Leaves all bytes that are there so far. They must not change any more.
+    /// Provides all bytes received so far. They must not change any more.
     ///
     /// - Parameters:
     ///   - data: from the first byte on.
-    ///   - expectedByteCount: how many there will be, if that is known.
+    ///   - expectedByteCount: the total number of bytes, if known.
     public func update(_ data: Data, expectedByteCount: Int64?) {
         receive(Snapshot(data: data, expectedByteCount: expectedByteCount, attempt: currentAttempt(isNew: false)))
     }

@@ -1,8 +1,8 @@
-/// Calls a caller's progress closure on background threads, so that it may take its time: the threads that find out about progress
-/// have others to serve.
+/// Calls a subscriber's progress closure on background threads, so that a slow closure does not block the threads that measure
+/// progress.
 ///
-/// Readings arrive in order, one at a time, and none after the end, which waits for those that are on their way. They never go back:
-/// a further attempt is heard of once it has got further than the one before. A closure that cannot keep up misses some.
+/// Readings arrive in order, one at a time, and none after the end, which waits for those in delivery. They never decrease: a retry
+/// is reported once it has got further than the attempt before. A slow closure misses some readings (throttling).
 package final class ProgressRelay: Sendable {
     package typealias Body = @Sendable (LoadProgress) -> Void
 
@@ -13,22 +13,22 @@ package final class ProgressRelay: Sendable {
         var isOver = false
     }
 
-    /// Readings that wait for the closure; after that many, the latest takes the place of the one before.
+    /// The maximum number of pending readings; after that, the latest replaces the one before.
     static let capacity = 64
 
     private let mailbox: CallbackMailbox
     private let state: Lock<State>
 
-    /// A relay to a closure.
+    /// Creates a relay to a closure.
     package init(queue: CallbackQueue = .global, _ body: @escaping Body) {
         mailbox = CallbackMailbox(queue)
         state = Lock(State(body: body))
     }
 
-    /// Leaves readings.
+    /// The closure that posts readings.
     var receiver: Body { { self.post($0) } }
 
-    /// Leaves a reading. Calls nobody.
+    /// Posts a reading. Calls no closure on this thread.
     package func post(_ progress: LoadProgress) {
         let isNews = state.withLock { state -> Bool in
             guard !state.isOver, state.latest.map(progress.isAfter) ?? true else { return false }
@@ -47,7 +47,7 @@ package final class ProgressRelay: Sendable {
         if let progress { body?(progress) }
     }
 
-    /// Takes no more readings, and calls `body` after those that are on their way: at once when there are none.
+    /// Accepts no more readings, and calls `body` after those in delivery: at once if there are none.
     ///
     /// - Parameter drops: whether readings that have not been delivered are dropped.
     package func end(drops: Bool = false, _ body: @escaping @Sendable () -> Void = {}) {
@@ -58,7 +58,7 @@ package final class ProgressRelay: Sendable {
         }
         guard isFirst else { return }
         let finish = { @Sendable [self] in
-            // What the closure owns is released outside the lock, before anybody learns of the end.
+            // The closure's captures are released outside the lock, before the end is reported.
             withExtendedLifetime(state.withLock { $0.body.take() }) {}
             body()
         }
@@ -67,7 +67,7 @@ package final class ProgressRelay: Sendable {
 }
 
 extension ProgressRelay? {
-    /// Ends the relay, if there is one, and calls `completion` after the readings that are on their way. A cancel drops those.
+    /// Ends the relay, if there is one, and calls `completion` after the readings in delivery. A cancel drops those.
     package func end<Value>(_ result: Result<Value, WebImageError>, _ completion: @escaping @Sendable () -> Void) {
         guard let self else { return completion() }
         var isCancelled = false
@@ -77,7 +77,7 @@ extension ProgressRelay? {
 }
 
 extension LoadProgress {
-    /// Whether more has come, or as much of another length.
+    /// Returns whether more bytes have been received, or as many of another total.
     fileprivate func isAfter(_ other: LoadProgress) -> Bool {
         receivedByteCount > other.receivedByteCount
             || receivedByteCount == other.receivedByteCount && expectedByteCount != other.expectedByteCount

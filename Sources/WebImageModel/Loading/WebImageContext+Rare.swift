@@ -1,15 +1,15 @@
 extension WebImageContext {
-    /// A hint of the format of the bytes.
+    /// A hint about the format of the bytes.
     public enum FormatHint: Sendable, Hashable {
-        /// What the decode options say.
+        /// The hint of the decode options.
         case inherited
-        /// None, whatever the decode options say.
+        /// None, whatever the decode options contain.
         case none
         /// This one.
         case format(ImageFormat)
     }
 
-    /// The properties that few loads give. Never changed: a change makes another one.
+    /// The properties that few loads set. Immutable: a change creates another instance.
     package final class Rare: Sendable {
         package struct Values: Sendable {
             var decodeOptions: ImageDecodeOptions?
@@ -27,7 +27,7 @@ extension WebImageContext {
             package var observer: (any WebImageLoadObserver)?
             var own: [ObjectIdentifier: any Sendable] = [:]
 
-            /// Whether nothing is given.
+            /// Indicates whether no property is set.
             var isPlain: Bool {
                 decodeOptions == nil && encodeOptions == nil && formatHint == .inherited && decodeToHDR == nil
                     && decoding == nil
@@ -42,7 +42,7 @@ extension WebImageContext {
         init(_ values: Values) { self.values = values }
     }
 
-    /// Whether any property is given that lies behind ``rare``.
+    /// Indicates whether any of the properties in ``rare`` is set.
     package var hasRareProperties: Bool { rare != nil }
 
     private mutating func change(_ body: (inout Rare.Values) -> Void) {
@@ -53,43 +53,44 @@ extension WebImageContext {
 }
 
 extension WebImageContext {
-    /// Base of the decode options; the properties of the context override it.
+    /// The base decode options; the properties of the context override them.
     public var decodeOptions: ImageDecodeOptions? {
         get { rare?.values.decodeOptions }
         set { change { $0.decodeOptions = newValue } }
     }
 
-    /// How the cache encodes when it has to.
+    /// The options for encoding in the cache.
     public var encodeOptions: ImageEncodeOptions? {
         get { rare?.values.encodeOptions }
         set { change { $0.encodeOptions = newValue } }
     }
 
-    /// The format that the bytes are said to have, for coders of formats whose bytes do not tell. What the decode options say
-    /// by default; the built-in coders believe the bytes alone.
+    /// The declared format of the bytes, for coders of formats that cannot be detected from the bytes. By default that of the
+    /// decode options; the built-in coders trust only the bytes.
     public var formatHint: FormatHint {
         get { rare?.values.formatHint ?? .inherited }
         set { change { $0.formatHint = newValue } }
     }
 
-    /// Whether pictures of high dynamic range keep it; see ``ImageDecodeOptions/decodeToHDR``. What the decode options say by
-    /// default.
+    /// Indicates whether images of high dynamic range keep it; see ``ImageDecodeOptions/decodeToHDR``. By default the decode
+    /// options decide.
     public var decodeToHDR: Bool? {
         get { rare?.values.decodeToHDR }
         set { change { $0.decodeToHDR = newValue } }
     }
 
-    /// Where the picture is decoded: in this process or in workers without files, network and much memory. The manager's place by default
-    /// (``WebImageManager/decoding``).
+    /// The place where the image is decoded: in this process or in sandboxed workers without files and network and with bounded
+    /// memory. The manager's place by default (``WebImageManager/decoding``).
     ///
-    /// In workers their own coders decode, whatever ``imageCoder`` is: what that is for is encoding, and formats that are not isolated. There
-    /// are no previews of an isolated picture while it arrives. Loaders of one's own that decode are not told of it.
+    /// Workers decode with their own coders, whatever ``imageCoder`` is; it is used only to encode, and for formats that are not
+    /// isolated. There are no previews of isolated images while they download. Custom loaders that decode images do not receive
+    /// this setting.
     public var decoding: DecodingPlace? {
         get { rare?.values.decoding }
         set { change { $0.decoding = newValue } }
     }
 
-    /// Who decides how long a cached picture serves, and when the server is asked for a newer one. The manager's by default
+    /// The rule for how long a cached image is used, and when it is revalidated. The manager's by default
     /// (``WebImageManager/cachePolicy``).
     ///
     /// Under ``CachePolicy/http`` the directives of a `Cache-Control` among the ``additionalHeaders`` count, too: `no-cache`,
@@ -99,80 +100,80 @@ extension WebImageContext {
         set { change { $0.cachePolicy = newValue } }
     }
 
-    /// Options for loaders of one's own. Loads with different ones do not share a download.
+    /// Options for custom loaders. Loads with different ones do not share a download.
     public var loadValues: OptionValues {
         get { rare?.values.loadValues ?? OptionValues() }
         set { change { $0.loadValues = newValue } }
     }
 
-    /// Header fields of this load's request, in place of the downloader's fields of the same names. Loads with different ones
-    /// do not share a download; but the caches know the picture by its URL alone, unless a ``cacheKeyFilter`` says
-    /// otherwise.
+    /// Header fields of this load's request, in place of the downloader's fields of the same names. Loads with different ones do
+    /// not share a download; but the caches identify the image only by its URL, unless a ``cacheKeyFilter`` changes the key.
     public var additionalHeaders: HTTPHeaders {
         get { rare?.values.additionalHeaders ?? HTTPHeaders() }
         set { change { $0.additionalHeaders = newValue } }
     }
 
-    /// Makes the bytes that go to disk. None by default.
+    /// Produces the bytes to write to disk. None by default.
     public var cacheSerializer: CacheSerializer? {
         get { rare?.values.cacheSerializer }
         set { change { $0.cacheSerializer = newValue } }
     }
 
-    /// Tells loads of one view apart: a new load ends the one with the same key. Read by views; the manager ignores it.
+    /// The key that identifies a load within a view: a new load cancels the one with the same key. Used by views; the manager
+    /// ignores it.
     public var setImageOperationKey: String? {
         get { rare?.values.setImageOperationKey }
         set { change { $0.setImageOperationKey = newValue } }
     }
 
-    /// Changes what is sent, in place of the downloader's own modifier.
+    /// Modifies requests, in place of the downloader's modifier.
     public var downloadRequestModifier: DownloadRequestModifier? {
         get { rare?.values.hooks.requestModifier }
         set { change { $0.hooks.requestModifier = newValue } }
     }
 
-    /// Changes responses, in place of the downloader's own modifier.
+    /// Modifies responses, in place of the downloader's modifier.
     public var downloadResponseModifier: DownloadResponseModifier? {
         get { rare?.values.hooks.responseModifier }
         set { change { $0.hooks.responseModifier = newValue } }
     }
 
-    /// Makes a picture's bytes of what was downloaded, in place of the downloader's own decryptor.
+    /// Converts a downloaded body into the bytes of an image, in place of the downloader's decryptor.
     public var downloadDecryptor: DownloadDecryptor? {
         get { rare?.values.hooks.decryptor }
         set { change { $0.hooks.decryptor = newValue } }
     }
 
-    /// Decides on redirects, in place of the downloader's own handler.
+    /// Decides on redirects, in place of the downloader's handler.
     public var redirectHandler: DownloadRedirectHandler? {
         get { rare?.values.hooks.redirectHandler }
         set { change { $0.hooks.redirectHandler = newValue } }
     }
 
-    /// Whether and when a failed download is tried again, in place of what the downloader's config says.
+    /// The retry policy for failed downloads, in place of the one in the downloader's config.
     public var retryPolicy: DownloadRetryPolicy? {
         get { rare?.values.retryPolicy }
         set { change { $0.retryPolicy = newValue } }
     }
 
-    /// Hears of everything that happens in this load, as the manager's observer does.
+    /// Receives all events of this load, as the manager's observer does.
     public var observer: (any WebImageLoadObserver)? {
         get { rare?.values.observer }
         set { change { $0.observer = newValue } }
     }
 
-    /// A value of one's own.
+    /// The value of a custom key.
     public subscript<Key: WebImageContextKey>(_ key: Key.Type) -> Key.Value {
         get {
-            // Not in one expression: where the value is an optional, a missing one would pass for nil.
+            // Two steps, because with an optional value type a missing value would be taken for nil.
             guard let value = rare?.values.own[ObjectIdentifier(key)] else { return Key.defaultValue }
             return value as? Key.Value ?? Key.defaultValue
         }
         set { change { _ = $0.own.updateValue(newValue, forKey: ObjectIdentifier(key)) } }
     }
 
-    /// What a loader may know of the context: the hooks and the retry policy, and nothing that loads which share a download
-    /// could differ in. No cache, loader, observer or queue, so it makes no cycle. Nil when nothing is left.
+    /// The part of the context that loaders may see: the hooks and the retry policy, and nothing in which loads that share a
+    /// download could differ. No cache, loader, observer or queue, so that there is no retain cycle. Nil if nothing remains.
     package var reducedForLoader: WebImageContext? {
         guard let rare else { return nil }
         var values = Rare.Values()
@@ -182,7 +183,7 @@ extension WebImageContext {
         return WebImageContext(Rare(values))
     }
 
-    /// A context with these properties alone.
+    /// Creates a context with only these properties.
     package init(_ rare: Rare) {
         self.init()
         self.rare = rare

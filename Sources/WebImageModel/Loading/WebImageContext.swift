@@ -1,17 +1,17 @@
-/// Names a value of one's own in a ``WebImageContext``, and says what type it has.
+/// A custom value in a ``WebImageContext``, with its type.
 ///
-/// Such a value is carried along and never part of what is compared when work is shared, so it must not change what is
-/// loaded; for what does, see ``WebImageContext/loadValues``.
+/// Such a value is carried along and ignored by request coalescing, so it must not change the result; for values that do, see
+/// ``WebImageContext/loadValues``.
 public protocol WebImageContextKey {
     /// The type of the value.
     associatedtype Value: Sendable
-    /// The value where none was set.
+    /// The value if none was set.
     static var defaultValue: Value { get }
 }
 
-/// What a load uses in place of the manager's own parts and defaults; nil means the default.
+/// The components and settings of one load, in place of the manager's; nil means the default.
 public struct WebImageContext: Sendable {
-    /// Which transformer applies.
+    /// The choice of a transformer.
     public enum TransformerChoice: Sendable {
         /// The manager's, if it has one.
         case inherited
@@ -21,7 +21,7 @@ public struct WebImageContext: Sendable {
         case transformer(any ImageTransformer)
     }
 
-    /// Where callbacks run. The main thread by default.
+    /// The queue on which callbacks run. The main thread by default.
     public var callbackQueue: CallbackQueue?
     /// The cache for the result. The manager's by default.
     public var imageCache: (any ImageCaching)?
@@ -31,32 +31,33 @@ public struct WebImageContext: Sendable {
     public var imageLoader: (any ImageLoading)?
     /// The coder that decodes and encodes. The shared coders manager by default.
     public var imageCoder: (any ImageCoder)?
-    /// Which transformer applies. The manager's by default.
+    /// The transformer to apply. The manager's by default.
     public var imageTransformer: TransformerChoice = .inherited
-    /// Pixels per point. By default found in the key (`@2x`, `@3x`); values below 1 are ignored.
+    /// The number of pixels per point. By default derived from the key (`@2x`, `@3x`); values below 1 are ignored.
     public var imageScaleFactor: Double?
     /// The box in pixels that the result must fit into. Full size by default.
     public var thumbnailPixelSize: ImageSize?
-    /// Whether a thumbnail keeps its aspect ratio. True by default.
+    /// Indicates whether a thumbnail keeps its aspect ratio. True by default.
     public var preserveAspectRatio: Bool?
-    /// Whether a thumbnail that keeps its aspect ratio covers the box instead of fitting into it. False by default.
+    /// Indicates whether a thumbnail that keeps its aspect ratio covers the box instead of fitting into it. False by default.
     public var thumbnailCovers: Bool?
-    /// Most bytes of decoded pixels; a bigger picture is scaled down to it.
+    /// The maximum number of bytes of decoded pixels; a bigger image is scaled down to it.
     public var scaleDownLimitBytes: Int?
-    /// Where the result is looked for. Everywhere by default.
+    /// The levels where the result is searched. All by default.
     public var queryCacheType: ImageCacheType?
-    /// Where the result is stored. Everywhere by default.
+    /// The levels where the result is stored. All by default.
     public var storeCacheType: ImageCacheType?
-    /// Where the original bytes are looked for. On disk by default.
+    /// The levels where the original bytes are searched. Disk by default.
     public var originalQueryCacheType: ImageCacheType?
-    /// Where the original bytes are stored. On disk by default.
+    /// The levels where the original bytes are stored. Disk by default.
     public var originalStoreCacheType: ImageCacheType?
-    /// Makes keys from URLs. The manager's by default.
+    /// Makes cache keys from URLs. The manager's by default.
     public var cacheKeyFilter: CacheKeyFilter?
 
-    /// What loads seldom give, behind one reference that is nil in most contexts: so the context stays small, and cheap to copy.
+    /// The properties that loads rarely set, behind one reference that is nil in most contexts: this keeps the context small and
+    /// cheap to copy.
     package var rare: Rare?
 
-    /// Everything at its default.
+    /// Creates a context with all defaults.
     public init() {}
 }

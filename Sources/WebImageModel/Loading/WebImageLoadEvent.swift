@@ -1,17 +1,17 @@
 public import FoundationEssentials
 
-/// Something that happened in a load.
+/// An event in a load.
 public struct WebImageLoadEvent: Sendable {
-    /// Which load; numbers are not used twice.
+    /// The number of the load; numbers are not reused.
     public let loadID: UInt64
-    /// What is being loaded; nil if the caller's string was no URL.
+    /// The URL that is being loaded; nil if the caller's string was not a valid URL.
     public let url: URL?
-    /// Nanoseconds since the load's start.
+    /// The time since the load's start, in nanoseconds.
     public let time: UInt64
-    /// What happened.
+    /// The kind of event.
     public let kind: Kind
 
-    /// An event; the library makes them, and tests of observers may.
+    /// Creates an event; for the library, and for tests of observers.
     public init(loadID: UInt64, url: URL?, time: UInt64, kind: Kind) {
         self.loadID = loadID
         self.url = url
@@ -19,70 +19,72 @@ public struct WebImageLoadEvent: Sendable {
         self.kind = kind
     }
 
-    /// What can happen. `started` is the first; exactly one of `delivered`, `cancelled` and `failed` comes, and is the last.
+    /// The kinds of events. `started` is the first; exactly one of `delivered`, `cancelled` and `failed` is the last.
     ///
-    /// Events of work that loads share are told to all of them. One that joins late hears ``joined(_:)`` and then the latest
-    /// of what has happened (of work that nobody observed before, only how far it is), with the time at which it heard.
+    /// Events of shared work are sent to all loads that share it. A load that joins late receives ``joined(_:)`` and then the
+    /// latest of the previous events (of work that was not observed before, only its stage), with the time at which it received
+    /// them.
     public enum Kind: Sendable {
         /// The load has begun.
         case started(cacheKey: String, options: WebImageOptions)
-        /// The image lies in memory.
+        /// The image was found in memory.
         case memoryHit(key: String)
-        /// The image does not lie in memory, or was not looked for there.
+        /// The image was not found in memory, or was not searched there.
         case memoryMissed(MissReason)
-        /// The encoded picture lies on disk.
+        /// The encoded image was found on disk.
         case diskHit(key: String, byteCount: Int)
-        /// The encoded picture does not lie on disk, or was not looked for there.
+        /// The encoded image was not found on disk, or was not searched there.
         case diskMissed(key: String, MissReason)
-        /// The load shares work that another load began.
+        /// The load was coalesced with work that another load began.
         case joined(Stage)
-        /// Work has got in line. Downloads tell that once before ``downloadStarted``, and once more after it if the
-        /// ``WebImageDownloader`` has no place for them; otherwise it does not mean that there is something to wait for.
+        /// Work was queued. Downloads send this once before ``downloadStarted``, and once more after it if the
+        /// ``WebImageDownloader`` is at its limit; otherwise it does not mean that the work has to wait.
         case queued(Stage)
-        /// The loader was asked.
+        /// The loader was called.
         case downloadStarted
-        /// A ``WebImageDownloader`` sends the request, the first time (1) or again.
+        /// A ``WebImageDownloader`` sends the request, for the first time (1) or again.
         case requestSent(attempt: Int)
-        /// The head of the response to a ``WebImageDownloader`` is there. It may still be refused.
+        /// A ``WebImageDownloader`` received the head of the response. It may still be refused.
         case firstByte(HTTPResponse)
         /// Bytes arrived.
         case progress(LoadProgress)
-        /// The size of the picture is known, mostly while its bytes still arrive; with ``WebImageOptions/progressiveLoad``, for
-        /// pictures of formats without previews, too. `width` and `height` are those of the upright picture in the file, whatever
-        /// size is asked for; the properties are what was known at that moment: a colour profile or frames may still have come.
+        /// The size of the image is known, mostly while its bytes still arrive; with ``WebImageOptions/progressiveLoad``, for
+        /// images of formats without previews, too. `width` and `height` are those of the upright image in the file, whatever size
+        /// is requested; the properties are those known at that moment: a colour profile or frames may follow.
         ///
-        /// Once for every picture that a loader delivers: again only if the download begins anew, or if the file turns out to be
-        /// turned by what stands behind its pixels. What is refused or damaged may have none.
+        /// Sent once for every image that a loader delivers: again only if the download starts again, or if an orientation behind
+        /// the pixel data rotates the image. An image that is refused or damaged may have none.
         case headerRead(width: Int, height: Int, ImageProperties)
-        /// The download failed and will be tried again after so many seconds, or when there is room after that.
+        /// The download failed and will be retried after that many seconds, or when a slot is free after that.
         case retried(WebImageError, after: Double)
-        /// The loader has delivered.
+        /// The loader has finished.
         case downloaded(byteCount: Int, DownloadMetrics?)
-        /// The load's ``CachePolicy`` has judged what is cached; not under ``CachePolicy/immutable``, and not where nothing is.
+        /// The load's ``CachePolicy`` has made a decision about the cached image; not sent under ``CachePolicy/immutable``, and not
+        /// if nothing is cached.
         case judged(CacheVerdict)
-        /// There is nothing newer than the picture that was cached; with a policy that asks, or with ``WebImageOptions/refreshCached``.
+        /// The cached image is still current; with a policy that revalidates, or with ``WebImageOptions/refreshCached``.
         case notModified
-        /// The picture was decoded, to so many pixels, in so much time (0 when nobody observed when that began).
+        /// The image was decoded to this size in this time (0 if the start was not observed).
         case decoded(width: Int, height: Int, fromByteCount: Int, nanoseconds: UInt64)
-        /// A transformer was applied; the key is its own.
+        /// A transformer was applied; the key is the transformer's.
         case transformed(key: String, nanoseconds: UInt64)
-        /// Something was given to a cache to be stored. The disk is written to in the background;
-        /// ``WebImageOptions/waitStoreCache`` holds the end of the load back until then.
+        /// Something was given to a cache to be stored. The disk is written in the background (write-behind);
+        /// ``WebImageOptions/waitStoreCache`` delays the end of the load until then.
         case stored(key: String, ImageCacheType)
-        /// A picture was delivered after which another one may come; with ``WebImageOptions/refreshCached``.
+        /// An image was delivered that another one may follow; with ``WebImageOptions/refreshCached``.
         case deliveredInterim(ImageCacheType)
-        /// The picture was delivered, from where is said. With ``WebImageOptions/refreshCached`` and no news this is where the
-        /// picture came from that was delivered before.
+        /// The image was delivered from this level. With ``WebImageOptions/refreshCached`` and no newer image this is the source of
+        /// the image that was delivered before.
         case delivered(ImageCacheType)
         /// The load was cancelled.
         case cancelled
-        /// The load failed, or with ``WebImageOptions/refreshCached`` what should have come after the cached picture.
+        /// The load failed, or with ``WebImageOptions/refreshCached`` the download after the cached image.
         case failed(WebImageError)
     }
 
-    /// A part of a load that can be shared and can wait.
+    /// A stage of a load that can be shared and can wait.
     public enum Stage: Sendable, Hashable {
-        /// All of it: the loads want the very same picture.
+        /// The whole load: the loads request the same image.
         case picture
         /// Getting the original bytes, from disk or from a loader.
         case data
@@ -96,21 +98,21 @@ public struct WebImageLoadEvent: Sendable {
         case transform
     }
 
-    /// Why something was not found in a cache.
+    /// The reason for a cache miss.
     public enum MissReason: Sendable, Hashable {
-        /// It is not there.
+        /// The entry does not exist.
         case absent
-        /// It was not looked for, because of options or the context.
+        /// The cache was not queried, because of options or the context.
         case notAsked
-        /// What is there was made smaller by another byte limit.
+        /// The entry was scaled down with another byte limit.
         case otherByteLimit
-        /// What is there is the first frame alone of an animation.
+        /// The entry is only the first frame of an animation.
         case firstFrameAlone
-        /// The key filter gave no key.
+        /// The key filter returned no key.
         case noKey
-        /// What is there is no picture.
+        /// The entry is not a valid image.
         case damaged
-        /// What is there is not what the manager's ``SourcePolicy`` takes: another manager has stored it.
+        /// The entry is not allowed by the manager's ``SourcePolicy``: another manager has stored it.
         case refused
     }
 }

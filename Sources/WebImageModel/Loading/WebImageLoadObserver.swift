@@ -1,5 +1,5 @@
-/// Hears of everything that happens in loads: set one as ``WebImageManager/observer``, or for one load as
-/// ``WebImageContext/observer``. ``LoadRecording`` keeps the events and explains them.
+/// An observer of all events of loads: set one as ``WebImageManager/observer``, or for one load as ``WebImageContext/observer``.
+/// ``LoadRecording`` keeps the events and explains them.
 ///
 /// While no load is observed, nothing is recorded and no clock is read.
 public protocol WebImageLoadObserver: AnyObject, Sendable {

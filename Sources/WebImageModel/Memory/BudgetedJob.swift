@@ -1,20 +1,20 @@
-/// A job of a queue that runs when a budget has room for it. While it waits for that it holds no thread.
+/// A job of a queue that runs when a memory budget admits it (admission control). While it waits it does not occupy a thread.
 ///
-/// First it runs to find out what it needs; if there is room, it goes on at once.
+/// It runs first to find out its cost; if the budget has room, it continues at once.
 package final class BudgetedJob: RunningWork {
-    /// Called once on a thread of the queue, unless the job is cancelled first, with the options of a decode: those that were asked for, or
-    /// some that make less of the picture. When it returns, what was reserved is given back.
+    /// Called once on a thread of the queue, unless the job is cancelled first, with the options of a decode: the requested ones,
+    /// or some that make a smaller image. When it returns, the reservation is released.
     package typealias Body = @Sendable (Result<ImageDecodeOptions?, WebImageError>) -> Void
 
     private let queue: WorkQueue
     private let budget: DecodedMemoryBudget
     private let cost: MemoryCost
-    /// Whether it goes on with pixels that it holds.
+    /// Indicates whether it continues with pixels that it holds.
     private let isBegun: Bool
     private let patience: MemoryPatience
     private let result: PendingResult<Result<ImageDecodeOptions?, WebImageError>>
     private let priority: Lock<LoadPriority>
-    /// What it goes on from; ended once it has asked for more.
+    /// The reservation that it continues from; ended once it has requested its own.
     private let former: Lock<MemoryReservation?>
 
     fileprivate init(
@@ -38,13 +38,13 @@ package final class BudgetedJob: RunningWork {
 
     fileprivate func start() { enqueue(stage: 0) { [self] in ask(cost.options, attempt: 0) } }
 
-    /// It does not run any more, unless it does already.
+    /// Cancels the job, unless it already runs.
     package func cancel() {
         _ = result.cancel()
         withExtendedLifetime(former.withLock { $0.take() }) {}
     }
 
-    /// Takes no lock but those of the queue and the budget, and calls nobody.
+    /// Changes the priority. Takes only the locks of the queue and the budget, and calls no closures.
     package func setPriority(_ priority: LoadPriority) {
         self.priority.withLock { $0 = priority }
         result.setPriority(priority)
@@ -56,7 +56,7 @@ package final class BudgetedJob: RunningWork {
         result.attach(queue.submit(priority: priority.withLock { $0 }, body), stage: stage)
     }
 
-    /// - Parameter attempt: how often it was told to make less of the picture.
+    /// - Parameter attempt: the number of times the image was already made smaller.
     private func ask(_ options: ImageDecodeOptions?, attempt: Int) {
         guard result.isWanted else { return }
         let need: Int
@@ -71,11 +71,11 @@ package final class BudgetedJob: RunningWork {
         ) { [self] answer in
             enqueue(stage: 2 * attempt + 2) { [self] in take(answer, options, attempt) }
         }
-        // Not before: in between others would be told that there is nothing to wait for.
+        // Not before: in between, others would be told that there is nothing to wait for.
         former.withLock { $0.take() }?.end()
         switch outcome {
         case .answered(let answer): take(answer, options, attempt)
-        // If it was answered by now, nothing happens.
+        // Does nothing if it has been answered in the meantime.
         case .waiting(let id): result.attach(Request(id: id, budget: budget), stage: 2 * attempt + 1)
         }
     }
@@ -105,13 +105,13 @@ package final class BudgetedJob: RunningWork {
 }
 
 extension WorkQueue {
-    /// Runs `body` on one of the threads, once a budget has room for what it costs; as any job while the budget is off. What workers decode
-    /// runs on the threads of their pool instead (``WorkerPool/queue``).
+    /// Runs `body` on one of the threads, once a budget admits its cost; like any job while the budget is off. Work that workers
+    /// decode runs on the threads of their pool instead (``WorkerPool/queue``).
     ///
-    /// What the job makes it tells by ``DecodedMemoryBudget/made(_:for:)``.
+    /// The job reports its results with ``DecodedMemoryBudget/made(_:for:)``.
     ///
-    /// - Parameter image: what it goes on with. Then it comes before what has not begun; and what the job that calls this has left of what
-    ///   was reserved for the image is taken over, or given back once it has asked for more.
+    /// - Parameter image: the image that the job continues with. Then it goes before jobs that have not begun; and the remainder of
+    ///   the calling job's reservation for the image is taken over, or released once the job has requested its own.
     package func submit(
         cost: MemoryCost,
         of budget: DecodedMemoryBudget,

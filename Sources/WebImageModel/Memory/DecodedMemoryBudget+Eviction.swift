@@ -1,7 +1,7 @@
 extension DecodedMemoryBudget {
-    /// Something that can give up what it has reserved, when somebody else needs room: previews of a picture that is arriving.
+    /// Registers a reservation that can be released when another request needs room: previews of an image that is downloading.
     ///
-    /// - Parameter body: called on any thread, without a lock; must not block. What it gives up may go later.
+    /// - Parameter body: called on any thread, without a lock; must not block. The memory may be released later.
     /// - Returns: a number for ``removeReclaim(_:)``.
     func addReclaim(_ body: @escaping @Sendable () -> Void) -> UInt64 {
         state.withLock { state in
@@ -16,9 +16,10 @@ extension DecodedMemoryBudget {
         withExtendedLifetime(former) {}
     }
 
-    /// Has the budget ask for room there when there is none, as long as the holder lives.
+    /// Registers a holder that is evicted from when there is no room, as long as it lives.
     package func attach(_ holder: any PixelHolder) {
-        // What is looked at may be the last reference by now, and what goes with a cache comes back here: that has to be outside the lock.
+        // These may be the last references, and the deallocation of a cache calls back into the budget: so they are released
+        // outside the lock.
         let seen = state.withLock { state -> [any PixelHolder] in
             let there = state.holders.compactMap(\.holder)
             if !there.contains(where: { $0 === holder }) {
@@ -29,7 +30,7 @@ extension DecodedMemoryBudget {
         withExtendedLifetime(seen) {}
     }
 
-    /// Tries to free so many bytes.
+    /// Tries to free that many bytes.
     func evict(_ byteCount: Int) {
         let reclaims = state.withLock { Array($0.reclaims.values) }
         for body in reclaims { body() }

@@ -1,21 +1,23 @@
 package import FoundationEssentials
 
 extension DecodedMemoryBudget {
-    /// The job that the calling thread does has made this: its pixels count from now on as long as they live, in place of what was reserved
-    /// for the job. Without such a job they count as well, while the budget is on.
+    /// Reports an image that the calling thread's job has made: its pixels count as long as they live, in place of the job's
+    /// reservation. Outside a job they count as well, while the budget is on.
     ///
-    /// - Parameter next: what the image is given to then: for that, room stays reserved as long as the job lasts.
+    /// - Parameter next: the transformer that the image is given to next: memory for it stays reserved as long as the job lasts.
     package func made(_ image: Image, for next: (any ImageTransformer)? = nil) {
         guard let reservation = MemoryReservation.current(of: self) else { return hold(image) }
         reservation.hold(image, keeping: MemoryCost.transforming(image, by: next).fixedByteCount ?? 0)
     }
 
-    /// Does a job on the calling thread, which must not wait for others: what does not fit after eviction is decoded smaller or refused.
+    /// Runs a job on the calling thread, which must not wait for others: an image that does not fit after eviction is decoded
+    /// smaller or refused.
     ///
     /// - Parameters:
-    ///   - evicts: false for what is worth none of a cache: it is done if there is room for it that nobody waits for.
-    ///   - body: gets the options of a decode: those of the cost, or some that make less of the picture.
-    /// - Throws: what `body` and the coder throw; ``WebImageError/Code/limitExceeded`` when there is no room.
+    ///   - evicts: false for work that is not worth evicting cached images: it runs only if there is room that no request waits
+    ///     for.
+    ///   - body: gets the options of a decode: those of the cost, or some that make a smaller image.
+    /// - Throws: what `body` and the coder throw; ``WebImageError/Code/limitExceeded`` if there is no room.
     package func perform<Value>(
         _ cost: MemoryCost,
         evicts: Bool = true,
@@ -36,7 +38,7 @@ extension DecodedMemoryBudget {
         }
     }
 
-    /// Asks and is answered before this returns.
+    /// Makes a request that is answered before this returns.
     func now(_ need: Int, mayShrink: Bool, evicts: Bool = true) -> Answer {
         let outcome = request(need, priority: .high, mayShrink: mayShrink, waits: false, evicts: evicts) { _ in }
         guard case .answered(let answer) = outcome else {
@@ -47,7 +49,7 @@ extension DecodedMemoryBudget {
 }
 
 extension CodingQueue {
-    /// Decodes on a thread of the queue, within the budget of the process.
+    /// Decodes on a thread of the queue, within the process-wide budget.
     package static func decode(
         _ data: Data,
         coder: any ImageCoder,

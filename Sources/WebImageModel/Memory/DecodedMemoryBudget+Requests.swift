@@ -1,43 +1,43 @@
 package extension DecodedMemoryBudget {
-    /// What becomes of a request.
+    /// The answer to a request.
     enum Answer: Sendable {
         case admitted(MemoryReservation)
-        /// Only a decode of at most so many bytes can be had.
+        /// Only a decode of at most that many bytes can be admitted.
         case smaller(within: Int)
         case refused(WebImageError)
     }
 
-    /// What a request comes to at first.
+    /// The immediate outcome of a request.
     enum Outcome: Sendable {
         case answered(Answer)
-        /// The answer will come; a number for ``cancel(_:)`` and ``setPriority(_:of:)``.
+        /// The answer follows later; the number is for ``cancel(_:)`` and ``setPriority(_:of:)``.
         case waiting(UInt64)
     }
 
-    /// What is to be done outside the lock.
+    /// Work to do outside the lock.
     enum Step {
         case answer(@Sendable (Answer) -> Void, Answer)
         case evict(Int, for: UInt64)
         case startTimer(UInt64, nanoseconds: UInt64)
     }
 
-    /// Somebody who waits.
+    /// A waiting request.
     struct Waiting {
         var need: Int
         var patience: MemoryPatience
         var body: @Sendable (Answer) -> Void
     }
 
-    /// Asks for room.
+    /// Requests a reservation.
     ///
     /// - Parameters:
-    ///   - domain: the policy for whose load it is; empty for the program's own.
-    ///   - isBegun: whether it goes on with pixels that it holds, so that it comes first.
+    ///   - domain: the source policy of the load; empty for the program's own loads.
+    ///   - isBegun: whether it continues with pixels that it holds, so that it goes first.
     ///   - waits: false to be answered before this returns.
-    ///   - evicts: false to be let in only if there is room already, and nobody waits for it; for what does not wait.
-    ///   - patience: that of the load, of which this may be one request of several.
-    ///   - body: called once with an answer that does not come at once, unless the request is cancelled first; perhaps before this
-    ///     returns. Must neither block nor decode.
+    ///   - evicts: false to be admitted only if there is room already that no request waits for; for requests that do not wait.
+    ///   - patience: that of the load, which may make several requests.
+    ///   - body: called once with an answer that does not arrive at once, unless the request is cancelled first; possibly before
+    ///     this returns. Must neither block nor decode.
     func request(
         _ need: Int,
         priority: LoadPriority,
@@ -49,7 +49,7 @@ package extension DecodedMemoryBudget {
         patience: MemoryPatience = MemoryPatience(),
         then body: @escaping @Sendable (Answer) -> Void
     ) -> Outcome {
-        // An answer that comes before this has asked to the end is returned.
+        // An answer that arrives while this is still asking is returned.
         let first = Lock<(isAsking: Bool, answer: Answer?)>((true, nil))
         let receive: @Sendable (Answer) -> Void = { answer in
             let isLeft = first.withLock { first in
@@ -58,7 +58,7 @@ package extension DecodedMemoryBudget {
             }
             if !isLeft { body(answer) }
         }
-        // Coders of anybody's say what is needed: sums of it must not overflow.
+        // Custom coders estimate the need: sums of it must not overflow.
         let need = min(max(need, 0), Self.mostNeed)
         let (id, steps) = state.withLock { state -> (UInt64, [Step]) in
             let (id, actions) = state.admission.ask(
@@ -81,10 +81,10 @@ package extension DecodedMemoryBudget {
         return answer.map(Outcome.answered) ?? .waiting(id)
     }
 
-    /// More than any limit, and little enough to be added up.
+    /// A number above any limit, and small enough to be added up.
     private static let mostNeed = 1 << 50
 
-    /// Gives a request up; nothing happens if it was answered.
+    /// Cancels a request; does nothing if it was answered.
     func cancel(_ id: UInt64) {
         let (former, steps) = state.withLock { state in
             (state.waiting.removeValue(forKey: id), resolve(state.admission.cancel(id), &state))
@@ -93,28 +93,28 @@ package extension DecodedMemoryBudget {
         performElsewhere(steps)
     }
 
-    /// Makes a request more or less urgent; calls nobody.
+    /// Changes the priority of a request; calls no closures.
     func setPriority(_ priority: LoadPriority, of id: UInt64) {
         state.withLock { $0.admission.setPriority(priority, of: id) }
     }
 
     // MARK: Pixels
 
-    /// Counts the pixels of an image as long as they live, those that are not counted yet. Nothing happens while the budget is off.
+    /// Counts the pixels of an image as long as they live, unless they are already counted. Does nothing while the budget is off.
     func hold(_ image: Image) {
         guard isOn else { return }
         hold(image.storages) { admission, bytes in admission.hold(bytes) }
     }
 
-    /// Counts bytes that nobody asked for, as long as what is returned lives.
+    /// Counts bytes without a reservation, as long as the returned object lives.
     func charge(_ byteCount: Int) -> MemoryCharge {
         perform(change { $0.hold(byteCount) })
         return MemoryCharge(byteCount, to: self)
     }
 
-    /// A decode has made an image.
+    /// Reports that a decode has made an image.
     ///
-    /// - Returns: how many bytes stay reserved, of those that are wanted.
+    /// - Returns: the number of bytes that stay reserved, at most those that are wanted.
     func made(_ image: Image, of reserved: Int, keeping wanted: Int, again: Bool) -> Int {
         var kept = 0
         hold(image.storages) { admission, bytes in
@@ -126,7 +126,7 @@ package extension DecodedMemoryBudget {
         return kept
     }
 
-    /// Some of what is reserved lasts for longer than the decode.
+    /// Moves some of the reserved bytes into a charge that outlives the decode.
     func charge(_ byteCount: Int, of reserved: Int) -> MemoryCharge {
         perform(change { $0.keep(reserved - byteCount, of: reserved, holding: byteCount) })
         return MemoryCharge(byteCount, to: self)
@@ -142,15 +142,15 @@ package extension DecodedMemoryBudget {
     ) {
         let new = storages.filter { !$0.isCharged }.map { ($0, $0.blockByteCount) }
         let steps = change { tell(&$0, new.reduce(0) { $0 + $1.1 }) }
-        // One that is refused, because another thread was quicker, gives its bytes back at once.
+        // If another thread was quicker, the storage refuses the charge, which releases its bytes at once.
         for (storage, bytes) in new { storage.attach(MemoryCharge(bytes, to: self)) }
         perform(steps)
     }
 
-    /// Pixels have gone, on any thread, which may hold any lock.
+    /// Reports that pixels were freed, on any thread, which may hold any lock.
     func release(_ byteCount: Int) { performElsewhere(change { $0.release(byteCount) }) }
 
-    /// A reservation was dropped.
+    /// Reports that a reservation was dropped.
     func giveUp(_ byteCount: Int, isDelivered: Bool) {
         performElsewhere(change { $0.end(byteCount, isDelivered: isDelivered) })
     }
@@ -211,7 +211,7 @@ package extension DecodedMemoryBudget {
         }
     }
 
-    /// The same from where nothing of the user's may be called, and no lock be waited for.
+    /// Performs the steps later, for callers that must neither call user code nor wait for locks.
     private func performElsewhere(_ steps: [Step]) {
         guard !steps.isEmpty else { return }
         queue.submit(priority: .high) { [self] in perform(steps) }
@@ -222,11 +222,11 @@ extension WebImageError {
     /// The name of the limit in errors.
     static let memoryBudgetLimit = "memoryBudget"
 
-    /// There is no room for a picture in a ``DecodedMemoryBudget``.
+    /// Returns the error for an image that does not fit into a ``DecodedMemoryBudget``.
     static func memoryBudgetExceeded(allowed: Int, required: Int) -> WebImageError {
         .limitExceeded(memoryBudgetLimit, allowed: allowed, required: required)
     }
 
-    /// Whether it says something about how full the memory was, and nothing about the picture.
+    /// Indicates whether the error depends on the memory in use and not on the image.
     package var isOfMemoryBudget: Bool { limit?.name == Self.memoryBudgetLimit }
 }

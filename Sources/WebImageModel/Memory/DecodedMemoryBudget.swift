@@ -1,43 +1,43 @@
 import FoundationEssentials
 
-/// A promise of how much memory decoded pictures take: those that live, in caches or elsewhere, and what decodes under way need.
+/// A limit for the memory of decoded images: those that live, in caches or elsewhere, and what running decodes need.
 ///
-/// Before a picture is decoded, its coder tells from the header what that takes (``ImageCoder/memoryNeed(of:options:)``). If it does
-/// not fit, images in memory caches have to go, those first that are worth least; then the decode waits for others to end, by priority
-/// and then in order, without holding a thread. When nothing is under way that could end, ``policy`` decides: the picture is decoded
-/// smaller, or its load ends with ``WebImageError/Code/limitExceeded`` for the limit `memoryBudget`. A picture that is going to be
-/// transformed is decoded when there is room for that as well. Frames of animations for which there is none are passed over, and tried
-/// again when they come round.
+/// Before an image is decoded, its coder estimates the need from the header (``ImageCoder/memoryNeed(of:options:)``). If it does
+/// not fit, images are evicted from memory caches, the least valuable first; then the decode waits for others to end, by priority
+/// and then in order, without occupying a thread. If no running decode could end, ``policy`` decides: the image is decoded smaller,
+/// or its load fails with ``WebImageError/Code/limitExceeded`` for the limit `memoryBudget`. An image that will be transformed is
+/// decoded when there is room for that as well. Animation frames that do not fit are skipped, and tried again in the next loop.
 ///
-/// Off by default, and then it costs nothing. While it is on, an image from memory takes no lock more. What is counted: pixels of
-/// decoded, transformed and previewed pictures and of frames that play, while any of them lives; while a decode is under way, its need.
-/// Not counted: encoded bytes, and what encoding takes.
+/// Off by default, and then it costs nothing. While it is on, an image from memory takes no additional lock. Counted are the pixels
+/// of decoded, transformed and previewed images and of frames that play, while any of them lives; and the need of each running
+/// decode. Not counted: encoded bytes, and the memory for encoding.
 public final class DecodedMemoryBudget: Sendable {
-    /// What becomes of a picture for which there is no room and nothing to wait for.
+    /// The handling of an image for which there is no room and nothing to wait for.
     public enum Policy: Sendable, Hashable {
-        /// It is decoded smaller, as by ``ImageDecodeOptions/scaleDownLimitBytes``: ``ImageMetadata/scaleDownLimitBytes`` tells so,
-        /// and the next load tries again for all of it. What cannot be made small enough is rejected.
+        /// Decode it smaller, as by ``ImageDecodeOptions/scaleDownLimitBytes``: the image reports it in
+        /// ``ImageMetadata/scaleDownLimitBytes``, and the next load tries the full size again. An image that cannot be made small
+        /// enough is rejected.
         case shrink
-        /// Its load fails.
+        /// Fail the load.
         case reject
     }
 
-    /// What is counted at a moment.
+    /// A snapshot of the counted bytes.
     public struct Usage: Sendable, Hashable {
-        /// Bytes that are reserved for decodes under way.
+        /// The number of bytes reserved for running decodes.
         public var inFlightByteCount = 0
-        /// Bytes of decoded pixels that live.
+        /// The number of bytes of live decoded pixels.
         public var heldByteCount = 0
-        /// The most bytes that both came to together.
+        /// The maximum that both together have reached.
         public var peakByteCount = 0
-        /// Decodes that wait.
+        /// The number of waiting decodes.
         public var waitingCount = 0
 
-        /// All zero.
+        /// Creates a usage with all values zero.
         public init() {}
     }
 
-    /// The budget of the process: holds for everything that decodes and has no other, and evicts from all caches.
+    /// The process-wide budget: applies to every decode without another budget, and evicts from all caches.
     public static let shared = DecodedMemoryBudget(isProcessWide: true)
 
     package struct State {
@@ -57,21 +57,21 @@ public final class DecodedMemoryBudget: Sendable {
     let queue: WorkQueue
     let delays: DelaySource
     let clock: ClockSource
-    /// The limit, to be read without the lock.
+    /// The limit, readable without the lock.
     private let limit = Counter()
 
-    /// A budget of one's own, for managers that are made with it.
+    /// Creates a separate budget, for managers that are initialised with it.
     ///
     /// - Parameters:
-    ///   - byteLimit: the most bytes; 0 for no limit.
-    ///   - policy: what becomes of pictures for which there is no room.
+    ///   - byteLimit: the maximum number of bytes; 0 for no limit.
+    ///   - policy: the handling of images for which there is no room.
     public convenience init(byteLimit: Int, policy: Policy = .shrink) {
         self.init(isProcessWide: false)
         self.policy = policy
         self.byteLimit = byteLimit
     }
 
-    /// - Parameter queue: where is gone on when pixels are let go of wherever that may be.
+    /// - Parameter queue: runs the work that follows when pixels are released, which may happen on any thread.
     init(
         isProcessWide: Bool,
         queue: WorkQueue = CodingQueue.shared,
@@ -87,12 +87,13 @@ public final class DecodedMemoryBudget: Sendable {
 
     deinit { if isOn { BufferPool.shared.wantExact(false) } }
 
-    /// Whether there is a limit.
+    /// Indicates whether there is a limit.
     @inline(__always)
     package var isOn: Bool { limit.value > 0 }
 
-    /// The most bytes; 0, the default, for no limit, and less counts as 0. What lives when a limit is set first is not counted, unless
-    /// it is in a cache of the process and this is ``shared``; so set it before the first load.
+    /// The maximum number of bytes; 0, the default, for no limit; negative values count as 0. Images that already live when a limit
+    /// is first set are not counted, unless they are in a cache of the process and this is ``shared``; so set it before the first
+    /// load.
     public var byteLimit: Int {
         get { limit.value }
         set {
@@ -106,20 +107,20 @@ public final class DecodedMemoryBudget: Sendable {
             }
             // A bigger block would take more than was reserved.
             if (former > 0) != (value > 0) { BufferPool.shared.wantExact(value > 0) }
-            // What the pool of buffers keeps is memory that nobody counts.
+            // The blocks that the buffer pool keeps are not counted.
             if isProcessWide { BufferPool.shared.setCapacity(value > 0 ? min(64 << 20, value / 16) : 64 << 20) }
             perform(steps)
         }
     }
 
-    /// What becomes of a picture for which there is no room. ``Policy/shrink`` by default.
+    /// The handling of an image for which there is no room. ``Policy/shrink`` by default.
     public var policy: Policy {
         get { state.withLock { $0.admission.shrinks ? .shrink : .reject } }
         set { perform(change { $0.change { $0.shrinks = newValue == .shrink } }) }
     }
 
-    /// Seconds for which a load waits for pixels that are shown or used elsewhere, when no decode is under way that could end, from when it
-    /// first has to. 0 by default: it is decided at once. More where pictures are let go of soon, as by a server.
+    /// The time in seconds that a load waits for pixels that are shown or used elsewhere, when no running decode could end, from
+    /// its first wait. 0 by default: the policy decides at once. Use more if pixels are released soon, as in a server.
     public var patience: Double {
         get { Double(state.withLock { $0.admission.patience }) / 1e9 }
         set {
@@ -128,7 +129,7 @@ public final class DecodedMemoryBudget: Sendable {
         }
     }
 
-    /// What is counted now.
+    /// A snapshot of the counted bytes.
     public var usage: Usage {
         state.withLock { state in
             var usage = Usage()

@@ -1,33 +1,33 @@
-/// Who may decode when: decodes under way and decoded pixels that live must fit into so many bytes together.
+/// Admission control for decodes: running decodes and live decoded pixels must fit into a byte limit together.
 ///
-/// A value without threads. What happens goes in, what is to be done comes out. Whoever comes first by priority, then by order, is the
-/// next to be let in; nobody overtakes, so that a big picture is not put off for ever by small ones. Policies take turns: however many
-/// big images one of them brings, the loads of others wait for one of these, not for all. Work that has begun, and holds
-/// pixels until it goes on, comes before all that has not. Who cannot wait stands in no row: each is decided by what is freed for it.
+/// A value without threads: events go in, actions come out. The first request by priority, then by order, is admitted next; none is
+/// overtaken, so that small images do not starve a big one. Policies take turns (round robin): however many big images one of them
+/// brings, the loads of others wait for one of these, not for all. Work that has begun, and holds pixels until it continues, goes
+/// before all work that has not. Requests that cannot wait are not queued: each is decided by what is freed for it.
 package struct MemoryAdmission: Sendable {
-    /// What becomes of a request.
+    /// The decision on a request.
     package enum Verdict: Sendable, Equatable {
         /// Its bytes are reserved until ``end(_:holding:)``.
         case admitted
-        /// There is no room for it, but for one of at most so many bytes.
+        /// There is no room for it, but for one of at most that many bytes.
         case smaller(within: Int)
-        /// There is no room for it; `allowed` is what there is at most.
+        /// There is no room for it; `allowed` is the available maximum.
         case refused(allowed: Int)
     }
 
-    /// What the driver has to do.
+    /// The actions that the driver has to perform.
     package enum Action: Sendable, Equatable {
         case decide(UInt64, Verdict)
-        /// Free so many bytes in caches for a request, and tell by ``evicted(for:)`` that it was tried.
+        /// Free that many bytes in caches for a request, and report the attempt with ``evicted(for:)``.
         case evict(Int, for: UInt64)
-        /// Tell by ``timeIsOver(for:)`` when ``currentPatience`` has passed.
+        /// Call ``timeIsOver(for:)`` when ``currentPatience`` has passed.
         case startTimer(UInt64)
     }
 
     private enum Eviction: Equatable {
         case notTried
         case underWay
-        /// After so many decodes had ended: what these have left in caches could go as well.
+        /// Tried after that many decodes had ended: more could be evicted after later ones.
         case tried(endCount: UInt64)
     }
 
@@ -42,11 +42,11 @@ package struct MemoryAdmission: Sendable {
         var timer = Timer.none
     }
 
-    /// A row for each policy, which take turns: ids in the order they came. Those that have gone, or are in another lane by now, are passed
-    /// over.
+    /// A queue for each policy, which take turns: ids in order of arrival. Requests that are gone, or have moved to another lane,
+    /// are skipped.
     private struct Lane {
         private var rows: [String: FIFOList<UInt64>] = [:]
-        /// The policies of which something waits, in the order of their turns.
+        /// The policies that have waiting requests, in the order of their turns.
         private var turns: [String] = []
 
         var first: UInt64? { turns.first.flatMap { rows[$0]?.first } }
@@ -56,7 +56,7 @@ package struct MemoryAdmission: Sendable {
             rows[domain, default: FIFOList()].append(id)
         }
 
-        /// - Parameter isTurn: whether the policy has had its turn, so that the next one is another's.
+        /// - Parameter isTurn: whether this was the policy's turn, so that the next one is another's.
         mutating func removeFirst(isTurn: Bool) {
             guard let domain = turns.first else { return }
             _ = rows[domain]?.popFirst()
@@ -69,62 +69,63 @@ package struct MemoryAdmission: Sendable {
         }
     }
 
-    /// The bytes there are; 0 lets everybody in.
+    /// The byte limit; 0 admits every request.
     var limit: Int
-    /// Whether what does not fit may be decoded smaller.
+    /// Indicates whether a decode that does not fit may be made smaller.
     var shrinks: Bool
-    /// Nanoseconds for which a request waits for pixels that others hold, when nothing else is left to wait for; while something is being
-    /// delivered, a few seconds at the least.
+    /// The time in nanoseconds that a request waits for pixels that others hold, when nothing else is left to wait for; while
+    /// something is being delivered, at least a few seconds.
     var patience: UInt64 = 0
 
-    /// Bytes that are reserved for decodes under way.
+    /// The number of bytes reserved for running decodes.
     private(set) var inFlight = 0
-    /// Bytes of decoded pixels that live.
+    /// The number of bytes of live decoded pixels.
     private(set) var held = 0
-    /// Decodes under way.
+    /// The number of running decodes.
     private(set) var runningCount = 0
-    /// Those of them whose pixels are there, and are being stored and handed to whoever wants them.
+    /// The number of those whose pixels are complete and are being stored and delivered.
     private(set) var deliveringCount = 0
-    /// The most that both came to.
+    /// The maximum that both together have reached.
     private(set) var peak = 0
     private var requests: [UInt64: Request] = [:]
-    /// Those that do not wait, while caches are emptied for them. They must not wait for each other either: whoever empties a cache for one
-    /// may be held up by a thread that has just asked for another.
+    /// The requests that do not wait, while caches are evicted for them. They must not wait for each other either: the thread that
+    /// evicts for one may be blocked by a thread that has just made another.
     private var urgent: [UInt64: Request] = [:]
     private var lanes = [Lane](repeating: Lane(), count: LoadPriority.allCases.count + 1)
     private var lastID: UInt64 = 0
     private var endCount: UInt64 = 0
 
     private static let begunLane = LoadPriority.allCases.count
-    /// More do not wait for eviction: a cache that decodes when it is to be emptied would be emptied for that, and so on.
+    /// The maximum number of requests that evict at once: a cache that decodes during eviction would be evicted for that, and so
+    /// on.
     private static let mostUrgent = 16
     private static let deliveryPatience: UInt64 = 3_000_000_000
-    /// Less than this is not worth while to be offered.
+    /// The smallest size that is worth offering.
     private static let leastOffer = 64 << 10
 
     init(limit: Int, shrinks: Bool) { (self.limit, self.shrinks) = (limit, shrinks) }
 
-    /// How long is waited now for pixels that others hold, in nanoseconds.
+    /// The time that a request waits now for pixels that others hold, in nanoseconds.
     var currentPatience: UInt64 { deliveringCount > 0 ? max(patience, Self.deliveryPatience) : patience }
 
-    /// Requests that wait, and those that are about to be decided.
+    /// The number of requests that wait or are about to be decided.
     var waitingCount: Int { requests.count + urgent.count }
     private var room: Int { limit - inFlight - held }
-    /// What is being freed for those that do not wait.
+    /// The number of bytes that are being freed for requests that do not wait.
     private var promised: Int { urgent.values.reduce(0) { $0 + $1.need } }
 
     // MARK: What happens
 
-    /// Somebody wants to decode.
+    /// Adds a request to decode.
     ///
     /// - Parameters:
-    ///   - need: bytes at the peak of the decode, what it returns included.
-    ///   - domain: the policy for whose load it is; empty for the program's own.
+    ///   - need: the number of bytes at the peak of the decode, including its result.
+    ///   - domain: the source policy of the load; empty for the program's own loads.
     ///   - mayShrink: whether it can be decoded smaller.
-    ///   - isBegun: whether it goes on with pixels that it holds, so that it comes first.
+    ///   - isBegun: whether it continues with pixels that it holds, so that it goes first.
     ///   - waits: false to decide now, with what can be evicted.
-    ///   - evicts: false to be let in only if there is room already, and nobody waits for it; for what does not wait.
-    /// - Returns: its number, and what is to be done; the decision may be among that.
+    ///   - evicts: false to be admitted only if there is room already that no request waits for; for requests that do not wait.
+    /// - Returns: its number, and the actions to perform; the decision may be among them.
     mutating func ask(
         _ need: Int,
         priority: LoadPriority,
@@ -147,19 +148,19 @@ package struct MemoryAdmission: Sendable {
         let isFree = evicts || requests.isEmpty && urgent.isEmpty
         if limit <= 0 || request.need <= room && isFree { return [admit(id, request)] }
         if request.need > limit { return [verdict(on: id, request, room: limit)] }
-        // Who only takes what is left is told of what is left, also when that is for others.
+        // Without eviction, the verdict names the remaining room, even if it is for other requests.
         guard evicts, urgent.count < Self.mostUrgent else { return [verdict(on: id, request, room: room)] }
         urgent[id] = request
         return [.evict(request.need - room, for: id)]
     }
 
-    /// Somebody does not want to any more.
+    /// Cancels a request.
     mutating func cancel(_ id: UInt64) -> [Action] {
         let isKnown = requests.removeValue(forKey: id) != nil || urgent.removeValue(forKey: id) != nil
         return isKnown ? advance() : []
     }
 
-    /// A request becomes more or less urgent. Nothing can follow from it at once: there is no more room than before.
+    /// Changes the priority of a request. No action can follow at once: there is no more room than before.
     mutating func setPriority(_ priority: LoadPriority, of id: UInt64) {
         guard let request = requests[id], request.lane != Self.begunLane, request.lane != priority.rawValue else {
             return
@@ -168,23 +169,24 @@ package struct MemoryAdmission: Sendable {
         lanes[priority.rawValue].append(id, request.domain)
     }
 
-    /// A decode has made its pixels: in place of what was reserved, `bytes` live, and `kept` stay reserved for what is made of them. It is
-    /// not over before ``end(_:holding:isDelivered:)``: while pixels are on their way to a cache, there is something to wait for.
+    /// Reports that a decode has made its pixels: in place of the reservation, `bytes` live, and `kept` stay reserved for what is
+    /// made from them. It is not over before ``end(_:holding:isDelivered:)``: while pixels are on their way to a cache, other
+    /// requests can wait for it.
     mutating func made(_ reserved: Int, keeping kept: Int, holding bytes: Int) -> [Action] {
         deliveringCount += 1
         return keep(kept, of: reserved, holding: bytes)
     }
 
-    /// Of what is reserved `kept` stay so, and `bytes` live for longer than the decode.
+    /// Keeps `kept` bytes of a reservation, and counts `bytes` that outlive the decode.
     mutating func keep(_ kept: Int, of reserved: Int, holding bytes: Int) -> [Action] {
         inFlight += kept - reserved
         return hold(bytes)
     }
 
-    /// Something is made of what a decode has made, with what is still reserved. Both have to end.
+    /// Counts a job that continues with the result of a decode and the rest of its reservation. Both have to end.
     mutating func goOn() { runningCount += 1 }
 
-    /// A decode for which so many bytes are reserved is over; of what it made, `bytes` live on.
+    /// Reports the end of a decode with a reservation of that many bytes; of its result, `bytes` live on.
     ///
     /// - Parameter isDelivered: whether ``made(_:keeping:holding:)`` was called for it.
     mutating func end(_ reserved: Int, holding bytes: Int = 0, isDelivered: Bool = false) -> [Action] {
@@ -195,22 +197,22 @@ package struct MemoryAdmission: Sendable {
         return hold(bytes)
     }
 
-    /// Pixels live that nobody asked for.
+    /// Counts pixels that were not reserved.
     mutating func hold(_ bytes: Int) -> [Action] {
         held += bytes
         peak = max(peak, inFlight + held)
         return advance()
     }
 
-    /// Pixels have gone.
+    /// Reports that pixels were freed.
     mutating func release(_ bytes: Int) -> [Action] {
         held -= bytes
-        // Whoever evicts goes on with the request it does so for.
+        // The evicting thread continues with the request that it evicts for.
         guard let head, requests[head]?.eviction != .underWay else { return [] }
         return advance()
     }
 
-    /// What caches could give for a request has gone, as far as nobody else holds it.
+    /// Reports that caches have been evicted for a request, as far as possible.
     mutating func evicted(for id: UInt64) -> [Action] {
         if let request = urgent.removeValue(forKey: id) {
             let fits = limit <= 0 || request.need <= room
@@ -221,13 +223,13 @@ package struct MemoryAdmission: Sendable {
         return advance()
     }
 
-    /// A request has waited as long as it may.
+    /// Reports that a request has waited for the maximum time.
     mutating func timeIsOver(for id: UInt64) -> [Action] {
         requests[id]?.timer = .over
         return advance()
     }
 
-    /// The limit, or what is done with what does not fit, is another.
+    /// Changes the limit, or the handling of requests that do not fit.
     mutating func change(_ body: (inout MemoryAdmission) -> Void) -> [Action] {
         body(&self)
         return advance()
@@ -270,13 +272,13 @@ package struct MemoryAdmission: Sendable {
         return actions
     }
 
-    /// Takes the first one out.
+    /// Removes the first request from its queue.
     private mutating func take(_ id: UInt64, _ request: Request) {
         requests[id] = nil
         lanes[request.lane].removeFirst(isTurn: true)
     }
 
-    /// What the first one needs before it is refused; nil when it waits for what is under way.
+    /// Returns the next action for the first request before it is refused; nil if it waits for running work.
     private mutating func wish(of id: UInt64, _ request: Request) -> (action: Action?, isOver: Bool)? {
         switch request.eviction {
         case .underWay: return nil
@@ -286,7 +288,7 @@ package struct MemoryAdmission: Sendable {
             return (.evict(request.need - room, for: id), false)
         }
         if runningCount > deliveringCount { return nil }
-        // Delivering has no end if it is this one that somebody waits for there, so the time is limited.
+        // The waiting time is limited, because the delivery may itself wait for this request and never end.
         guard patience > 0 || deliveringCount > 0 else { return (nil, true) }
         switch request.timer {
         case .running: return nil
@@ -304,7 +306,7 @@ package struct MemoryAdmission: Sendable {
         return .decide(id, .admitted)
     }
 
-    /// On one for which there is no room.
+    /// Returns the verdict on a request for which there is no room.
     private func verdict(on id: UInt64, _ request: Request, room: Int) -> Action {
         guard shrinks, request.mayShrink, room >= Self.leastOffer else {
             return .decide(id, .refused(allowed: max(room, 0)))

@@ -1,18 +1,18 @@
 import CLinux
 
-/// Bytes of a budget that a job has until it ends, or until this object goes.
+/// Bytes of a budget that are reserved for a job until it ends, or until this object is released.
 package final class MemoryReservation: Sendable {
-    /// What is left of its load's patience.
+    /// The remaining waiting time of the load.
     let patience: MemoryPatience
     private let budget: DecodedMemoryBudget
-    /// Nil when the job is over.
+    /// Nil after the job has ended.
     private let state: Lock<State?>
 
     private struct State {
         var byteCount: Int
         /// The pixels that the job has made.
         var made: ObjectIdentifier?
-        /// Another job has what is left.
+        /// Indicates whether the rest was handed over to another job.
         var isHandedOver = false
     }
 
@@ -26,13 +26,13 @@ package final class MemoryReservation: Sendable {
         if let state = state.withLock({ $0 }) { budget.giveUp(state.byteCount, isDelivered: state.made != nil) }
     }
 
-    /// Bytes that are reserved.
+    /// The number of reserved bytes.
     var byteCount: Int { state.withLock { $0?.byteCount ?? 0 } }
 
-    /// The pixels are there, and count from now on in place of what was reserved for them. The job is not over before ``end()``: until
-    /// then others wait for it rather than be told that there is no room. To be called by the job's thread only.
+    /// Reports the pixels, which count from now on in place of the reservation. The job is not over before ``end()``: until then
+    /// other requests wait for it instead of being refused. Called only by the job's thread.
     ///
-    /// - Parameter kept: bytes that stay reserved for what is made of the image, at most.
+    /// - Parameter kept: the maximum number of bytes that stay reserved for what is made from the image.
     func hold(_ image: Image, keeping kept: Int = 0) {
         guard let former = state.withLock({ $0 }) else { return budget.hold(image) }
         let rest = budget.made(image, of: former.byteCount, keeping: kept, again: former.made != nil)
@@ -42,29 +42,29 @@ package final class MemoryReservation: Sendable {
         }
     }
 
-    /// So many bytes of it are taken for longer than the job. To be called by the job's thread only.
+    /// Moves that many reserved bytes into a charge that outlives the job. Called only by the job's thread.
     package func charge(_ count: Int) -> MemoryCharge? {
         guard let former = state.withLock({ $0 }), count <= former.byteCount else { return nil }
         state.withLock { $0?.byteCount -= count }
         return budget.charge(count, of: former.byteCount)
     }
 
-    /// The job is over: what it made was stored and handed over, or let go of.
+    /// Ends the job: its result was stored and handed over, or released.
     package func end() {
         let last = state.withLock { $0.take() }
         if let last { budget.end(last.byteCount, isDelivered: last.made != nil) }
     }
 
-    /// Both at once, where nothing is stored.
+    /// Does both at once, for results that are not stored.
     package func end(holding image: Image) {
         hold(image)
         end()
     }
 
-    /// What is still reserved, for another job; nil if that is less than is needed, or somebody else has it. This one has to end all the
-    /// same: its thread may still hold the image when the other is over.
+    /// Hands the rest of the reservation over to another job; nil if it is less than needed, or was already handed over. This job
+    /// has to end all the same: its thread may still hold the image when the other is over.
     ///
-    /// - Parameter image: the image that both are about; nil for any.
+    /// - Parameter image: the image that both jobs work on; nil for any.
     func handOver(atLeast needed: Int = 0, of image: Image? = nil) -> MemoryReservation? {
         let count = state.withLock { state -> Int? in
             guard let there = state, there.byteCount >= needed, !there.isHandedOver else { return nil }
@@ -79,14 +79,14 @@ package final class MemoryReservation: Sendable {
 }
 
 extension MemoryReservation {
-    /// That of the job which the calling thread does, if it is of a budget.
+    /// Returns the reservation of the calling thread's job, if it belongs to the budget.
     static func current(of budget: DecodedMemoryBudget? = nil) -> MemoryReservation? {
         guard let pointer = webimage_reservation() else { return nil }
         let current = Unmanaged<MemoryReservation>.fromOpaque(pointer).takeUnretainedValue()
         return budget == nil || current.budget === budget ? current : nil
     }
 
-    /// Does a job, and ends then.
+    /// Runs a job, and ends the reservation afterwards.
     func perform<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         let outer = webimage_reservation()
         webimage_set_reservation(Unmanaged.passUnretained(self).toOpaque())
@@ -97,24 +97,24 @@ extension MemoryReservation {
         return try body()
     }
 
-    /// Checks what a worker made against what it said beforehand that it takes, by which it was admitted.
+    /// Checks a worker's result against its estimate, by which it was admitted.
     ///
-    /// - Throws: ``WebImageError/Code/decoderCrashed`` for what is bigger.
+    /// - Throws: ``WebImageError/Code/decoderCrashed`` for a bigger one.
     func check(_ image: Image) throws(WebImageError) {
         let (needed, told) = (image.storages.reduce(0) { $0 + $1.byteCount }, byteCount)
         guard needed <= told else {
-            let problem = "the decoder answered nonsense: its picture takes \(needed) bytes, not \(told)"
+            let problem = "invalid reply from the decoder: its image takes \(needed) bytes, not \(told)"
             throw WebImageError(.decoderCrashed, problem)
         }
     }
 }
 
-/// How long a load waits for pixels that others hold: its requests, of which there may be several, all together.
+/// The waiting time that all requests of a load may use together for pixels that others hold.
 package final class MemoryPatience: Sendable {
-    /// When it began to wait.
+    /// The time of the first wait.
     private let start = Lock<UInt64?>(nil)
 
-    /// Nanoseconds that are left of so many, which run from the first time that this is called.
+    /// Returns the rest of that many nanoseconds, which run from the first call.
     func left(of whole: UInt64, by clock: ClockSource) -> UInt64 {
         let now = clock.monotonicNanoseconds()
         let start = start.withLock { begun in
@@ -126,13 +126,13 @@ package final class MemoryPatience: Sendable {
     }
 }
 
-/// Memory that is reserved for a picture that is arriving, and given up when somebody needs it whose picture is there.
+/// A reservation for an image that is downloading, released when a decode of a complete image needs it.
 package final class ArrivingRoom: Sendable {
     private let reservation: MemoryReservation
     private let budget: DecodedMemoryBudget
     private let reclaim: UInt64
 
-    /// - Parameter body: called when somebody needs the memory; is to let go of this object.
+    /// - Parameter body: called when another request needs the memory; must release this object.
     fileprivate init(
         _ reservation: MemoryReservation,
         of budget: DecodedMemoryBudget,
@@ -145,25 +145,25 @@ package final class ArrivingRoom: Sendable {
 
     deinit { budget.removeReclaim(reclaim) }
 
-    /// The picture is there: goes on with it and with what is still reserved.
+    /// Continues with the complete image and the rest of the reservation.
     package func goOn(with image: Image, _ body: () -> Void) {
-        // How much of the rest is needed is known to whoever goes on.
+        // The code that continues knows how much of the rest it needs.
         reservation.hold(image, keeping: .max)
         reservation.perform(body)
     }
 }
 
 extension DecodedMemoryBudget {
-    /// Memory for a picture that is arriving, if there is some that nobody waits for.
+    /// Reserves memory for an image that is downloading, if there is room that no request waits for.
     ///
-    /// - Parameter reclaim: called when somebody needs it; is to let go of what is returned.
+    /// - Parameter reclaim: called when another request needs the memory; must release the returned object.
     package func roomOfWhatIsLeft(_ need: Int, reclaim: @escaping @Sendable () -> Void) -> ArrivingRoom? {
         guard case .admitted(let reservation) = now(need, mayShrink: false, evicts: false) else { return nil }
         return ArrivingRoom(reservation, of: self, body: reclaim)
     }
 }
 
-/// Bytes of pixels that live, counted against a budget as long as this object does.
+/// Live pixels, counted against a budget as long as this object lives.
 package final class MemoryCharge: Sendable {
     private let byteCount: Int
     private let budget: DecodedMemoryBudget
@@ -177,7 +177,7 @@ package final class MemoryCharge: Sendable {
 }
 
 extension Image {
-    /// The memory of its pixels, and of its frames that are in memory; each once.
+    /// The storages of its pixels, and of its frames that are in memory; each once.
     var storages: [PixelStorage] {
         guard let frames = animation?.loadedFrames, !frames.isEmpty else { return [bitmap.storage] }
         var seen: Set<ObjectIdentifier> = []
