@@ -1,4 +1,4 @@
-/// Awaits the one completion of a callback form, and cancels its operation when the task is cancelled.
+/// Awaits the completion of a callback API, and cancels its operation when the task is cancelled.
 package func awaitOperation<Value: Sendable>(
     _ start: @Sendable (@escaping @Sendable (Value) -> Void) -> any WebImageOperation
 ) async -> Value {
@@ -12,12 +12,12 @@ package func awaitOperation<Value: Sendable>(
     }
 }
 
-/// Like ``awaitOperation(_:)``, for a completion that can bring an error.
+/// Like ``awaitOperation(_:)``, for a completion that can deliver an error.
 package func awaitResult<Value: Sendable, Failure: Error>(
     _ start: @Sendable (@escaping @Sendable (Result<Value, Failure>) -> Void) -> any WebImageOperation
 ) async throws(Failure) -> Value { try await awaitOperation(start).get() }
 
-/// Brings a cancel to an operation that may not exist yet.
+/// Forwards a cancel to an operation that may not exist yet.
 private final class CancellationRelay: Sendable {
     private let state = Lock<(operation: (any WebImageOperation)?, isCancelled: Bool)>((nil, false))
 

@@ -3,10 +3,10 @@ import Glibc
 
 /// Recycles big blocks of memory, because a fresh block of tens of megabytes costs more to fault in than a decode.
 ///
-/// Blocks below 16 KiB go straight to `malloc`. Bigger ones are rounded up to one of sixteen sizes per power of two and,
-/// when given back, kept for the next taker as long as all kept blocks stay within `capacity` bytes. A taker for whose
-/// size none is kept gets one that is up to half bigger: bodies and bitmaps come in all sizes. Blocks of 4 MiB and
-/// more are aligned to 2 MiB and marked for huge pages. Taking and giving cost a lock and an array operation.
+/// Blocks below 16 KiB go straight to `malloc`. Bigger ones are rounded up to one of sixteen sizes per power of two and, when
+/// freed, kept for reuse as long as all kept blocks stay within `capacity` bytes. If no kept block has the requested size, one up
+/// to half bigger is used: bodies and bitmaps have all sizes. Blocks of 4 MiB and more are aligned to 2 MiB and marked for huge
+/// pages. Taking and giving cost a lock and an array operation.
 package final class BufferPool: Sendable {
     package static let shared = BufferPool(capacity: 64 << 20)
 
@@ -14,11 +14,11 @@ package final class BufferPool: Sendable {
         var free: [Int: [UnsafeMutableRawPointer]] = [:]
         var keptBytes = 0
         var capacity: Int
-        /// How many want no block to be bigger than what is asked for takes.
+        /// The number of clients that require blocks no bigger than new ones.
         var exactCount = 0
     }
 
-    // Pointers in the state are owned by it; nobody else holds them.
+    // The state owns the pointers in it; no other code holds them.
     private let state: Lock<State>
     private static let smallest = 16 << 10
     private static let hugePage = 2 << 20
@@ -29,27 +29,28 @@ package final class BufferPool: Sendable {
 
     deinit { trim(toBytes: 0) }
 
-    /// Bytes in blocks that are kept for reuse.
+    /// The number of bytes in blocks that are kept for reuse.
     package var keptBytes: Int { state.withLock { $0.keptBytes } }
 
-    /// Changes how many bytes are kept at most, at once.
+    /// Changes the maximum number of kept bytes, and frees blocks beyond it at once.
     package func setCapacity(_ capacity: Int) {
         state.withLock { $0.capacity = capacity }
         trim(toBytes: capacity)
     }
 
-    /// Whether blocks are to be no bigger than new ones: where memory is counted before it is taken. As often as it was wanted it has
-    /// to be taken back.
+    /// Requires blocks to be no bigger than new ones, for clients that count memory before they take it. Each call with true must
+    /// be balanced by one with false.
     package func wantExact(_ isWanted: Bool) { state.withLock { $0.exactCount += isWanted ? 1 : -1 } }
 
-    /// The bytes that a new block for `byteCount` bytes takes, with what is lost by its alignment; the greatest number on overflow.
+    /// Returns the number of bytes that a new block for `byteCount` bytes takes, including the loss by its alignment; `Int.max` on
+    /// overflow.
     package static func blockSize(_ byteCount: Int) -> Int {
         guard byteCount >= smallest else { return max(byteCount, 0) }
         guard let size = roundedSize(byteCount) else { return .max }
         return size >= 2 * hugePage ? size + hugePage : size
     }
 
-    /// A block of at least `byteCount` bytes, not initialised; nil when the system has no memory.
+    /// Returns a block of at least `byteCount` bytes, not initialised; nil if the system has no memory left.
     package func take(byteCount: Int) -> UnsafeMutableRawPointer? {
         guard byteCount >= Self.smallest else { return malloc(max(byteCount, 1)) }
         guard let size = Self.roundedSize(byteCount) else { return nil }
@@ -74,8 +75,8 @@ package final class BufferPool: Sendable {
         return block
     }
 
-    /// Makes a block bigger that was taken with `oldCount`; its bytes come with it. The system moves pages of big blocks instead of copying
-    /// them, so that there are never two. Nil, and all as it was, for small blocks and without memory.
+    /// Enlarges a block that was taken with `oldCount`, with its bytes. The system moves the pages of big blocks instead of copying
+    /// them, so that there are never two. Returns nil and changes nothing for small blocks and without memory.
     package func resize(_ block: UnsafeMutableRawPointer, from oldCount: Int, to byteCount: Int)
         -> UnsafeMutableRawPointer?
     {
@@ -86,9 +87,9 @@ package final class BufferPool: Sendable {
         return realloc(block, size)
     }
 
-    /// Takes back a block that was taken with the same `byteCount`.
+    /// Returns a block to the pool that was taken with the same `byteCount`.
     package func give(_ block: UnsafeMutableRawPointer, byteCount: Int) {
-        // The block may be bigger than what its taker asked for.
+        // The block may be bigger than requested.
         guard byteCount >= Self.smallest, let size = Self.roundedDownSize(webimage_usable_size(block)) else {
             return free(block)
         }
@@ -116,7 +117,7 @@ package final class BufferPool: Sendable {
         for block in victims { free(block) }
     }
 
-    /// `byteCount` rounded up to the next of sixteen steps between powers of two; nil on overflow.
+    /// Returns `byteCount` rounded up to the next of sixteen steps between powers of two; nil on overflow.
     package static func roundedSize(_ byteCount: Int) -> Int? {
         guard byteCount > 0, byteCount < Int.max / 2 else { return nil }
         let power = Int.bitWidth - 1 - byteCount.leadingZeroBitCount
@@ -124,7 +125,7 @@ package final class BufferPool: Sendable {
         return (byteCount + step - 1) & ~(step - 1)
     }
 
-    /// The biggest of those sizes that is at most `byteCount`.
+    /// Returns the biggest of those sizes that is at most `byteCount`.
     package static func roundedDownSize(_ byteCount: Int) -> Int? {
         guard byteCount >= smallest, byteCount < Int.max / 2 else { return nil }
         let power = Int.bitWidth - 1 - byteCount.leadingZeroBitCount

@@ -1,6 +1,6 @@
-/// Calls to one receiver: one at a time and in the order they were left, on a callback queue.
+/// Serializes the calls to one receiver: one at a time and in the order they were appended, on a callback queue.
 ///
-/// Leaving a call never calls out, so it may be done with a lock held that the calls are to be ordered by.
+/// Appending makes no call, so it is safe under the lock that orders the calls.
 package final class CallbackMailbox: Sendable {
     private struct State {
         var calls: [@Sendable () -> Void] = []
@@ -13,23 +13,23 @@ package final class CallbackMailbox: Sendable {
 
     package init(_ queue: CallbackQueue) { self.queue = queue }
 
-    /// Leaves a call; ``deliver()`` makes it.
+    /// Appends a call, to be made by ``deliver()``.
     package func append(_ call: @escaping @Sendable () -> Void) {
         state.withLock { if !$0.isClosed { $0.calls.append(call) } }
     }
 
-    /// Makes no more calls, those that were left included.
+    /// Makes no more calls; calls that were appended are dropped.
     package func close() {
         let dropped = state.withLock { state in
             state.isClosed = true
             defer { state.calls = [] }
             return state.calls
         }
-        // They may own anything, and go outside the lock.
+        // They may own anything, so they are released outside the lock.
         withExtendedLifetime(dropped) {}
     }
 
-    /// Leaves a call, if others have not come to their end yet; it is made after them then. Else false, and it is not kept.
+    /// Appends a call if others are still pending or running, to be made after them. Otherwise returns false and does not keep it.
     package func appendIfBusy(_ call: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             guard state.isDelivering || !state.calls.isEmpty else { return false }
@@ -38,7 +38,7 @@ package final class CallbackMailbox: Sendable {
         }
     }
 
-    /// Makes the calls that were left, unless somebody does already: inline or later, as the queue's policy says.
+    /// Makes the appended calls, unless another thread already does: inline or later, by the queue's policy.
     package func deliver() {
         let isMine = state.withLock { state -> Bool in
             guard !state.isDelivering, !state.calls.isEmpty else { return false }

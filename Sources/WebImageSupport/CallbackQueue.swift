@@ -1,16 +1,16 @@
 import CLinux
 public import Dispatch
 
-/// Where callbacks run.
+/// The queue on which callbacks run, with a policy.
 public struct CallbackQueue: Sendable {
-    /// When a callback runs inline and when it is dispatched.
+    /// The rule that decides whether a callback runs inline or is dispatched.
     public enum Policy: Int, Sendable {
-        /// Inline if already on the queue (or on the main thread, when the queue is the main one), else dispatched. Code that the
-        /// main queue runs counts as on it in every policy, whichever thread runs the main queue.
+        /// Inline if already on the queue (or on the main thread, if the queue is the main one), else dispatched. Code that runs on
+        /// the main queue counts as on it in every policy, whichever thread runs the main queue.
         case safeExecute = 0
         /// Always dispatched.
         case dispatch = 1
-        /// Always inline, on whichever thread finished the work.
+        /// Always inline, on the thread that finished the work.
         case invoke = 2
         /// Inline on the main thread, else dispatched to the main queue; ignores the queue.
         case safeAsyncMainThread = 3
@@ -18,28 +18,28 @@ public struct CallbackQueue: Sendable {
 
     /// The queue that callbacks are dispatched to.
     public let queue: DispatchQueue
-    /// When a callback runs inline.
+    /// The rule that decides whether a callback runs inline.
     public let policy: Policy
 
-    /// Callbacks on `queue`.
+    /// Creates a queue for callbacks on `queue`.
     public init(_ queue: DispatchQueue, policy: Policy = .safeExecute) {
         self.queue = queue
         self.policy = policy
         id = policy == .safeExecute ? Self.identity(of: queue) : nil
     }
 
-    /// The main thread or the main queue: inline when already there, else asynchronously. The default of every callback.
+    /// The main thread or the main queue: inline if already there, else asynchronously. The default of every callback.
     public static var main: CallbackQueue { CallbackQueue(.main, policy: .safeAsyncMainThread) }
     /// A concurrent background queue.
     public static var global: CallbackQueue { CallbackQueue(.global(qos: .userInitiated), policy: .dispatch) }
-    /// Inline, on whichever thread finished the work. The callback must be quick and must not block.
+    /// Inline, on the thread that finished the work. The callback must be quick and must not block.
     public static var inline: CallbackQueue { CallbackQueue(.global(), policy: .invoke) }
 
-    /// The queue's identity, if it can be told whether code runs on it.
+    /// The queue's identity, for policies that check whether code runs on it.
     private let id: Int?
 
-    // On Linux a `DispatchQueue` is a wrapper that is made anew each time the main queue or a global one is asked for, so
-    // objects do not tell queues apart; numbers kept with the queues do.
+    // On Linux a `DispatchQueue` is a wrapper that is created each time the main queue or a global one is requested, so object
+    // identity does not identify queues; numbers stored in the queues do.
     private static let marker = DispatchSpecificKey<Int>()
     private static let lastIdentity = Lock(0)
     private static let mainIdentity = identity(of: .main)
@@ -70,10 +70,10 @@ public struct CallbackQueue: Sendable {
         }
     }
 
-    /// Whether the caller runs on the main thread, or on the thread that runs the main queue at this moment: `dispatchMain` gives
-    /// that queue to threads of Dispatch on Linux.
+    /// Indicates whether the caller runs on the main thread, or on the thread that runs the main queue at this moment:
+    /// `dispatchMain` gives that queue to threads of Dispatch on Linux.
     private static var isOnMain: Bool { isMainThread || DispatchQueue.getSpecific(key: marker) == mainIdentity }
 
-    /// Whether the caller runs on the thread that started the process.
+    /// Indicates whether the caller runs on the thread that started the process.
     package static var isMainThread: Bool { webimage_is_main_thread() }
 }

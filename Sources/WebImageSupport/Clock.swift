@@ -1,13 +1,13 @@
 import Glibc
 
-/// Where the library reads the time, so that tests can run in virtual time.
+/// The source of the library's time, so that tests can run in virtual time.
 public struct ClockSource: Sendable {
     /// Seconds since 1970-01-01 00:00 UTC. May jump when the system's clock is set.
     public var wallTime: @Sendable () -> Double
     /// Nanoseconds since an arbitrary start. Never jumps.
     public var monotonicNanoseconds: @Sendable () -> UInt64
 
-    /// A source made of two readings.
+    /// Creates a source from two clocks.
     public init(
         wallTime: @escaping @Sendable () -> Double,
         monotonicNanoseconds: @escaping @Sendable () -> UInt64

@@ -4,7 +4,7 @@ package import Glibc
 ///
 /// Never wait on Swift's cooperative threads: use continuations there.
 package final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
-    // Sendable because `value` is only touched with `mutex` held.
+    // Sendable because `value` is only accessed with `mutex` held.
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let condition: UnsafeMutablePointer<pthread_cond_t>
     @usableFromInline var value: Value
@@ -19,7 +19,7 @@ package final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
-        // Limits of waiting must not depend on when somebody sets the clock.
+        // Timeouts must not depend on changes of the system's clock.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(condition, &attributes)
         pthread_condattr_destroy(&attributes)
@@ -33,7 +33,7 @@ package final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
         condition.deallocate()
     }
 
-    /// Runs `body` with exclusive access to the value. Nobody is woken.
+    /// Runs `body` with exclusive access to the value. Wakes no thread.
     @inlinable @inline(__always)
     package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
@@ -41,14 +41,14 @@ package final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
         return body(&value)
     }
 
-    /// Wakes one thread that waits.
+    /// Wakes one waiting thread.
     package func signal() { pthread_cond_signal(condition) }
 
-    /// Wakes all threads that wait.
+    /// Wakes all waiting threads.
     package func broadcast() { pthread_cond_broadcast(condition) }
 
-    /// Blocks the thread until `body` answers something. It is asked with exclusive access, at once and whenever the
-    /// thread is woken.
+    /// Blocks the thread until `body` returns a value. It is called with exclusive access, at once and whenever the thread is
+    /// woken.
     @inlinable
     package func wait<Result>(until body: (inout Value) -> Result?) -> Result {
         pthread_mutex_lock(mutex)
@@ -59,7 +59,7 @@ package final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
         }
     }
 
-    /// The same, for at most so many seconds (0...1e9); then nil unless `body` answers at last.
+    /// Waits in the same way, at most that many seconds (0...1e9); then returns nil unless a last call of `body` returns a value.
     @inlinable
     package func wait<Result>(seconds: Double, until body: (inout Value) -> Result?) -> Result? {
         let limit = min(max(seconds, 0), 1e9)
@@ -80,7 +80,7 @@ package final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
     }
 }
 
-/// Nothing is shown of the value, as with ``Lock``.
+/// The value is not reflected, as with ``Lock``.
 extension ConditionLock: CustomReflectable where Value: ~Copyable {
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

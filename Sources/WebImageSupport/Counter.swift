@@ -1,8 +1,8 @@
 import CLinux
 
-/// A number that many threads add to without a lock. It orders nothing else: who reads it learns the number alone.
+/// A number that many threads add to without a lock. Relaxed atomic: provides no ordering with other memory.
 package final class Counter: @unchecked Sendable {
-    // Sendable because the number is only touched by atomic instructions.
+    // Sendable because the number is only accessed by atomic instructions.
     @usableFromInline let number: UnsafeMutablePointer<Int>
 
     package init() {
@@ -15,7 +15,7 @@ package final class Counter: @unchecked Sendable {
     @inlinable @inline(__always)
     package var value: Int { webimage_atomic_load(number) }
 
-    /// Adds, and returns the sum; what is told by others must not make it trap, so it wraps around.
+    /// Adds, and returns the sum. Wraps around, so that untrusted numbers cannot make it trap.
     @discardableResult
     @inlinable @inline(__always)
     package func add(_ count: Int = 1) -> Int { webimage_atomic_add(number, count) }

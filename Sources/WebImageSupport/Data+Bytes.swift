@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 extension Data {
-    /// The bytes in memory, with typed throws; `withUnsafeBytes` of Foundation loses the type of the error.
+    /// Calls `body` with the bytes in memory, with typed throws; Foundation's `withUnsafeBytes` loses the type of the error.
     @inlinable @inline(__always)
     package func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

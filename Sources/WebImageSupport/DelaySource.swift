@@ -1,9 +1,9 @@
 import Dispatch
 
-/// Runs things later, so that tests can let the time pass themselves.
+/// Runs closures later; tests replace it to control time.
 package struct DelaySource: Sendable {
-    /// Calls `body` once after so many nanoseconds, on any thread. What it returns takes that back: `body` is let go of
-    /// and, unless it is just being called, never called. No effect afterwards.
+    /// Calls `body` once after that many nanoseconds, on any thread. The returned closure cancels it: `body` is released and,
+    /// unless it is just being called, never called. No effect afterwards.
     package var after: @Sendable (_ nanoseconds: UInt64, _ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void
 
     package init(
@@ -15,7 +15,7 @@ package struct DelaySource: Sendable {
 
     /// The system's timers.
     package static let system = DelaySource { nanoseconds, body in
-        // What waits until the deadline is the empty shell alone: nothing of the body's outlives a cancel.
+        // Only the empty shell waits until the deadline: nothing that the body owns outlives a cancel.
         let pending = Lock<(@Sendable () -> Void)?>(body)
         let take: @Sendable () -> (@Sendable () -> Void)? = {
             pending.withLock { pending in

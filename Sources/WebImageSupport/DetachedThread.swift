@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A thread that runs one closure and is not waited for.
+/// A thread that runs one closure and is not joined.
 package enum DetachedThread {
     private final class Body: Sendable {
         let run: @Sendable () -> Void
@@ -13,12 +13,12 @@ package enum DetachedThread {
         }
     }
 
-    /// Starts it. What the closure owns goes with it, before the thread does.
+    /// Starts a thread. The closure's captures are released before the thread ends.
     ///
     /// - Parameters:
-    ///   - name: of which the system shows 15 bytes; nil for one that names itself.
-    ///   - stackByteCount: 1 MiB unless it is said.
-    /// - Returns: false when the system has none to give; the closure is not called then.
+    ///   - name: the thread's name, of which the system shows 15 bytes; nil for one that names itself.
+    ///   - stackByteCount: the size of the stack; 1 MiB by default.
+    /// - Returns: false if the system cannot create a thread; the closure is not called then.
     package static func start(
         name: String? = nil,
         stackByteCount: Int = 1 << 20,

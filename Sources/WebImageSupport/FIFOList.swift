@@ -1,4 +1,5 @@
-/// A first-in first-out list whose taken head is dropped from time to time. Adding and taking at either end take amortised O(1).
+/// A first-in first-out list that drops its consumed head from time to time. Adding at the end and taking at either end take
+/// amortised O(1).
 package struct FIFOList<Element> {
     @usableFromInline var elements: [Element]
     @usableFromInline var head = 0
@@ -31,7 +32,7 @@ package struct FIFOList<Element> {
     @inlinable
     package mutating func popLast() -> Element? { head < elements.count ? elements.removeLast() : nil }
 
-    /// Those that satisfy a condition, in their order.
+    /// Returns the elements that satisfy a condition, in order.
     @inlinable
     package func filter(_ isIncluded: (Element) -> Bool) -> FIFOList { FIFOList(elements[head...].filter(isIncluded)) }
 }

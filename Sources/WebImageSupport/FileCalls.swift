@@ -1,7 +1,7 @@
 import CLinux
 package import Glibc
 
-/// The system calls that make and read entries, so that tests can make each of them fail.
+/// The system calls that write and read cache entries, so that tests can make each of them fail.
 ///
 /// Results below 0 are negative error numbers. Paths are relative to an open directory, or absolute.
 package struct FileCalls: Sendable {
@@ -9,18 +9,18 @@ package struct FileCalls: Sendable {
     package var read: @Sendable (_ file: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int
     package var write: @Sendable (_ file: Int32, _ pieces: UnsafePointer<iovec>, _ count: Int32) -> Int
     package var close: @Sendable (_ file: Int32) -> Int32
-    /// Within a directory.
+    /// Renames within a directory.
     package var rename:
         @Sendable (_ directory: Int32, _ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>, _ exclusive: Bool) ->
             Int32
-    /// As `readdir`, with the reason in `errno`.
+    /// Like `readdir`, with the error in `errno`.
     package var list: @Sendable (_ stream: OpaquePointer) -> UnsafeMutablePointer<dirent>? = { readdir($0) }
-    /// As `fstatat`, symbolic links not followed.
+    /// Like `fstatat`; does not follow symbolic links.
     package var status:
         @Sendable (_ directory: Int32, _ name: UnsafePointer<CChar>, _ status: UnsafeMutablePointer<stat>) -> Int32 = {
             fstatat($0, $1, $2, AT_SYMLINK_NOFOLLOW)
         }
-    /// Writes at an offset; the file's own position stays.
+    /// Writes at an offset; does not change the file position.
     package var writeAt: @Sendable (_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ offset: Int) -> Int = {
         result(pwrite($0, $1, $2, off_t($3)))
     }
@@ -38,14 +38,14 @@ package struct FileCalls: Sendable {
     )
 }
 
-/// A system call that failed, and on what.
+/// A failed system call, with its path.
 package struct SystemCallError: Error, CustomStringConvertible {
     package let call: String
-    /// The directory that ``path`` is in; nil for one that needs none.
+    /// The directory that ``path`` is in; nil if the path needs none.
     package var directory: String?
     package let path: String
     package let number: Int32
-    /// Why something that the system would have allowed was not done; nil when it was the system that refused.
+    /// The reason why something that the system would have allowed was refused; nil if the system call failed.
     package var refusal: String?
 
     package init(call: String, directory: String? = nil, path: String, number: Int32, refusal: String? = nil) {
@@ -59,15 +59,15 @@ package struct SystemCallError: Error, CustomStringConvertible {
         return "\(call) \(path): \(String(cString: strerror(number)))"
     }
 
-    /// Whether there is no such file or directory.
+    /// Indicates whether the file or directory does not exist.
     package var isAbsence: Bool { refusal == nil && (number == ENOENT || number == ENOTDIR) }
 
-    /// Whether there is no room: no space, no quota, no inodes.
+    /// Indicates whether the disk is full: no space, no quota, no inodes.
     package var isOutOfSpace: Bool { number == ENOSPC || number == EDQUOT }
 }
 
 extension FileCalls {
-    /// Reads exactly `count` bytes, from the file's position or, without moving that, from an offset. Throws EIO when the file ends
+    /// Reads exactly `count` bytes, from the file's position or, without moving that, from an offset. Throws EIO if the file ends
     /// earlier.
     package func readFully(
         _ file: Int32,
@@ -89,7 +89,7 @@ extension FileCalls {
         }
     }
 
-    /// Writes two pieces one after the other, however many calls it takes.
+    /// Writes two buffers one after the other, in as many calls as needed.
     package func writeFully(
         _ file: Int32,
         _ first: UnsafeRawBufferPointer,
@@ -111,7 +111,7 @@ extension FileCalls {
         }
     }
 
-    /// Writes over what is in a file, however many calls it takes.
+    /// Overwrites bytes of a file at an offset, in as many calls as needed.
     package func writeFully(
         _ file: Int32,
         _ bytes: UnsafeRawBufferPointer,

@@ -3,7 +3,7 @@ import CXXHash
 
 /// Hashes from the C libraries, over bytes in memory.
 package enum Hashing {
-    /// XXH3, 64 bits: for checksums. Not for anything an attacker must not forge.
+    /// XXH3, 64 bits: for checksums. Not secure against forgery.
     package static func xxh3(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         webimage_xxh3(bytes.baseAddress, bytes.count)
     }
@@ -15,7 +15,7 @@ package enum Hashing {
 
     /// MD5 of the UTF-8 bytes of `string` in 32 lower-case hexadecimal digits: for file names.
     ///
-    /// - Parameter suffix: text that comes behind the digits.
+    /// - Parameter suffix: text that follows the digits.
     package static func md5Hex(_ string: String, suffix: String = "") -> String {
         var copy = string
         var digest: (UInt64, UInt64) = (0, 0)
@@ -27,7 +27,7 @@ package enum Hashing {
         return withUnsafeBytes(of: &digest) { hex($0, suffix: suffix) }
     }
 
-    /// Lower-case hexadecimal digits of `bytes`, and text that comes behind them.
+    /// Returns the lower-case hexadecimal digits of `bytes`, followed by a suffix.
     private static func hex(_ bytes: UnsafeRawBufferPointer, suffix: String) -> String {
         let count = bytes.count * 2
         return String(unsafeUninitializedCapacity: count + suffix.utf8.count) { output in

@@ -1,4 +1,4 @@
-/// A priority queue: jobs that wait for their turn, by priority, then in the order they came (or the reverse).
+/// A priority queue: waiting jobs by priority, then in the order they were inserted (or the reverse).
 ///
 /// Inserting, taking the first, removing and moving one all take amortised O(1).
 package struct JobHeap<Body: Sendable>: Sendable {
@@ -6,7 +6,7 @@ package struct JobHeap<Body: Sendable>: Sendable {
     struct Job: Sendable {
         @usableFromInline var body: Body
         @usableFromInline var priority: LoadPriority
-        /// Changes when the job moves; an entry of a lane with another ticket is stale.
+        /// A version stamp that changes when the job moves; an entry of a lane with another ticket is stale.
         @usableFromInline var ticket: UInt64
     }
 
@@ -20,7 +20,7 @@ package struct JobHeap<Body: Sendable>: Sendable {
     @usableFromInline var lanes = [FIFOList<Entry>](repeating: FIFOList(), count: LoadPriority.allCases.count)
     @usableFromInline var jobs: [UInt64: Job] = [:]
     @usableFromInline var nextID: UInt64 = 0
-    /// Entries of lanes whose job has gone or moved.
+    /// The number of lane entries whose job is gone or moved.
     @usableFromInline var staleCount = 0
 
     @inlinable
@@ -70,12 +70,12 @@ package struct JobHeap<Body: Sendable>: Sendable {
         noteStaleEntry()
     }
 
-    /// Entries in lanes, stale ones included.
+    /// The number of entries in lanes, including stale ones.
     @inlinable
     package var entryCount: Int { lanes.reduce(0) { $0 + $1.count } }
 
-    /// Sweeps stale entries out once they are most of all: jobs that are cancelled or moved before their turn would pile up
-    /// in a lane that is not reached.
+    /// Removes stale entries when they outnumber the jobs: otherwise jobs that are cancelled or moved before their turn would
+    /// accumulate in a lane that is not reached.
     @inlinable
     mutating func noteStaleEntry() {
         staleCount += 1

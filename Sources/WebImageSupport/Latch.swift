@@ -1,18 +1,18 @@
-/// Lets a thread that may block wait until something has happened once.
+/// A one-time event that blocking threads can wait for.
 package final class Latch: Sendable {
     private let isOpen = ConditionLock(false)
 
     package init() {}
 
-    /// Says that it has happened. Further calls have no effect.
+    /// Signals the event. Idempotent.
     package func open() {
         isOpen.withLock { $0 = true }
         isOpen.broadcast()
     }
 
-    /// Blocks the thread until it has happened.
+    /// Blocks the thread until the event is signalled.
     package func wait() { isOpen.wait { $0 ? () : nil } }
 
-    /// Blocks the thread until it has happened, at most so many seconds. Whether it has.
+    /// Blocks the thread until the event is signalled, at most that many seconds. Returns whether it was.
     package func wait(seconds: Double) -> Bool { isOpen.wait(seconds: seconds) { $0 ? true : nil } ?? false }
 }

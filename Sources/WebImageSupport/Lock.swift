@@ -1,11 +1,11 @@
 package import Glibc
 
-/// A mutual-exclusion lock around a value, the only kind of lock in this library and its command. Copies are the same lock.
+/// A mutual-exclusion lock around a value, the only kind of lock in this library and its command-line tool. Copies share the lock.
 ///
-/// It wraps a `pthread_mutex`, which costs about 20 ns when nobody waits and keeps its speed when threads outnumber
-/// cores. The closure must be short, must not call out to code of the user, and must not take the same lock again.
+/// It wraps a `pthread_mutex`, which costs about 20 ns without contention and keeps its speed when threads outnumber cores. The
+/// closure must be short, must not call user code, and must not take the same lock again.
 package struct Lock<Value: ~Copyable>: @unchecked Sendable {
-    // Sendable because the value is only touched between lock and unlock of the mutex.
+    // Sendable because the value is only accessed between lock and unlock of the mutex.
     @usableFromInline let storage: Storage
 
     /// The mutex and the value in one allocation.
@@ -40,7 +40,7 @@ package struct Lock<Value: ~Copyable>: @unchecked Sendable {
         }
     }
 
-    /// Runs `body` with exclusive access to the value, or does nothing when someone else has the lock.
+    /// Runs `body` with exclusive access to the value, or does nothing if another thread holds the lock.
     @inlinable @inline(__always)
     package func withLockIfFree(_ body: (inout Value) -> Void) {
         storage.withUnsafeMutablePointers { mutex, value in
@@ -51,7 +51,7 @@ package struct Lock<Value: ~Copyable>: @unchecked Sendable {
     }
 }
 
-/// Nothing is shown of the value: whoever prints an object that owns a lock does not hold it.
+/// The value is not reflected, because code that prints an owner of a lock does not hold the lock.
 extension Lock: CustomReflectable where Value: ~Copyable {
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,24 +1,24 @@
 import CLinux
 
-/// How short memory is.
+/// The severity of memory pressure.
 package enum MemoryPressureLevel: Sendable, Hashable {
     /// Some tasks wait for memory.
     case some
-    /// All of them do, at times.
+    /// All tasks wait for memory at times.
     case full
 }
 
-/// Where reports of memory pressure come from.
+/// A source of memory pressure reports.
 package protocol MemoryPressureSource: AnyObject, Sendable {
-    /// Waits for the next report; nil when the source has been stopped or cannot go on.
+    /// Waits for the next report; nil if the source has been stopped or has failed.
     func next() -> MemoryPressureLevel?
     /// Makes ``next()`` return nil, now and later. Called on another thread.
     func stop()
 }
 
-/// Tells those who hold much memory that the system runs short of it.
+/// Notifies owners of much memory that the system runs short of it.
 ///
-/// One thread waits for the kernel's reports (PSI) as long as anybody listens, and none otherwise or where the kernel does not
+/// While there are listeners, one thread waits for the kernel's reports (PSI); there is none otherwise, or if the kernel does not
 /// report. Listeners are called on that thread.
 package final class MemoryPressureMonitor: Sendable {
     /// The monitor of the machine, or of the process's control group if that has a limit.
@@ -26,7 +26,7 @@ package final class MemoryPressureMonitor: Sendable {
 
     package typealias Listener = @Sendable (MemoryPressureLevel) -> Void
 
-    /// A listener's place; it is called no more when this is gone.
+    /// A registered listener; it is not called after this object is released.
     package final class Registration: Sendable {
         private let id: UInt64
         private let monitor: MemoryPressureMonitor
@@ -51,13 +51,13 @@ package final class MemoryPressureMonitor: Sendable {
 
     package init(openSource: @escaping @Sendable () -> (any MemoryPressureSource)?) { self.openSource = openSource }
 
-    /// False when someone wanted to listen and there was nothing to listen to.
+    /// False after a registration found no source of reports.
     package var isAvailable: Bool { state.withLock { !$0.isUnavailable } }
 
-    /// Whether a thread is waiting for reports.
+    /// Indicates whether a thread is waiting for reports.
     package var isListening: Bool { state.withLock { $0.source != nil } }
 
-    /// Calls `listener` for each report until the registration is gone.
+    /// Calls `listener` for each report until the registration is released.
     package func register(_ listener: @escaping Listener) -> Registration {
         let (id, started) = state.withLock { state -> (UInt64, (any MemoryPressureSource)?) in
             state.nextID += 1
@@ -91,7 +91,7 @@ package final class MemoryPressureMonitor: Sendable {
         if !started { abandon(source) }
     }
 
-    /// A source has ended; unless it was stopped, there will be no other.
+    /// Reports the end of a source; unless it was stopped, no other is opened.
     private func abandon(_ source: any MemoryPressureSource) {
         state.withLock { state in
             guard state.source === source else { return }
@@ -103,7 +103,7 @@ package final class MemoryPressureMonitor: Sendable {
     private func report(_ level: MemoryPressureLevel) {
         let listeners = state.withLock { Array($0.listeners.values) }
         for listener in listeners { listener(level) }
-        // After the listeners: what they let go of went there.
+        // After the listeners: the blocks that they release go into the pool.
         BufferPool.shared.trim(toBytes: 0)
         webimage_transfer_trim()
     }

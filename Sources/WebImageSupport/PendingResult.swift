@@ -1,4 +1,4 @@
-/// A completion that is called exactly once, by the result or by a cancel, whichever comes first.
+/// A completion that is called exactly once, by the result or after a cancel, whichever is first.
 package final class PendingResult<Value: Sendable>: Sendable {
     package typealias Completion = @Sendable (Value) -> Void
 
@@ -20,19 +20,19 @@ package final class PendingResult<Value: Sendable>: Sendable {
 
     package init(_ completion: @escaping Completion) { state = Lock(State(completion: completion)) }
 
-    /// Whether neither the result nor a cancel has come yet.
+    /// Indicates whether neither the result nor a cancel has arrived yet.
     package var isWanted: Bool { state.withLock { $0.completion != nil } }
 
-    /// Whether the cancel came first.
+    /// Indicates whether the cancel was first.
     package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Delivers on the calling thread, if the completion is still there.
+    /// Delivers the result on the calling thread, unless it was cancelled or delivered before.
     package func finish(_ value: Value) {
         let (completion, work) = state.withLock { $0.end() }
         withExtendedLifetime(work) { completion?(value) }
     }
 
-    /// Cancels the work and takes the completion away, which the caller then calls.
+    /// Cancels the work and returns the completion, which the caller then calls; nil if it was called before.
     package func cancel() -> Completion? {
         let (completion, work) = state.withLock { state in
             if state.completion != nil { state.isCancelled = true }
@@ -42,13 +42,13 @@ package final class PendingResult<Value: Sendable>: Sendable {
         return completion
     }
 
-    /// Makes the work more or less urgent, as far as it has not begun.
+    /// Changes the priority of the work, if it has not begun.
     package func setPriority(_ priority: LoadPriority) {
         state.withLock { $0.priority = priority }
         applyPriority()
     }
 
-    /// Remembers the work that makes the result. That of a later stage stays, whichever comes first.
+    /// Remembers the work that produces the result. Work of a later stage is kept, in whichever order the calls arrive.
     package func attach(_ work: any RunningWork, stage: Int = 0) {
         let (isLate, former) = state.withLock { state -> (Bool, (any RunningWork)?) in
             guard state.completion != nil else { return (state.isCancelled, nil) }
@@ -60,7 +60,7 @@ package final class PendingResult<Value: Sendable>: Sendable {
         if isLate { work.cancel() } else { applyPriority() }
     }
 
-    /// Two threads may get here in either order: the priority that was set last is the one that holds.
+    /// Two threads may get here in either order: the priority that was set last wins.
     private func applyPriority() {
         while true {
             let (work, priority) = state.withLock { ($0.work, $0.priority) }

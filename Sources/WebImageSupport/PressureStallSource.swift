@@ -7,13 +7,13 @@ package final class PressureStallSource: MemoryPressureSource {
     private let wakeRead: Int32
     private let wakeWrite: Int32
 
-    /// The file of the process's control group if that has a limit, else the machine's; nil where neither takes a trigger.
+    /// Opens the file of the process's control group if that has a limit, else the machine's; nil if neither accepts a trigger.
     @Sendable static func open() -> (any MemoryPressureSource)? {
         let group = SystemMemory().controlGroupPressurePath
         return group.flatMap { open(path: $0) } ?? open(path: "/proc/pressure/memory")
     }
 
-    /// Triggers on `path`; nil when it takes none.
+    /// Sets triggers on `path`; nil if it accepts none.
     static func open(path: String) -> PressureStallSource? {
         let some = trigger(path, ["some 150000 1000000", "some 300000 2000000"])
         guard some >= 0 else { return nil }
@@ -41,7 +41,7 @@ package final class PressureStallSource: MemoryPressureSource {
     package func next() -> MemoryPressureLevel? {
         let priority = Int16(POLLPRI)
         while true {
-            // A negative descriptor is passed over.
+            // `poll` ignores negative descriptors.
             var waits = [
                 pollfd(fd: wakeRead, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: full, events: priority, revents: 0),
@@ -54,7 +54,7 @@ package final class PressureStallSource: MemoryPressureSource {
             if waits[0].revents != 0 { return nil }
             if waits[1].revents & priority != 0 { return .full }
             if waits[2].revents & priority != 0 { return .some }
-            // Only an error is left: the control group is gone.
+            // The only remaining case is an error: the control group was removed.
             return nil
         }
     }
@@ -65,8 +65,8 @@ package final class PressureStallSource: MemoryPressureSource {
         while write(wakeWrite, &byte, 1) < 0, errno == EINTR {}
     }
 
-    /// Opens `path` and writes the first of `triggers` that it takes: without privileges the kernel only takes windows that are
-    /// multiples of two seconds.
+    /// Opens `path` and writes the first of `triggers` that is accepted: without privileges the kernel only accepts windows that
+    /// are multiples of two seconds.
     private static func trigger(_ path: String, _ triggers: [String]) -> Int32 {
         for trigger in triggers {
             let descriptor = Glibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
@@ -78,7 +78,8 @@ package final class PressureStallSource: MemoryPressureSource {
         return -1
     }
 
-    /// A plain file would take the text and never report anything: only what says what a PSI file says will do.
+    /// Returns whether the file is a PSI file. A plain file would accept the text and never report anything, so its content is
+    /// checked.
     private static func isKernelFile(_ descriptor: Int32) -> Bool {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_size == 0 else { return false }

@@ -1,4 +1,4 @@
-/// Something that a job has under way, to be cancelled and made more or less urgent.
+/// Running work of a job, which can be cancelled and change its priority.
 package protocol RunningWork: Sendable {
     func cancel()
     func setPriority(_ priority: LoadPriority)

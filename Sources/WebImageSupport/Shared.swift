@@ -1,4 +1,4 @@
-/// A value that is big and never changed: what has it is copied as a reference.
+/// A big immutable value behind a reference, so that copies are cheap.
 package final class Shared<Value: Sendable & Hashable>: Sendable, Hashable {
     package let value: Value
 

@@ -1,14 +1,14 @@
 import Glibc
 
-/// How much memory this process may use, from `/proc` and the control groups below `/sys/fs/cgroup`.
+/// The amount of memory that this process may use, from `/proc` and the control groups below `/sys/fs/cgroup`.
 package struct SystemMemory {
-    /// Where `proc` and `sys` are found: empty for the real ones.
+    /// The directory that contains `proc` and `sys`: empty for the real ones.
     package var root = ""
 
     /// - Parameter root: empty for the real files.
     package init(root: String = "") { self.root = root }
 
-    /// The smaller of the machine's memory and the control group's limit; nil when neither is known.
+    /// The smaller of the machine's memory and the control group's limit; nil if neither is known.
     package var usableBytes: Int? {
         [physicalBytes, controlGroupLimit].compactMap(\.self).min()
     }
@@ -16,7 +16,7 @@ package struct SystemMemory {
     /// The machine's memory.
     package var physicalBytes: Int? { meminfo("MemTotal:") }
 
-    /// What the machine could give to processes without swapping; nil when that is not known.
+    /// The memory that the machine could give to processes without swapping; nil if not known.
     package var availableBytes: Int? { meminfo("MemAvailable:") }
 
     private func meminfo(_ name: String) -> Int? {
@@ -30,12 +30,12 @@ package struct SystemMemory {
         return nil
     }
 
-    /// The least that the process's control group and those above it allow; nil when none of them sets a limit.
+    /// The lowest limit of the process's control group and its ancestors; nil if none of them sets a limit.
     package var controlGroupLimit: Int? {
         controlGroups.flatMap { group in group.limitFiles.compactMap { limit(in: group.path + "/" + $0) } }.min()
     }
 
-    /// The file that tells of memory pressure in the process's control group, if a limit is set there.
+    /// The memory pressure file of the process's control group, if a limit is set there.
     package var controlGroupPressurePath: String? {
         controlGroups.first { group in
             group.limitFiles.contains { limit(in: group.path + "/" + $0) != nil }
@@ -48,7 +48,7 @@ package struct SystemMemory {
         var limitFiles: [String]
     }
 
-    /// The process's groups in both kinds of hierarchy, each followed by those above it.
+    /// The process's groups in both kinds of hierarchy, each followed by its ancestors.
     private var controlGroups: [Group] {
         guard let text = SmallFile.read(root + "/proc/self/cgroup") else { return [] }
         let mount = root + "/sys/fs/cgroup"
@@ -67,7 +67,7 @@ package struct SystemMemory {
     }
 
     private func ancestors(of path: Substring, below mount: String, files: [String]) -> [Group] {
-        // A group outside of the process's namespace is written with "..", and cannot be looked into.
+        // A group outside of the process's namespace is written with "..", and cannot be accessed.
         var parts = path.split(separator: "/").filter { $0 != ".." && $0 != "." }.prefix(64)
         var groups: [Group] = []
         while true {
@@ -84,9 +84,9 @@ package struct SystemMemory {
     }
 }
 
-/// Reads the small files in which the kernel says things.
+/// Reads small kernel files.
 package enum SmallFile {
-    /// The file's first 64 KiB as text; nil when it cannot be read.
+    /// Returns the file's first 64 KiB as text; nil if it cannot be read.
     package static func read(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }

@@ -1,4 +1,4 @@
-/// A value that does not count when what has it is compared.
+/// A value that is ignored when its owner is compared or hashed.
 package struct Uncompared<Value: Sendable>: Sendable, Hashable {
     package var value: Value
 

@@ -1,8 +1,8 @@
-/// Something under way that can be given up.
+/// A running operation that can be cancelled.
 public protocol WebImageOperation: AnyObject, Sendable {
-    /// Gives up. May be called from any thread, any number of times; has no effect once the operation has finished.
-    /// The operation's completion is still called once, with a cancellation error where it has an error.
+    /// Cancels the operation. May be called from any thread, any number of times; has no effect once the operation has finished.
+    /// The operation's completion is still called once, with a cancellation error if it can deliver errors.
     func cancel()
-    /// Whether ``cancel()`` was called before the operation finished.
+    /// Indicates whether ``cancel()`` was called before the operation finished.
     var isCancelled: Bool { get }
 }

@@ -1,37 +1,37 @@
 import CLinux
 import Glibc
 
-/// A fixed number of threads of its own that run jobs by priority: for work that blocks or computes, which must never
-/// run on Swift's cooperative threads.
+/// A fixed number of dedicated threads that run jobs by priority: for work that blocks or computes, which must never run on Swift's
+/// cooperative threads.
 ///
-/// Threads start when they are first needed and sleep when there is nothing to do. Submitting costs a lock, and a wake-up
-/// when a thread sleeps. Where the system has no thread for a queue, ``WorkRelief`` does its jobs.
+/// Threads start when they are first needed and sleep while there is nothing to do. Submitting costs a lock, and a wake-up if a
+/// thread sleeps. If the system cannot create a thread for a queue, the fallback thread (``WorkRelief``) runs its jobs.
 package final class WorkQueue: Sendable {
-    /// Which of the waiting jobs of one priority runs first.
+    /// The order of waiting jobs of one priority.
     package enum Order: Sendable { case fifo, lifo }
 
     private let core: WorkQueueCore
 
-    /// A queue with at most `width` threads; names of threads start with `name` (15 bytes are shown by the system).
+    /// Creates a queue with at most `width` threads; names of threads start with `name` (the system shows 15 bytes).
     package init(name: String, width: Int, order: Order = .fifo, threads: WorkThreads = .shared) {
         core = WorkQueueCore(name: name, width: width, order: order, threads: threads)
     }
 
-    /// A queue without threads, for tests that decide what runs when: jobs wait until ``takeNext()`` hands them out.
+    /// Creates a queue without threads, for tests that control what runs when: jobs wait until ``takeNext()`` returns them.
     package init(stepped name: String) { core = WorkQueueCore(name: name, width: 1, order: .fifo, isStepped: true) }
 
-    /// Takes the job out whose turn it is, as a thread does that is about to run it: a cancel comes too late then.
+    /// Takes the next job out, like a thread that is about to run it: a later cancel has no effect.
     package func takeNext() -> (@Sendable () -> Void)? { core.withState { $0.jobs.popFirst() }?.body }
 
     deinit { core.stop() }
 
-    /// At most this many jobs run at once; may be changed while jobs run.
+    /// The maximum number of jobs that run at once; may be changed while jobs run.
     package var width: Int {
         get { core.withState { $0.width } }
         set { core.setWidth(newValue) }
     }
 
-    /// Jobs that wait for a thread.
+    /// The number of jobs that wait for a thread.
     package var waitingCount: Int { core.withState { $0.jobs.count } }
 
     /// Runs `body` on one of the threads, later.
@@ -40,7 +40,7 @@ package final class WorkQueue: Sendable {
         WorkItem(id: core.enqueue(priority: priority, body: body), core: core)
     }
 
-    /// Runs `body` on one of the threads and returns what it returns.
+    /// Runs `body` on one of the threads and returns its result.
     package func run<Value: Sendable, Failure: Error>(
         priority: LoadPriority = .normal,
         _ body: @escaping @Sendable () throws(Failure) -> Value
@@ -56,23 +56,23 @@ package final class WorkQueue: Sendable {
     }
 }
 
-/// A job given to a ``WorkQueue``.
+/// A job submitted to a ``WorkQueue``.
 package struct WorkItem: RunningWork {
     fileprivate let id: UInt64
     fileprivate let core: WorkQueueCore
 
-    /// Takes the job out of the queue. True if it had not started; then it never will.
+    /// Removes the job from the queue. Returns true if it had not started; then it never will.
     package func takeOut() -> Bool { core.cancel(id) }
 
     package func cancel() { _ = takeOut() }
 
-    /// Moves the job to another priority, if it has not started.
+    /// Changes the priority of the job, if it has not started.
     package func setPriority(_ priority: LoadPriority) { core.setPriority(priority, of: id) }
 }
 
-/// The state that threads share; it outlives the queue until the last thread has left.
+/// The state that threads share; it outlives the queue until the last thread has ended.
 final class WorkQueueCore: Sendable {
-    /// A closure in a structure: as a generic argument it would be wrapped in another one, whenever it is put in and taken out.
+    /// Wraps the closure: as a generic argument it would be wrapped in another closure whenever it is inserted and taken out.
     struct Job {
         let body: @Sendable () -> Void
     }
@@ -83,7 +83,7 @@ final class WorkQueueCore: Sendable {
         var threads = 0
         var idle = 0
         var stopped = false
-        /// Whether a thread will be asked for again in a while.
+        /// Indicates whether a retry of starting a thread is scheduled.
         var isRetried = false
     }
 
@@ -117,7 +117,7 @@ final class WorkQueueCore: Sendable {
             if needsThread { state.threads += 1 }
             return (id, state.idle > 0, needsThread)
         }
-        // Outside the lock: who is woken wants it at once, and would sleep again until it is free.
+        // Outside the lock: the woken thread needs it at once, and would sleep again until it is free.
         if wakes { state.signal() }
         if needsThread { startThread() }
         return id
@@ -150,7 +150,7 @@ final class WorkQueueCore: Sendable {
         }
     }
 
-    /// Starts a thread that has been counted.
+    /// Starts a thread that has already been counted.
     private func startThread() {
         threads.relief.prepare()
         if threads.source.start({ self.work() }) { return }
@@ -158,11 +158,12 @@ final class WorkQueueCore: Sendable {
             state.threads -= 1
             return state.threads == 0 && state.jobs.count > 0
         }
-        // Otherwise the jobs run on the threads that there are.
+        // Otherwise the jobs run on the existing threads.
         if isStranded, !threads.relief.take(self) { retryLater() }
     }
 
-    /// Not even a thread for all queues is to be had: it is asked for with the next job, and after a while.
+    /// Schedules a retry when even the fallback thread is not available: a thread is requested with the next job, and after a
+    /// delay.
     private func retryLater() {
         let isFirst = withState { state -> Bool in
             defer { state.isRetried = true }
@@ -180,11 +181,11 @@ final class WorkQueueCore: Sendable {
         }
     }
 
-    /// Does one job in place of a thread, if the queue has none. Whether that is to be done again.
+    /// Runs one job in place of a thread, if the queue has none. Returns whether to call it again.
     func doOneJob() -> Bool {
         let isStranded = withState { state -> Bool in
             guard state.threads == 0, state.jobs.count > 0 else { return false }
-            // Who does a job counts as a thread, so that no more than `width` run at once.
+            // The caller counts as a thread, so that no more than `width` jobs run at once.
             state.threads += 1
             return true
         }
@@ -202,7 +203,7 @@ final class WorkQueueCore: Sendable {
         while let job = nextJob() { job.body() }
     }
 
-    /// Blocks the thread until there is one; nil when the thread is to end.
+    /// Blocks the thread until there is a job; nil if the thread is to end.
     private func nextJob() -> Job? {
         var isIdle = false
         return state.wait { state -> Job?? in

@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
 
-/// Where work queues have threads from; tests let there be none.
+/// The source of threads for work queues; tests replace it to simulate failures.
 package struct WorkThreads: Sendable {
     package var source: ThreadSource
     package var relief: WorkRelief
-    /// When a thread is asked for again that was not to be had.
+    /// The timer for retries of starting a thread.
     package var delay: DelaySource
 
     package init(source: ThreadSource, relief: WorkRelief, delay: DelaySource) {
@@ -20,17 +20,18 @@ package struct WorkThreads: Sendable {
 
 /// Starts threads.
 package struct ThreadSource: Sendable {
-    /// Runs `body` on a new thread. False, and `body` is not called, when there is none to be had.
+    /// Runs `body` on a new thread. Returns false, without calling `body`, if the system cannot create one.
     package var start: @Sendable (_ body: @escaping @Sendable () -> Void) -> Bool
 
-    /// Threads with stacks of 1 MiB, which nobody waits for.
+    /// Detached threads with stacks of 1 MiB.
     package static let system = ThreadSource { DetachedThread.start($0) }
 }
 
-/// One thread for all queues that get none of their own, so that their jobs are done also when the process may have no more threads.
+/// The fallback thread for all queues that cannot start a thread, so that their jobs run even if the process may create no more
+/// threads.
 ///
-/// It is started before the first thread of any queue, sleeps, and never ends. Of queues that have no thread it does one job after the
-/// other, and asks for a thread again before each.
+/// It is started before the first thread of any queue, sleeps, and never ends. For queues without a thread it runs one job after
+/// the other, and tries to start a thread before each.
 package final class WorkRelief: Sendable {
     private struct State {
         var hasThread = false
@@ -47,7 +48,7 @@ package final class WorkRelief: Sendable {
 
     package init(_ source: ThreadSource) { self.source = source }
 
-    /// Starts the thread, if it is not there.
+    /// Starts the thread, if it is not running.
     package func prepare() {
         let isFirst = state.withLock { state -> Bool in
             defer { state.hasThread = true }
@@ -57,7 +58,7 @@ package final class WorkRelief: Sendable {
         state.withLock { $0.hasThread = false }
     }
 
-    /// Takes care of a queue. False when there is no thread here either.
+    /// Accepts a queue. Returns false if the fallback thread does not exist either.
     func take(_ queue: WorkQueueCore) -> Bool {
         let isTaken = state.withLock { state -> Bool in
             if state.hasThread { state.add(queue) }
