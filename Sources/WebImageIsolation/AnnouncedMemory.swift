@@ -1,15 +1,15 @@
 import CIsolation
 import Glibc
 
-/// Memory of a worker that is mapped here while the worker still writes to it. Nobody looks at it before it can no longer be changed.
+/// Memory of a worker that is mapped here while the worker still writes to it. It is read only after it is sealed.
 struct AnnouncedMemory: ~Copyable {
     private let descriptor: Int32
     private let byteCount: Int
-    /// Nil when it could not be mapped in advance.
+    /// Nil if it could not be mapped in advance.
     private var base: UnsafeMutableRawPointer?
 
-    /// Takes over a descriptor, and maps the memory with all its pages. A page that is missing would be made here, of this process's memory
-    /// and before anybody knows whether it is one of the picture's: what has not all of them is not mapped yet.
+    /// Takes ownership of a descriptor, and maps the memory if all its pages exist. Missing pages would be allocated here, from
+    /// this process's memory and before it is known whether they belong to the image; such memory is not mapped yet.
     init(_ descriptor: Int32, byteCount: Int) {
         (self.descriptor, self.byteCount) = (descriptor, byteCount)
         guard webimage_memory_is_whole(descriptor, byteCount) else { return }
@@ -21,9 +21,9 @@ struct AnnouncedMemory: ~Copyable {
         close(descriptor)
     }
 
-    /// The pixels, now that the worker has nothing to do with them any more.
+    /// Returns the pixels, after the worker has finished with them.
     ///
-    /// - Throws: when it can still change them, or when the memory has another size.
+    /// - Throws: if the worker can still change them, or if the memory has another size.
     consuming func pixels(byteCount: Int) throws(WireError) -> PixelStorage {
         let isClose = (0...SealedPixels.mostPadding).contains(self.byteCount - byteCount)
         guard let base, isClose, byteCount >= SealedPixels.smallestMapped else {

@@ -1,12 +1,12 @@
 import FoundationEssentials
 
-/// A tiny picture of each format. A worker decodes them before it has walls, so that the libraries have found by then what they look for
-/// once: plug-ins, tables, the number of processors.
+/// A tiny image of each format. A worker decodes them before it enters the sandbox, so that the libraries have already loaded what
+/// they need once: plug-ins, tables, the number of processors.
 enum DecodeSamples {
     static let all: [Data] = encoded.compactMap { Data(base64Encoded: $0) } + [Data(drawing.utf8)]
 
-    /// A drawing with text in the usual fonts, and with pictures of all formats that drawings may hold: for each a library has to be
-    /// loaded.
+    /// A drawing with text in the usual fonts, and with images of all formats that drawings may contain: each needs a library that
+    /// must be loaded.
     static var drawing: String {
         let pictures = encoded.map(image).joined()
         let inner = Data(

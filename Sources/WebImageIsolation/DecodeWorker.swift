@@ -1,15 +1,15 @@
 import Glibc
 
-/// The program in which isolated pictures are decoded.
+/// The program that decodes isolated images.
 ///
-/// The product `webimage-decoder` is such a program, with the coders of all formats. It is looked for, in this order: at
-/// ``DecodeIsolation/workerPath``; where the environment variable `WEBIMAGE_DECODER` says; in this program itself, if it has called
-/// ``runIfRequested(coder:)``; beside this program; in `../libexec` from there.
+/// The product `webimage-decoder` is such a program, with the coders of all formats. It is searched in this order: at
+/// ``DecodeIsolation/workerPath``; at the path in the environment variable `WEBIMAGE_DECODER`; this program itself, if it has
+/// called ``runIfRequested(coder:)``; beside this program; in `../libexec` relative to it.
 public enum DecodeWorker {
-    /// Makes any program its own worker. To be called first thing in `main`, once coders are registered, and before there are threads: in a
-    /// worker it decodes what it is asked for until its parent is gone, and never returns. In all others it returns at once.
+    /// Makes a program its own worker. Call it first in `main`, once coders are registered and before there are threads: in a
+    /// worker it decodes until its parent is gone, and never returns. In all other processes it returns at once.
     ///
-    /// - Parameter coder: what the worker decodes with.
+    /// - Parameter coder: the coder that the worker decodes with.
     public static func runIfRequested(coder: any ImageCoder) {
         guard let words = request else { return WorkerProgram.isOwnWorker.withLock { $0 = true } }
         guard words.count == 3, let kind = WorkerKind(rawValue: words[0]) else { exit(64) }
@@ -18,7 +18,7 @@ public enum DecodeWorker {
         DecodeWorkerLoop(coder, kind, memory: memory, decodes: decodes).run()
     }
 
-    /// What a worker was started with; nil in other programs.
+    /// The arguments that a worker was started with; nil in other programs.
     private static var request: [String]? {
         let words = CommandLine.arguments.dropFirst()
         return words.first == WorkerProgram.argument ? Array(words.dropFirst()) : nil

@@ -2,28 +2,28 @@ import CIsolation
 import FoundationEssentials
 import Glibc
 
-/// What a worker does: walls first, then one request after the other.
+/// The main loop of a worker: it enters the sandbox, then serves one request after the other.
 struct DecodeWorkerLoop {
     private let coder: any ImageCoder
     private let kind: WorkerKind
     private let memory: Int
-    /// After how many requests there is another worker.
+    /// The number of requests after which the worker is replaced.
     private let decodes: Int
-    /// Whether it was seen to that nothing that it decodes can lift its bounds.
+    /// Indicates whether the permanent limits are set, which nothing that it decodes can lift.
     private var isBound = false
     private let buffers = SharedBuffers { descriptor, byteCount in
         DecodeWorkerLoop.sendShort(MemoryMessage.announcement(byteCount).bytes, descriptor)
     }
-    /// The encoded bytes, which the parent writes.
+    /// The encoded bytes, written by the parent.
     private var bytes: UnsafeRawBufferPointer?
-    /// The animation whose frames are being asked for.
+    /// The animation whose frames are being requested.
     private var animation: (id: UInt64, provider: any AnimatedImageProvider, data: Data)?
 
-    /// What a decode may take besides what its header tells: stacks of threads, tables, blocks that are kept.
+    /// The bytes that a decode may take beyond its estimate: thread stacks, tables, blocks that are kept.
     private static let slack = 128 << 20
-    /// How much bigger than its picture a piece of memory may be.
+    /// The maximum number of bytes by which a memory block may exceed its image.
     private static let mostRounding = 1 << 20
-    /// Files that are open at a time while text is drawn, generously.
+    /// A generous number of files that are open at a time while text is drawn.
     private static let fontFiles = 16
 
     init(_ coder: any ImageCoder, _ kind: WorkerKind, memory: Int, decodes: Int) {
@@ -63,7 +63,8 @@ struct DecodeWorkerLoop {
         send(walls.message)
     }
 
-    /// Nil when the parent is gone. What is no request comes from no parent that could be answered.
+    /// Returns the next request; nil if the parent is gone. An invalid request cannot be from the parent, so it is treated the
+    /// same.
     private func nextRequest() -> IsolationRequest? {
         var descriptor: Int32 = -1
         var message = [UInt8](repeating: 0, count: 16 << 10)
@@ -94,7 +95,7 @@ struct DecodeWorkerLoop {
         guard var storage = image?.bitmap.storage else { return send(message) }
         image = nil
         let byteCount = storage.byteCount
-        // Memory that something else still looks at, such as a canvas, stays here, and a copy goes.
+        // Memory that is still in use, such as a canvas, stays here, and a copy is sent.
         let isFree = isKnownUniquelyReferenced(&storage)
         guard
             let (descriptor, isAnnounced) = isFree
@@ -143,7 +144,7 @@ struct DecodeWorkerLoop {
         guard let coder = coder as? any AnimatedImageCoder else {
             throw WebImageError(.unsupportedFormat, "the coder decodes only the first frame of animations")
         }
-        // The next request's bytes take the place of these.
+        // The next request overwrites these bytes.
         let data = shared.withUnsafeBytes { Data($0) }
         allow(data, options, request)
         let provider = try coder.animation(of: data, options: options)
@@ -154,7 +155,7 @@ struct DecodeWorkerLoop {
     private static func picture(_ image: Image) -> (IsolationAnswer, Image?) { (.image(IsolatedPicture(image)), image) }
 
     private static func some(_ data: Data?) throws(WebImageError) -> Data {
-        guard let data else { throw WebImageError(.badImageData, "the decoder was given no bytes") }
+        guard let data else { throw WebImageError(.badImageData, "the decoder received no bytes") }
         return data
     }
 
@@ -162,8 +163,8 @@ struct DecodeWorkerLoop {
 
     // MARK: Bounds
 
-    /// For ever, with the first request and before its bytes are looked at. A request that turns out to need more than is left fails, and its
-    /// parent asks a new worker.
+    /// Sets permanent limits with the first request, before its bytes are read. A later request that needs more than remains fails,
+    /// and its parent retries it in a new worker.
     private mutating func bind(_ request: IsolationRequest) {
         guard !isBound else { return }
         isBound = true
@@ -173,10 +174,10 @@ struct DecodeWorkerLoop {
         webimage_sandbox_bind(min(piece, memory), (UInt64(seconds(request)) + 1) * decodes)
     }
 
-    /// Allows what the header says that the decode needs, twice: blocks are rounded, and heaps have holes.
+    /// Allows twice the estimate from the header: blocks are rounded, and heaps are fragmented.
     private func allow(_ data: Data, _ options: ImageDecodeOptions, _ request: IsolationRequest) {
         let most = max(options.limits.maximumDecodedByteCount, 0)
-        // Who cannot say what it needs may have what may be decoded at most.
+        // A coder without an estimate gets the maximum for decoded bytes.
         let told = try? coder.memoryNeed(of: data, options: options)
         if case .decode = request.task { buffers.await(byteCount: told?.outputByteCount) }
         let need = told?.totalByteCount ?? most
@@ -185,7 +186,7 @@ struct DecodeWorkerLoop {
         webimage_sandbox_allow(overflows ? memory : min(sum, memory), seconds(request))
     }
 
-    /// A drawing is a tree of elements, much bigger than its text.
+    /// A drawing is parsed into a tree of elements, much bigger than its text.
     private func headerMemory(_ byteCount: Int) -> Int {
         Self.slack + min(byteCount, memory) * (kind == .fonts ? 32 : 2)
     }
@@ -202,7 +203,7 @@ struct DecodeWorkerLoop {
         bytes = UnsafeRawBufferPointer(start: base, count: capacity)
     }
 
-    /// The encoded bytes, where the parent has put them.
+    /// Returns the encoded bytes in the memory that the parent writes to.
     private func encoded(_ count: Int) -> Data? {
         guard let bytes, count <= bytes.count, let base = bytes.baseAddress else { return nil }
         return Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: base), count: count, deallocator: .none)
@@ -213,7 +214,7 @@ struct DecodeWorkerLoop {
     private func send(_ message: [UInt8], _ descriptor: Int32 = -1) {
         guard message.count > WorkerProcess.mostBytes else { return Self.sendShort(message, descriptor) }
         let memory = message.withUnsafeBytes { buffers.seal($0) }
-        // A parent that gets no answer ends this process.
+        // A parent that receives no answer kills this process.
         guard let memory else { _exit(1) }
         Self.sendShort(MemoryMessage.answer(message.count).bytes, memory)
         close(memory)

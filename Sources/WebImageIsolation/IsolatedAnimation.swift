@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// An animation whose frames are made in workers.
+/// An animation whose frames are decoded in workers.
 ///
-/// Holds the encoded bytes. The worker that made the last frame keeps its canvas as long as no other picture needs the worker; else the
-/// way to the next frame is gone again.
+/// Keeps the encoded bytes. The worker that made the last frame keeps its canvas until another image needs the worker; then the
+/// earlier frames must be decoded again.
 final class IsolatedAnimation: PlacedAnimation {
     let animatedImageData: Data?
     let frameCount: Int
@@ -24,7 +24,7 @@ final class IsolatedAnimation: PlacedAnimation {
         guard
             case .animation(let frameCount, let loopCount, let durations) = try coder.ask(.animation(id, options), data)
                 .0
-        else { throw WebImageError(.decoderCrashed, "the decoder answered another question") }
+        else { throw WebImageError(.decoderCrashed, "the decoder answered another request") }
         (self.frameCount, self.loopCount, self.durations) = (frameCount, loopCount, durations)
         (self.coder, self.data, self.options, self.id) = (coder, data, options, id)
         animatedImageData = data
@@ -43,7 +43,7 @@ final class IsolatedAnimation: PlacedAnimation {
         return try coder.image(.frame(id, index: index, options), data, options)
     }
 
-    /// The queue whose threads wait for workers that make its frames.
+    /// The queue whose threads wait for workers that decode its frames.
     var queue: WorkQueue { coder.pool(for: data).frames }
 
     func releaseDecoder() { coder.pool(for: data).forget(animation: id) }

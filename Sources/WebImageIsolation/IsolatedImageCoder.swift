@@ -1,27 +1,28 @@
 public import FoundationEssentials
 
-/// Decodes pictures in worker processes, and everything else as another coder does.
+/// Decodes images in worker processes, and uses another coder for everything else.
 ///
-/// Results are those of decoding in this process, to the bit, as far as the worker has the same coders: those that were registered before
-/// ``DecodeWorker/runIfRequested(coder:)`` in the worker's program, whatever this process has. Nothing of a picture of an isolated format is
-/// read by a decoder of this process: header, frames and what a decode needs of memory come from workers, too, and there are no previews of
-/// it while it arrives. Options of coders of one's own (``ImageDecodeOptions/values``) do not reach workers.
+/// Results are identical, to the bit, to decoding in this process, as far as the worker has the same coders: those that were
+/// registered before ``DecodeWorker/runIfRequested(coder:)`` in the worker's program, whatever this process has. No decoder of this
+/// process reads any part of an image of an isolated format: header, frames and the memory estimate also come from workers, and
+/// there are no previews of it during the download. Options of custom coders (``ImageDecodeOptions/values``) are not sent to
+/// workers.
 ///
-/// Loads do not need it: see ``WebImageContext/decoding``. Methods block the thread that calls them, as those of every coder. A decode
-/// that nobody waits for any more is not broken off.
+/// Loads do not need it: see ``WebImageContext/decoding``. Methods block the calling thread, like those of every coder. A running
+/// decode is not stopped when its load is cancelled.
 public final class IsolatedImageCoder: AnimatedImageCoder, AnimatedImageEncoder {
-    /// How pictures are decoded.
+    /// The settings of the workers.
     public let isolation: DecodeIsolation
-    /// What encodes, and decodes what is not isolated.
+    /// The coder that encodes, and decodes formats that are not isolated.
     public let base: any ImageCoder
-    /// What a program can do that has no worker: the end of that error's message.
+    /// The advice for a program without a worker, appended to that error's message.
     private let advice: String
 
-    /// A coder.
+    /// Creates a coder.
     ///
     /// - Parameters:
-    ///   - isolation: what is decoded in workers, and how.
-    ///   - base: what encodes, and decodes other formats in this process.
+    ///   - isolation: the formats that are decoded in workers, and the settings of the workers.
+    ///   - base: the coder that encodes, and decodes other formats in this process.
     public convenience init(_ isolation: DecodeIsolation = DecodeIsolation(), base: any ImageCoder) {
         self.init(isolation, base: base, advice: "")
     }
@@ -30,17 +31,17 @@ public final class IsolatedImageCoder: AnimatedImageCoder, AnimatedImageEncoder 
         (self.isolation, self.base, self.advice) = (isolation, base, advice)
     }
 
-    /// Whether bytes are decoded in a worker.
+    /// Returns whether the data is decoded in a worker.
     func isolates(_ data: Data) -> Bool {
         guard !DecodingPlace.isWorker else { return false }
         guard let formats = isolation.formats else { return true }
         return formats.contains(ImageFormat(detecting: data))
     }
 
-    /// Whether the coder that it takes the place of takes the data.
+    /// Returns whether the base coder decodes the data.
     public func canDecode(_ data: Data) -> Bool { base.canDecode(data) }
 
-    /// What a worker finds in the header.
+    /// Reads the header in a worker.
     ///
     /// - Throws: also ``WebImageError/Code/decoderCrashed``, ``WebImageError/Code/decodeTimedOut``,
     ///   ``WebImageError/Code/decoderUnavailable``.
@@ -50,7 +51,8 @@ public final class IsolatedImageCoder: AnimatedImageCoder, AnimatedImageEncoder 
         return properties
     }
 
-    /// What a worker says that the decode takes: of its memory, and of this process's the pixels.
+    /// Returns a worker's memory estimate for the decode: the working memory is the worker's, the pixels also count in this
+    /// process.
     ///
     /// - Throws: as ``properties(of:limits:)``.
     public func memoryNeed(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> DecodeMemoryNeed {
@@ -59,7 +61,7 @@ public final class IsolatedImageCoder: AnimatedImageCoder, AnimatedImageEncoder 
         return need
     }
 
-    /// The picture that a worker makes. Its pixels lie in memory of the worker's, which outlives that.
+    /// Decodes the image in a worker. Its pixels are in the worker's shared memory, which outlives the worker.
     ///
     /// - Throws: as ``properties(of:limits:)``, and what the worker's coder throws.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
@@ -67,7 +69,8 @@ public final class IsolatedImageCoder: AnimatedImageCoder, AnimatedImageEncoder 
         return try image(.decode(options), data, options)
     }
 
-    /// The frames, each made by a worker when it is asked for. One worker keeps what the next frame is drawn on, until others need it.
+    /// Opens an animation whose frames are decoded by workers on demand. One worker keeps the canvas for the next frame, until
+    /// other images need it.
     ///
     /// - Throws: as ``properties(of:limits:)``, and what the worker's coder throws.
     public func animation(
@@ -81,59 +84,59 @@ public final class IsolatedImageCoder: AnimatedImageCoder, AnimatedImageEncoder 
         return try base.animation(of: data, options: options)
     }
 
-    /// Whether the other coder writes the format.
+    /// Returns whether the base coder encodes the format.
     public func canEncode(to format: ImageFormat) -> Bool { base.canEncode(to: format) }
 
-    /// Encodes in this process, with the other coder.
+    /// Encodes in this process, with the base coder.
     public func encode(
         _ image: Image,
         to format: ImageFormat,
         options: ImageEncodeOptions
     ) throws(WebImageError) -> Data { try base.encode(image, to: format, options: options) }
 
-    /// Whether the other coder writes animations in the format.
+    /// Returns whether the base coder encodes animations in the format.
     public func canEncodeAnimation(to format: ImageFormat) -> Bool {
         (base as? any AnimatedImageEncoder)?.canEncodeAnimation(to: format) ?? false
     }
 
-    /// Encodes in this process, with the other coder.
+    /// Encodes in this process, with the base coder.
     public func encode(
         _ animation: any AnimatedImageProvider,
         to format: ImageFormat,
         options: ImageEncodeOptions
     ) throws(WebImageError) -> Data {
         guard let base = base as? any AnimatedImageEncoder else {
-            throw WebImageError(.unsupportedFormat, "the coder writes no animations")
+            throw WebImageError(.unsupportedFormat, "the coder cannot encode animations")
         }
         return try base.encode(animation, to: format, options: options)
     }
 }
 
 extension IsolatedImageCoder: ProgressiveImageCoder {
-    /// False for what is decoded in workers; else as the other coder says.
+    /// Returns false for data that is decoded in workers; else the result of the base coder.
     public func canDecodeIncrementally(_ data: Data) -> Bool {
         !isolates(data) && (base as? any ProgressiveImageCoder)?.canDecodeIncrementally(data) ?? false
     }
 
-    /// The other coder's, for pictures that it can begin with.
+    /// Returns the base coder's decoder, for images that it can decode progressively.
     public func makeProgressiveDecoder(options: ImageDecodeOptions) -> any ProgressiveImageDecoder {
         (base as? any ProgressiveImageCoder)?.makeProgressiveDecoder(options: options) ?? NoPreviews()
     }
 }
 
-/// Refuses: nobody who asked whether there are previews gets here.
+/// Refuses all data. Not reached by callers that check ``canDecodeIncrementally(_:)``.
 private final class NoPreviews: ProgressiveImageDecoder {
     var properties: ImageProperties? { nil }
 
     func update(_ data: Data, isFinished: Bool) throws(WebImageError) {
-        throw WebImageError(.unsupportedFormat, "the coder decodes nothing while it arrives")
+        throw WebImageError(.unsupportedFormat, "the coder does not decode progressively")
     }
 
     func image(maximumPreviewPixelCount: Int) throws(WebImageError) -> Image? { nil }
 }
 
 extension IsolatedImageCoder: PlacedCoder {
-    /// The queue whose threads wait for workers that decode such data; nil for what is decoded in this process.
+    /// The queue whose threads wait for workers that decode such data; nil for data that is decoded in this process.
     package func queue(for data: Data) -> WorkQueue? {
         isolates(data) ? pool(for: data).queue : (base as? any PlacedCoder)?.queue(for: data)
     }
@@ -142,11 +145,11 @@ extension IsolatedImageCoder: PlacedCoder {
 }
 
 extension IsolatedImageCoder {
-    private static let otherAnswer = WebImageError(.decoderCrashed, "the decoder answered another question")
+    private static let otherAnswer = WebImageError(.decoderCrashed, "the decoder answered another request")
 
     func pool(for data: Data) -> WorkerPool { WorkerPools.pool(isolation, WorkerKind(ImageFormat(detecting: data))) }
 
-    /// Has a worker do it; what the decoder says is wrong with the picture is thrown.
+    /// Performs a task in a worker; throws the errors that the decoder reports about the image.
     func ask(_ task: IsolationTask, _ data: Data) throws(WebImageError) -> (IsolationAnswer, PixelStorage?) {
         guard !data.isEmpty else { throw WebImageError(.badImageData, "there is no data") }
         let most = task.limits.maximumEncodedByteCount
@@ -165,17 +168,17 @@ extension IsolatedImageCoder {
         return answer
     }
 
-    /// Decoders look at the time that the limits leave them. What draws SVG does not, so its worker is ended.
+    /// Decoders check the time limit themselves. The SVG renderer does not, so its worker is killed.
     private func seconds(for data: Data, _ limits: ImageLimits) -> Double {
         let seconds = isolation.maximumDecodeDuration
         guard let limit = limits.maximumDecodeDuration, ImageFormat(detecting: data) == .svg else { return seconds }
         return min(seconds, limit)
     }
 
-    /// The picture that a worker makes.
+    /// Returns the image that a worker decodes.
     func image(_ task: IsolationTask, _ data: Data, _ options: ImageDecodeOptions) throws(WebImageError) -> Image {
         guard case (.image(let picture), let pixels?) = try ask(task, data) else { throw Self.otherAnswer }
-        // That they fit into the memory has been checked.
+        // It has been checked that they fit into the memory.
         let bitmap = Bitmap(
             width: picture.width,
             height: picture.height,

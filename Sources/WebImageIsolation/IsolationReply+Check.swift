@@ -1,9 +1,9 @@
 extension IsolationReply {
-    /// Whether it is what was asked for, within the limits that were set: what decoders are told to keep to, whoever answers has to.
+    /// Checks that the reply answers the request, within its limits: a worker must obey the limits that decoders obey.
     ///
-    /// - Throws: when no honest worker answers so.
+    /// - Throws: if an uncompromised worker could not send this reply.
     func check(_ request: IsolationRequest) throws(WireError) {
-        guard id == request.id else { throw WireError("it answers another question") }
+        guard id == request.id else { throw WireError("it answers another request") }
         let limits = request.task.limits
         switch (answer, request.task) {
         case (.failure, _): break
@@ -27,9 +27,9 @@ extension IsolationReply {
                 height: swaps ? picture.width : picture.height,
                 frameCount: picture.metadata.frameCount
             )
-            // Of more frames than may be, the first is a picture still.
+            // An animation with too many frames is accepted as a still image, its first frame.
             if !options.decodeFirstFrameOnly { try limits.hold(frameCount: picture.metadata.frameCount) }
-        default: throw WireError("it answers another question")
+        default: throw WireError("it answers another request")
         }
     }
 }
@@ -39,20 +39,20 @@ extension ImageLimits {
         do throws(WebImageError) {
             try check(width: width, height: height)
         } catch {
-            throw WireError("a picture of \(width)x\(height) is bigger than it may be")
+            throw WireError("an image of \(width)x\(height) is bigger than allowed")
         }
     }
 
-    /// One frame is a picture, whatever the limit.
+    /// One frame is always allowed, as a still image.
     fileprivate func hold(frameCount: Int) throws(WireError) {
         guard frameCount <= max(maximumFrameCount, 1) else {
-            throw WireError("it has \(frameCount) frames, and may have \(maximumFrameCount)")
+            throw WireError("it has \(frameCount) frames, more than the allowed \(maximumFrameCount)")
         }
     }
 }
 
 extension IsolationTask {
-    /// Most bytes of an answer: the time of each frame, and texts.
+    /// The maximum number of bytes of an answer: the duration of each frame, and texts.
     var mostAnswerBytes: Int {
         let frames = min(max(limits.maximumFrameCount, 1), WireLimit.frames)
         return WorkerProcess.mostBytes + frames * MemoryLayout<Double>.size

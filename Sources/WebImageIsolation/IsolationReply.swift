@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// What a worker answers.
+/// The answer of a worker.
 package enum IsolationAnswer: Sendable {
     case properties(ImageProperties)
     case need(DecodeMemoryNeed)
-    /// A picture, whose pixels come in the memory that the message carries.
+    /// An image, whose pixels are in the memory that the message carries.
     case image(IsolatedPicture)
-    /// Frames, how often they play, and how long each is shown.
+    /// The number of frames, the loop count, and the duration of each frame.
     case animation(frameCount: Int, loopCount: Int, durations: [Double])
     case failure(WebImageError)
 }
 
-/// A picture without its pixels, as a worker describes it.
+/// The description of an image without its pixels, sent by a worker.
 package struct IsolatedPicture: Sendable, Equatable {
     var width: Int
     var height: Int
@@ -28,12 +28,12 @@ package struct IsolatedPicture: Sendable, Equatable {
         (orientation, metadata) = (image.orientation, image.metadata)
     }
 
-    /// Bytes from the beginning of the memory to the end of the last pixel.
+    /// The number of bytes from the beginning of the memory to the end of the last pixel.
     ///
-    /// - Throws: when there is no such picture.
+    /// - Throws: if the values are inconsistent.
     var neededByteCount: Int {
         get throws(WireError) {
-            // No side is longer than 2^24, so a row fits; the rest is checked.
+            // No side is longer than 2^24, so a row cannot overflow; the rest is checked.
             let row = width * pixelFormat.bytesPerPixel
             guard (row...row + 4096).contains(bytesPerRow) else {
                 throw WireError("rows are \(bytesPerRow) bytes apart")
@@ -41,7 +41,7 @@ package struct IsolatedPicture: Sendable, Equatable {
             let (rows, overflow) = bytesPerRow.multipliedReportingOverflow(by: height - 1)
             let (pixels, overflows) = rows.addingReportingOverflow(row)
             let (sum, isTooMuch) = pixels.addingReportingOverflow(byteOffset)
-            guard !overflow, !overflows, !isTooMuch else { throw WireError("the picture is bigger than any memory") }
+            guard !overflow, !overflows, !isTooMuch else { throw WireError("the image is bigger than memory") }
             return sum
         }
     }
@@ -49,7 +49,7 @@ package struct IsolatedPicture: Sendable, Equatable {
 
 /// A message from a worker.
 package struct IsolationReply: Sendable {
-    /// That of the request.
+    /// The number of the request.
     var id: UInt64
     var answer: IsolationAnswer
 
@@ -64,7 +64,7 @@ package struct IsolationReply: Sendable {
             properties.write(to: &writer)
         case .need(let need):
             writer.write(1)
-            // Who does not know says that it is all there is.
+            // A coder that does not know its need reports the maximum.
             writer.write(min(max(need.outputByteCount, 0), WireLimit.need))
             writer.write(min(max(need.workingByteCount, 0), WireLimit.need))
         case .image(let picture):
@@ -99,20 +99,20 @@ package struct IsolationReply: Sendable {
                 durations: try reader.seconds(atMost: WireLimit.frames)
             )
         case 4: answer = .failure(try WebImageError(from: &reader))
-        case let number: throw WireError("there is no answer \(number)")
+        case let number: throw WireError("unknown answer \(number)")
         }
         try reader.end()
     }
 }
 
-/// What no honest answer exceeds.
+/// Limits that no valid answer exceeds.
 enum WireLimit {
     static let side = 1 << 24
     static let frames = 1 << 24
     static let loops = 1 << 32
     static let text = 4096
     static let need = 1 << 48
-    /// Decoders begin a picture where its memory begins. More than that is memory that nobody counts.
+    /// Decoders start an image at the beginning of its memory. The memory before a bigger offset would not be counted.
     static let offset = 4096
 }
 
@@ -142,7 +142,7 @@ extension ImageOrientation {
 }
 
 extension ImageMetadata {
-    /// All that a decoder says: nothing of transformers, previews and what the bytes were.
+    /// Writes the properties that decoders set: not those of transformers and previews, nor the source hash.
     fileprivate func write(to writer: inout WireWriter) {
         for value in [format.rawValue, sourceWidth, sourceHeight, sourceOrientation.rawValue, frameCount, loopCount] {
             writer.write(value)
@@ -200,7 +200,7 @@ extension ImageProperties {
 }
 
 extension WebImageError {
-    /// What a decoder may say.
+    /// The codes that a decoder may report.
     private static let codes: [Code] = [.badImageData, .limitExceeded, .unsupportedFormat, .outOfMemory]
 
     fileprivate func write(to writer: inout WireWriter) {
@@ -213,7 +213,7 @@ extension WebImageError {
         }
     }
 
-    /// Codes that decoders do not have become the one for bytes that are no picture; what would not be seen in a message becomes a space.
+    /// Replaces codes that decoders do not use by the one for invalid image data, and control characters in messages by spaces.
     fileprivate init(from reader: inout WireReader) throws(WireError) {
         let code = Code(rawValue: try reader.int())
         let message = try reader.text(atMost: WireLimit.text)

@@ -1,11 +1,11 @@
-/// What a worker is asked for.
+/// A task for a worker.
 package enum IsolationTask: Sendable, Equatable {
     case properties(ImageLimits)
     case need(ImageDecodeOptions)
     case decode(ImageDecodeOptions)
     /// Opens an animation, and keeps it for its frames.
     case animation(UInt64, ImageDecodeOptions)
-    /// A frame of an animation, which is opened if the bytes come with it.
+    /// Decodes a frame of an animation, which is opened if the request includes its bytes.
     case frame(UInt64, index: Int, ImageDecodeOptions)
 
     /// The animation that a worker holds afterwards.
@@ -27,14 +27,14 @@ package enum IsolationTask: Sendable, Equatable {
 
 /// A message to a worker.
 struct IsolationRequest: Sendable, Equatable {
-    /// Comes back with the answer.
+    /// The number of the request; the answer repeats it.
     var id: UInt64
     var task: IsolationTask
-    /// How many encoded bytes lie in the memory that it shares with the parent; nil when it needs none.
+    /// The number of encoded bytes in the memory that the worker shares with the parent; nil if the task needs none.
     var byteCount: Int?
-    /// Bytes of that memory.
+    /// The size of that memory in bytes.
     var capacity: Int
-    /// Seconds that it may take.
+    /// The time limit in seconds.
     var seconds: Double
 
     var message: [UInt8] {
@@ -83,15 +83,15 @@ struct IsolationRequest: Sendable, Equatable {
         case 2: task = .decode(try ImageDecodeOptions(from: &reader))
         case 3: task = .animation(try reader.word(), try ImageDecodeOptions(from: &reader))
         case 4: task = .frame(try reader.word(), index: try reader.int(), try ImageDecodeOptions(from: &reader))
-        case let number: throw WireError("there is no task \(number)")
+        case let number: throw WireError("unknown task \(number)")
         }
         try reader.end()
-        guard (byteCount ?? 0) <= capacity else { throw WireError("there are more bytes than room") }
+        guard (byteCount ?? 0) <= capacity else { throw WireError("the bytes exceed the capacity") }
     }
 }
 
 extension ImageLimits {
-    /// Every limit, in one order.
+    /// All limits, in a fixed order.
     private static let all: [any (WritableKeyPath<ImageLimits, Int> & Sendable)] = [
         \.maximumPixelCount, \.maximumSideLength, \.maximumEncodedByteCount, \.maximumDecodedByteCount,
         \.maximumFrameCount,
@@ -111,7 +111,7 @@ extension ImageLimits {
 }
 
 extension ImageDecodeOptions {
-    /// Everything but the values of coders of one's own, which another process cannot know.
+    /// Writes everything but the values of custom coders, which another process cannot know.
     func write(to writer: inout WireWriter) {
         writer.write(decodeFirstFrameOnly)
         writer.write(preloadsAllFrames)
@@ -144,7 +144,7 @@ extension ImageDecodeOptions {
             ImageSize(width: try reader.double(), height: try reader.double())
         }
         scaleDownLimitBytes = try reader.int()
-        guard let quality = ScalingQuality(rawValue: try reader.int()) else { throw WireError("no such quality") }
+        guard let quality = ScalingQuality(rawValue: try reader.int()) else { throw WireError("unknown quality") }
         scalingQuality = quality
         pixelFormat = try reader.optional { (reader) throws(WireError) in try PixelFormat(from: &reader) }
         formatHint = try reader.optional { (reader) throws(WireError) in ImageFormat(rawValue: try reader.int()) }
@@ -157,7 +157,7 @@ extension ImageDecodeOptions {
 extension PixelFormat {
     init(from reader: inout WireReader) throws(WireError) {
         guard let format = PixelFormat(rawValue: UInt8(try reader.int(0...255, "the pixel format"))) else {
-            throw WireError("there is no such pixel format")
+            throw WireError("unknown pixel format")
         }
         self = format
     }

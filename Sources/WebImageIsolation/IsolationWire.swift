@@ -1,10 +1,10 @@
-/// What a message says is no message: whoever sent it is not to be believed.
+/// The error for an invalid message: its sender is not trusted any more.
 struct WireError: Error, Equatable {
     let problem: String
     init(_ problem: String) { self.problem = problem }
 }
 
-/// Puts values one after the other. Numbers have eight bytes, in the machine's order: both ends are on it.
+/// Serializes values. Numbers take eight bytes, in the machine's order: both ends are on the same machine.
 struct WireWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -24,14 +24,14 @@ struct WireWriter {
         for value in values { write(value) }
     }
 
-    /// Whether there is a value, then the value.
+    /// Writes a flag, then the value if there is one.
     mutating func write<Value>(_ value: Value?, _ body: (inout WireWriter, Value) -> Void) {
         write(value != nil)
         if let value { body(&self, value) }
     }
 }
 
-/// Takes values out of bytes that may be anything.
+/// Parses values from untrusted bytes.
 struct WireReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
@@ -48,7 +48,7 @@ struct WireReader {
 
     mutating func int() throws(WireError) -> Int { Int(Int64(bitPattern: try word())) }
 
-    /// A number that must lie in a range.
+    /// Reads a number that must lie in a range.
     mutating func int(_ range: ClosedRange<Int>, _ name: StaticString) throws(WireError) -> Int {
         let value = try int()
         guard range.contains(value) else { throw WireError("\(name) is \(value)") }
@@ -65,7 +65,7 @@ struct WireReader {
         return String(decoding: bytes[(bytes.startIndex + offset)..<(bytes.startIndex + offset + count)], as: UTF8.self)
     }
 
-    /// Seconds, none of them negative or endless.
+    /// Reads durations in seconds, which must be finite and not negative.
     mutating func seconds(atMost limit: Int) throws(WireError) -> [Double] {
         let count = try int(0...limit, "the number of times")
         guard count <= rest / 8 else { throw WireError("times are cut off") }
@@ -86,14 +86,14 @@ struct WireReader {
         return try body(&self)
     }
 
-    /// Nothing may follow.
+    /// Checks that no bytes remain.
     func end() throws(WireError) {
         guard rest == 0 else { throw WireError("\(rest) bytes are too many") }
     }
 }
 
 extension [UInt8] {
-    /// The bytes in memory, with typed throws.
+    /// Calls `body` with the bytes in memory, with typed throws.
     func read<Result>(_ body: (UnsafeRawBufferPointer) throws(WireError) -> Result) throws(WireError) -> Result {
         try span.bytes.withUnsafeBytes(body)
     }

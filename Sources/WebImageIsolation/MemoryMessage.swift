@@ -1,13 +1,13 @@
-/// A message that is about memory, whose descriptor it carries.
+/// A message about shared memory, with its descriptor attached.
 package enum MemoryMessage: Equatable {
-    /// A picture will lie in so many bytes: said before it is decoded into them, so that the parent can map them meanwhile.
+    /// An image will be decoded into memory of this size: sent before the decode, so that the parent can map the memory meanwhile.
     case announcement(Int)
-    /// An answer that is too long for a message is in so many bytes.
+    /// An answer that is too long for a message is in memory of this size.
     case answer(Int)
 
-    /// Smaller pictures are mapped in no time, and not announced.
+    /// The smallest image in bytes that is announced; smaller ones are mapped quickly enough.
     static let smallestAnnounced = 256 << 10
-    /// Numbers that no request has.
+    /// Numbers that no request uses.
     private static let marks: (announcement: UInt64, answer: UInt64) = (.max - 1, .max)
 
     package var bytes: [UInt8] {
@@ -23,7 +23,7 @@ package enum MemoryMessage: Equatable {
         return writer.bytes
     }
 
-    /// Nil for any other message.
+    /// Returns nil for any other message.
     init?(_ message: [UInt8]) {
         guard message.count == 16 else { return nil }
         let words = message.withUnsafeBytes { bytes -> (mark: UInt64, byteCount: Int)? in

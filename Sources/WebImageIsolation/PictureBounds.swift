@@ -1,31 +1,33 @@
-/// How big a picture may be that was asked for with some options: what decoders make of them, whoever answers has to keep to.
+/// The maximum size of an image decoded with some options: a worker must obey the options like a decoder.
 struct PictureBounds: Sendable {
     private let options: ImageDecodeOptions
 
-    /// Rows are padded, a little.
+    /// The maximum padding of a row in bytes.
     private static let mostPadding = 64
 
     init(_ options: ImageDecodeOptions) { self.options = options }
 
+    /// Checks the size of an image.
+    ///
     /// - Parameters:
-    ///   - width: of the upright picture.
-    ///   - height: of the upright picture.
-    ///   - frameCount: how many frames it says that it has.
-    /// - Throws: when no decoder makes so many pixels of the options.
+    ///   - width: of the upright image.
+    ///   - height: of the upright image.
+    ///   - frameCount: the number of frames that it reports.
+    /// - Throws: if no decoder makes so many pixels with the options.
     func hold(width: Int, height: Int, frameCount: Int) throws(WireError) {
         if let box {
             let (isWithin, isBelow) = (width <= box.width, height <= box.height)
             guard covers ? isWithin || isBelow : isWithin && isBelow else {
-                throw WireError("a picture of \(width)x\(height) is bigger than the one that was asked for")
+                throw WireError("an image of \(width)x\(height) is bigger than requested")
             }
         }
         guard let most = mostPixels(frameCount: options.decodeFirstFrameOnly ? 1 : frameCount) else { return }
         guard width * height <= most else {
-            throw WireError("a picture of \(width)x\(height) takes more bytes than were asked for")
+            throw WireError("an image of \(width)x\(height) takes more bytes than requested")
         }
     }
 
-    /// Most bytes of its memory.
+    /// The maximum number of bytes of its memory.
     var byteCount: Int {
         let limits = options.limits
         let longest = min(max(limits.maximumSideLength, 1), WireLimit.side)
@@ -33,7 +35,7 @@ struct PictureBounds: Sendable {
         var rows = longest
         if let box {
             let (width, height) = (min(box.width, longest), min(box.height, longest))
-            // A side may be the other one still: nobody knows how the picture was taken.
+            // The sides may be swapped, because the orientation is not known yet.
             if !covers { rows = max(width, height) }
             pixels = min(pixels, covers ? max(width, height) * longest : width * height)
         }
@@ -41,7 +43,8 @@ struct PictureBounds: Sendable {
         return min(pixels * 8, limits.mostPixelBytes) + rows * Self.mostPadding + WireLimit.offset
     }
 
-    /// With a box, one side at least is no longer than its, and both are unless it is to be covered. Drawings are made as big as it is.
+    /// The box. At least one side of the image must not exceed the box's; neither side may, unless the box is to be covered.
+    /// Drawings are rendered at its size.
     private var box: (width: Int, height: Int)? {
         guard let box = options.thumbnailPixelSize, box.isUsable else { return nil }
         return (Self.side(box.width), Self.side(box.height))
@@ -49,7 +52,7 @@ struct PictureBounds: Sendable {
 
     private var covers: Bool { options.preserveAspectRatio && options.thumbnailCovers }
 
-    /// Pixels of one frame that the byte limit leaves; nil without one.
+    /// Returns the number of pixels of one frame within the byte limit; nil without a limit.
     private func mostPixels(frameCount: Int) -> Int? {
         guard options.scaleDownLimitBytes > 0 else { return nil }
         return max(options.scaleDownLimitBytes / 4 / max(frameCount, 1), 1)
@@ -61,12 +64,12 @@ struct PictureBounds: Sendable {
 }
 
 extension ImageLimits {
-    /// Most bytes of pixels. From the header some count 3 bytes for a pixel that then takes 4.
+    /// The maximum number of bytes of pixels. Some coders count 3 bytes per pixel from the header and then use 4.
     var mostPixelBytes: Int { (min(max(maximumDecodedByteCount, 0), 1 << 48) / 3 + 1) * 4 }
 }
 
 extension IsolationTask {
-    /// Most bytes of the memory of the picture that is made; nil where none is.
+    /// The maximum number of bytes of the resulting image's memory; nil if the task makes no image.
     var mostPictureBytes: Int? {
         switch self {
         case .properties, .need, .animation: nil

@@ -1,19 +1,19 @@
 import CIsolation
 import Glibc
 
-/// Memory of a worker in this process: mapped, not copied, once nobody can change it.
+/// A worker's memory in this process: mapped, not copied, after it is sealed.
 enum SealedPixels {
-    /// Giving back the pages of a big picture takes as long as decoding a small one, which whoever lets go of it must not wait for.
+    /// Unmapping a big image takes as long as decoding a small one, so it runs on this queue instead of the releasing thread.
     private static let queue = WorkQueue(name: "webimage-unmap", width: 1)
     private static let smallestQueued = 256 << 10
-    /// Fewer bytes are copied: a process may have only so many mappings, and a cache many small pictures.
+    /// Less memory is copied: the number of mappings of a process is limited, and a cache may hold many small images.
     static let smallestMapped = 64 << 10
-    /// More memory than the pixels take is not held for them.
+    /// The maximum number of unused bytes that are kept mapped.
     static let mostPadding = 64 << 10
 
-    /// Takes over a descriptor, and maps the first bytes of its memory.
+    /// Takes ownership of a descriptor, and maps the first bytes of its memory.
     ///
-    /// - Throws: when it is no such memory, can be changed, or is smaller.
+    /// - Throws: if it is not a memfd, is not sealed, or is smaller.
     static func map(_ descriptor: Int32, byteCount: Int) throws(WireError) -> PixelStorage {
         defer { close(descriptor) }
         try check(descriptor, byteCount: byteCount)
@@ -24,7 +24,7 @@ enum SealedPixels {
         return storage(UnsafeMutableRawPointer(mutating: base), byteCount: byteCount, mapped: byteCount)
     }
 
-    /// - Throws: when it is no such memory, can be changed, is smaller, or much bigger.
+    /// - Throws: if it is not a memfd, is not sealed, is smaller, or much bigger.
     static func check(_ descriptor: Int32, byteCount: Int) throws(WireError) {
         let size = webimage_memory_sealed_size(descriptor)
         guard size >= 0 else { throw WireError("its memory can still be changed") }
@@ -32,7 +32,7 @@ enum SealedPixels {
             throw WireError("its memory has \(size) bytes, not \(byteCount)")
         }
         guard webimage_memory_fill(descriptor, byteCount) == 0 else {
-            throw WireError("its memory of \(byteCount) bytes has holes, for which there is no memory")
+            throw WireError("its memory of \(byteCount) bytes has holes, and no memory is left to fill them")
         }
     }
 
@@ -43,14 +43,14 @@ enum SealedPixels {
         return storage
     }
 
-    /// Takes over a mapping, whose first bytes are the pixels.
+    /// Takes ownership of a mapping that starts with the pixels.
     static func storage(_ base: UnsafeMutableRawPointer, byteCount: Int, mapped: Int) -> PixelStorage {
         PixelStorage(adopting: base, byteCount: byteCount) { base, _ in
             guard mapped >= smallestQueued else {
                 munmap(base, mapped)
                 return
             }
-            // An address is Sendable as a number.
+            // A raw pointer is not Sendable, its address is.
             let address = UInt(bitPattern: base)
             queue.submit(priority: .low) { munmap(UnsafeMutableRawPointer(bitPattern: address), mapped) }
         }

@@ -1,21 +1,22 @@
 import CIsolation
 import Glibc
 
-/// The memory of a worker's bitmaps: each can be handed to the parent as it is.
+/// The memory of a worker's bitmaps, which can be handed to the parent without copying.
 ///
-/// Fresh pages cost as much as a decode, so one piece is made ready, on a thread of its own, while a picture is decoded into another.
+/// Faulting in fresh pages costs as much as a decode, so one block is prepared on a separate thread while an image is decoded into
+/// another.
 package final class SharedBuffers: @unchecked Sendable {
-    // Sendable because the state is behind a lock, and a piece is touched by whoever has taken it out.
+    // Sendable because the state is behind a lock, and a block is accessed only by the thread that has taken it out.
 
-    /// Where bitmaps of this process lie; nil in all processes but workers. Set before there are other threads.
+    /// The allocator of this process's bitmaps; nil in all processes but workers. Set before there are other threads.
     package nonisolated(unsafe) static var inUse: SharedBuffers?
 
-    /// Smaller ones are copied when they are handed over.
+    /// Smaller bitmaps are copied when they are handed over.
     private static let smallest = 16 << 10
-    /// Most bytes that are made ready or kept.
+    /// The maximum number of bytes of a block that is prepared or kept.
     private static let mostKept = 16 << 20
-    /// Most at a time: each takes one of the few descriptors that a worker may have. Bitmaps beyond that lie in other memory, and are copied
-    /// when they are handed over.
+    /// The maximum number of blocks: each takes one of the few descriptors that a worker may have. Further bitmaps use ordinary
+    /// memory, and are copied when they are handed over.
     static let mostPieces = 6
 
     private struct Piece {
@@ -32,16 +33,16 @@ package final class SharedBuffers: @unchecked Sendable {
     private struct State {
         var used: [UnsafeMutableRawPointer: Piece] = [:]
         var spare: [Piece] = []
-        /// Bytes of a bitmap that is to be announced.
+        /// The sizes in bytes of a bitmap that is to be announced.
         var awaited: ClosedRange<Int>?
-        /// The one that was.
+        /// The bitmap that was announced.
         var announced: UnsafeMutableRawPointer?
     }
 
     private let state = Lock(State())
-    /// Tells the parent of memory that a picture will lie in.
+    /// Announces the memory of an image to the parent.
     private let announce: @Sendable (_ descriptor: Int32, _ byteCount: Int) -> Void
-    /// Without timers, which would make calls that a worker may not. What is not prepared is made when it is needed.
+    /// Without timers, which need system calls that a worker may not make. Blocks that are not prepared are made on demand.
     private let preparing = WorkQueue(
         name: "prepare",
         width: 1,
@@ -52,13 +53,13 @@ package final class SharedBuffers: @unchecked Sendable {
         self.announce = announce
     }
 
-    /// Has the next bitmap that is about as big announced, once; nil for none.
+    /// Requests that the next bitmap of about that size is announced, once; nil for none.
     func await(byteCount: Int?) {
         let range = byteCount.flatMap { $0 >= MemoryMessage.smallestAnnounced ? $0 / 2...$0 : nil }
         state.withLock { ($0.awaited, $0.announced) = (range, nil) }
     }
 
-    /// Memory for a bitmap; nil for one that is to be small, and when there is none.
+    /// Returns memory for a bitmap; nil for a small one, and if no memory is available.
     func storage(byteCount: Int) -> PixelStorage? {
         guard byteCount >= Self.smallest, let piece = take(byteCount) else { return nil }
         let isAwaited = state.withLock { state -> Bool in
@@ -71,19 +72,19 @@ package final class SharedBuffers: @unchecked Sendable {
         return PixelStorage(adopting: piece.base, byteCount: byteCount) { [self] base, _ in giveBack(base) }
     }
 
-    /// Whether the parent knows of the memory of a bitmap.
+    /// Returns whether the parent knows the memory of a bitmap.
     package func isAnnounced(_ storage: PixelStorage) -> Bool { state.withLock { $0.announced == storage.base } }
 
-    /// Takes away the memory of a bitmap that nobody will look at any more, and every way to change it. Returns a descriptor, and whether
-    /// the parent has one already; nil when there is none.
+    /// Unmaps the memory of a bitmap that is no longer used, and seals it. Returns a descriptor, and whether the parent already has
+    /// one; nil on failure.
     ///
-    /// - Parameter byteCount: the bytes that are handed over.
+    /// - Parameter byteCount: the number of bytes that are handed over.
     func seal(_ storage: PixelStorage, byteCount: Int) -> (descriptor: Int32, isAnnounced: Bool)? {
         let isAnnounced = isAnnounced(storage)
         let piece = state.withLock { $0.used.removeValue(forKey: storage.base) }
         guard let piece else { return copy(storage, byteCount: byteCount).map { ($0, false) } }
         munmap(piece.base, piece.byteCount)
-        // The parent takes no more than it needs. A piece may be twice as big.
+        // Truncated to what the parent needs. A block may be twice as big.
         guard byteCount <= piece.byteCount, ftruncate(piece.descriptor, byteCount) == 0 else {
             Glibc.close(piece.descriptor)
             return nil
@@ -91,7 +92,7 @@ package final class SharedBuffers: @unchecked Sendable {
         return sealed(piece.descriptor).map { ($0, isAnnounced) }
     }
 
-    /// Bytes as memory that cannot be changed.
+    /// Copies bytes into sealed memory.
     func seal(_ bytes: UnsafeRawBufferPointer) -> Int32? {
         let descriptor = webimage_memory_create(bytes.count)
         guard descriptor >= 0 else { return nil }
@@ -102,7 +103,7 @@ package final class SharedBuffers: @unchecked Sendable {
         return sealed(descriptor)
     }
 
-    /// Sees to it that the next bitmap of about that size finds its memory ready.
+    /// Prepares memory for the next bitmap of about that size.
     func prepare(byteCount: Int) {
         guard byteCount >= Self.smallest, byteCount <= Self.mostKept else { return }
         preparing.submit { [self] in
@@ -111,7 +112,7 @@ package final class SharedBuffers: @unchecked Sendable {
         }
     }
 
-    /// The bytes of a bitmap that stays where it is.
+    /// Copies the bytes of a bitmap that stays in use into sealed memory.
     func copy(_ storage: PixelStorage, byteCount: Int) -> Int32? {
         storage.withUnsafeBytes { seal(UnsafeRawBufferPointer(rebasing: $0.prefix(byteCount))) }
     }
@@ -147,7 +148,7 @@ package final class SharedBuffers: @unchecked Sendable {
         return nil
     }
 
-    /// Whether there may be one more; a spare one goes if it has to.
+    /// Returns whether another block is allowed; removes a spare one if necessary.
     private func makeRoom() -> Bool {
         let (hasRoom, former) = state.withLock { state -> (Bool, Piece?) in
             guard state.used.count + state.spare.count >= Self.mostPieces else { return (true, nil) }
@@ -157,7 +158,7 @@ package final class SharedBuffers: @unchecked Sendable {
         return hasRoom
     }
 
-    /// A bitmap that was not handed over has gone.
+    /// Takes back the memory of a bitmap that was not handed over.
     private func giveBack(_ base: UnsafeMutableRawPointer) {
         let piece = state.withLock { state -> Piece? in
             // Other memory may get the same address.

@@ -1,20 +1,20 @@
 import CIsolation
 import Glibc
 
-/// What a worker said when it crashed. It may be a lie, and is not acted upon.
+/// The report of a crashing worker. It is untrusted and only used for messages.
 struct WorkerCrash: Sendable, Equatable {
     var signal: Int
-    /// The system call that was not let through.
+    /// The system call that the filter blocked.
     var call: String?
     var isOutOfMemory: Bool
-    /// Bytes that it was allowed.
+    /// The number of bytes that it was allowed.
     var allowed: Int
 
     init(signal: Int, call: String? = nil, isOutOfMemory: Bool = false, allowed: Int = 0) {
         (self.signal, self.call, self.isOutOfMemory, self.allowed) = (signal, call, isOutOfMemory, allowed)
     }
 
-    /// Nil for any other message.
+    /// Returns nil for any other message.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == MemoryLayout<webimage_crash>.size else { return nil }
         var crash = bytes.withUnsafeBytes { $0.loadUnaligned(as: webimage_crash.self) }
@@ -27,15 +27,15 @@ struct WorkerCrash: Sendable, Equatable {
         call = name.isEmpty ? "system call \(crash.call)" : path.isEmpty ? name : "\(name)(\"\(path)\")"
     }
 
-    /// What can be seen of a text that ends with 0.
+    /// Returns the printable characters of a text that ends with 0.
     private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
         String(decoding: bytes.prefix { $0 != 0 }.map { (32..<127).contains($0) ? $0 : 63 }, as: UTF8.self)
     }
 }
 
-/// How a worker ended.
+/// The end of a worker.
 struct WorkerEnd: Sendable, Equatable {
-    /// The signal, 0 for none or where nobody knows.
+    /// The signal; 0 for none or if not known.
     var signal: Int32
     var code: Int32
     var crash: WorkerCrash?
@@ -46,23 +46,29 @@ struct WorkerEnd: Sendable, Equatable {
         SIGKILL: "SIGKILL", SIGSYS: "SIGSYS", SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ", SIGTERM: "SIGTERM",
     ]
 
-    /// What that is for the picture.
+    /// Returns the error for the image that was being decoded.
     func error(seconds: Double) -> WebImageError {
         if signal == SIGXCPU { return .decodeTimedOut(seconds) }
         if let crash, crash.isOutOfMemory {
             let allowed = crash.allowed >> 20
-            return WebImageError(.outOfMemory, "the decoder used up the \(allowed) MiB that the picture may take")
+            return WebImageError(.outOfMemory, "the decoder used up the \(allowed) MiB allowed for the image")
         }
         if let call = crash?.call {
-            return WebImageError(.decoderCrashed, "the decoder was stopped: it called \(call), which decoders may not")
+            return WebImageError(
+                .decoderCrashed,
+                "the decoder was stopped: it called \(call), which the sandbox does not allow"
+            )
         }
-        // A filter that ends a process gives it no chance to tell why.
+        // A filter that kills a process gives it no chance to report the call.
         if signal == SIGSYS {
-            return WebImageError(.decoderCrashed, "the decoder was stopped (SIGSYS): it called what decoders may not")
+            return WebImageError(
+                .decoderCrashed,
+                "the decoder was stopped (SIGSYS): it made a system call that the sandbox does not allow"
+            )
         }
         let number = signal == 0 ? Int32(clamping: crash?.signal ?? 0) : signal
         guard number != 0 else {
-            return WebImageError(.decoderCrashed, "the decoder ended with status \(code) before the picture was there")
+            return WebImageError(.decoderCrashed, "the decoder exited with status \(code) before it returned an image")
         }
         return WebImageError(.decoderCrashed, "the decoder crashed (\(Self.names[number] ?? "signal \(number)"))")
     }
@@ -70,7 +76,7 @@ struct WorkerEnd: Sendable, Equatable {
 
 extension WebImageError {
     static func decodeTimedOut(_ seconds: Double) -> WebImageError {
-        WebImageError(.decodeTimedOut, "the picture was not decoded within \(seconds) s")
+        WebImageError(.decodeTimedOut, "the image was not decoded within \(seconds) s")
     }
 }
 
@@ -83,21 +89,21 @@ extension WorkerFailure {
         }
     }
 
-    /// What it is for the picture.
+    /// Returns the error for the image that was being decoded.
     func error(seconds: Double) -> WebImageError {
         switch self {
         case .timedOut: .decodeTimedOut(seconds)
         case .ended(let end): end.error(seconds: seconds)
-        case .lied(let problem): WebImageError(.decoderCrashed, "the decoder answered nonsense: \(problem)")
+        case .lied(let problem): WebImageError(.decoderCrashed, "invalid reply from the decoder: \(problem)")
         case .unreachable(let problem): WebImageError(.decoderUnavailable, "the decoder cannot be reached: \(problem)")
         }
     }
 
-    /// What it is when it happens before a worker can work.
+    /// Returns the error if the failure happens before a worker is ready.
     func startError(_ program: WorkerProgram) -> WebImageError {
         let problem: String =
             switch self {
-            case .timedOut: "it does not get ready"
+            case .timedOut: "it did not start in time"
             case .ended(let end): end.error(seconds: 0).message
             case .lied(let problem), .unreachable(let problem): problem
             }

@@ -1,19 +1,19 @@
 import FoundationEssentials
 
-/// Workers of one kind, as many as are needed at a time and no more than are allowed.
+/// The workers of one kind, started on demand up to a maximum number.
 ///
-/// Whoever wants one and finds all busy waits, so never call it on a thread of Swift's cooperative pool.
+/// Blocks the calling thread while all workers are busy, so never call it on a thread of Swift's cooperative pool.
 final class WorkerPool: Sendable {
     private struct State {
         var roster: WorkerRoster
-        /// Those that are idle.
+        /// The idle workers.
         var processes: [Int: WorkerProcess] = [:]
-        /// Whether somebody will look for those that have been idle for long.
+        /// Indicates whether a check for expired idle workers is scheduled.
         var isWatched = false
     }
 
-    /// Threads that wait for a worker and for its answers: as many as there are workers at most, so that no thread of
-    /// ``CodingQueue`` is held by a decoder that hangs, and the most urgent picture of the pool is next.
+    /// The threads that wait for a worker and for its answers: as many as the maximum number of workers, so that a decoder that
+    /// hangs does not occupy a thread of ``CodingQueue``, and the image with the highest priority in the pool is next.
     let queue: WorkQueue
     /// The same for frames of animations, which do not wait for loads.
     let frames: WorkQueue
@@ -22,7 +22,7 @@ final class WorkerPool: Sendable {
     private let clock: ClockSource
     private let delay: DelaySource
     private let state: ConditionLock<State>
-    /// Ends and starts workers that nobody waits for.
+    /// Stops and starts workers in the background.
     private static let upkeep = WorkQueue(name: "webimage-workers", width: 1)
 
     init(
@@ -44,18 +44,19 @@ final class WorkerPool: Sendable {
         state = ConditionLock(State(roster: WorkerRoster(rules)))
     }
 
-    /// Workers there are, and those of them that do nothing.
+    /// The number of workers, and of those that are idle.
     var counts: (all: Int, idle: Int) { state.withLock { ($0.roster.count, $0.roster.idleCount) } }
 
-    /// What the next idle worker said of itself; nil when there is none.
+    /// The sandbox report of the next idle worker; nil if there is none.
     var walls: WorkerWalls? { state.withLock { $0.processes.values.first?.walls } }
 
-    /// Has a worker do it.
+    /// Performs a task in a worker.
     ///
     /// - Parameters:
-    ///   - data: the encoded bytes; a worker that holds the animation is not given them again.
-    ///   - seconds: the most that it may take, once a worker has begun.
-    /// - Throws: ``WebImageError`` of how the worker failed. What the decoder says of the picture is an answer.
+    ///   - data: the encoded bytes; not sent to a worker that already holds the animation.
+    ///   - seconds: the time limit, once a worker has begun.
+    /// - Throws: ``WebImageError`` for a failure of the worker. An error that the decoder reports about the image is returned as an
+    ///   answer.
     func perform(
         _ task: IsolationTask,
         _ data: Data,
@@ -70,7 +71,8 @@ final class WorkerPool: Sendable {
                 answer = try worker.perform(task, holds ? nil : data, seconds: seconds)
             } catch {
                 worker.stop()
-                // A worker that has seen other pictures may have been spoiled by one of them: a new one tells whose fault it is.
+                // A worker that has decoded other images may have been compromised by one of them: a retry in a new worker shows
+                // whether this image is at fault.
                 guard !isFresh, !error.isTimeout else {
                     lose(id)
                     throw error.error(seconds: seconds)
@@ -81,18 +83,18 @@ final class WorkerPool: Sendable {
             var refusal: WebImageError?
             if case .failure(let error) = answer.0 { refusal = error }
             if refusal?.code == .outOfMemory, !isFresh {
-                // What it keeps of others may be what is missing.
+                // The memory that it keeps for others may be what is missing.
                 worker.stop()
                 (worker, holds) = (try start(for: id), false)
                 continue
             }
-            // What could not be opened is not held.
+            // An animation that could not be opened is not held.
             give(id, worker, animation: refusal == nil ? task.animation : nil)
             return answer
         }
     }
 
-    /// Starts a worker for a place that is taken.
+    /// Starts a worker for a reserved slot.
     private func start(for id: Int) throws(WebImageError) -> WorkerProcess {
         do throws(WebImageError) { return try start() } catch {
             lose(id)
@@ -100,21 +102,21 @@ final class WorkerPool: Sendable {
         }
     }
 
-    /// Starts a worker for the next task, if there is none.
+    /// Starts a worker for the next task, if none is idle.
     func prepare() {
         guard state.withLock({ $0.roster.needsSpare }) else { return }
         Self.upkeep.submit(priority: .low) { [self] in
-            // Not before: whoever has a picture would wait for a place that nobody fills yet.
+            // Not earlier: a task would wait for a slot that is still empty.
             guard let id = state.withLock({ $0.roster.takeSpare() }) else { return }
             guard let worker = try? start() else { return lose(id) }
             keep(id, worker, animation: nil, isUse: false)
         }
     }
 
-    /// Frames of an animation will not be asked for any more: its worker is as good as any other.
+    /// Reports that no more frames of an animation will be requested: its worker can serve any image.
     func forget(animation: UInt64) { state.withLock { $0.roster.forget(animation: animation) } }
 
-    /// Ends those that have been idle for long enough.
+    /// Stops workers that have been idle for the maximum time.
     func expire() {
         let now = clock.monotonicNanoseconds()
         let expired = state.withLock { state -> [WorkerProcess] in
@@ -126,7 +128,7 @@ final class WorkerPool: Sendable {
         watch()
     }
 
-    /// The threads of a pool that has nothing to do go with it; who comes later makes another one.
+    /// Removes an idle pool with its threads; a later request creates another one.
     private func retireIfUnused() {
         if counts.all == 0, queue.waitingCount + frames.waitingCount == 0 { WorkerPools.remove(self) }
     }
@@ -154,7 +156,7 @@ final class WorkerPool: Sendable {
             switch decision {
             case .use(let id, let holds):
                 if let worker, worker.isReady { return (id, worker, holds) }
-                // It died while it had nothing to do, which is not the fault of what comes now.
+                // It died while it was idle, which is not the fault of the next image.
                 worker?.stop()
                 lose(id)
             case .start(let id):
@@ -166,7 +168,7 @@ final class WorkerPool: Sendable {
 
     private func give(_ id: Int, _ worker: WorkerProcess, animation: UInt64?) {
         guard !keep(id, worker, animation: animation, isUse: true) else { return }
-        // The next picture finds a new one.
+        // The next image gets a new one.
         Self.upkeep.submit(priority: .low) { worker.stop() }
         prepare()
     }
@@ -190,7 +192,7 @@ final class WorkerPool: Sendable {
         retireIfUnused()
     }
 
-    /// Sees to it that idle workers go in time.
+    /// Schedules the check for expired idle workers.
     private func watch() {
         let now = clock.monotonicNanoseconds()
         let wait = state.withLock { state -> UInt64? in
@@ -205,7 +207,7 @@ final class WorkerPool: Sendable {
     private func expireSoon() { Self.upkeep.submit(priority: .low) { self.expire() } }
 }
 
-/// The pools of this process.
+/// The worker pools of this process.
 package enum WorkerPools {
     private struct Key: Hashable {
         let isolation: DecodeIsolation
@@ -214,13 +216,13 @@ package enum WorkerPools {
 
     private static let pools = Lock<[Key: WorkerPool]>([:])
 
-    /// Decodes that wait for a worker, of all pools.
+    /// The number of decodes that wait for a worker, in all pools.
     package static var waitingCount: Int { pools.withLock { $0.values.reduce(0) { $0 + $1.queue.waitingCount } } }
 
-    /// Pools that there are.
+    /// The number of pools.
     static var count: Int { pools.withLock { $0.count } }
 
-    /// A pool has no workers any more.
+    /// Removes a pool that has no workers any more.
     static func remove(_ pool: WorkerPool) {
         // It is released outside the lock.
         let removed = pools.withLock { pools -> WorkerPool? in
@@ -229,7 +231,7 @@ package enum WorkerPools {
         withExtendedLifetime(removed) {}
     }
 
-    /// The pool of workers that such decodes share.
+    /// Returns the pool of workers that such decodes share.
     static func pool(_ isolation: DecodeIsolation, _ kind: WorkerKind) -> WorkerPool {
         var shared = isolation
         (shared.formats, shared.maximumDecodeDuration) = (nil, 0)
@@ -244,8 +246,8 @@ package enum WorkerPools {
 }
 
 extension DecodeIsolation {
-    /// Starts a worker, so that the first picture need not wait for it: that takes some hundredths of a second. Returns at once. Where there
-    /// is no worker program, nothing happens, and the first picture tells.
+    /// Starts a worker in advance, so that the first image does not wait for the start, which takes some hundredths of a second.
+    /// Returns at once. Without a worker program it does nothing, and the first decode reports the error.
     public func prepare() {
         let kinds: [WorkerKind] = formats == [.svg] ? [.fonts] : [.sealed]
         for kind in kinds { WorkerPools.pool(self, kind).prepare() }

@@ -2,22 +2,22 @@ import CIsolation
 import FoundationEssentials
 import Glibc
 
-/// Why a worker did not do what it was asked for.
+/// The reason why a worker did not perform a task.
 enum WorkerFailure: Error, Sendable {
     case timedOut
     /// It ended.
     case ended(WorkerEnd)
-    /// It said what an honest one does not say.
+    /// It sent an invalid message.
     case lied(String)
-    /// The parent could not get to it.
+    /// The parent could not communicate with it.
     case unreachable(String)
 }
 
-/// A worker, as its parent has it. For one thread at a time: the one that its pool gave it to.
+/// A worker process, seen from its parent. Used by one thread at a time: the one that its pool gave it to.
 final class WorkerProcess: @unchecked Sendable {
-    // Sendable because the pool hands it to one thread after the other, by way of its lock.
+    // Sendable because the pool hands it from one thread to the next under its lock.
 
-    /// What it said of itself before it had seen a byte of a picture.
+    /// The sandbox report that it sent before it received a byte of an image.
     private(set) var walls = WorkerWalls()
     private let process: Int32
     private let socket: Int32
@@ -26,19 +26,19 @@ final class WorkerProcess: @unchecked Sendable {
     private var lastRequest: UInt64 = 0
     private var isOver = false
 
-    /// More bytes in the memory for requests are given back after use.
+    /// The maximum number of bytes in the memory for requests that are kept after use.
     private static let mostKept = 16 << 20
-    /// Longest message.
+    /// The maximum length of a message.
     static let mostBytes = 64 << 10
-    /// A start takes some hundredths of a second, much more on a machine that has a lot to do.
+    /// A start takes some hundredths of a second, much more on a busy machine.
     private static let startMilliseconds: Int32 = 30_000
 
-    /// Starts one, on a thread that lives as long as this process does: a worker dies with the thread that it comes from.
+    /// Starts a worker, on a thread that lives as long as this process: a worker dies with the thread that started it.
     ///
     /// - Parameters:
-    ///   - decodes: after how many it is replaced.
-    ///   - starter: has that thread.
-    ///   - patience: seconds that are waited for the thread.
+    ///   - decodes: the number of decodes after which it is replaced.
+    ///   - starter: the queue with that thread.
+    ///   - patience: the time in seconds to wait for the thread.
     /// - Throws: ``WebImageError/Code/decoderUnavailable``.
     init(
         _ program: WorkerProgram,
@@ -52,7 +52,7 @@ final class WorkerProcess: @unchecked Sendable {
         let shared = webimage_memory_create(0)
         guard shared >= 0, webimage_message_pair(&ends) == 0 else {
             if shared >= 0 { close(shared) }
-            throw WebImageError(.decoderUnavailable, "no worker can be started: no descriptors are left")
+            throw WebImageError(.decoderUnavailable, "a worker cannot be started: no file descriptors are left")
         }
         let theirs = ends[1]
         let started = Latch()
@@ -62,7 +62,7 @@ final class WorkerProcess: @unchecked Sendable {
             result.withLock { $0 = spawned }
             started.open()
         }
-        // Once it has begun, it ends; a thread that is not to be had is not waited for.
+        // Once the job has begun, it ends soon; a thread that cannot be created is not waited for.
         if !started.wait(seconds: patience), !start.takeOut() { started.wait() }
         close(theirs)
         (memory, socket, process) = (shared, ends[0], result.withLock { $0 })
@@ -88,7 +88,7 @@ final class WorkerProcess: @unchecked Sendable {
         var arguments = ([program.path, WorkerProgram.argument] + words).map { strdup($0) } + [nil]
         var variables = WorkerProgram.environment.map { strdup($0) } + [nil]
         defer { for word in arguments + variables { free(word) } }
-        // WEBIMAGE_DECODER_ERRORS=1 shows what a worker's libraries print.
+        // WEBIMAGE_DECODER_ERRORS=1 shows the output of a worker's libraries.
         return webimage_worker_spawn(
             program.path,
             &arguments,
@@ -110,16 +110,16 @@ final class WorkerProcess: @unchecked Sendable {
         if let problem = walls.problem { throw .lied(problem) }
     }
 
-    /// Whether it has seen no picture yet.
+    /// Indicates whether it has not received an image yet.
     var isFresh: Bool { lastRequest == 0 }
 
-    /// Whether it is alive and waits for a request.
+    /// Indicates whether it is alive and waits for a request.
     var isReady: Bool {
         guard !isOver else { return false }
         do throws(WorkerFailure) {
             let (_, descriptor) = try receive(milliseconds: 0)
             if descriptor >= 0 { close(descriptor) }
-            // What nobody asked for.
+            // A message that was not requested.
             return false
         } catch {
             if case .timedOut = error { return true }
@@ -127,10 +127,10 @@ final class WorkerProcess: @unchecked Sendable {
         }
     }
 
-    /// Asks, and waits for the answer, at most so many seconds.
+    /// Sends a request and waits for the answer, at most that many seconds.
     ///
-    /// - Parameter data: the encoded bytes; nil when it has them.
-    /// - Returns: the answer, and the pixels if it is a picture. After a failure it is of no more use.
+    /// - Parameter data: the encoded bytes; nil if the worker has them.
+    /// - Returns: the answer, and the pixels if it is an image. After a failure the worker must not be used any more.
     func perform(
         _ task: IsolationTask,
         _ data: Data?,
@@ -152,7 +152,7 @@ final class WorkerProcess: @unchecked Sendable {
         return try receiveAnswer(to: request, milliseconds: Int32(min(seconds * 1000 + 1, 1e9)))
     }
 
-    /// Waits for the answer, and maps the memory of a picture that is announced meanwhile.
+    /// Waits for the answer, and maps the memory of an image that is announced meanwhile.
     private func receiveAnswer(
         to request: IsolationRequest,
         milliseconds: Int32
@@ -165,7 +165,7 @@ final class WorkerProcess: @unchecked Sendable {
         guard itsDescriptor >= 0 else { throw .lied("it announces no memory") }
         guard byteCount <= request.task.mostPictureBytes ?? 0 else {
             close(itsDescriptor)
-            throw .lied("it announces a picture that is bigger than it may be")
+            throw .lied("it announces an image that is bigger than allowed")
         }
         let announced = AnnouncedMemory(itsDescriptor, byteCount: byteCount)
         let passed = (ClockSource.system.monotonicNanoseconds() - start) / 1_000_000
@@ -190,16 +190,16 @@ final class WorkerProcess: @unchecked Sendable {
                 let storage = try SealedPixels.map(taken, byteCount: byteCount)
                 let reply = try storage.withUnsafeBytes { (bytes) throws(WireError) in try IsolationReply(bytes) }
                 try reply.check(request)
-                // Pixels do not come with it.
+                // Such an answer carries no pixels.
                 guard case .image = reply.answer else { return (reply.answer, nil) }
-                throw WireError("its picture has no memory")
+                throw WireError("its image has no memory")
             }
             let reply = try bytes.read { (bytes) throws(WireError) in try IsolationReply(bytes) }
             try reply.check(request)
             guard case .image(let picture) = reply.answer else { return (reply.answer, nil) }
             let byteCount = try picture.neededByteCount
             guard byteCount <= request.task.mostPictureBytes ?? 0 else {
-                throw WireError("its picture is bigger than it may be")
+                throw WireError("its image is bigger than allowed")
             }
             if descriptor < 0, let announced { return (reply.answer, try announced.pixels(byteCount: byteCount)) }
             let taken = descriptor
@@ -216,7 +216,8 @@ final class WorkerProcess: @unchecked Sendable {
         capacity = max(capacity, data.count)
     }
 
-    /// A big picture's bytes are not kept for those that follow. The worker looks at no more than it is told.
+    /// Releases the bytes of a big image instead of keeping them for later requests. The worker reads no more than the announced
+    /// length.
     private func shrink() {
         guard ftruncate(memory, 0) == 0 else { return }
         capacity = 0
@@ -246,7 +247,7 @@ final class WorkerProcess: @unchecked Sendable {
         }
     }
 
-    /// How it ended, which it is about to do, or is made to.
+    /// Returns how it ended; kills it if it does not end by itself.
     private func end(_ crash: WorkerCrash?) -> WorkerEnd {
         var end = webimage_process_end()
         var result = webimage_process_wait(process, 1000, &end)
@@ -257,7 +258,7 @@ final class WorkerProcess: @unchecked Sendable {
         return WorkerEnd(signal: result == 1 ? end.signal : 0, code: result == 1 ? end.code : 0, crash: crash)
     }
 
-    /// Ends it, whatever it does, and waits for that. Further calls have no effect.
+    /// Kills the worker and waits for its end. Idempotent.
     func stop() {
         guard !isOver else { return }
         isOver = true

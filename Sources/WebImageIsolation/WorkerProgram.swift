@@ -5,20 +5,20 @@ import Glibc
 struct WorkerProgram: Sendable, Equatable {
     var path: String
 
-    /// The first word of a worker's arguments.
+    /// The first argument of a worker.
     static let argument = "--webimage-decode-worker"
-    /// The program's name where it is a file of its own.
+    /// The name of the separate worker program.
     static let name = "webimage-decoder"
 
-    /// Whether this program can be its own worker.
+    /// Indicates whether this program can be its own worker.
     static let isOwnWorker = Lock(false)
 
     /// Finds the program.
     ///
     /// - Parameters:
-    ///   - wanted: the one that was asked for.
-    ///   - variable: what the environment says.
-    ///   - own: this program's file.
+    ///   - wanted: the path in the settings.
+    ///   - variable: the value of the environment variable.
+    ///   - own: the path of this program.
     /// - Throws: ``WebImageError/Code/decoderUnavailable``.
     static func find(
         _ wanted: String?,
@@ -28,7 +28,7 @@ struct WorkerProgram: Sendable, Equatable {
     ) throws(WebImageError) -> WorkerProgram {
         for path in [wanted, variable].compactMap({ $0 }) where !path.isEmpty {
             guard isProgram(path) else {
-                throw WebImageError(.decoderUnavailable, "\(path) is no program that could decode")
+                throw WebImageError(.decoderUnavailable, "\(path) is not an executable program")
             }
             return WorkerProgram(path: path)
         }
@@ -38,11 +38,11 @@ struct WorkerProgram: Sendable, Equatable {
         if let path = places.first(where: isProgram) { return WorkerProgram(path: path) }
         throw WebImageError(
             .decoderUnavailable,
-            "there is no program to decode in: \(name) lies neither beside this one nor in ../libexec, and this one does not call DecodeWorker.runIfRequested()"
+            "no worker program found: \(name) is neither beside this program nor in ../libexec, and this program does not call DecodeWorker.runIfRequested()"
         )
     }
 
-    /// The same for this process.
+    /// Finds the program for this process.
     static func find(_ wanted: String?) throws(WebImageError) -> WorkerProgram {
         try find(
             wanted,
@@ -60,8 +60,8 @@ struct WorkerProgram: Sendable, Equatable {
         return String(decoding: path.prefix(max(length, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// What a worker's environment has of this one's: what the loader needs to find libraries, what decides on fonts, and the languages that
-    /// a drawing may choose by.
+    /// The environment variables that a worker inherits: those by which the loader finds libraries, those that determine fonts, and
+    /// the languages that a drawing may select by.
     static let variables: Set<String> = [
         "LD_LIBRARY_PATH", "HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS",
         "XDG_CACHE_HOME",
@@ -70,22 +70,22 @@ struct WorkerProgram: Sendable, Equatable {
     ]
 
     static var environment: [String] {
-        // Modules for files of networks would begin threads.
+        // GIO modules for network files would start threads.
         ["GIO_USE_VFS=local"]
             + variables.sorted().compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } }
     }
 }
 
-/// What walls workers have.
+/// The kind of a worker's sandbox.
 enum WorkerKind: String, Sendable, Hashable, CaseIterable {
-    /// No files at all.
+    /// No access to files.
     case sealed
-    /// The directories of fonts can be read: for drawings with text.
+    /// Read access to the font directories: for drawings with text.
     case fonts
 
     init(_ format: ImageFormat) { self = format == .svg ? .fonts : .sealed }
 
-    /// Directories that may be read.
+    /// The directories that may be read.
     var readable: [String] {
         guard self == .fonts else { return [] }
         let home = getenv("HOME").map { String(cString: $0) } ?? "/nonexistent"

@@ -1,18 +1,18 @@
-/// Which worker does what, without the workers: who is idle, who is started, who goes. Pure.
+/// The assignment of tasks to workers, without the processes: it decides which one is used, started or removed. Pure.
 struct WorkerRoster: Sendable {
     struct Rules: Sendable, Equatable {
-        /// Most workers at a time.
+        /// The maximum number of workers.
         var count: Int
-        /// Tasks after which one is replaced.
+        /// The number of tasks after which a worker is replaced.
         var uses: Int
-        /// Nanoseconds after which one that is idle goes.
+        /// The time in nanoseconds after which an idle worker is removed.
         var idleTime: UInt64
     }
 
     enum Decision: Equatable {
-        /// An idle one, and whether it holds the animation that is asked for.
+        /// Use an idle worker; `holds` is whether it holds the requested animation.
         case use(Int, holds: Bool)
-        /// A new one, that has to be started.
+        /// Start a new worker.
         case start(Int)
         /// All are busy.
         case wait
@@ -21,7 +21,7 @@ struct WorkerRoster: Sendable {
     private struct Worker {
         var isBusy = true
         var uses = 0
-        /// When it was last given back.
+        /// The time at which it was last given back.
         var idleSince: UInt64 = 0
         var animation: UInt64?
     }
@@ -34,21 +34,21 @@ struct WorkerRoster: Sendable {
         self.rules = Rules(count: max(rules.count, 1), uses: max(rules.uses, 1), idleTime: rules.idleTime)
     }
 
-    /// Workers there are.
+    /// The number of workers.
     var count: Int { workers.count }
-    /// Those that do nothing.
+    /// The number of idle workers.
     var idleCount: Int { workers.values.count { !$0.isBusy } }
 
-    /// Somebody wants one. It is busy from then on.
+    /// Assigns a worker, which is busy from then on.
     ///
-    /// - Parameter animation: what it had best hold.
+    /// - Parameter animation: the animation that it should hold, if possible.
     mutating func take(animation: UInt64?) -> Decision {
         let idle = workers.filter { !$0.value.isBusy }
         if let animation, let holder = idle.first(where: { $0.value.animation == animation }) {
             workers[holder.key]?.isBusy = true
             return .use(holder.key, holds: true)
         }
-        // One that holds nothing, and of those the one that was busy last: what it needs is warm.
+        // Prefers a worker that holds no animation, and among those the one that was busy last, because its caches are warm.
         let best = idle.max { left, right in
             let (leftIsFree, rightIsFree) = (left.value.animation == nil, right.value.animation == nil)
             if leftIsFree != rightIsFree { return rightIsFree }
@@ -61,10 +61,10 @@ struct WorkerRoster: Sendable {
         return workers.count < rules.count ? .start(add()) : .wait
     }
 
-    /// Adds one that is started ahead of time, and is busy until it is given; nil when there is one for the next already.
+    /// Adds a worker that is started in advance, and is busy until it is given; nil if one is already available for the next task.
     mutating func takeSpare() -> Int? { needsSpare ? add() : nil }
 
-    /// Whether the next picture would have to wait for a start.
+    /// Indicates whether the next image would have to wait for a start.
     var needsSpare: Bool { idleCount == 0 && workers.count < rules.count }
 
     private mutating func add() -> Int {
@@ -73,9 +73,9 @@ struct WorkerRoster: Sendable {
         return nextID
     }
 
-    /// One has done its task. Returns whether it stays.
+    /// Returns a worker after its task. The result is whether it is kept.
     ///
-    /// - Parameter isUse: false for one that was just started ahead of time.
+    /// - Parameter isUse: false for one that was just started in advance.
     mutating func give(_ id: Int, animation: UInt64?, at now: UInt64, isUse: Bool = true) -> Bool {
         guard var worker = workers[id] else { return false }
         if isUse { worker.uses += 1 }
@@ -88,21 +88,21 @@ struct WorkerRoster: Sendable {
         return true
     }
 
-    /// One has ended, or could not be started.
+    /// Removes a worker that has ended, or could not be started.
     mutating func lose(_ id: Int) { workers[id] = nil }
 
-    /// Nobody will ask for frames of an animation any more.
+    /// Reports that no more frames of an animation will be requested.
     mutating func forget(animation: UInt64) {
         for (id, worker) in workers where worker.animation == animation { workers[id]?.animation = nil }
     }
 
-    /// Takes out those that have been idle for long enough.
+    /// Removes and returns the workers that have been idle for the maximum time.
     mutating func expire(at now: UInt64) -> [Int] {
         let expired = workers.filter { !$0.value.isBusy && $0.value.idleSince + rules.idleTime <= now }.keys.sorted()
         for id in expired { workers[id] = nil }
         return expired
     }
 
-    /// When there is something to take out; nil when all are busy or gone.
+    /// The time of the next removal; nil if all are busy or gone.
     var nextExpiry: UInt64? { workers.values.filter { !$0.isBusy }.map { $0.idleSince + rules.idleTime }.min() }
 }

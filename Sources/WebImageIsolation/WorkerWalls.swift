@@ -1,18 +1,18 @@
-/// What a worker says of itself before it sees the first byte of a picture.
+/// A worker's report about its sandbox, sent before it receives the first byte of an image.
 struct WorkerWalls: Sendable, Equatable {
-    /// Goes up with every change of messages, so that a worker of another version is not asked.
+    /// The version of the protocol, increased with every change of messages, so that a worker of another version is not used.
     static let version = 3
 
     var version = Self.version
-    /// Whether system calls are filtered.
+    /// Indicates whether system calls are filtered.
     var hasSeccomp = false
-    /// The version of Landlock, 0 without.
+    /// The version of Landlock; 0 without it.
     var landlock = 0
-    /// Whether it can read directories of fonts.
+    /// Indicates whether it can read font directories.
     var readsFonts = false
-    /// Threads that there were when the walls were put up, 0 where nobody knows.
+    /// The number of threads when the sandbox was entered; 0 if not known.
     var threads = 1
-    /// Whether its memory is bounded.
+    /// Indicates whether its memory is bounded.
     var isBounded = true
 
     init() {}
@@ -39,13 +39,13 @@ struct WorkerWalls: Sendable, Equatable {
         try reader.end()
     }
 
-    /// Why nothing is decoded behind them; nil when they hold.
+    /// The reason why the sandbox is not sufficient for decoding; nil if it is.
     var problem: String? {
-        if version != Self.version { return "it is of another version of the library" }
-        if !hasSeccomp { return "this system does not confine processes (seccomp)" }
-        if threads == 0 || !isBounded { return "its threads and its memory cannot be looked after without /proc" }
-        // Landlock and capabilities are those of a thread.
-        guard threads == 1 else { return "\(threads) threads were there before its walls, which hold only one" }
+        if version != Self.version { return "it belongs to another version of the library" }
+        if !hasSeccomp { return "this system does not support the sandbox (seccomp)" }
+        if threads == 0 || !isBounded { return "its threads and memory cannot be checked without /proc" }
+        // Landlock and capabilities apply to a single thread.
+        guard threads == 1 else { return "\(threads) threads existed before its sandbox, which confines only one" }
         return nil
     }
 }

@@ -1,4 +1,4 @@
-// The worker in which programs decode pictures that they do not trust; see Documentation/Isolation.md.
+// The worker program that decodes untrusted images in a sandbox; see Documentation/Isolation.md.
 import Glibc
 import WebImageCodecs
 import WebImageFormats
@@ -7,7 +7,7 @@ import WebImageIsolation
 WebImageFormats.registerAll()
 DecodeWorker.runIfRequested(coder: ImageCodersManager.shared)
 fputs(
-    "webimage-decoder is started by programs that decode pictures in processes of their own (WebImage).\n",
+    "webimage-decoder is started by programs that decode images in worker processes (WebImage).\n",
     fdopen(2, "w")
 )
 exit(64)

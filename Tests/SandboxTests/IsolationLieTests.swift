@@ -13,15 +13,16 @@ import WebImage
 )
 struct IsolationLieTests {
     @Test(arguments: [
-        ("garbage", "nonsense"), ("long", "too long"), ("nothing", "memory"), ("changeable", "can still be changed"),
+        ("garbage", "invalid reply"), ("long", "too long"), ("nothing", "memory"),
+        ("changeable", "can still be changed"),
         ("small", "64 bytes"), ("rows", "rows are"), ("offset", "the offset is"), ("narrow", "rows are 4"),
-        ("huge", "bigger than"), ("side", "width is 0"), ("socket fd", "memory"), ("other", "another question"),
-        ("kind", "another question"), ("elsewhere", "64 bytes"), ("endless", "too long"), ("far", "the offset is"),
+        ("huge", "bigger than"), ("side", "width is 0"), ("socket fd", "memory"), ("other", "another request"),
+        ("kind", "another request"), ("elsewhere", "64 bytes"), ("endless", "too long"), ("far", "the offset is"),
         ("wide", "70000x1 is bigger"), ("frames", "10001 frames"), ("crash", "stopped: it called ????"),
         ("empty with memory", "crashed"), ("heavy", "not 64"), ("announced heavy", "not 64"),
         ("announced nothing", "announces no memory"), ("announced changeable", "can still be changed"),
         ("announced huge", "bigger than"), ("announced small", "64 bytes"),
-        ("announced socket", "can still be changed"), ("announced twice", "there is no answer"),
+        ("announced socket", "can still be changed"), ("announced twice", "unknown answer"),
         ("empty", "crashed"), ("deaf", "crashed"),
     ])
     func `A lie is an error for its picture alone`(name: String, message: String) async throws {
@@ -71,14 +72,14 @@ struct IsolationLieTests {
         options.thumbnailPixelSize = ImageSize(width: 4, height: 4)
         for result in await Self.answers("announced beyond", options).prefix(1) {
             let error = #expect(throws: WebImageError.self) { try result.get() }
-            #expect(error?.message.contains("announces a picture that is bigger") == true)
+            #expect(error?.message.contains("announces an image that is bigger") == true)
         }
         let coder = IsolationHarness.coder()
         let header = await valueOnThread {
             Result { try coder.properties(of: IsolationHarness.picture("header announced"), limits: ImageLimits()) }
         }
         let error = #expect(throws: WebImageError.self) { try header.get() }
-        #expect(error?.code == .decoderCrashed && error?.message.contains("announces a picture") == true)
+        #expect(error?.code == .decoderCrashed && error?.message.contains("announces an image") == true)
     }
 
     @Test func `A picture that takes more than its worker said has no room in a budget`() async throws {
