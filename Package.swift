@@ -7,12 +7,12 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-/// A C library that Swift calls as it is. Its module map names the library to link; its packages are Debian's and Fedora's.
+/// A C library that Swift can call directly. Its module map names the library to link; its packages are those of Debian and Fedora.
 func systemLibrary(_ name: String, apt: String, yum: String) -> Target {
     .systemLibrary(name: name, path: "Sources/CLibraries/\(name)", providers: [.apt([apt]), .yum([yum])])
 }
 
-/// C code of ours around a library that Swift cannot call (longjmp, macros).
+/// C wrappers for a library that Swift cannot call (longjmp, macros).
 func shims(_ name: String, linking libraries: String...) -> Target {
     .target(
         name: name,
@@ -21,7 +21,7 @@ func shims(_ name: String, linking libraries: String...) -> Target {
     )
 }
 
-/// One of the library's modules: those of ours that it imports, and C modules.
+/// One of the library's modules, with the modules it imports and its C modules.
 func module(_ name: String, on modules: String..., c libraries: String...) -> Target {
     .target(
         name: name,
@@ -36,16 +36,16 @@ let modules = [
     "WebImageIsolation", "WebImageLoading", "WebImage",
 ]
 
-/// What a target of tests depends on: what it names, and the modules below, all of which tests see the inside of. Named one by one, because a
-/// build looks at the dependencies of a target only, not at those of its dependencies, to see whether it must be compiled again.
+/// Returns the dependencies of a test target: those it names, and the modules below, whose internals all tests can see. Each is
+/// listed, because a build checks only a target's direct dependencies to decide whether it must be recompiled.
 func testDependencies(_ names: [String]) -> [Target.Dependency] {
     let highest = names.compactMap { modules.firstIndex(of: $0) }.max() ?? 1
-    // The five in the middle do not know each other.
+    // The five modules in the middle do not depend on each other.
     let below = (2...6).contains(highest) ? modules.prefix(2) : modules.prefix(highest + 1)
     return (below.filter { !names.contains($0) } + names).map { Target.Dependency(stringLiteral: $0) }
 }
 
-/// Fakes and harnesses that tests of several targets use, visible in the package.
+/// Fakes and harnesses that several test targets use, with package visibility.
 func testSupport(_ name: String, on dependencies: String...) -> Target {
     .target(
         name: name,
@@ -55,7 +55,7 @@ func testSupport(_ name: String, on dependencies: String...) -> Target {
     )
 }
 
-/// Tests: of one module, whose name they have, or of a topic that needs several.
+/// The tests of one module, named after it, or of a topic that needs several.
 func tests(_ name: String, on dependencies: String..., exclude: [String] = []) -> Target {
     .testTarget(
         name: name,
@@ -65,7 +65,7 @@ func tests(_ name: String, on dependencies: String..., exclude: [String] = []) -
     )
 }
 
-/// Whether compilers find a C header, and a word in it that came with the oldest version we need.
+/// Returns whether compilers find a C header that contains a word which the oldest supported version introduced.
 func hasHeader(_ path: String, naming word: String = "") -> Bool {
     let folders = (Context.environment["CPATH"] ?? "").split(separator: ":").map(String.init)
     let multiarch = ["x86_64-linux-gnu", "aarch64-linux-gnu"].map { "/usr/include/\($0)" }
@@ -80,11 +80,10 @@ func hasHeader(_ path: String, naming word: String = "") -> Bool {
     }
 }
 
-/// A format that not every user wants to link: a separate coder, with the C modules it needs. It is left out where its library's header is
-/// missing or too old.
+/// An optional format: a separate coder, with its C modules. It is left out if its library's header is missing or too old.
 struct Format {
     let name: String
-    /// One of them has the word; which, differs between versions.
+    /// One of them contains the word; which one differs between versions.
     let headers: [String]
     var word = ""
     let modules: [Target.Dependency]
@@ -92,7 +91,7 @@ struct Format {
 
     var product: String { "WebImage" + name }
 
-    /// Whether it is built: if the environment's WEBIMAGE_FORMATS names it, or, without that, if there is its library.
+    /// Indicates whether the format is built: if WEBIMAGE_FORMATS names it, or, without that variable, if its library is installed.
     var isBuilt: Bool {
         guard let wanted = Context.environment["WEBIMAGE_FORMATS"] else {
             return headers.contains { hasHeader($0, naming: word) }
@@ -152,14 +151,14 @@ let package = Package(
     name: "WebImage",
     products: [
         .library(name: "WebImage", targets: ["WebImage"]),
-        // Coders, the caches, and sandboxed decoders, for those who want no more than that.
+        // Coders, the caches, and sandboxed decoders, for programs that need only those.
         .library(name: "WebImageCodecs", targets: ["WebImageCodecs"]),
         .library(name: "WebImageCache", targets: ["WebImageCache"]),
         .library(name: "WebImageIsolation", targets: ["WebImageIsolation"]),
         // All formats that are separate products.
         .library(name: "WebImageFormats", targets: ["WebImageFormats"]),
         .executable(name: "webimage", targets: ["webimage"]),
-        // In which isolated pictures are decoded.
+        // The worker program that decodes isolated images.
         .executable(name: "webimage-decoder", targets: ["webimage-decoder"]),
     ],
     targets: [
@@ -208,7 +207,7 @@ let package = Package(
         ),
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
         testSupport("TestSupport", on: "WebImageModel", "CLinux", "CTestSupport"),
-        // These are for tests only, TestSupport is for the programs, too, that tests run.
+        // These are only for tests; TestSupport is also for the programs that tests run.
         testSupport("ModelTestSupport", on: "WebImageModel", "TestSupport"),
         testSupport("HTTPTestSupport", on: "WebImageHTTP", "ModelTestSupport", "TestSupport"),
         testSupport("CacheTestSupport", on: "WebImageCache", "ModelTestSupport", "TestSupport"),
@@ -226,8 +225,8 @@ let package = Package(
             path: "Tests/Helpers/disk-faults",
             swiftSettings: swiftSettings
         ),
-        // A counting malloc, the same as the benchmarks have. The tests run the program and must not depend on it: what they
-        // depend on is linked into them.
+        // A counting malloc, the same as in the benchmarks. The tests run the program and must not depend on it: their dependencies
+        // are linked into them.
         .target(name: "CHeapCounter", path: "Benchmarks/Sources/CAllocationCounter"),
         .executableTarget(
             name: "hit-cost",
@@ -235,7 +234,7 @@ let package = Package(
             path: "Tests/Helpers/hit-cost",
             swiftSettings: swiftSettings
         ),
-        // A worker whose decoders crash, hang, take too much, and lie.
+        // A worker whose decoders crash, hang, take too much memory, and send invalid replies.
         .executableTarget(
             name: "decode-hazards",
             dependencies: ["WebImage", "WebImageIsolation", "CIsolation"],
@@ -309,7 +308,7 @@ for format in formats {
     package.targets += format.targets
 }
 
-// Views: where there are GTK's headers, of 4.8 or newer, unless the environment says yes or no (WEBIMAGE_GTK=1, 0).
+// Views are built if GTK 4.8 or newer is installed, unless WEBIMAGE_GTK (1 or 0) decides.
 let hasGTK =
     switch Context.environment["WEBIMAGE_GTK"] {
     case "1": true
@@ -343,7 +342,7 @@ if hasGTK {
             dependencies: ["WebImage", "WebImageFormats", "WebImageGTK", "CWebImageGTK4"],
             swiftSettings: swiftSettings
         ),
-        // A program with widgets as users write them, which the tests, whose main loop is their own, are not.
+        // A GTK program as users write it, unlike the tests, which run their own main loop.
         .executableTarget(
             name: "gtk-program",
             dependencies: ["WebImage", "WebImageGTK", "CWebImageGTK4", "TestSupport"],
@@ -366,8 +365,8 @@ if hasGTK {
     ]
 }
 
-// What searches for bytes that break something (Fuzz): with WEBIMAGE_FUZZ=1 a program for libFuzzer, which Scripts/fuzz builds, else
-// tests of the same targets. Both are of the same sources, so there is only one of them.
+// Fuzzing: with WEBIMAGE_FUZZ=1 a program for libFuzzer, which Scripts/fuzz builds, else tests of the same targets. Both use the
+// same sources, so only one of them is built.
 let fuzzDependencies = testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CCurl"] + formatProducts
 if Context.environment["WEBIMAGE_FUZZ"] == "1" {
     package.targets.append(
@@ -393,14 +392,14 @@ if Context.environment["WEBIMAGE_FUZZ"] == "1" {
     )
 }
 
-// These use all formats.
+// These targets use all formats.
 if formats.count < allFormats.count {
     let tests = ["WebImageFormatsTests", "CommandLineTests", "FuzzTests", "webimage-fuzz"]
     package.targets.removeAll { tests.contains($0.name) }
 }
 
-// What builds can do without, with all that depends on it: a module, to see that others are built without it; and what takes time to
-// build for a sanitizer, though neither threads meet there nor C is handed memory. Targets by their names, files as TARGET/PATH.
+// Targets and files to leave out, with everything that depends on them: a module, to verify that others build without it; and code
+// that takes long to build for a sanitizer, but has no threads and passes no memory to C. Targets by name, files as TARGET/PATH.
 let leftOut = (Context.environment["WEBIMAGE_LEFT_OUT"] ?? "").split(separator: " ").map(String.init)
 var absent = Set(leftOut)
 while let index = package.targets.firstIndex(where: { target in
@@ -417,7 +416,7 @@ for target in package.targets {
     target.exclude += leftOut.filter { $0.hasPrefix(folder) }.map { String($0.dropFirst(folder.count)) }
 }
 
-// What `Scripts/check` builds: some targets of tests, and what they need.
+// `Scripts/check` builds only some test targets and their dependencies.
 if let names = Context.environment["WEBIMAGE_TARGETS"] {
     var needed = Set(names.split(separator: " ").map(String.init))
     var count = 0

@@ -33,7 +33,7 @@ static void handle_crash(int number, siginfo_t *info, void *context) {
     (void)info;
     (void)context;
     tell(number, -1, NULL, NULL);
-    // What was interrupted happens again when this returns, and then ends the process.
+    // The interrupted instruction is executed again when this returns, and then ends the process.
     signal(number, SIG_DFL);
 }
 
@@ -42,7 +42,7 @@ static void handle_crash(int number, siginfo_t *info, void *context) {
 struct named_call {
     long number;
     const char *name;
-    /// Which argument is a path, -1 for none.
+    /// The index of the argument that is a path; -1 for none.
     int path;
 };
 
@@ -63,14 +63,14 @@ static const struct named_call calls[] = {
 #endif
 };
 
-/// Where libraries look for advice, and do without: they are told that there is nothing.
+/// Paths that libraries probe for optional configuration: they get ENOENT.
 static const char *const harmless[] = {
     "/proc/", "/sys/", "/etc/localtime", "/usr/share/zoneinfo", "/usr/share/locale", "/usr/lib/locale", "/etc/gcrypt",
 };
 
 static bool is_harmless(const char *path) {
     if (!path) return false;
-    // With an empty path the question is about something that is open.
+    // An empty path refers to a descriptor that is already open.
     if (!*path) return true;
     for (unsigned index = 0; index < sizeof(harmless) / sizeof(*harmless); index++)
         if (strncmp(path, harmless[index], strlen(harmless[index])) == 0 && !strstr(path, "..")) return true;
@@ -95,7 +95,7 @@ static void answer(ucontext_t *context, long result) {
 #endif
 }
 
-/// A system call that was not carried out.
+/// Handles a system call that the filter blocked.
 static void handle_call(int number, siginfo_t *info, void *context) {
     const struct named_call *call = NULL;
     for (unsigned index = 0; index < sizeof(calls) / sizeof(*calls); index++)

@@ -1,5 +1,5 @@
 #pragma once
 #include <stdint.h>
 
-/// Bytes of address space that the picture at hand was allowed.
+/// The number of bytes of address space that the current image was allowed.
 extern uint64_t webimage_sandbox_allowed;

@@ -33,11 +33,11 @@ static void put(uint16_t code, uint8_t yes, uint8_t no, uint32_t value) {
 static void load(uint32_t offset) { put(BPF_LD | BPF_W | BPF_ABS, 0, 0, offset); }
 static void end(uint32_t action) { put(BPF_RET | BPF_K, 0, 0, action); }
 static void load_call(void) { load(offsetof(struct seccomp_data, nr)); }
-/// The lower half of an argument, which is all that the kernel looks at where this is used.
+/// Loads the lower half of an argument; the kernel uses no more of it in the calls where this is used.
 static void load_argument(unsigned index) { load(offsetof(struct seccomp_data, args) + 8 * index); }
 
 static const uint32_t allow = SECCOMP_RET_ALLOW;
-/// Answered by the handler in crash.c, and not carried out.
+/// The call is not executed; the handler in crash.c returns its result.
 static const uint32_t report = SECCOMP_RET_TRAP;
 
 static void answer(long call, uint32_t action) {
@@ -45,7 +45,8 @@ static void answer(long call, uint32_t action) {
     end(action);
 }
 
-/// The action if an argument, with a mask, has a value; else the other one. The number of the call is loaded again after it.
+/// Returns one action if an argument, with a mask, has a value; else the other. The number of the call must be loaded again after
+/// it.
 static void answer_if(long call, unsigned argument, uint32_t mask, uint32_t value, uint32_t action, uint32_t otherwise) {
     put(BPF_JMP | BPF_JEQ | BPF_K, 0, 5, (uint32_t)call);
     load_argument(argument);
@@ -55,7 +56,7 @@ static void answer_if(long call, unsigned argument, uint32_t mask, uint32_t valu
     end(otherwise);
 }
 
-/// Memory, threads, time, and what the process already has open.
+/// Calls for memory, threads, time, and descriptors that are already open.
 static const long plain[] = {
     SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_lseek, SYS_close, SYS_ppoll, SYS_recvmsg, SYS_sendmsg,
     SYS_munmap, SYS_mremap, SYS_brk, SYS_ftruncate, SYS_fstat,
@@ -69,7 +70,7 @@ static const long plain[] = {
 #endif
 };
 
-/// Reading files, for workers that may; Landlock says which.
+/// Calls for reading files, for workers that may; Landlock restricts the paths.
 static const long reading[] = {
     SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_faccessat2, SYS_readlinkat, SYS_getdents64, SYS_fstatfs, SYS_statfs, SYS_getcwd,
 #ifdef __x86_64__
@@ -77,7 +78,7 @@ static const long reading[] = {
 #endif
 };
 
-/// What code that has been taken over would try first: the parent is told which it was.
+/// Calls that compromised code would try first: the parent is notified which it was.
 static const long told[] = {
     SYS_openat, SYS_openat2, SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_faccessat2, SYS_readlinkat, SYS_unlinkat, SYS_renameat2,
     SYS_mkdirat, SYS_socket, SYS_connect, SYS_bind, SYS_socketpair, SYS_sendto, SYS_execve, SYS_execveat, SYS_kill, SYS_ptrace,
@@ -88,15 +89,15 @@ static const long told[] = {
 };
 
 static void threads(void) {
-    // The flags of this one lie in memory, where no filter can look: the C library takes clone instead.
+    // The flags of clone3 are in memory, which a filter cannot read: with ENOSYS, the C library uses clone instead.
     answer(SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
-    // With descriptors of their own threads would have any number of them.
+    // With separate descriptor tables, threads could open any number of descriptors.
     const uint32_t needed = CLONE_VM | CLONE_THREAD | CLONE_SIGHAND | CLONE_FILES;
     const uint32_t refused = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWCGROUP;
     answer_if(SYS_clone, 0, needed | refused, needed, allow, report);
 }
 
-/// Flags and seals; whom signals are sent to stays as it is.
+/// Flags and seals; the owner of signals cannot be changed.
 static void descriptor_commands(void) {
     const uint32_t commands[] = {F_GETFD, F_SETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS};
     const uint8_t count = sizeof(commands) / sizeof(*commands);
@@ -113,15 +114,15 @@ static void build(bool reads_files) {
     end(SECCOMP_RET_KILL_PROCESS);
     load_call();
     for (unsigned index = 0; index < sizeof(plain) / sizeof(*plain); index++) answer(plain[index], allow);
-    // No memory becomes code.
+    // No memory may become executable.
     answer_if(SYS_mmap, 2, PROT_EXEC, 0, allow, report);
     answer_if(SYS_mprotect, 2, PROT_EXEC, 0, allow, report);
-    // Memory of the sizes of other pages is mapped and unmapped by other rules.
+    // Only these flags: memory with huge pages (MFD_HUGETLB) has other rules for mapping and unmapping.
     answer_if(SYS_memfd_create, 1, ~0u, MFD_CLOEXEC | MFD_ALLOW_SEALING, allow, report);
-    // Pages of a piece come with its mapping, which is bounded, and none is taken away again.
+    // Pages are allocated only by mapping, which is bounded, and cannot be removed again.
     answer(SYS_fallocate, SECCOMP_RET_ERRNO | EOPNOTSUPP);
-    // 100 and 101 break pages, of the parent's pictures, too. Later advice is answered as by a kernel that does not know it: the C
-    // library asks for guard pages (102) with each thread, and does without.
+    // 100 (MADV_HWPOISON) and 101 (MADV_SOFT_OFFLINE) break pages, including those of the parent's images. Later advice gets the
+    // error of a kernel that does not know it: the C library requests guard pages (102) with each thread, and works without.
     put(BPF_JMP | BPF_JEQ | BPF_K, 0, 6, SYS_madvise);
     load_argument(2);
     put(BPF_JMP | BPF_JGT | BPF_K, 0, 1, 101);
@@ -130,14 +131,14 @@ static void build(bool reads_files) {
     end(report);
     end(allow);
     threads();
-    // The handler that tells of refused calls stays.
+    // The handler that reports blocked calls cannot be replaced.
     answer_if(SYS_rt_sigaction, 0, ~0u, SIGSYS, SECCOMP_RET_ERRNO | EPERM, allow);
     answer_if(SYS_tgkill, 0, ~0u, (uint32_t)getpid(), allow, report);
     answer_if(SYS_prlimit64, 0, ~0u, 0, allow, report);
     answer_if(SYS_prctl, 0, ~0u, PR_SET_NAME, allow, SECCOMP_RET_ERRNO | EPERM);
     descriptor_commands();
     answer(SYS_ioctl, SECCOMP_RET_ERRNO | ENOTTY);
-    // GLib asks whether standard error is a socket, before it prints a warning.
+    // GLib checks whether standard error is a socket before it prints a warning.
     answer(SYS_getpeername, SECCOMP_RET_ERRNO | ENOTSOCK);
     answer(SYS_get_mempolicy, SECCOMP_RET_ERRNO | EPERM);
     answer(SYS_mlock, SECCOMP_RET_ERRNO | EPERM);

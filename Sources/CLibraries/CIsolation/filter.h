@@ -1,5 +1,6 @@
 #pragma once
 #include <stdbool.h>
 
-/// Lets through what decoding needs, and nothing else: in every thread, for ever. False where the kernel has no such filters.
+/// Installs a filter that permits only the system calls that decoding needs: in every thread, permanently. Returns false if the
+/// kernel has no such filters.
 bool webimage_filter_enter(bool reads_files);

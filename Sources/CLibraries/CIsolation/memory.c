@@ -20,7 +20,8 @@ void *webimage_memory_map(int descriptor, size_t byte_count) {
     void *base = mmap(NULL, byte_count, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (base == MAP_FAILED) return NULL;
     madvise(base, byte_count, MADV_HUGEPAGE);
-    // All at once is half of what one page after the other costs. A kernel that cannot has them come one by one.
+    // Populating all pages at once takes half the time of single page faults. Without kernel support they are faulted in one by
+    // one.
     madvise(base, byte_count, 23 /* MADV_POPULATE_WRITE */);
     return base;
 }
@@ -31,8 +32,8 @@ const void *webimage_memory_map_readonly(int descriptor, size_t byte_count) {
 }
 
 const void *webimage_memory_map_private(int descriptor, size_t byte_count) {
-    // The same pages, but no mapping that stands in the way of a seal, or that a seal stands in the way of: before Linux 6.7 those are all
-    // that are shared and of a descriptor for writing.
+    // A private mapping shares the same pages. Before Linux 6.7, a shared mapping of a writable descriptor prevents a seal, and a
+    // seal prevents such a mapping.
     void *base = mmap(NULL, byte_count, PROT_READ, MAP_PRIVATE | MAP_POPULATE, descriptor, 0);
     return base == MAP_FAILED ? NULL : base;
 }
@@ -44,7 +45,7 @@ int webimage_memory_seal(int descriptor) { return fcntl(descriptor, F_ADD_SEALS,
 ssize_t webimage_memory_sealed_size(int descriptor) {
     struct stat status;
     int found = fcntl(descriptor, F_GET_SEALS);
-    // Nothing but shared memory has seals.
+    // Only shared memory has seals.
     if (found < 0) return -errno;
     if ((found & (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)) != (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)) return -EPERM;
     if (fstat(descriptor, &status) != 0) return -errno;
@@ -52,7 +53,7 @@ ssize_t webimage_memory_sealed_size(int descriptor) {
 }
 
 bool webimage_memory_is_whole(int descriptor, size_t byte_count) {
-    // Where it cannot be told, the answer is that of memory without a page. The end is a hole, too.
+    // On failure, memory counts as having no pages. The end counts as a hole, too.
     off_t hole = lseek(descriptor, 0, SEEK_HOLE);
     return hole >= 0 && (size_t)hole >= byte_count;
 }

@@ -12,7 +12,7 @@ int webimage_message_pair(int ends[2]) {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0 ? 0 : -errno;
 }
 
-/// True, after a millisecond.
+/// Sleeps one millisecond; returns true.
 static bool pause_shortly(void) {
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return true;
@@ -40,7 +40,7 @@ int webimage_message_send(int socket, const void *bytes, size_t count, int descr
     return sent < 0 ? -errno : 0;
 }
 
-/// Keeps the first descriptor and closes the rest.
+/// Returns the first descriptor and closes the rest.
 static int descriptor_of(struct msghdr *message) {
     int kept = -1;
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
@@ -62,7 +62,7 @@ static int64_t now(void) {
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-/// Whether there is something to receive; else the negative error number.
+/// Returns 1 if there is something to receive; else the negative error number.
 static int wait_for(int socket, int milliseconds) {
     int64_t end = now() + milliseconds;
     struct pollfd file = {.fd = socket, .events = POLLIN};
@@ -89,13 +89,13 @@ ssize_t webimage_message_receive(int socket, void *buffer, size_t capacity, int 
     ssize_t count;
     do count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     while (count < 0 && errno == EINTR);
-    // A connection that was cut is one that has ended.
+    // A reset connection counts as ended.
     if (count < 0) return errno == ECONNRESET ? 0 : -errno;
     *descriptor = descriptor_of(&message);
-    // None was left here for the one that came.
+    // This process had no descriptor left for the received one.
     if ((message.msg_flags & MSG_CTRUNC) && *descriptor < 0) return -EMFILE;
     if (count > 0 && !(message.msg_flags & MSG_TRUNC)) return count;
-    // Nobody takes the descriptor of what is no message.
+    // The descriptor of an invalid message is not used.
     if (*descriptor >= 0) close(*descriptor);
     *descriptor = -1;
     return count == 0 ? 0 : -EMSGSIZE;

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// A copy out of the way of the numbers that it is to get.
+/// Returns a duplicate above the descriptor numbers that are assigned in the worker.
 static int moved_up(int descriptor) { return fcntl(descriptor, F_DUPFD_CLOEXEC, 16); }
 
 static int spawn(

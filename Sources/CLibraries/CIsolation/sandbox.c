@@ -17,10 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/// Open for good: what the process has taken is asked for when files cannot be opened any more.
+/// Kept open, because the memory in use is read after files cannot be opened any more.
 static int memory_file = -1;
 
-/// Bytes of address space that are taken.
+/// Returns the number of bytes of address space in use.
 static size_t address_space(void) {
     char text[64] = {0};
     if (pread(memory_file, text, sizeof(text) - 1, 0) <= 0) return 0;
@@ -37,7 +37,7 @@ static void set_limit(int resource, rlim_t soft, rlim_t hard) {
     setrlimit(resource, &wanted);
 }
 
-/// Descriptors up to the highest that is open.
+/// Returns the number of descriptors up to the highest that is open.
 static rlim_t descriptor_count(void) {
     rlim_t count = 0;
     for (int descriptor = 0; descriptor < 1024; descriptor++)
@@ -45,7 +45,7 @@ static rlim_t descriptor_count(void) {
     return count;
 }
 
-/// Seconds of processor time that were taken, rounded up.
+/// Returns the processor time used in seconds, rounded up.
 static rlim_t taken_time(void) {
     struct rusage used;
     if (getrusage(RUSAGE_SELF, &used) != 0) return 0;
@@ -60,7 +60,7 @@ static int thread_count(void) {
     return count;
 }
 
-/// The same, once those are gone that have been waited for: the system counts them for a moment longer.
+/// Returns the number of threads after joined threads are gone: the kernel counts them for a moment longer.
 static int remaining_thread_count(void) {
     int count = thread_count();
     for (int tries = 0; count > 1 && tries < 500; tries++) {
@@ -81,7 +81,7 @@ struct __attribute__((packed)) path_rule {
 };
 enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, reads = 1 << 2 | 1 << 3 };
 
-/// How many rights to files each version knows.
+/// Returns the rights to files that a version knows.
 static uint64_t file_rights(int version) {
     const int counts[] = {0, 13, 14, 15, 15, 16};
     return (1ull << counts[version < 5 ? version : 5]) - 1;
@@ -110,7 +110,7 @@ static int enter_landlock(const char *const *readable) {
 
 void webimage_sandbox_die_with_parent(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // Its end of the sockets goes with a parent that is gone already, and with it this process.
+    // If the parent is already gone, its end of the socket is closed, which ends this process.
 }
 
 void webimage_sandbox_tame_heap(void) {
@@ -118,20 +118,20 @@ void webimage_sandbox_tame_heap(void) {
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     mallopt(M_TRIM_THRESHOLD, 16 << 20);
-    // What is taken is 0, and what is given back is overwritten: a library that leaves a part of a picture as it was allocated shows
-    // nothing of the pictures before.
+    // Allocated bytes are 0, and freed ones are overwritten: a library that leaves a part of an image uninitialised reveals nothing
+    // of earlier images.
     mallopt(M_PERTURB, 0xFF);
 }
 
-/// When memory is short, it is this process that ends. Nobody needs leave to be more likely to, and less needs it.
+/// Makes the OOM killer choose this process first. Raising the score needs no privileges.
 static void end_first(void) {
     int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file < 0) return;
-    if (write(file, "1000", 4) < 0) { /* The system knows best. */ }
+    if (write(file, "1000", 4) < 0) { /* Best effort. */ }
     close(file);
 }
 
-/// What root could do, this process cannot: limits that go up again, pages that break.
+/// Drops root's capabilities, such as raising limits again or breaking pages.
 static void drop_capabilities(void) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {{0}};
@@ -139,7 +139,7 @@ static void drop_capabilities(void) {
 }
 
 struct webimage_walls webimage_sandbox_enter(const struct webimage_sandbox *sandbox) {
-    // Landlock and capabilities are those of one thread, so there must be no other.
+    // Landlock and capabilities apply to a single thread, so there must be no other.
     struct webimage_walls walls = {.threads = remaining_thread_count()};
     end_first();
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -148,12 +148,12 @@ struct webimage_walls webimage_sandbox_enter(const struct webimage_sandbox *sand
     set_limit(RLIMIT_CORE, 0, 0);
     set_limit(RLIMIT_MSGQUEUE, 0, 0);
     set_limit(RLIMIT_MEMLOCK, 0, 0);
-    // Memory that is not mapped is bounded by this and by the number of descriptors. A piece that is too big is one that is not to be had.
+    // Memory that is not mapped is bounded by this and by the number of descriptors. Creating a bigger block fails.
     signal(SIGXFSZ, SIG_IGN);
     set_limit(RLIMIT_FSIZE, sandbox->memory, sandbox->memory);
     size_t taken = address_space();
     walls.bounded = taken > 0;
-    // A sanitizer's shadow takes terabytes.
+    // A sanitizer's shadow memory takes terabytes.
     if (taken > 0 && taken < (size_t)1 << 40) {
         size_t most = sum(taken, sandbox->memory);
         set_limit(RLIMIT_AS, most, most);
@@ -170,7 +170,7 @@ struct webimage_walls webimage_sandbox_enter(const struct webimage_sandbox *sand
 
 void webimage_sandbox_bind(size_t piece, uint64_t seconds) {
     set_limit(RLIMIT_FSIZE, piece, piece);
-    // The signal for less than that can be caught, and the limit lifted up to it.
+    // Below the hard limit, the signal can be caught, and the soft limit raised.
     rlim_t most = sum(taken_time(), seconds);
     set_limit(RLIMIT_CPU, most, most);
 }

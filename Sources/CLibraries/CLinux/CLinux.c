@@ -62,7 +62,7 @@ int webimage_rename(int from_directory, const char *from, int to_directory, cons
     if (!exclusive) return renameat(from_directory, from, to_directory, to) == 0 ? 0 : -errno;
     if (renameat2(from_directory, from, to_directory, to, RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return -errno;
-    // The file system cannot do that in one step. A second name for the file can be had exclusively too.
+    // The file system does not support that in one step. A hard link can also be created exclusively.
     if (linkat(from_directory, from, to_directory, to, 0) != 0) return -errno;
     unlinkat(from_directory, from, 0);
     return 0;
@@ -70,7 +70,7 @@ int webimage_rename(int from_directory, const char *from, int to_directory, cons
 
 int webimage_open_unnoticed(int directory, const char *path, int flags) {
     int fd = openat(directory, path, flags | O_NOATIME);
-    // Only the owner of a file may ask for that.
+    // Only the owner of a file may set O_NOATIME.
     if (fd < 0 && errno == EPERM) fd = openat(directory, path, flags);
     return fd < 0 ? -errno : fd;
 }
@@ -90,7 +90,7 @@ static int signal_pipe[2] = {-1, -1};
 static void send_to_pipe(int number) {
     int saved = errno;
     unsigned char byte = (unsigned char)number;
-    // A full pipe has enough signals in it already.
+    // A full pipe already contains enough signals.
     if (write(signal_pipe[1], &byte, 1) < 0) errno = 0;
     errno = saved;
 }

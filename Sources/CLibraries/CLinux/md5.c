@@ -2,8 +2,8 @@
 
 #include "CLinux.h"
 
-// MD5 as RFC 1321 describes it. It names cache files, as in SDWebImage; nothing depends on its strength. No library that all systems have
-// brings it: libcrypto is libcurl's own business, and libmd is missing from RHEL's family.
+// MD5 as in RFC 1321. It names cache files, as in SDWebImage; nothing depends on its strength. No library that is available
+// everywhere provides it: libcrypto is a private dependency of libcurl, and libmd is missing from RHEL's family.
 
 static const uint32_t sines[64] = {
     0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
@@ -18,7 +18,7 @@ static const uint32_t sines[64] = {
 
 static const uint8_t turns[4][4] = {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
 
-/// The 32-bit number whose bytes are in the order of the message: least significant first.
+/// Returns the 32-bit number whose bytes are in the order of the message: least significant first.
 static uint32_t word(const uint8_t *bytes) {
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
@@ -47,7 +47,7 @@ void webimage_md5(const void *bytes, size_t count, uint8_t digest[16]) {
     const uint8_t *next = bytes;
     size_t left = count;
     for (; left >= 64; left -= 64, next += 64) digest_block(state, next);
-    // The rest, a one bit, zeros, and the number of bits in the last 8 bytes of a block.
+    // The remaining bytes, a one bit, zeros, and the number of bits in the last 8 bytes of a block.
     uint8_t end[128] = {0};
     if (left > 0) memcpy(end, next, left);
     end[left] = 0x80;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// libcurl allocates nothing else of these sizes than the buffers of transfers.
+// The sizes of libcurl's transfer buffers; it allocates nothing else of these sizes.
 enum { smallest = 128 << 10, biggest = 640 << 10, most = 32 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -15,7 +15,7 @@ static int kept_count;
 static void *take(size_t size) {
     void *block = NULL;
     pthread_mutex_lock(&mutex);
-    // The newest has the warmest pages. They are all of one size, unless somebody else in the program uses libcurl.
+    // The newest block has the warmest pages. All have the same size, unless the program also uses libcurl elsewhere.
     if (kept_count > 0 && malloc_usable_size(kept[kept_count - 1]) >= size) block = kept[--kept_count];
     pthread_mutex_unlock(&mutex);
     return block;

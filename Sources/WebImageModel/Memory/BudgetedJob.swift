@@ -71,7 +71,7 @@ package final class BudgetedJob: RunningWork {
         ) { [self] answer in
             enqueue(stage: 2 * attempt + 2) { [self] in take(answer, options, attempt) }
         }
-        // Not before: in between, others would be told that there is nothing to wait for.
+        // Not before: in between, other requests would be refused, as there would be nothing to wait for.
         former.withLock { $0.take() }?.end()
         switch outcome {
         case .answered(let answer): take(answer, options, attempt)
