@@ -1,18 +1,18 @@
 import Glibc
 
-/// How fast bytes arrive at present: an average in which what is a second old, or of another age, counts half.
+/// Measures the current rate of arriving bytes as a moving average; by default, bytes that are one second old count half.
 ///
 /// A pure value; times are monotonic nanoseconds.
 struct BandwidthMeter: Sendable {
     /// The age, in seconds, at which bytes count half.
     private let halfLife: Double
-    /// Seconds before the first reading: the first packets come in a burst that says nothing.
+    /// The number of seconds without a reading at the start: the first packets arrive in a burst that says nothing about the rate.
     private let settling: Double
 
     private var startedAt: UInt64?
     private var lastAt: UInt64 = 0
     private var lastTotal: Int64 = 0
-    /// Bytes, and the seconds over which they came, both less with age.
+    /// The bytes, and the seconds over which they arrived, both weighted by age.
     private var bytes = 0.0
     private var seconds = 0.0
 
@@ -21,7 +21,7 @@ struct BandwidthMeter: Sendable {
         self.settling = settling
     }
 
-    /// `total` bytes have arrived by now. The first call is the start, from which on bytes count.
+    /// Records that `total` bytes have arrived by `now`. The first call sets the baseline; bytes count from there on.
     mutating func note(total: Int64, at now: UInt64) {
         guard startedAt != nil else {
             (startedAt, lastAt, lastTotal) = (now, now, total)
@@ -32,7 +32,7 @@ struct BandwidthMeter: Sendable {
         lastTotal = total
     }
 
-    /// Bytes per second; nil while there is too little to say.
+    /// Returns the rate in bytes per second, or nil while there is too little data.
     func rate(at now: UInt64) -> Double? {
         guard let startedAt, now > startedAt, Double(now - startedAt) / 1e9 >= settling else { return nil }
         var meter = self
@@ -44,23 +44,23 @@ struct BandwidthMeter: Sendable {
         guard now > lastAt else { return }
         let weight = exp2(-Double(now - lastAt) / 1e9 / halfLife)
         bytes *= weight
-        // The integral of the weights over the time that has passed.
+        // The integral of the weights over the elapsed time.
         seconds = seconds * weight + (1 - weight) * halfLife / M_LN2
         lastAt = now
     }
 }
 
-/// How fast bytes arrive over all transfers of a downloader: an average over the time in which something is under way, in
-/// which what is five seconds of such time old counts half.
+/// Measures the rate of arriving bytes over all transfers of a downloader: a moving average over the time in which at least one
+/// transfer is running. Bytes that are five seconds of such time old count half.
 ///
 /// A pure value; times are monotonic nanoseconds.
 struct LineMeter: Sendable {
-    /// Fewer bytes, all together, say nothing about the line.
+    /// The minimum total of bytes for a reading.
     static let leastByteCount: Int64 = 64 << 10
 
     private var meter: BandwidthMeter
     private(set) var isBusy = false
-    /// When the present time of work began, and how much there was before.
+    /// The start of the current busy period, and the busy time before it.
     private var busySince: UInt64 = 0
     private var busyBefore: UInt64 = 0
     private var total: Int64 = 0
@@ -70,7 +70,7 @@ struct LineMeter: Sendable {
         meter.note(total: 0, at: 0)
     }
 
-    /// Something is under way from now on, or nothing.
+    /// Records that transfers are running from now on, or that none are.
     mutating func setBusy(_ isBusy: Bool, at now: UInt64) {
         guard isBusy != self.isBusy else { return }
         if isBusy {
@@ -81,18 +81,18 @@ struct LineMeter: Sendable {
         self.isBusy = isBusy
     }
 
-    /// So many more bytes have come.
+    /// Adds `count` bytes that have arrived.
     mutating func add(_ count: Int64, at now: UInt64) {
         total = total.adding(clamped: max(count, 0))
         meter.note(total: total, at: busyTime(at: now))
     }
 
-    /// Bytes per second; nil while there is too little to say.
+    /// Returns the rate in bytes per second, or nil while there is too little data.
     func rate(at now: UInt64) -> Double? {
         total >= Self.leastByteCount ? meter.rate(at: busyTime(at: now)) : nil
     }
 
-    /// How long something was under way.
+    /// The total time in which transfers were running.
     private func busyTime(at now: UInt64) -> UInt64 {
         guard isBusy, now > busySince else { return busyBefore }
         return busyBefore.adding(clamped: now - busySince)

@@ -3,8 +3,8 @@ import Glibc
 
 /// The bytes of a body as they arrive, in one block from the buffer pool that becomes a `Data` without a copy.
 ///
-/// The announced length sizes the block, as far as it is modest: a length can lie, so beyond 4 MiB memory is asked for
-/// as bytes really come, at most twice as much each time.
+/// The announced length sizes the block up to 4 MiB. Because a length can be wrong, memory beyond that is allocated only as bytes
+/// arrive, at most doubling each time.
 struct BodyBuffer: ~Copyable {
     private static let least = 16 << 10
 
@@ -17,25 +17,25 @@ struct BodyBuffer: ~Copyable {
     private var base: UnsafeMutableRawPointer? { block?.base }
     var capacity: Int { block?.byteCount ?? 0 }
 
-    /// An empty buffer that takes at most `limit` bytes.
+    /// Creates an empty buffer that takes at most `limit` bytes.
     init(limit: Int, pool: BufferPool = .shared) {
         self.limit = max(limit, 0)
         self.pool = pool
     }
 
-    /// An empty buffer for a source whose size is a fact and not an announcement.
+    /// Creates an empty buffer for a source whose size is known, not only announced.
     init(limit: Int, sizedExactly byteCount: Int, pool: BufferPool = .shared) {
         self.init(limit: limit, pool: pool)
         expected = min(max(byteCount, 0), self.limit)
         mostUpFront = .max
     }
 
-    /// Says how much will come; believed within bounds.
+    /// Sets the announced byte count, which is used within bounds.
     mutating func expect(_ byteCount: Int64) {
         expected = byteCount > 0 ? Int(min(byteCount, Int64(limit))) : nil
     }
 
-    /// Adds bytes.
+    /// Appends bytes.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded`` naming `maximumResponseByteCount`,
     ///   ``WebImageError/Code/outOfMemory``.
@@ -46,7 +46,7 @@ struct BodyBuffer: ~Copyable {
         count += bytes.count
     }
 
-    /// Lets `body` write at most `most` bytes at the end; it answers how many it wrote, or a negative number, which
+    /// Lets `body` write at most `most` bytes at the end. `body` returns the number of bytes written, or a negative number, which
     /// is passed on.
     mutating func fill(
         most: Int,
@@ -59,7 +59,7 @@ struct BodyBuffer: ~Copyable {
         return written
     }
 
-    /// The bytes; the buffer is empty afterwards. Nil when there are none.
+    /// Returns the bytes and empties the buffer. Nil if there are none.
     mutating func takeData() -> Data? {
         let data = snapshot()
         block = nil
@@ -67,7 +67,7 @@ struct BodyBuffer: ~Copyable {
         return data
     }
 
-    /// The bytes so far, without a copy: what comes later is written behind them, or into another block. Nil when there are none.
+    /// Returns the bytes so far, without a copy: later bytes are written behind them, or into another block. Nil if there are none.
     func snapshot() -> Data? {
         guard let block, count > 0 else { return nil }
         return Data(
@@ -77,7 +77,7 @@ struct BodyBuffer: ~Copyable {
         )
     }
 
-    /// Whether these bytes are there from `offset` on.
+    /// Returns whether the buffer contains `bytes` at `offset`.
     func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
         guard bytes.count > 0 else { return true }
         guard let base, let other = bytes.baseAddress, offset >= 0, offset <= count, bytes.count <= count - offset
@@ -107,19 +107,19 @@ struct BodyBuffer: ~Copyable {
     }
 
     private mutating func grow(to byteCount: Int) throws(WebImageError) {
-        // Nobody else looks at big blocks that move without a copy: both would be there at a time.
+        // A uniquely referenced big block grows in place or is remapped: a copy would need the memory of both blocks at once.
         if isKnownUniquelyReferenced(&block), block?.resize(to: byteCount) == true { return }
         guard let memory = pool.take(byteCount: byteCount) else {
-            throw WebImageError(.outOfMemory, "no memory for a body of \(byteCount) bytes")
+            throw WebImageError(.outOfMemory, "cannot allocate \(byteCount) bytes for the body")
         }
         if let base { memory.copyMemory(from: base, byteCount: count) }
         block = BodyBlock(memory, byteCount: byteCount, pool: pool)
     }
 }
 
-/// A block of the pool, given back when nobody looks at its bytes any more.
+/// A block of the pool, returned to it when its bytes have no more references.
 private final class BodyBlock: @unchecked Sendable {
-    // Sendable because bytes that anybody else knows of are not written again, and the block is not moved then.
+    // Sendable because bytes that are shared are never written again, and the block does not move while they are shared.
     private(set) var base: UnsafeMutableRawPointer
     private(set) var byteCount: Int
     private let pool: BufferPool
@@ -128,7 +128,7 @@ private final class BodyBlock: @unchecked Sendable {
         (self.base, self.byteCount, self.pool) = (base, byteCount, pool)
     }
 
-    /// Makes the block bigger, its bytes kept; false when it has to be copied. Only for who has the one reference to it.
+    /// Enlarges the block and keeps its bytes; false if it has to be copied. Requires the only reference to the block.
     func resize(to byteCount: Int) -> Bool {
         guard let moved = pool.resize(base, from: self.byteCount, to: byteCount) else { return false }
         (base, self.byteCount) = (moved, byteCount)

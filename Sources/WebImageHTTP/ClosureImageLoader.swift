@@ -1,38 +1,37 @@
 public import FoundationEssentials
 
-/// A loader made of a function, for pictures that come from somewhere else than the network.
+/// A loader made from a closure, for images that do not come from the network.
 ///
 /// ```swift
 /// let avatars = ClosureImageLoader(scheme: "avatar") { request in
-///     try await database.picture(of: request.url.host() ?? "")
+///     try await database.image(of: request.url.host() ?? "")
 /// }
 /// ImageLoadersManager.shared.add(avatars)
 /// ```
 ///
-/// The function runs in a task of its own for each load, which is cancelled with the load. Whatever it does, each load has one
-/// completion: a cancelled load ends at once, and what the function returns afterwards is dropped.
+/// The closure runs in a separate task for each load, which is cancelled with the load. Each load has exactly one completion: a
+/// cancelled load ends at once, and a result that the closure returns afterwards is dropped.
 public final class ClosureImageLoader: ImageLoading {
-    /// Gets what is asked for. Errors other than ``WebImageError`` are delivered as
-    /// ``WebImageError/Code/transportFailed`` with the error as the cause.
+    /// Loads the image's bytes. Errors other than ``WebImageError`` are delivered as ``WebImageError/Code/transportFailed`` with
+    /// the error as the cause.
     public typealias Load =
         @Sendable (_ request: ImageLoadRequest, _ report: @escaping @Sendable (LoadProgress) -> Void) async throws ->
         LoadedImageData
-    /// Whether a URL is served.
+    /// Returns whether the loader handles a URL.
     public typealias Condition = @Sendable (_ url: URL, _ options: WebImageOptions) -> Bool
-    /// Whether a URL that failed so should not be tried again until asked to.
+    /// Returns whether a URL that failed with this error should not be tried again until explicitly requested.
     public typealias BlockRule = @Sendable (_ url: URL, _ error: WebImageError) -> Bool
 
     private let condition: Condition
     private let blocks: BlockRule
     private let load: Load
 
-    /// A loader of the URLs that `canLoad` says.
+    /// Creates a loader of the URLs that `canLoad` accepts.
     ///
     /// - Parameters:
-    ///   - canLoad: whether a URL is served; called on any thread, must be quick.
-    ///   - shouldBlock: which failures are remembered. By default those of URLs and of bytes that are no picture.
-    ///   - load: called for each load, on Swift's cooperative threads; may report progress until it returns. It must
-    ///     not block.
+    ///   - canLoad: returns whether the loader handles a URL; called on any thread, must be quick.
+    ///   - shouldBlock: returns whether a failure is remembered. By default, invalid URLs and data that is not an image are.
+    ///   - load: called for each load, on Swift's cooperative threads; may report progress until it returns. It must not block.
     public init(
         canLoad: @escaping Condition,
         shouldBlock: @escaping BlockRule = { _, error in error.code == .invalidURL || error.code == .badImageData },
@@ -43,10 +42,10 @@ public final class ClosureImageLoader: ImageLoading {
         self.load = load
     }
 
-    /// A loader of the URLs of one scheme, from a function that returns a picture's bytes.
+    /// Creates a loader of the URLs of one scheme, from a closure that returns an image's bytes.
     ///
     /// - Parameters:
-    ///   - scheme: the scheme, in any case.
+    ///   - scheme: the scheme, in upper or lower case.
     ///   - load: called for each load, on Swift's cooperative threads. It must not block.
     public convenience init(
         scheme: String,
@@ -59,7 +58,7 @@ public final class ClosureImageLoader: ImageLoading {
         )
     }
 
-    /// What the loader was made with.
+    /// Returns the result of the `canLoad` closure.
     public func canLoad(_ url: URL, options: WebImageOptions) -> Bool { condition(url, options) }
 
     /// Starts a load.
@@ -79,7 +78,7 @@ public final class ClosureImageLoader: ImageLoading {
         return receiver.load(by: .task(task))
     }
 
-    /// What the loader was made with.
+    /// Returns the result of the `shouldBlock` closure.
     public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { blocks(url, error) }
 
     private static func error(_ error: any Error) -> WebImageError {

@@ -1,15 +1,16 @@
 public import FoundationEssentials
 
-/// Loads pictures that are written into `data:` URLs.
+/// Loads images that are embedded in `data:` URLs.
 public final class DataURLImageLoader: ImageLoading {
     /// A loader with the default limit.
     public static let shared = DataURLImageLoader()
 
-    /// Most bytes of decoded data; more are ``WebImageError/Code/limitExceeded``, named `maximumDataURLByteCount`.
+    /// The maximum number of bytes of decoded data. More fail with ``WebImageError/Code/limitExceeded``, named
+    /// `maximumDataURLByteCount`.
     public let maximumDataURLByteCount: Int
     private let sniffer: PictureSniffer?
 
-    /// A loader.
+    /// Creates a loader.
     ///
     /// - Parameter maximumDataURLByteCount: 32 MiB by default.
     public init(maximumDataURLByteCount: Int = 32 << 20) {
@@ -17,13 +18,13 @@ public final class DataURLImageLoader: ImageLoading {
         sniffer = nil
     }
 
-    /// A loader within the bounds of a policy.
+    /// Creates a loader with the limits of a policy.
     package init(_ policy: SourcePolicy) {
         maximumDataURLByteCount = policy.maximumByteCount
         sniffer = PictureSniffer(formats: policy.formats)
     }
 
-    /// Whether the scheme is data.
+    /// Returns a Boolean value that indicates whether the scheme is `data`.
     public func canLoad(_ url: URL, options: WebImageOptions) -> Bool { url.scheme?.lowercased() == "data" }
 
     /// Decodes the URL; both closures are called on a background thread.
@@ -43,7 +44,7 @@ public final class DataURLImageLoader: ImageLoading {
             }
     }
 
-    /// A data URL never changes: whatever fails once fails again, but for a limit, which may be raised.
+    /// Blocks all failures except exceeded limits: a data URL never changes, but a limit may be raised.
     public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool {
         error.code == .invalidURL || error.code == .badImageData
     }

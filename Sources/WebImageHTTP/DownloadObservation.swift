@@ -1,4 +1,4 @@
-/// Somebody's wish to hear of a downloader's events. Ends with ``cancel()``, or when it is let go of.
+/// A subscription to a downloader's events. Ends with ``cancel()``, or when the object is released.
 public final class DownloadObservation: Sendable {
     private let mailbox: CallbackMailbox
     private let core: DownloaderCore
@@ -10,7 +10,8 @@ public final class DownloadObservation: Sendable {
 
     deinit { cancel() }
 
-    /// Ends it. No event is delivered afterwards, except one that is just being delivered on another thread.
+    /// Ends the subscription. No event is delivered afterwards, except one that is being delivered on another thread at that
+    /// moment.
     public func cancel() {
         core.removeObserver(mailbox)
         mailbox.close()

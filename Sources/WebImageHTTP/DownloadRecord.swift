@@ -2,52 +2,52 @@ import FoundationEssentials
 
 /// One download through all its attempts, for one receiver.
 ///
-/// An object: as a value in a table it would be copied whole whenever one of its fields is looked at.
+/// A class: a struct in a table would be copied whole for each access to one of its fields.
 package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
-    // Sendable because the core's lock guards what changes.
+    // Sendable because the core's lock guards the mutable state.
 
     typealias Completion = @Sendable (Result<LoadedImageData, WebImageError>) -> Void
 
-    /// Where it is in the downloader's queue.
+    /// The download's position in the downloader's queue.
     enum Place {
         case none
-        /// In line, with the number of its job there.
+        /// In the queue, with the number of its job there.
         case waiting(UInt64)
-        /// Takes one of the places.
+        /// Occupies one of the download slots.
         case running
-        /// Neither running nor waiting, and will wait again.
+        /// Neither running nor queued; will be queued again.
         case parked
     }
 
-    /// A wait, before another attempt or until the host may be asked.
+    /// A wait before another attempt, or until the host may be contacted.
     struct Pause {
         var since: UInt64
-        /// Whether the attempt that follows is put off, and none has failed.
+        /// True if the pending attempt is postponed because of its host, and no attempt has failed.
         var isForHost = false
-        /// Nil until the timer has been set, and without one.
+        /// Nil until the timer is set, and if there is none.
         var cancel: (@Sendable () -> Void)?
     }
 
     /// The state from the first attempt on. A separate object, so that a download that waits takes little memory.
     package final class Course {
-        /// The part of the body that the attempt before received.
+        /// The part of the body that the previous attempt received.
         fileprivate var former: PartialDownload?
         var progress: LoadProgress?
         /// The last request, and the response to it.
         package var request: DownloadRequest?
         package var response: HTTPResponse?
-        /// The timings, from the end on.
+        /// The timings; set at the end.
         package fileprivate(set) var metrics: DownloadMetrics?
         var meter = BandwidthMeter()
-        /// When the first attempt was begun, on the monotonic clock, if a policy bounds the time of all attempts.
+        /// The time of the first attempt on the monotonic clock, if a policy limits the time of all attempts.
         var startedAt: UInt64?
-        /// Nanoseconds of all pauses.
+        /// The total of all pauses, in nanoseconds.
         var paused: UInt64 = 0
-        /// Bytes of the present attempt's body that were there before it.
+        /// The number of bytes of the current attempt's body that earlier attempts received.
         var resumedByteCount: Int64 = 0
     }
 
-    /// What is left to do, without a lock, for a download that is out of the table.
+    /// The cleanup that remains, without a lock, for a download that was removed from the table.
     struct Remains {
         private let pause: Pause?
         private let transfer: DownloadTransfer?
@@ -56,7 +56,7 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         private let onProgress: (@Sendable (LoadProgress) -> Void)?
         private let others: ((any LoadTelling)?, PartialImageData?, WebImageContext.Rare?)
 
-        /// Takes it from the record, which callers may keep to ask it.
+        /// Moves the fields out of the record, which callers may keep for queries.
         fileprivate init(_ record: DownloadRecord, _ error: WebImageError?) {
             (pause, transfer) = (record.pause, record.transfer)
             self.error = error
@@ -68,13 +68,13 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
             (record.trace, record.partialData, record.rare) = (nil, nil, nil)
         }
 
-        /// Ends what is under way.
+        /// Cancels the running work.
         func abandon() {
             pause?.cancel?()
             transfer?.cancel()
         }
 
-        /// - Parameter loaded: what there is if it did not fail.
+        /// - Parameter loaded: the result if the download did not fail.
         func complete(with loaded: LoadedImageData? = nil) {
             if let error { completion?(.failure(error)) }
             if error == nil, let loaded { completion?(.success(loaded)) }
@@ -85,11 +85,11 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     let url: URL
     let options: WebImageOptions
     let headers: HTTPHeaders
-    /// Has the hooks and the retry policy of the load; nil without any, and after the end.
+    /// The hooks and the retry policy of the load; nil if it has none, and after the end.
     private var rare: WebImageContext.Rare?
-    /// Where events are told, and how many callers there are is asked.
+    /// The observer that receives events and returns the number of callers.
     private(set) var trace: (any LoadTelling)?
-    /// Where what has come so far is left, for previews.
+    /// Receives the bytes so far, for previews.
     private(set) var partialData: PartialImageData?
     private(set) var onProgress: (@Sendable (LoadProgress) -> Void)?
     private var completion: Completion?
@@ -97,12 +97,12 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     var id: UInt64 = 0
     var priority: LoadPriority
     var place = Place.none
-    /// The number of the current attempt, 1 for the first; during a pause of the next one.
+    /// The number of the current attempt, 1 for the first; during a pause, that of the next one.
     private(set) var attempt = 1
     /// The current attempt; nil until it is sent, so that a download in the queue takes little memory.
     private(set) var transfer: DownloadTransfer?
     package private(set) lazy var course = Course()
-    /// Whether the first attempt was begun.
+    /// True once the first attempt was started.
     var hasStarted = false
     var pause: Pause?
     private var wasCancelled = false
@@ -126,12 +126,12 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         self.completion = completion
     }
 
-    /// The hooks of the load, in place of the downloader's own.
+    /// The hooks of the load; they override the downloader's hooks.
     var hooks: DownloadTransferHooks { rare?.values.hooks ?? DownloadTransferHooks() }
-    /// The load's own policy.
+    /// The retry policy of the load.
     var retryPolicy: DownloadRetryPolicy? { rare?.values.retryPolicy }
 
-    // MARK: Its operation
+    // MARK: ImageLoaderOperation
 
     package var isCancelled: Bool { core.state.withLock { _ in wasCancelled } }
 
@@ -139,12 +139,12 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
 
     package func setPriority(_ priority: LoadPriority) { core.state.withLock { $0.setPriority(priority, of: self) } }
 
-    /// What is known of it so far.
+    /// Returns a value of the record, read under the core's lock.
     package func facts<Value>(_ path: KeyPath<DownloadRecord, Value>) -> Value {
         core.state.withLock { _ in self[keyPath: path] }
     }
 
-    /// Whether it neither runs nor waits in the queue, and will wait again.
+    /// True if the download neither runs nor waits in the queue, and will be queued again.
     var isParked: Bool {
         if case .parked = place { return true }
         return false
@@ -152,7 +152,7 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
 
     // MARK: Attempts
 
-    /// The present attempt, to be begun; it counts as sent.
+    /// Returns the current attempt, ready to begin; it counts as sent.
     func send(_ plan: DownloadTransfer.Plan) -> DownloadTransfer {
         let transfer = DownloadTransfer(self, attempt: attempt, former: course.former, plan: plan)
         self.transfer = transfer
@@ -160,16 +160,16 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         return transfer
     }
 
-    /// When all attempts together must be over, on the monotonic clock; nil where nothing bounds them.
+    /// Returns the deadline of all attempts together, on the monotonic clock; nil if their time is not limited.
     func deadline(_ policy: SourcePolicy) -> UInt64? {
         guard !policy.isTrusted, policy.maximumDuration > 0, let startedAt = course.startedAt else { return nil }
         return startedAt.adding(clamped: TransferTimer.nanoseconds(policy.maximumDuration))
     }
 
-    /// Puts the next attempt in place of the present one, which has ended.
+    /// Replaces the current attempt, which has ended, with the next one.
     func beginNextAttempt(now: UInt64) {
         attempt += 1
-        // An attempt that was not begun, because its host is left alone, has not looked at what there was.
+        // An attempt that was not sent because of its host's back-off has not used the former part.
         if let transfer { course.former = transfer.leftover }
         transfer = nil
         (course.progress, course.request, course.response) = (nil, nil, nil)
@@ -178,7 +178,7 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         pause = Pause(since: now)
     }
 
-    /// The last attempt's metrics, with what is known of those before.
+    /// Returns the last attempt's metrics, completed with the attempt count and the waiting time of all attempts.
     func completed(_ metrics: DownloadMetrics) -> DownloadMetrics {
         var metrics = metrics
         metrics.attemptCount = attempt
@@ -186,16 +186,16 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         return metrics
     }
 
-    /// Notes the end of a download that is out of the table.
+    /// Records the end of a download that was removed from the table.
     func end(_ error: WebImageError?, _ metrics: DownloadMetrics?) -> Remains {
         wasCancelled = error?.code == .cancelled
         if let metrics { course.metrics = metrics }
         return Remains(self, error)
     }
 
-    // MARK: What others are told
+    // MARK: Events
 
-    /// Leaves an event for those who want to know, who are to be told in order and once the lock is given back: by the mailbox.
+    /// Appends an event to the mailbox, which delivers events to subscribers in order and after the lock is released.
     func leave(_ event: @autoclosure () -> WebImageLoadEvent.Kind) -> CallbackMailbox? {
         guard let trace, trace.isActive else { return nil }
         let mailbox = events ?? CallbackMailbox(.inline)
@@ -205,7 +205,7 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         return mailbox
     }
 
-    /// The download at the time of an event.
+    /// A description of the download at the time of an event.
     var info: DownloadInfo {
         DownloadInfo(
             id: id,

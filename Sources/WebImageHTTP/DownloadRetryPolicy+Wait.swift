@@ -1,13 +1,13 @@
-/// When a download that failed is tried again. Pure: time and chance come from outside.
+/// Computes when a failed download is tried again. Pure: time and random numbers are arguments.
 extension DownloadRetryPolicy {
-    /// Seconds until another attempt; nil when there is none.
+    /// Returns the number of seconds until another attempt; nil if there is none.
     ///
     /// - Parameters:
-    ///   - attempt: the one that failed, 1 for the first.
-    ///   - response: its answer, if there was one.
-    ///   - method: the request's.
+    ///   - attempt: the number of the failed attempt, 1 for the first.
+    ///   - response: the response to the failed attempt, if there was one.
+    ///   - method: the request's method.
     ///   - wallTime: seconds since 1970.
-    ///   - random: 0...1, evenly spread.
+    ///   - random: a value in 0...1, uniformly distributed.
     func wait(
         after error: WebImageError,
         attempt: Int,
@@ -21,7 +21,7 @@ extension DownloadRetryPolicy {
         let wait = BackOff.seconds(base: baseDelay, multiplier: multiplier, maximum: maximumDelay, count: attempt - 1)
         let jitter = BackOff.clamp(jitter, to: 1)
         let chance = wait * jitter * BackOff.clamp(random, to: 1)
-        // Seconds before which another attempt has no sense.
+        // The number of seconds before which another attempt is pointless.
         let asked: Double? =
             switch error.code {
             case .invalidDownloadStatusCode: (response ?? error.response)?.retryAfter(wallTime: wallTime)
@@ -29,11 +29,11 @@ extension DownloadRetryPolicy {
             default: nil
             }
         guard let asked else { return wait * (1 - jitter) + chance }
-        // The server's wish takes the place of our own wait, and only what spreads the clients comes on top.
+        // The server's Retry-After replaces the computed wait; only the jitter that spreads the clients is added.
         return asked <= BackOff.clamp(maximumRetryAfter, to: .infinity) ? asked + chance : nil
     }
 
-    /// Whether the same request may succeed later.
+    /// Returns whether the same request may succeed later.
     private func mayPass(_ error: WebImageError) -> Bool {
         switch error.code {
         case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .transportFailed,
@@ -47,7 +47,7 @@ extension DownloadRetryPolicy {
 }
 
 extension HTTPResponse {
-    /// Seconds that the server asks to wait; nil when it does not say, or nothing that can be read.
+    /// Returns the seconds of the `Retry-After` field; nil if the field is missing or unreadable.
     func retryAfter(wallTime: Double) -> Double? {
         guard let value = headers["Retry-After"] else { return nil }
         let text = value.utf8.drop { $0 <= 32 }

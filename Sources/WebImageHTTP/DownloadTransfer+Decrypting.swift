@@ -1,5 +1,5 @@
 extension DownloadTransfer {
-    /// Decrypts on a decode thread: the network thread has others to serve.
+    /// Decrypts on a decode thread, so that the network thread stays free for other transfers.
     func decrypt(_ loaded: LoadedImageData, _ decryptor: DownloadDecryptor, metrics: DownloadMetrics) {
         let limit = plan.config.maximumResponseByteCount
         let sniffer = plan.config.sniffer
@@ -12,13 +12,13 @@ extension DownloadTransfer {
             life.stage = .decrypting(item)
             return true
         }
-        // The bytes are let go of outside the lock.
+        // The bytes are released outside the lock.
         withExtendedLifetime((loaded, isWanted)) {}
     }
 }
 
 extension DownloadDecryptor {
-    /// What it makes of a download.
+    /// Returns the download with its decrypted body.
     fileprivate func decrypted(
         _ loaded: LoadedImageData,
         limit: Int,
@@ -27,7 +27,7 @@ extension DownloadDecryptor {
         var loaded = loaded
         do {
             guard let data = try decrypted(loaded.data, response: loaded.response), !data.isEmpty else {
-                return .failure(WebImageError(.badImageData, "the decryptor made nothing of the body"))
+                return .failure(WebImageError(.badImageData, "the decryptor returned no data"))
             }
             loaded.data = data
         } catch {

@@ -1,8 +1,8 @@
-/// What is sent, and where it goes on.
+/// Sends requests and follows redirects.
 extension DownloadTransfer {
-    /// Sends a request, for the rest of the body if a part is there.
+    /// Sends a request; if a part of the body is there, only for the rest.
     func send(_ request: DownloadRequest) {
-        // A modifier, a handler or the server may have chosen the place.
+        // A modifier, a redirect handler or the server may have chosen the URL.
         if let refusal = core.refusal(of: request.url, by: plan.config) { return end(.failure(refusal)) }
         var transferRequest = HTTPTransferRequest(request, config: plan.config.value)
         do throws(WebImageError) {
@@ -36,14 +36,14 @@ extension DownloadTransfer {
         let running = core.transport.start(transferRequest, sink: self)
         let isOver = life.withLock { life -> Bool in
             if case .over = life.stage { return true }
-            // The transport may have gone on to a redirect meanwhile.
+            // The transport may have continued with a redirect in the meantime.
             if life.requestCount == number, !life.stage.isDecrypting { life.stage = .running(running) }
             return false
         }
         if isOver { running.cancel() }
     }
 
-    /// What a redirect is answered with; nil to take it for the answer.
+    /// Returns the error that ends a redirect response; nil to deliver the redirect as the response.
     func redirect(_ response: HTTPResponse, _ request: DownloadRequest) -> WebImageError? {
         let config = plan.config.value
         do throws(WebImageError) {
@@ -59,11 +59,11 @@ extension DownloadTransfer {
             return error
         }
         chain.note(response)
-        // Refuses the redirect's own body; the download goes on at its end.
-        return WebImageError(.badRedirect, "the request goes elsewhere", response: response)
+        // This error discards the redirect's body; the download continues when the response has ended.
+        return WebImageError(.badRedirect, "the request was redirected", response: response)
     }
 
-    /// What was said to get a response.
+    /// Returns the request fields, times and redirects that led to a response.
     func exchange(for response: HTTPResponse, _ request: DownloadRequest) -> HTTPExchange {
         HTTPExchange(
             requestHeaders: request.headers,
@@ -76,14 +76,14 @@ extension DownloadTransfer {
 }
 
 extension DownloadTransfer.Plan {
-    /// Leaves a request the time that is left of the whole download's.
+    /// Limits a request to the time that remains of the whole download's time limit.
     ///
-    /// - Throws: ``WebImageError/Code/timedOut`` when none is.
+    /// - Throws: ``WebImageError/Code/timedOut`` if no time remains.
     func bound(_ request: inout HTTPTransferRequest, at now: UInt64) throws(WebImageError) {
         guard let deadline else { return }
         guard now < deadline else {
             let seconds = config.value.sourcePolicy.maximumDuration
-            throw WebImageError(.timedOut, "the download with its further attempts took longer than \(seconds) s")
+            throw WebImageError(.timedOut, "the download including retries took longer than \(seconds) s")
         }
         let left = Double(deadline - now) / 1e9
         request.totalTimeout = request.totalTimeout > 0 ? min(request.totalTimeout, left) : left

@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// What comes back. The transport calls these, one at a time.
+/// Handles the response. The transport calls these methods one at a time.
 extension DownloadTransfer: HTTPTransferSink {
     package func didReceive(_ response: HTTPResponse) -> WebImageError? {
         guard let request else { return nil }
         outcome.response = response
         if RedirectRules.isRedirect(response), let answer = redirect(response, request) { return answer }
-        // From here on, the rest of a body is like the whole.
+        // From here on, a resumed body is handled like a complete one.
         guard let response = taken(response) else { return partRefusal }
         let modified = plan.hooks.responseModifier.map { $0.modifiedResponse(for: response) } ?? response
         guard var delivered = modified else {
             core.note(response, of: record)
-            return WebImageError(.invalidDownloadResponse, "the response modifier said no", response: response)
+            return WebImageError(.invalidDownloadResponse, "the response modifier returned nil", response: response)
         }
         delivered.exchange = exchange(for: response, request)
         self.response = delivered
@@ -25,7 +25,7 @@ extension DownloadTransfer: HTTPTransferSink {
             return problem
         }
         (sniffer, nextSniff) = (plan.sniffer, 0)
-        // What a modifier says of the length is not what comes.
+        // A modifier may change the announced length, so the transport's response counts.
         expected = request.method == "HEAD" ? nil : response.expectedByteCount
         bodyBegins(response)
         return nil
@@ -84,10 +84,10 @@ extension DownloadTransfer: HTTPTransferSink {
         return nil
     }
 
-    /// Leaves what has come with those who want previews. What is to be decrypted is no picture yet.
+    /// Publishes the bytes so far for previews. Encrypted bytes are not published.
     ///
-    /// - Parameter interval: the least growth of a body of unknown length, as a part of what there was; that of others has been
-    ///   looked at.
+    /// - Parameter interval: the minimum growth of a body of unknown length, as a fraction of its size at the last publication. For
+    ///   known lengths, the caller has checked the interval.
     private func leavePartialData(_ interval: Double, byteCount: Int) {
         guard plan.hooks.decryptor == nil else { return }
         if let expected {
@@ -99,7 +99,7 @@ extension DownloadTransfer: HTTPTransferSink {
         place.update(data, expectedByteCount: expected)
     }
 
-    /// What has come so far and where to leave it, if somebody wants to see it.
+    /// Returns the bytes so far and where to publish them; nil if previews are not requested.
     func bytesToShow() -> (place: PartialImageData, data: Data)? {
         guard let place = partialData, place.isWanted else { return nil }
         let data = life.withLock { life -> Data? in
@@ -128,7 +128,7 @@ extension DownloadTransfer: HTTPTransferSink {
         decrypt(loaded, decryptor, metrics: metrics)
     }
 
-    /// Tells the core what is known about the host by now.
+    /// Reports the current knowledge about the host to the core.
     private func tellHost() {
         let isOver = life.withLock { life -> Bool in
             if case .over = life.stage { return true }
@@ -145,11 +145,11 @@ extension DownloadTransfer: HTTPTransferSink {
         if let error { return .failure(error) }
         let byteCount = life.withLock { $0.body.count }
         guard overlap == 0 else {
-            return .failure(WebImageError(.networkConnectionLost, "the rest of the body ended before it began"))
+            return .failure(WebImageError(.networkConnectionLost, "the resumed body ended before its first new byte"))
         }
         if let expected, Int64(byteCount) != expected {
-            let words = "the body has \(byteCount) bytes and not the announced \(expected)"
-            // What is too long is of something else.
+            let words = "the body has \(byteCount) bytes instead of the announced \(expected)"
+            // A body that is too long belongs to another representation.
             if Int64(byteCount) > expected { forgetKeptBody() }
             return .failure(WebImageError(.networkConnectionLost, words))
         }
@@ -162,12 +162,12 @@ extension DownloadTransfer: HTTPTransferSink {
     }
 }
 
-/// Telling early that a body is no picture.
+/// Detects early that a body is not an image.
 extension DownloadTransfer {
-    /// Looks at the first bytes of the body, until they tell; an answer ends the transfer.
+    /// Checks the first bytes of the body until the format is known; an error ends the transfer.
     ///
-    /// - Parameter byteCount: how many there are. Looks only when they have doubled: a body may come byte by byte, and a look may take
-    ///   as long as there are bytes.
+    /// - Parameter byteCount: the number of bytes so far. The check runs only when they have doubled: a body may arrive byte by
+    ///   byte, and a check may take time proportional to its bytes.
     func sniff(_ byteCount: Int) -> WebImageError? {
         guard let sniffer, byteCount >= nextSniff, let data = life.withLock({ $0.body.snapshot() }) else { return nil }
         switch sniffer.verdict(data, isWhole: false) {
@@ -182,11 +182,12 @@ extension DownloadTransfer {
 }
 
 extension DownloadTransfer.Plan {
-    /// What looks at the body as it comes; nil where nothing is asked of it, or where it only becomes a picture afterwards.
+    /// Checks the body as it arrives; nil if the policy does not restrict formats, or if the body is an image only after
+    /// decryption.
     var sniffer: PictureSniffer? { hooks.decryptor == nil ? config.sniffer : nil }
 }
 
 extension WebImageDownloaderConfig {
-    /// What a policy asks of bodies; nil where it asks nothing.
+    /// Checks bodies against the policy's formats; nil if the source is trusted.
     var sniffer: PictureSniffer? { sourcePolicy.isTrusted ? nil : PictureSniffer(formats: sourcePolicy.formats) }
 }

@@ -1,38 +1,39 @@
 import FoundationEssentials
 
-/// One attempt of a download: sends the request, follows redirects that the transport leaves to it, checks the response,
-/// collects the body, and reports to everyone who waits for it. The user's hooks are asked in here.
+/// One attempt of a download: sends the request, follows redirects (the transport does not), checks the response, collects the
+/// body, and reports to the core. The user's hooks are called here.
 package final class DownloadTransfer: @unchecked Sendable {
-    // Sendable because `life` is a lock; `former`, `request` and what follows are written before a transport has the sink, and
-    // afterwards only in the sink's calls, which come one at a time. `leftover` is written before the core is told of the end,
-    // and read by the core afterwards.
+    // Sendable because `life` is a lock; `former`, `request` and the properties after them are written before the transport has the
+    // sink, and afterwards only in the sink's calls, which are serial. `leftover` is written before the core is notified of the
+    // end, and read by the core afterwards.
 
-    /// What a download is sent and checked with; the same from the start to the end.
+    /// The settings of an attempt; the same from its start to its end.
     struct Plan: Sendable {
         let config: ConfigSnapshot
-        /// The fields of all requests of the downloader.
+        /// The header fields of all requests of the downloader.
         let headers: HTTPHeaders
-        /// The digest of what in them says who asks, and of the credential.
+        /// The digest of the credential and of the header fields that identify the user.
         let rights: String?
-        /// Those of the load, and the downloader's own in place of those that it does not have.
+        /// The load's hooks; missing ones are filled from the downloader.
         let hooks: DownloadTransferHooks
-        /// Where bodies that break off are kept.
+        /// The store of interrupted bodies.
         let partials: (any PartialBodyStore)?
-        /// When the download must be over, all attempts together, on the monotonic clock; nil without such a bound.
+        /// The deadline of all attempts together, on the monotonic clock; nil if there is no limit.
         let deadline: UInt64?
 
-        /// Where the body of a request is kept. Whose cookies are sent is not known, so whose picture it is is not either.
+        /// Returns the store for a request's body. Nil with cookies: it is unknown which cookies are sent, and so to which user the
+        /// image belongs.
         func store(for request: DownloadRequest) -> (any PartialBodyStore)? { request.handlesCookies ? nil : partials }
     }
 
     enum Stage {
-        /// In `begin`, which may have called out to a modifier or a transport.
+        /// In `begin`, which may have called a modifier or a transport.
         case starting
-        /// An asynchronous modifier is asked.
+        /// Waiting for an asynchronous modifier.
         case modifying(Task<Void, Never>)
         case running(any HTTPTransfer)
         case decrypting(WorkItem)
-        /// Ended or given up.
+        /// Ended or cancelled.
         case over
 
         var isDecrypting: Bool {
@@ -43,7 +44,7 @@ package final class DownloadTransfer: @unchecked Sendable {
 
     struct Life: ~Copyable {
         var stage = Stage.starting
-        /// Counts the requests, redirects among them.
+        /// The number of requests, including redirects.
         var requestCount = 0
         var body = BodyBuffer(limit: 0)
         var keeping = BodyKeeping()
@@ -51,43 +52,43 @@ package final class DownloadTransfer: @unchecked Sendable {
 
     /// The download.
     let record: DownloadRecord
-    /// Which attempt of the download this is, 1 for the first.
+    /// The number of the attempt, 1 for the first.
     let attempt: Int
     let plan: Plan
     var core: DownloaderCore { record.core }
-    /// Where what has come so far is left, for previews.
+    /// Receives the bytes so far, for previews.
     let partialData: PartialImageData?
-    /// What the attempt before has left, until this one looks at it.
+    /// The part that the previous attempt left, until this attempt uses it.
     package var former: PartialDownload?
     let life = Lock(Life())
     var request: DownloadRequest?
-    /// With whose rights, a modifier left out.
+    /// The access rights of the request, without a modifier's changes.
     var rights = LoadRights.none
-    /// When it was sent, in seconds since 1970.
+    /// The time at which the request was sent, in seconds since 1970.
     var requestTime = 0.0
     package var next: DownloadRequest?
     var chain = RedirectChain()
     var response: HTTPResponse?
-    /// What came back to the present request, and whether the core knows what it says about the host.
+    /// The outcome of the current request, and whether it was reported to the core's host table.
     var outcome = HostReport.Outcome()
     var hasToldHost = false
     var expected: Int64?
-    /// What still has to be told from the body's first bytes; nil when nothing has.
+    /// Checks the body's first bytes; nil if no check remains.
     var sniffer: PictureSniffer?
-    /// The bytes there must be before it looks again.
+    /// The byte count at which the next check runs.
     var nextSniff = 0
     var lastReportedFraction = 0.0
-    /// Bytes that there were when they were last left for previews.
+    /// The byte count at the last publication for previews.
     var lastLeftByteCount = 0
-    /// Whether any were left.
+    /// True once bytes were published.
     var hasLeftBytes = false
-    /// What is there of the body, while it may serve. Its bytes are gone from here once the body goes on after them.
+    /// The received part of the body, while it may be of use. Its bytes are released once the body continues after them.
     var part: PartialDownload?
-    /// Bytes of it that the body still has to begin with.
+    /// The bytes of the part that the new body still has to repeat.
     var overlap = 0
-    /// Bytes of it that have become part of the body.
+    /// The number of bytes of the part that were taken into the body.
     var resumedByteCount = 0
-    /// What this attempt leaves for the next.
+    /// The part that this attempt leaves for the next.
     var leftover: PartialDownload?
 
     init(_ record: DownloadRecord, attempt: Int, former: PartialDownload?, plan: Plan) {
@@ -97,9 +98,9 @@ package final class DownloadTransfer: @unchecked Sendable {
         self.former = former
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// Asks the request modifier and sends the request.
+    /// Calls the request modifier and sends the request.
     func begin() {
         let request = DownloadRequest(
             url: record.url,
@@ -148,10 +149,10 @@ package final class DownloadTransfer: @unchecked Sendable {
         keepCancelledBody()
     }
 
-    /// Sends what a modifier made of the request.
+    /// Sends the request that a modifier returned.
     private func take(_ modified: DownloadRequest?) {
         guard let modified else {
-            return end(.failure(WebImageError(.invalidDownloadOperation, "the request modifier said no")))
+            return end(.failure(WebImageError(.invalidDownloadOperation, "the request modifier returned nil")))
         }
         if let problem = modified.problem { return end(.failure(problem)) }
         resume(modified)
@@ -175,7 +176,7 @@ package final class DownloadTransfer: @unchecked Sendable {
         case .over:
             break
         case .starting:
-            // The end of one download starts the next: in here, each would start within the one before it.
+            // The end of one download starts the next: synchronously, each start would nest within the one before.
             CodingQueue.shared.submit { [core, record, attempt, result] in
                 core.finish(record, attempt: attempt, result, metrics: metrics)
             }

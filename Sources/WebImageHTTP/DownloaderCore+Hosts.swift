@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// Hosts that are left alone.
+/// Back-off of hosts.
 extension DownloaderCore {
-    /// What becomes of a download whose turn has come. What a modifier makes of its request is not known yet: then the request
-    /// itself is looked at, by `refusal`.
+    /// Returns the admission of a download that is next in the queue. With a request modifier, the final URL is not known yet; then
+    /// `refusal` checks the modified request.
     func admission(of record: DownloadRecord, _ state: inout DownloaderState) -> HostTable.Admission {
         guard state.hosts.mayBlock, state.hooks.requestModifier == nil, record.hooks.requestModifier == nil
         else { return .proceed }
         return state.hosts.admit(record.url, record.id, mayHold: true, at: clock.monotonicNanoseconds())
     }
 
-    /// Why a request that a modifier has made must not be sent, or nil. One that nobody waits for any more is not asked about: it
-    /// tells nothing of the host, and must not be the one that others wait for.
+    /// Returns the error if a request from a modifier must not be sent. A request without callers is not admitted: it reports
+    /// nothing about the host, and must not become the probe that others wait for.
     func refusal(of url: URL, by record: DownloadRecord) -> WebImageError? {
         state.withLock { state -> WebImageError? in
             guard state.hosts.mayBlock, state.has(record) else { return nil }
@@ -22,14 +22,14 @@ extension DownloaderCore {
     }
 
     static func hostUnavailable(_ seconds: Double, wasAsked: Bool) -> WebImageError {
-        let reason = wasAsked ? "asked to be left alone" : "failed too often and is left alone"
+        let reason = wasAsked ? "asked clients to wait" : "failed too often and is in back-off"
         let tenths = (min(seconds, 1e9) * 10).rounded(.up) / 10
-        var error = WebImageError(.hostUnavailable, "nothing was sent: the host \(reason), for another \(tenths) s")
+        var error = WebImageError(.hostUnavailable, "request not sent: the host \(reason), for another \(tenths) s")
         error.retryAfter = seconds
         return error
     }
 
-    /// What a request that was sent says about its host.
+    /// Updates the host table with the outcome of a sent request.
     func note(_ report: HostReport, of record: DownloadRecord) {
         update { state in
             guard report.kind != .answered || report.retryAfter != nil || !state.hosts.isEmpty else { return }
@@ -44,7 +44,7 @@ extension DownloaderCore {
         }
     }
 
-    /// Lets those wait for their turn again that were held for what another finds out.
+    /// Puts downloads back into the queue that were held until a probe of their host ended.
     func wake(_ held: [UInt64], _ state: inout DownloaderState) {
         guard !held.isEmpty else { return }
         let now = clock.monotonicNanoseconds()

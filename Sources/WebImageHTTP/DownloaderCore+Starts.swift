@@ -1,23 +1,25 @@
 import FoundationEssentials
 
-/// Whose turn it is.
+/// Admission control: starts queued downloads.
 extension DownloaderCore {
-    /// What is to be done, outside the lock, for downloads whose turn has come.
+    /// Work to do outside the lock for downloads that were next in the queue.
     enum Turn {
-        /// An attempt begins, once those have been told who want to know.
+        /// Begin an attempt, after its subscribers were notified.
         case start(DownloadTransfer, CallbackMailbox?)
-        /// Another attempt, or the host, is to be waited for with a timer, once those have been told. With the attempt that follows.
+        /// Set a timer for the next attempt, or for the host's back-off, after the subscribers were notified. Includes the number
+        /// of the attempt that follows.
         case wait(DownloadRecord, attempt: Int, seconds: Double, CallbackMailbox?)
         case over(DownloadRecord.Remains)
-        /// There are more that may start.
+        /// Continue: more downloads may start.
         case more
     }
 
-    /// Downloads that are put aside, or fail, while the lock is held once: a host may have thousands, and callers wait for the lock.
+    /// The maximum number of downloads that are put aside, or fail, while the lock is held once: a host may have thousands, and
+    /// callers wait for the lock.
     static let mostPutAside = 64
 
-    /// Takes everything that may start now, which counts as running then. Downloads whose hosts are left alone do not start: they
-    /// are put aside, or have failed.
+    /// Takes all downloads that may start now; they count as running from then on. Downloads from hosts in back-off do not start:
+    /// they are put aside or fail.
     func takeStarts(_ state: inout DownloaderState) -> [Turn] {
         var turns: [Turn] = []
         var putAside = 0
@@ -25,7 +27,7 @@ extension DownloaderCore {
             switch admission(of: record, &state) {
             case .proceed:
                 state.noteStart(of: record)
-                // Nobody else asks what time it is.
+                // Only an untrusted source has a time limit, so only then is the clock read.
                 if !state.config.isTrusted, record.course.startedAt == nil {
                     record.course.startedAt = clock.monotonicNanoseconds()
                 }
@@ -61,7 +63,7 @@ extension DownloaderCore {
             case .more:
                 CodingQueue.shared.submit { [self] in update { _ in } }
             case .over(let remains):
-                // The end of one download starts the next: in here, each would fail within the one before it.
+                // The end of one download starts the next: synchronously, each failure would nest within the one before.
                 CodingQueue.shared.submit { [self] in
                     remains.complete()
                     retireIfDone()
@@ -72,7 +74,7 @@ extension DownloaderCore {
 
     // MARK: Waiting
 
-    /// Sets the timer of a download that has been put aside.
+    /// Sets the timer of a download that was put aside.
     private func pause(_ record: DownloadRecord, attempt: Int, seconds: Double) {
         let cancel = delays.after(TransferTimer.nanoseconds(seconds)) { [self] in
             update { state in
@@ -85,26 +87,26 @@ extension DownloaderCore {
             record.pause?.cancel = cancel
             return true
         }
-        // It was cancelled before there was a timer to stop.
+        // The download was cancelled before the timer was set.
         if !isWanted { cancel() }
     }
 }
 
 extension DownloaderState {
-    /// Lets a download that was put aside wait for its turn again.
+    /// Puts a download that was put aside back into the queue.
     mutating func endPause(of record: DownloadRecord, at now: UInt64) {
         guard let pause = record.pause else { return }
         if !pause.isForHost, now > pause.since { record.course.paused += now - pause.since }
         record.pause = nil
         endedPauses.append(pause)
-        // With the priority that it has by now.
+        // Queued with its current priority.
         if case .parked = record.place {
             leavePlace(record)
             enqueue(record)
         }
     }
 
-    /// Counts a download as started, if it is its first attempt, and tells observers.
+    /// Counts a download as started on its first attempt, and notifies observers.
     mutating func noteStart(of record: DownloadRecord) {
         guard !record.hasStarted else { return }
         record.hasStarted = true
@@ -112,7 +114,7 @@ extension DownloaderState {
         if isObserved { emit(.started(record.info)) }
     }
 
-    /// Begins the download's present attempt, which counts as sent.
+    /// Begins the download's current attempt, which counts as sent.
     mutating func send(_ record: DownloadRecord) -> DownloaderCore.Turn {
         let plan = DownloadTransfer.Plan(
             config: config,

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// What transfers report.
+/// Handles the reports of transfers.
 extension DownloaderCore {
-    /// What is being sent, as the hooks made it.
+    /// Records the request that is being sent, after the hooks' changes.
     func note(_ request: DownloadRequest, of record: DownloadRecord) {
         state.withLock { if $0.has(record) { record.course.request = request } }
     }
@@ -17,7 +17,7 @@ extension DownloaderCore {
         events?.deliver()
     }
 
-    /// - Parameter resumedByteCount: when the body begins, how many bytes of it there are already.
+    /// - Parameter resumedByteCount: passed when the body begins: the number of its bytes that were received earlier.
     func report(_ progress: LoadProgress, of record: DownloadRecord, resumedByteCount: Int? = nil) {
         var progress = progress
         let receive = state.withLock { state -> (@Sendable (LoadProgress) -> Void)? in
@@ -26,7 +26,7 @@ extension DownloaderCore {
             let now = clock.monotonicNanoseconds()
             record.course.meter.note(total: progress.receivedByteCount, at: now)
             progress.bytesPerSecond = record.course.meter.rate(at: now)
-            // What was there before has not come over the line now.
+            // Bytes of earlier attempts have not arrived now, so the rate does not count them.
             let before = record.course.progress?.receivedByteCount ?? record.course.resumedByteCount
             record.course.progress = progress
             state.line.add(progress.receivedByteCount - before, at: now)
@@ -35,13 +35,13 @@ extension DownloaderCore {
         receive?(progress)
     }
 
-    /// The network has done its part of a transfer whose end is still to come, because its bytes are being decrypted: it gives
-    /// its place to the next download.
+    /// Releases the slot of a transfer whose network part is over but whose bytes are still being decrypted, so that the next
+    /// download starts.
     func networkDidEnd(_ record: DownloadRecord) {
         update { if $0.has(record) { $0.leavePlace(record) } }
     }
 
-    /// An attempt has ended: either the download has, or another attempt follows.
+    /// Handles the end of an attempt: either the download ends, or another attempt follows.
     func finish(
         _ record: DownloadRecord,
         attempt: Int,
@@ -51,7 +51,7 @@ extension DownloaderCore {
         var error: WebImageError?
         if case .failure(let failure) = result { error = failure }
         let (ending, turns) = locked { state -> (Turn?, [Turn]) in
-            // Perhaps nobody waits for this attempt any more.
+            // The attempt may have no callers any more.
             guard state.has(record), record.pause == nil, record.attempt == attempt else { return (nil, []) }
             state.noteReceived(metrics.receivedByteCount)
             let ending = conclude(record, error, metrics: metrics, &state)
@@ -59,7 +59,7 @@ extension DownloaderCore {
             return (ending, takeStarts(&state))
         }
         guard case .over(let remains)? = ending else { return run((ending.map { [$0] } ?? []) + turns) }
-        // The network first, then the callers.
+        // Network first, then the callers.
         run(turns)
         var loaded = try? result.get()
         loaded?.metrics = record.course.metrics
@@ -67,7 +67,7 @@ extension DownloaderCore {
         retireIfDone()
     }
 
-    /// Puts a download aside whose attempt has failed and is followed by another, or takes out one that has ended.
+    /// Puts a download aside whose failed attempt is followed by another, or removes one that has ended.
     func conclude(
         _ record: DownloadRecord,
         _ error: WebImageError?,
@@ -86,7 +86,7 @@ extension DownloaderCore {
         return state.remove(record, error: error, metrics: record.completed(metrics)).map { .over($0) }
     }
 
-    /// Seconds until the next attempt; nil when there is none.
+    /// Returns the number of seconds until the next attempt; nil if there is none.
     private func retryDelay(
         after error: WebImageError,
         of record: DownloadRecord,
@@ -103,7 +103,7 @@ extension DownloaderCore {
             random: random()
         )
         if let seconds = wait, let deadline = record.deadline(state.config.value.sourcePolicy) {
-            // An attempt that would begin after the end is none: what is known by now is told at once.
+            // An attempt that would begin after the deadline is not made: the error is delivered at once.
             let now = clock.monotonicNanoseconds()
             guard now < deadline, TransferTimer.nanoseconds(seconds) < deadline - now else { return nil }
         }

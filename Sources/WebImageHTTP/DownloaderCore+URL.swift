@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Which requests can be sent at all.
+/// Checks which requests can be sent at all.
 extension DownloaderCore {
     static func problem(of request: ImageLoadRequest) -> WebImageError? {
         guard serves(request.url), let host = request.url.host(), !host.isEmpty,
@@ -11,15 +11,15 @@ extension DownloaderCore {
         return request.additionalHeaders.fields.isEmpty ? nil : request.additionalHeaders.problem
     }
 
-    /// Whether the URL's scheme is https.
+    /// Returns whether the URL's scheme is https.
     static func isSecure(_ url: URL) -> Bool { hasScheme(url.absoluteString, "https:") }
 
-    /// Reads the text itself: taking URLs apart is a tenth of what a small download costs.
+    /// Compares the text itself: parsing URLs is a tenth of the cost of a small download.
     private static func hasScheme(_ address: String, _ scheme: StaticString) -> Bool {
         scheme.withUTF8Buffer { address.utf8.prefix($0.count).elementsEqual($0) { $0 | 0x20 == $1 | 0x20 } }
     }
 
-    /// What stands in an address between "//" and the path, the query or the fragment; nil without.
+    /// Returns the text of a URL between "//" and the path, the query or the fragment; nil if there is no "//".
     static func authority(of address: String) -> Substring.UTF8View? {
         let bytes = address.utf8
         guard let range = bytes.withContiguousStorageIfAvailable(authorityRange) ?? nil else { return nil }
@@ -45,14 +45,14 @@ extension DownloaderCore {
         return start..<(end ?? bytes.count)
     }
 
-    /// Whether the URL's scheme is http or https.
+    /// Returns whether the URL's scheme is http or https.
     static func serves(_ url: URL) -> Bool {
         let address = url.absoluteString
         return hasScheme(address, "https:") || hasScheme(address, "http:")
     }
 
-    /// Why a config's policy does not let the URL be asked for; nil where it does. The error does not name the URL: that of the download is
-    /// another where this is one of a redirect.
+    /// Returns the error if a config's policy refuses the URL. The error does not contain the URL: for a redirect, it differs from
+    /// the download's URL.
     func refusal(of url: URL, by config: ConfigSnapshot) -> WebImageError? {
         guard !config.isTrusted else { return nil }
         guard checksAddresses else {

@@ -1,26 +1,26 @@
 package import FoundationEssentials
 
-/// What is behind a ``WebImageDownloader``: one lock around the downloads, and what must be done outside it. Outlives the downloader
-/// until the last transfer has ended.
+/// The engine behind a ``WebImageDownloader``: one lock around the downloads, and the work that must happen outside it. Outlives
+/// the downloader until the last transfer has ended.
 ///
-/// It fetches: each load is one download for one receiver. Loads that may share a download are one in the ``WorkGraph``.
+/// Each load is one download for one receiver. The ``WorkGraph`` coalesces loads that may share a download.
 package final class DownloaderCore: Sendable {
     let state: Lock<DownloaderState>
-    /// Counts the changes of header fields, credential, policy and hooks: loads share a download only if it is equal.
+    /// The generation of header fields, credential, policy and hooks: loads share a download only if it is equal.
     package let generation = Counter()
-    /// The downloader's transport, with second requests for those that are slow.
+    /// The downloader's transport, wrapped to hedge slow requests.
     let transport: any HTTPTransport
-    /// Whether the transport is one that a policy can depend on.
+    /// True if the transport enforces source policies.
     let checksAddresses: Bool
     let clock: ClockSource
     let delays: DelaySource
-    /// The `Accept` field as long as the user sets none.
+    /// Returns the `Accept` field that is used unless the user sets one.
     private let accept: @Sendable () -> AcceptField
     private let makePartials: PartialBodyStoreMaker
-    /// Evenly spread over 0...1.
+    /// Returns a random number, uniformly distributed over 0...1.
     let random: @Sendable () -> Double
 
-    /// Without other parts it asks for images of any format, and keeps no body that broke off.
+    /// Creates a core. With the default arguments, it accepts images of any format and keeps no interrupted bodies.
     package init(
         config: WebImageDownloaderConfig,
         transport: any HTTPTransport,
@@ -70,7 +70,7 @@ package final class DownloaderCore: Sendable {
 
     var transferCount: Int { state.withLock { $0.records.count } }
 
-    /// The fields of all requests.
+    /// The header fields of all requests.
     var headers: HTTPHeaders {
         let accept = accept()
         return state.withLock { state in
@@ -89,8 +89,8 @@ package final class DownloaderCore: Sendable {
         }
     }
 
-    /// The downloader's own hooks, for loads whose contexts have none. A change has effect for downloads that are asked for
-    /// afterwards, which do not join those before.
+    /// The downloader's hooks, for loads whose contexts have none. A change affects only later downloads; they are not coalesced
+    /// with earlier ones.
     var hooks: DownloadTransferHooks { state.withLock { $0.hooks } }
 
     /// - Parameter change: called with the lock held.
@@ -101,13 +101,14 @@ package final class DownloaderCore: Sendable {
             if state.hooks.identity != former.identity { generation.add() }
             return former
         }
-        // Hooks may own anything: they are let go of outside the lock.
+        // Hooks may own any object, so they are released outside the lock.
         withExtendedLifetime(former) {}
     }
 
     // MARK: Loads
 
-    /// Starts a download. The closures are called on the network thread, or on the one that ends it, and must be quick.
+    /// Starts a download. The closures are called on the network thread, or on the thread that ends the download, and must be
+    /// quick.
     func start(
         _ request: ImageLoadRequest,
         progress: @escaping @Sendable (LoadProgress) -> Void,
@@ -142,7 +143,7 @@ package final class DownloaderCore: Sendable {
         }
     }
 
-    /// Ends a download that has not ended yet; its receiver has its cancellation then.
+    /// Cancels a download that has not ended; its receiver then gets the cancellation error.
     func cancel(_ record: DownloadRecord) {
         let (remains, turns) = locked { state -> (DownloadRecord.Remains?, [Turn]) in
             let remains = state.remove(record, error: .cancelled(record.url), metrics: nil)
@@ -162,7 +163,7 @@ package final class DownloaderCore: Sendable {
             defer { _ = takeStarts(&state) }
             return state.removeAll()
         }
-        // All of them first: a caller that is told may take its time, and start others.
+        // All transfers are cancelled first: a completion may take its time, and may start other downloads.
         for remains in remains { remains.abandon() }
         for remains in remains { remains.complete() }
         if remains.count > 512 { CallbackQueue.global.async { withExtendedLifetime((remains, tables)) {} } }
@@ -182,7 +183,7 @@ package final class DownloaderCore: Sendable {
     }
 
     func removeObserver(_ mailbox: CallbackMailbox) {
-        // The closure may own anything: it is let go of outside the lock.
+        // The closure may own any object, so it is released outside the lock.
         let former = state.withLock { state in
             let former = state.observers
             state.observers.removeAll { $0.mailbox === mailbox }
@@ -198,7 +199,7 @@ package final class DownloaderCore: Sendable {
         return result
     }
 
-    /// Bytes per second over all transfers; nil while there is too little to say.
+    /// The rate in bytes per second over all transfers; nil while there is too little data.
     var bytesPerSecond: Double? {
         let now = clock.monotonicNanoseconds()
         return state.withLock { $0.line.rate(at: now) }
@@ -206,7 +207,7 @@ package final class DownloaderCore: Sendable {
 
     // MARK: Helpers
 
-    /// Changes the state, and tells observers afterwards.
+    /// Changes the state, and notifies observers afterwards.
     func locked<Result>(_ body: (inout DownloaderState) -> Result) -> Result {
         let (result, outbox, pauses) = state.withLock { state -> (Result, [CallbackMailbox], [DownloadRecord.Pause]) in
             let result = body(&state)
@@ -218,7 +219,7 @@ package final class DownloaderCore: Sendable {
         return result
     }
 
-    /// Changes the state, and starts what may start then.
+    /// Changes the state, and then starts the downloads that may start.
     func update(_ body: (inout DownloaderState) -> Void) {
         run(
             locked { state in
@@ -234,9 +235,9 @@ package final class DownloaderCore: Sendable {
     }
 }
 
-/// Does what its downloader does, without keeping it: a downloader that goes ends what its own callers wait for.
+/// Loads like its downloader without retaining it: when a downloader is released, the loads of its callers end.
 extension DownloaderCore: ImageLoading {
-    /// True: an error says what is wrong with a URL.
+    /// True: the error of a load describes the problem with a URL.
     package func canLoad(_ url: URL, options: WebImageOptions) -> Bool { true }
 
     package func requestHeaders(for request: ImageLoadRequest) -> HTTPHeaders {
@@ -248,7 +249,7 @@ extension DownloaderCore: ImageLoading {
         progress: @escaping @Sendable (LoadProgress) -> Void,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation {
-        // The graph calls nobody after an end, and one at a time.
+        // The graph makes no calls after the end, and only one at a time.
         if request.trace != nil { return start(request, progress: progress, completion: completion) }
         let receiver = LoadReceiver(url: request.url, progress: progress, completion: completion)
         return start(request, progress: { receiver.post($0) }, completion: { receiver.finish($0) })

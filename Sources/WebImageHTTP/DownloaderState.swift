@@ -1,39 +1,39 @@
 import FoundationEssentials
 
-/// What the lock of a ``DownloaderCore`` guards.
+/// The state behind the lock of a ``DownloaderCore``.
 struct DownloaderState {
     var config: ConfigSnapshot
     var headers: HTTPHeaders
     var headersProblem: WebImageError?
-    /// With whose rights requests are sent that have no fields of their own; see ``LoadRights``.
+    /// The access rights of requests that have no header fields of their load; see ``LoadRights``.
     var ownRights: String?
     var hooks = DownloadTransferHooks()
     var records: [UInt64: DownloadRecord] = [:]
     private(set) var lastID: UInt64 = 0
-    /// Where bodies that broke off are kept; nil when they are not.
+    /// The store of interrupted bodies; nil if they are not kept.
     var partials: (any PartialBodyStore)?
-    /// Whether slow bodies are looked at before long.
+    /// True while a check of slow bodies is scheduled.
     var looksAtSlowBodies = false
     var isInvalidated = false
     var observers: [(mailbox: CallbackMailbox, body: @Sendable (DownloadEvent) -> Void)] = []
-    /// Observers with news, to be told once the lock is given back.
+    /// Observers with pending events, notified after the lock is released.
     var outbox: [CallbackMailbox] = []
-    /// What downloads have waited with, to be released once the lock is given back.
+    /// Ended pauses, released after the lock.
     var endedPauses: [DownloadRecord.Pause] = []
-    /// The hosts that have failed lately, or asked to be left alone.
+    /// The hosts that failed lately, or asked clients to wait.
     var hosts = HostTable()
-    /// How fast bytes arrive.
+    /// The rate of arriving bytes over all transfers.
     var line = LineMeter()
-    /// The coders that the `Accept` field stands for; nil when the user has set or removed the field.
+    /// The generation of coders behind the `Accept` field; nil if the user has set or removed the field.
     var acceptGeneration: UInt64?
     /// The counters of ``DownloadStatistics``, not its readings.
     var counts = DownloadStatistics()
 
-    // The queue: which download starts next, by priority and then by order, and never more than a number at once.
+    // The queue: starts downloads by priority and then by order, up to the maximum number at once.
     private var queue = JobHeap<DownloadRecord>()
-    /// While set, nothing starts.
+    /// While true, no download starts.
     var isSuspended = false
-    /// Those that take a place.
+    /// The number of downloads that occupy a slot.
     private(set) var runningCount = 0
 
     init(config: ConfigSnapshot, headers: HTTPHeaders) {
@@ -42,8 +42,8 @@ struct DownloaderState {
         queue.order = config.given.executionOrder == .lifo ? .lifo : .fifo
     }
 
-    /// Takes over what coders take by now, unless the user has set or removed the field. Downloads under way are shared as before: their
-    /// answers are pictures, too.
+    /// Updates the `Accept` field to the current coders, unless the user has set or removed the field. Running downloads are still
+    /// shared: their responses are images, too.
     mutating func use(_ accept: AcceptField) {
         guard let known = acceptGeneration, known < accept.generation else { return }
         headers["Accept"] = accept.value
@@ -66,7 +66,7 @@ struct DownloaderState {
         }
     }
 
-    /// Accounts for a download whose record has been taken out.
+    /// Updates counts and observers for a download whose record was removed.
     mutating func noteEnd(of record: DownloadRecord, error: WebImageError?, metrics: DownloadMetrics?) {
         guard record.hasStarted else { return }
         switch error?.code {
@@ -84,12 +84,12 @@ struct DownloaderState {
         if error == nil, let metrics { emit(.finished(info, metrics)) }
     }
 
-    /// Counts bytes; what a transport of one's own says of them must not overflow.
+    /// Counts bytes without overflow: a custom transport may report any number.
     mutating func noteReceived(_ count: Int64) {
         counts.receivedByteCount = counts.receivedByteCount.adding(clamped: max(count, 0))
     }
 
-    /// All but the callers.
+    /// The statistics without the callers.
     var statistics: DownloadStatistics {
         var result = counts
         result.waiting = queue.count
@@ -101,7 +101,7 @@ struct DownloaderState {
 
 /// The queue. Every operation takes amortised O(1).
 extension DownloaderState {
-    /// Takes a new download in, which waits to be started.
+    /// Adds a new download to the queue.
     mutating func add(_ record: DownloadRecord) {
         lastID += 1
         record.id = lastID
@@ -113,7 +113,7 @@ extension DownloaderState {
         record.place = .waiting(queue.insert(record, priority: record.priority))
     }
 
-    /// The next to start, which takes a place from now on; nil when nothing may or can start.
+    /// Takes the next download to start, which occupies a slot from then on; nil if none may start.
     mutating func startNext() -> DownloadRecord? {
         guard !isSuspended, runningCount < max(config.given.maxConcurrentDownloads, 1), let record = queue.popFirst()
         else { return nil }
@@ -122,7 +122,7 @@ extension DownloaderState {
         return record
     }
 
-    /// Takes a download out of the line, or gives its place to others; it is still in the table.
+    /// Removes a download from the queue, or releases its slot; it stays in the table.
     mutating func leavePlace(_ record: DownloadRecord) {
         switch record.place {
         case .none, .parked: break
@@ -132,22 +132,22 @@ extension DownloaderState {
         record.place = .none
     }
 
-    /// Puts a download aside that runs or waits: it takes no place and is not started.
+    /// Puts aside a download that runs or waits: it occupies no slot and is not started.
     mutating func park(_ record: DownloadRecord) {
         leavePlace(record)
         record.place = .parked
     }
 
-    /// Makes a download more or less urgent, behind those that wait there (before them, last in first out).
+    /// Changes a download's priority. It is queued behind the downloads of the new priority (before them if last in, first out).
     mutating func setPriority(_ priority: LoadPriority, of record: DownloadRecord) {
         record.priority = priority
         if case .waiting(let job) = record.place { queue.setPriority(priority, of: job) }
     }
 
-    /// Whether a download has not ended.
+    /// Returns whether a download has not ended.
     func has(_ record: DownloadRecord) -> Bool { records[record.id] != nil }
 
-    /// Takes a download out that ends; nil if it has ended.
+    /// Removes a download that ends; nil if it has already ended.
     mutating func remove(
         _ record: DownloadRecord,
         error: WebImageError?,
@@ -159,8 +159,8 @@ extension DownloaderState {
         return record.end(error, metrics)
     }
 
-    /// Takes all downloads out, in the order they came. With what they were kept in: to release the tables of a long queue takes
-    /// longer than to end it.
+    /// Removes all downloads, in the order in which they were added. Also returns their tables: releasing the tables of a long
+    /// queue takes longer than ending it.
     mutating func removeAll() -> ([DownloadRecord.Remains], tables: any Sendable) {
         let tables = (queue, records)
         queue = JobHeap()
@@ -177,16 +177,16 @@ extension DownloaderState {
     }
 }
 
-/// A config behind a reference: transfers share it, and a download costs one retain instead of a copy of all its fields.
+/// A config behind a reference: transfers share it, and a download costs one retain instead of a copy of all fields.
 final class ConfigSnapshot: Sendable {
-    /// As the user has set it.
+    /// The config as the user has set it.
     let given: WebImageDownloaderConfig
-    /// What holds: the same within the bounds of its policy.
+    /// The effective config: the same within the limits of its policy.
     let value: WebImageDownloaderConfig
 
-    // Whoever reads a property of the value copies all of it: those that each download asks for are here, too.
+    // Reading a property of `value` copies the whole struct, so the properties that each download needs are stored here, too.
     let credential: WebImageCredential?
-    /// The least part of a body whose arrival is told.
+    /// The minimum fraction of a body between two progress reports.
     let progressInterval: Double
     let sniffer: PictureSniffer?
     let isTrusted: Bool

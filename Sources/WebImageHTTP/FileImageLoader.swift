@@ -1,17 +1,17 @@
 public import FoundationEssentials
 import Glibc
 
-/// Loads pictures of `file:` URLs, on threads of its own. Reads regular files only: never a pipe or a device, which
-/// could hang or have no end.
+/// Loads images from `file:` URLs, on dedicated threads. Reads only regular files: a pipe or a device could hang or have no end.
 public final class FileImageLoader: ImageLoading {
     /// A loader with the default limit.
     public static let shared = FileImageLoader()
 
-    /// Most bytes of a file; a bigger one is ``WebImageError/Code/limitExceeded``, named `maximumFileByteCount`.
+    /// The maximum number of bytes of a file. A bigger one fails with ``WebImageError/Code/limitExceeded``, named
+    /// `maximumFileByteCount`.
     public let maximumFileByteCount: Int
     private let queue: WorkQueue
 
-    /// A loader.
+    /// Creates a loader.
     ///
     /// - Parameter maximumFileByteCount: 256 MiB by default.
     public convenience init(maximumFileByteCount: Int = 256 << 20) {
@@ -19,15 +19,15 @@ public final class FileImageLoader: ImageLoading {
     }
 
     init(maximumFileByteCount: Int, queue: WorkQueue) {
-        // No file is longer, and there can be one byte more.
+        // No file is longer, and the limit plus one byte must not overflow.
         self.maximumFileByteCount = min(maximumFileByteCount, .max - 1)
         self.queue = queue
     }
 
-    /// Whether the scheme is file.
+    /// Returns a Boolean value that indicates whether the scheme is `file`.
     public func canLoad(_ url: URL, options: WebImageOptions) -> Bool { url.scheme?.lowercased() == "file" }
 
-    /// Reads the file; both closures are called on a reading thread. Progress comes when the size is known and at the end.
+    /// Reads the file; both closures are called on a reading thread. Progress is reported when the size is known and at the end.
     public func load(
         _ request: ImageLoadRequest,
         progress: @escaping @Sendable (LoadProgress) -> Void,
@@ -40,12 +40,12 @@ public final class FileImageLoader: ImageLoading {
             }
     }
 
-    /// Only a URL that is not of a file of this machine; a missing file may come.
+    /// Blocks only URLs that do not name a file of this machine; a missing file may be created later.
     public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { error.code == .invalidURL }
 
     private static func read(_ url: URL, limit: Int, for receiver: LoadReceiver) throws(WebImageError) -> Data {
         let path = try path(of: url)
-        // Without waiting: opening a pipe for reading would block until somebody writes.
+        // Non-blocking: opening a pipe for reading would block until it has a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw systemError(path, "cannot be opened") }
         defer { close(descriptor) }
@@ -73,7 +73,8 @@ public final class FileImageLoader: ImageLoading {
     ) throws(WebImageError) -> Data? {
         var buffer = BodyBuffer(limit: limit + 1, sizedExactly: size + 1)
         while !receiver.isCancelled {
-            // One byte more than is left, so that the end shows without another allocation. What has grown since is read on.
+            // One byte more than is left, so that the end is detected without another allocation. A file that has grown is read to
+            // its new end.
             let left = size + 1 - buffer.count
             let most = min(left > 0 ? left : 64 << 10, 4 << 20, limit + 1 - buffer.count)
             guard most > 0 else {
@@ -89,7 +90,7 @@ public final class FileImageLoader: ImageLoading {
     private static func path(of url: URL) throws(WebImageError) -> String {
         let host = url.host() ?? ""
         guard host.isEmpty || host.lowercased() == "localhost" else {
-            throw WebImageError(.invalidURL, "the file URL names another machine")
+            throw WebImageError(.invalidURL, "the file URL names a remote host")
         }
         let path = url.path(percentEncoded: false)
         guard path.hasPrefix("/"), !path.utf8.contains(0) else {
@@ -114,6 +115,6 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The `errno`.
     public let number: Int32
 
-    /// The system's words.
+    /// The system's message for the error number.
     public var description: String { String(cString: strerror(number)) }
 }

@@ -1,16 +1,16 @@
 public import FoundationEssentials
 
-/// The registered loaders; itself a loader that asks them, the one added last first.
+/// The registered loaders; itself a loader that forwards to them, starting with the one added last.
 public final class ImageLoadersManager: ImageLoading {
     private let list: Lock<[any ImageLoading]>
 
-    /// A manager of the loaders given, the last having the highest priority.
+    /// Creates a manager of the given loaders; the last one has the highest priority.
     public init(loaders: [any ImageLoading]) {
         list = Lock(loaders)
         LoadRights.noteOwners(among: loaders)
     }
 
-    /// The loaders, the last having the highest priority.
+    /// The loaders; the last one has the highest priority.
     public var loaders: [any ImageLoading] {
         get { list.withLock { $0 } }
         set {
@@ -28,15 +28,15 @@ public final class ImageLoadersManager: ImageLoading {
     /// Removes a loader.
     public func remove(_ loader: any ImageLoading) { list.withLock { $0.removeAll { $0 === loader } } }
 
-    /// Whether any loader serves the URL.
+    /// Returns a Boolean value that indicates whether any loader handles the URL.
     public func canLoad(_ url: URL, options: WebImageOptions) -> Bool {
         canLoad(ImageLoadRequest(url: url, options: options))
     }
 
-    /// Whether any loader serves the request.
+    /// Returns a Boolean value that indicates whether any loader handles the request.
     public func canLoad(_ request: ImageLoadRequest) -> Bool { loader(for: request) != nil }
 
-    /// Starts a load with the first loader that serves the request; without one it completes at once with
+    /// Starts a load with the first loader that handles the request; without one, it completes at once with
     /// ``WebImageError/Code/invalidURL``.
     public func load(
         _ request: ImageLoadRequest,
@@ -44,30 +44,30 @@ public final class ImageLoadersManager: ImageLoading {
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation {
         guard let loader = loader(for: request) else {
-            let words = request.url.scheme.map { "no loader serves \($0) URLs" } ?? "the URL has no scheme"
+            let words = request.url.scheme.map { "no loader handles \($0) URLs" } ?? "the URL has no scheme"
             completion(.failure(WebImageError(.invalidURL, words, url: request.url)))
             return FinishedLoadOperation()
         }
         return loader.load(request, progress: progress, completion: completion)
     }
 
-    /// What the loader of the URL says. False for a URL that none serves: a loader may be added that does.
+    /// Returns the decision of the URL's loader. False for a URL without a loader: one may be added later.
     public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool {
         loader(for: ImageLoadRequest(url: url))?.shouldBlockFailedURL(url, error: error) ?? false
     }
 
-    /// What the first loader that serves the request will send.
+    /// Returns the header fields that the first loader of the request will send.
     public func requestHeaders(for request: ImageLoadRequest) -> HTTPHeaders {
         loader(for: request)?.requestHeaders(for: request) ?? request.additionalHeaders
     }
 
-    /// The loader that serves the request.
+    /// Returns the loader that handles the request.
     package func loader(for request: ImageLoadRequest) -> (any ImageLoading)? {
         loaders.last { $0.canLoad(request) }
     }
 }
 
-/// A load that ended before it began.
+/// The operation of a load that ended before it started.
 final class FinishedLoadOperation: ImageLoaderOperation {
     var isCancelled: Bool { false }
     func cancel() {}

@@ -1,5 +1,5 @@
 extension LoadRights {
-    /// Loaders that are not the library's may have fields of their own at any time.
+    /// Notes that custom loaders are present, which may add header fields at any time.
     static func noteOwners(among loaders: [any ImageLoading]) {
         let isOwn = loaders.contains {
             !($0 is WebImageDownloader || $0 is FileImageLoader || $0 is DataURLImageLoader
@@ -10,7 +10,7 @@ extension LoadRights {
 }
 
 extension ImageLoading {
-    /// With whose rights a request is sent, as far as that is known before.
+    /// Returns the access rights with which a request will be sent, as far as they are known in advance.
     package func rights(for request: ImageLoadRequest) -> LoadRights {
         let isBuiltIn = self is ImageLoadersManager || self is WebImageDownloader || self is DownloaderCore
         if isBuiltIn, !LoadRights.mayBeOwned, request.additionalHeaders.fields.isEmpty { return .none }
@@ -30,7 +30,7 @@ extension ImageLoading {
 }
 
 extension DownloaderCore {
-    /// The digest of what is sent now for a request with these fields.
+    /// Returns the digest of what is sent now for a request with these fields.
     package func rights(with headers: HTTPHeaders) -> String? {
         let (own, credential, digest) = state.withLock { state in
             (headers.fields.isEmpty ? HTTPHeaders() : state.headers, state.config.value.credential, state.ownRights)
@@ -41,7 +41,7 @@ extension DownloaderCore {
 }
 
 extension DownloaderState {
-    /// To be called when fields or the credential have changed.
+    /// Updates the digest. Must be called when header fields or the credential have changed.
     mutating func updateRights() {
         ownRights = LoadRights.digest(of: headers, config.value.credential)
         if ownRights != nil { LoadRights.noteOwner() }

@@ -1,10 +1,11 @@
 import FoundationEssentials
 
-/// One load by a job or a task: progress one reading at a time and in order, one end, whoever comes first, and nothing after it.
+/// One load by a job or a task: delivers progress serially and in order, then exactly one result, whichever comes first, and
+/// nothing after it.
 final class LoadReceiver: ImageLoaderOperation {
     typealias Completion = @Sendable (Result<LoadedImageData, WebImageError>) -> Void
 
-    /// What loads.
+    /// The work that performs the load.
     enum Work: Sendable {
         case job(WorkItem)
         case task(Task<Void, Never>)
@@ -20,10 +21,10 @@ final class LoadReceiver: ImageLoaderOperation {
         state = Lock((completion, false, nil))
     }
 
-    /// Passes progress on, unless newer progress or the end was there first.
+    /// Forwards progress, unless newer progress or the end came first.
     func post(_ progress: LoadProgress) { relay.post(progress) }
 
-    /// Passes the end on, unless there was one.
+    /// Forwards the result, unless the load has ended.
     func finish(_ result: Result<LoadedImageData, WebImageError>) {
         let completion = state.withLock { state -> Completion? in
             guard let completion = state.completion.take() else { return nil }
@@ -55,13 +56,13 @@ final class LoadReceiver: ImageLoaderOperation {
         return self
     }
 
-    // MARK: The operation
+    // MARK: ImageLoaderOperation
 
-    /// Whether the end was a cancel.
+    /// True if the load ended by cancellation.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     func cancel() {
-        // In this order: a task that hears of it may end with a picture at once.
+        // In this order: a task that is cancelled first may still deliver an image.
         finish(.failure(.cancelled(url)))
         switch state.withLock({ $0.work }) {
         case .job(let item)?: item.cancel()
@@ -70,7 +71,7 @@ final class LoadReceiver: ImageLoaderOperation {
         }
     }
 
-    /// Tasks keep the priority that they were started with, unless something of more urgency waits for them.
+    /// Changes the priority of a job. A task keeps the priority that it was started with, unless a more urgent task awaits it.
     func setPriority(_ priority: LoadPriority) {
         if case .job(let item)? = state.withLock({ $0.work }) { item.setPriority(priority) }
     }

@@ -1,19 +1,19 @@
 extension WebImageDownloaderConfig {
-    /// What is wrong with a response, or nil if a download can take it. Pure.
+    /// Returns the error for a response, or nil if the download can accept it. Pure.
     ///
     /// - Parameters:
-    ///   - response: as a modifier made it: what is looked at.
-    ///   - received: as the server sent it: what says how much will come.
-    ///   - sendsRange: whether a part of the picture was asked for.
+    ///   - response: the response after the modifier; it is checked.
+    ///   - received: the response as the server sent it; it determines the body's length.
+    ///   - sendsRange: true if the request asked for a part of the image.
     func problem(of response: HTTPResponse, received: HTTPResponse, sendsRange: Bool) -> WebImageError? {
         let status = response.statusCode
         if status == 304 {
-            return WebImageError(.cacheNotModified, "the server has nothing newer", statusCode: status)
+            return WebImageError(.cacheNotModified, "not modified", statusCode: status)
         }
         if !sourcePolicy.isTrusted, let problem = ResponseFraming.problem(of: received.headers) {
             return problem
         }
-        // Part of a picture that nobody asked for is no picture.
+        // A part of an image that was not requested is not an image.
         if let acceptable = acceptableStatusCodes, !acceptable.contains(status) || status == 206 && !sendsRange {
             let words = "the server answered with status \(status)"
             return WebImageError(.invalidDownloadStatusCode, words, statusCode: status)

@@ -1,8 +1,8 @@
-/// When a transfer has taken too long: a pure account of what arrived when. Times are monotonic nanoseconds.
+/// Detects transfers that take too long. Pure; times are monotonic nanoseconds.
 ///
-/// Two rules share one length of time, so that a server that goes silent and a server that sends a byte a second both end
-/// after it: some byte must arrive within `idle` of the last one, and every stretch of `idle` since the first byte
-/// must bring `minimumBytesPerSecond` on average. Waiting for a connection does not count; the transport bounds that.
+/// Two rules share one duration, so that it ends both a silent server and a server that sends a byte per second: some byte must
+/// arrive within `idle` of the last one, and every period of `idle` since the first byte must average `minimumBytesPerSecond`.
+/// Waiting for a connection does not count; the transport limits that.
 struct TransferTimer: Sendable {
     struct Limits: Sendable, Hashable {
         var idle: UInt64 = 15_000_000_000
@@ -27,10 +27,10 @@ struct TransferTimer: Sendable {
         startedAt = now
     }
 
-    /// A connection is there and the request is about to be sent.
+    /// Records that the connection is open and the request is about to be sent.
     mutating func connected(at now: UInt64) { lastActivity = now }
 
-    /// `total` bytes have arrived so far.
+    /// Records that `total` bytes have arrived so far.
     mutating func received(total: Int64, at now: UInt64) {
         guard total != bytes else { return }
         bytes = total
@@ -38,14 +38,14 @@ struct TransferTimer: Sendable {
         if windowStart == nil { windowStart = now }
     }
 
-    /// `total` bytes of the request's body have been sent so far.
+    /// Records that `total` bytes of the request's body have been sent so far.
     mutating func sent(total: Int64, at now: UInt64) {
         guard total != sentBytes else { return }
         sentBytes = total
         if lastActivity != nil { lastActivity = now }
     }
 
-    /// When to ask again; `UInt64.max` for never. Activity only moves it later, except the first.
+    /// The time of the next check; `UInt64.max` for never. Activity only moves it later, except the first activity.
     var nextDeadline: UInt64 {
         var deadline = limits.total > 0 ? startedAt.adding(clamped: limits.total) : .max
         if let lastActivity { deadline = min(deadline, lastActivity.adding(clamped: limits.idle)) }
@@ -55,7 +55,7 @@ struct TransferTimer: Sendable {
         return deadline
     }
 
-    /// Why the transfer must end now, or nil.
+    /// Returns the reason if the transfer must end now, or nil.
     mutating func check(at now: UInt64) -> Expiry? {
         if limits.total > 0, now >= startedAt.adding(clamped: limits.total) { return .total }
         if let lastActivity, now >= lastActivity.adding(clamped: limits.idle) { return .idle }
@@ -68,7 +68,7 @@ struct TransferTimer: Sendable {
         return nil
     }
 
-    /// `seconds` as nanoseconds; nothing that is not a positive number is more than 0.
+    /// Returns `seconds` in nanoseconds; 0 for NaN and for values that are not positive.
     static func nanoseconds(_ seconds: Double) -> UInt64 {
         guard seconds > 0 else { return 0 }
         return seconds >= 1e9 ? 1_000_000_000_000_000_000 : UInt64(seconds * 1e9)
@@ -76,7 +76,7 @@ struct TransferTimer: Sendable {
 }
 
 extension TransferTimer.Limits {
-    /// Those of a request; lengths of time that are none mean the default of an idle time, and no limit of the whole.
+    /// The limits of a request; an invalid idle time means the default, an invalid total time means no limit.
     init(_ request: HTTPTransferRequest) {
         self.init()
         let nanoseconds = TransferTimer.nanoseconds(request.idleTimeout)
@@ -87,7 +87,7 @@ extension TransferTimer.Limits {
 }
 
 extension FixedWidthInteger {
-    /// The sum, or the greatest number where there is none.
+    /// Returns the sum, or the maximum value on overflow.
     func adding(clamped other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Glibc
 
-/// Names the program to servers.
+/// The default `User-Agent` header.
 enum UserAgent {
-    /// "Executable/Version (Linux; x86_64)", in ASCII. Servers are not told which kernel runs, and so what it is open to.
+    /// "Executable/Version (Linux; x86_64)", in ASCII. The kernel version is left out because it would reveal vulnerabilities.
     static let standard: String = {
         var system = utsname()
         let isKnown = uname(&system) == 0
@@ -25,7 +25,7 @@ enum UserAgent {
         return path?.split(separator: "/").last.map(String.init) ?? ""
     }
 
-    /// Printable ASCII of `text` without parentheses, and without blanks at the ends.
+    /// Returns the printable ASCII characters of `text` without parentheses, and without blanks at the ends.
     private static func ascii(_ text: String) -> String {
         let parentheses = "()".utf8
         var bytes = text.utf8.filter { (32..<127).contains($0) && !parentheses.contains($0) }.drop { $0 == 32 }

@@ -1,4 +1,4 @@
 extension WorkQueue {
-    /// Reading files that are not of a cache.
+    /// The queue that reads files outside of caches.
     static let fileReading = WorkQueue(name: "webimage-file", width: 4)
 }

@@ -276,7 +276,7 @@ import WebImage
         downloader.config.downloadTimeout = 0.3
         let error = try await error(.slow(interval: 0.05, declared: 1000))
         #expect(error?.code == .timedOut)
-        #expect(error?.message.contains("100 bytes a second") == true)
+        #expect(error?.message.contains("100 bytes per second") == true)
     }
 
     @Test func `The whole time can be bounded`() async throws {

@@ -67,7 +67,7 @@ import WebImage
         await recorder.end()
         withExtendedLifetime(flood) {}
         #expect(recorder.code == .networkConnectionLost)
-        #expect(recorder.error?.message.contains("without sending what was asked for") == true)
+        #expect(recorder.error?.message.contains("without sending content") == true)
         #expect(downloader.currentDownloadCount == 0)
     }
 

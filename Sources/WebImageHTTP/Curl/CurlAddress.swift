@@ -1,15 +1,15 @@
 import CCurl
 
-/// Says where a host is: asked for each request, on the network thread. No addresses leave it to the system.
+/// Returns the addresses of a host. Called for each request, on the network thread. An empty array leaves the lookup to the system.
 package typealias HostResolver = @Sendable (_ host: String, _ port: Int) -> [IPAddress]
 
-/// Host and port of an address as libcurl reads it, which is where it will go: another reader might be made to see another host.
+/// The host and port of a URL as libcurl parses them. libcurl connects there, and another parser could be made to see another host.
 struct CurlAddress: Equatable {
-    /// IPv6 in brackets, as in the URL.
+    /// The host; an IPv6 address is in brackets, as in the URL.
     let host: String
     let port: Int
 
-    /// Nil for what libcurl does not read.
+    /// Nil for a URL that libcurl cannot parse.
     init?(_ address: String) {
         guard let handle = curl_url() else { return nil }
         defer { curl_url_cleanup(handle) }

@@ -1,10 +1,10 @@
 import CCurl
 
-/// What libcurl's results mean in this library's terms.
+/// Maps libcurl's result codes to errors of this library.
 enum CurlErrorMapping {
     /// The error for `result`.
     ///
-    /// - Parameter message: libcurl's own words, kept as the cause; its general text for the code when empty.
+    /// - Parameter message: libcurl's message, kept as the cause; if it is empty, libcurl's general text for the code.
     static func error(_ result: CURLcode, message: String) -> WebImageError {
         let words = message.isEmpty ? String(cString: curl_easy_strerror(result)) : message
         let (code, text) = meaning(of: result)
@@ -18,32 +18,32 @@ enum CurlErrorMapping {
     private static func meaning(of result: CURLcode) -> (WebImageError.Code, String) {
         switch result {
         case CURLE_OPERATION_TIMEDOUT:
-            (.timedOut, "the connection was not made in time")
+            (.timedOut, "the connection timed out")
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
             (.cannotFindHost, "the host name could not be resolved")
         case CURLE_COULDNT_CONNECT, CURLE_PROXY, CURLE_INTERFACE_FAILED:
-            (.cannotConnectToHost, "no connection could be made")
+            (.cannotConnectToHost, "could not connect to the host")
         case CURLE_PARTIAL_FILE:
             (.networkConnectionLost, "the body ended before its announced length")
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
-            (.networkConnectionLost, "the connection broke")
+            (.networkConnectionLost, "the connection was lost")
         case CURLE_URL_MALFORMAT:
             (.invalidURL, "the URL is malformed")
         case CURLE_OUT_OF_MEMORY:
-            (.outOfMemory, "the system has no memory for the transfer")
+            (.outOfMemory, "not enough memory for the transfer")
         case CURLE_BAD_CONTENT_ENCODING:
             (.transportFailed, "the body's content encoding is damaged or unknown")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_CIPHER,
             CURLE_USE_SSL_FAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_SHUTDOWN_FAILED,
             CURLE_SSL_CRL_BADFILE, CURLE_SSL_CLIENTCERT, CURLE_SSL_CERTPROBLEM,
             _ where certificate.contains(result.rawValue):
-            (.secureConnectionFailed, "no secure connection could be made")
+            (.secureConnectionFailed, "could not establish a secure connection")
         default:
             (.transportFailed, "the transfer failed")
         }
     }
 
-    /// Results that say the server's certificate is not acceptable, which no second attempt changes.
+    /// Results that mean that the server's certificate is not acceptable. A retry does not change that.
     private static let certificate = Set(
         [
             CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
@@ -51,7 +51,7 @@ enum CurlErrorMapping {
         ].map(\.rawValue)
     )
 
-    /// Whether `error` means that the server's certificate was refused.
+    /// Returns whether `error` means that the server's certificate was refused.
     static func isCertificateFailure(_ error: WebImageError) -> Bool {
         guard error.code == .secureConnectionFailed, let cause = error.underlyingError as? TransportFailure else {
             return false
@@ -59,8 +59,8 @@ enum CurlErrorMapping {
         return certificate.contains(UInt32(clamping: cause.code))
     }
 
-    /// Whether `error` means that a TLS handshake broke off, which the next one need not do; not that the certificate was
-    /// refused, or that TLS could not be set up on this side.
+    /// Returns whether `error` means that a TLS handshake broke off, so that a retry may succeed; false if the certificate was
+    /// refused, or if TLS could not be set up on this side.
     static func isBrokenHandshake(_ error: WebImageError) -> Bool {
         guard error.code == .secureConnectionFailed else { return false }
         guard let cause = error.underlyingError as? TransportFailure else { return true }

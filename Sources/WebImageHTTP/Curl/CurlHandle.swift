@@ -2,7 +2,7 @@ import CCurl
 import CLinux
 import FoundationEssentials
 
-/// Lines of text as the list that libcurl wants; freed with the object.
+/// Lines of text as a libcurl list; freed with the object.
 final class CurlTextList {
     let list: UnsafeMutablePointer<curl_slist>?
 
@@ -15,7 +15,7 @@ final class CurlTextList {
     deinit { curl_slist_free_all(list) }
 }
 
-/// A request's fields as the list that libcurl wants.
+/// A request's header fields as a libcurl list.
 final class CurlHeaderList {
     let lines: CurlTextList
     private let headers: HTTPHeaders
@@ -25,21 +25,22 @@ final class CurlHeaderList {
         (headers, hasBody) = (request.headers, request.sendsBody)
         // "Name:" removes a field of libcurl's own; a semicolon stands for an empty value.
         var lines = headers.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
-        // The type is nobody's to invent, and a server that does not answer when it is asked before costs a second.
+        // libcurl must not invent a content type, and waiting for "100 Continue" costs a second with a server that does not send
+        // it.
         for name in ["Content-Type", "Expect"] where hasBody && headers[name] == nil { lines.append("\(name):") }
         self.lines = CurlTextList(lines)
     }
 
-    /// Whether it is the list of `request`, too.
+    /// Returns whether the list also fits `request`.
     func serves(_ request: HTTPTransferRequest) -> Bool {
         hasBody == request.sendsBody && headers == request.headers
     }
 }
 
-/// One of libcurl's easy handles with everything set that is the same for every request. Used by one thread.
+/// One of libcurl's easy handles, with all options set that are the same for every request. Used by one thread.
 final class CurlHandle {
     let easy: UnsafeMutableRawPointer
-    /// Whether the next request may use it: libcurl keeps users, cookies and certificate stores with the handle.
+    /// True while another request may use the handle: libcurl keeps users, cookies and certificate stores in it.
     private(set) var isRecyclable = true
     private let errorText: UnsafeMutablePointer<CChar>
     private var headerList: CurlHeaderList?
@@ -59,7 +60,7 @@ final class CurlHandle {
         errorText.deallocate()
     }
 
-    /// Where the program has initialised libcurl before, this has no effect and the program's allocator stays.
+    /// Initializes libcurl. If the program has done so before, this has no effect and the program's allocator stays.
     static let isLibraryReady =
         curl_global_init_mem(
             Int(CURL_GLOBAL_DEFAULT),
@@ -70,22 +71,23 @@ final class CurlHandle {
             webimage_transfer_calloc
         ) == CURLE_OK
 
-    /// What libcurl says about the last failure.
+    /// libcurl's message for the last failure.
     var errorMessage: String { String(cString: errorText) }
 
     private func setConstants() {
         set(CURLOPT_NOSIGNAL, 1)
-        // A transfer that ends while its host is looked up would wait for the name service, and with it all others.
+        // Without this option, a transfer that ends during its DNS lookup would wait for the resolver and block all other
+        // transfers.
         webimage_curl_quit_look_ups(easy)
         set(CURLOPT_BUFFERSIZE, 256 << 10)
         set(CURLOPT_SSLVERSION, webimage_curl_tls_1_2)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_NOPROGRESS, 0)
         webimage_curl_allow_only_http(easy)
-        // Each of these is off by default; a policy depends on it.
+        // Each of these options is off by default; the source policy depends on it.
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_FOLLOWLOCATION, 0)
-        // libcurl counts requests with a password as redirects. A server may call any number of Digest nonces stale.
+        // libcurl counts authenticated retries as redirects. A server may declare any number of Digest nonces stale.
         set(CURLOPT_MAXREDIRS, 10)
         set(CURLOPT_NETRC, 0)
         webimage_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
@@ -98,8 +100,8 @@ final class CurlHandle {
         webimage_curl_set_close_socket(easy, curlWillCloseSocket)
     }
 
-    /// Sets everything that differs between requests; false when there is no memory for the body. `context` is what the
-    /// callbacks get; it must outlive the use. `watchdog` must outlive all connections.
+    /// Sets all options that differ between requests; false if there is no memory for the body. `context` is passed to the
+    /// callbacks and must outlive the transfer. `watchdog` must outlive all connections.
     func configure(
         for request: HTTPTransferRequest,
         headers: CurlHeaderList,
@@ -123,7 +125,7 @@ final class CurlHandle {
         apply(Profile(request))
         if request.credential != nil || DownloaderCore.authority(of: address, contains: UInt8(ascii: "@")) {
             isRecyclable = false
-            // Digest where the server offers it; nothing is sent before the server asks.
+            // Uses Digest if the server offers it; no credentials are sent before the server asks.
             set(CURLOPT_HTTPAUTH, webimage_curl_auth_basic_and_digest)
         }
         if let credential = request.credential {
@@ -142,7 +144,7 @@ final class CurlHandle {
         return request.isPlainGet || setMethod(of: request)
     }
 
-    /// Has the request's host found where a resolver says, and nowhere else.
+    /// Restricts the request's host to the addresses that a resolver returns.
     func pin(_ url: URL, by resolver: HostResolver) {
         if pins != nil {
             webimage_curl_set_pointer(easy, CURLOPT_RESOLVE, nil)
@@ -167,14 +169,14 @@ final class CurlHandle {
         guard request.sendsBody else { return true }
         let body = request.body ?? Data()
         webimage_curl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, Int(body.count))
-        // libcurl copies it: the bytes of a `Data` do not stay where they are.
+        // libcurl copies the body: the bytes of a `Data` can move.
         return body.withUnsafeBytes { bytes in
             webimage_curl_set_bytes(easy, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress ?? UnsafeRawPointer(errorText))
                 == CURLE_OK
         }
     }
 
-    /// What seldom differs from one request to the next.
+    /// Options that rarely differ from one request to the next.
     private struct Profile: Equatable {
         var connectMilliseconds: Int
         var verifiesCertificates: Bool
@@ -198,23 +200,25 @@ final class CurlHandle {
     private func apply(_ profile: Profile) {
         guard profile != self.profile else { return }
         self.profile = profile
-        // HTTP/2 frames without content cost a server nothing, and libcurl does not count them.
+        // HTTP/2 frames without content cost a server nothing, and libcurl does not count them, so an untrusted source gets
+        // HTTP/1.1.
         set(CURLOPT_HTTP_VERSION, profile.isChecked ? webimage_curl_http_1_1 : webimage_curl_http_2_over_tls)
         set(CURLOPT_CONNECTTIMEOUT_MS, profile.connectMilliseconds)
         set(CURLOPT_SSL_VERIFYPEER, profile.verifiesCertificates ? 1 : 0)
         set(CURLOPT_SSL_VERIFYHOST, profile.verifiesCertificates ? 2 : 0)
-        // Waiting for the first connection's word on HTTP/2 saves the others. Without TLS that word would only come with the
-        // first response, however slow.
+        // Waiting until the first connection has negotiated HTTP/2 saves the other connections. Without TLS, libcurl would know
+        // only with the first response, however slow.
         set(CURLOPT_PIPEWAIT, profile.isSecure ? 1 : 0)
-        // Empty stands for everything this libcurl can undo.
+        // An empty string means every encoding that this libcurl supports.
         set(CURLOPT_ACCEPT_ENCODING, profile.isChecked ? nil : "")
         webimage_curl_set_unchecked_connections(easy, profile.isChecked)
         setProxy(profile.proxy)
-        // Nothing else tells what came of a body before its chunks are put together; it costs some texts for each request.
+        // Only the debug callback reports a body's bytes before its chunks are decoded. It costs some formatted texts for each
+        // request.
         set(CURLOPT_VERBOSE, profile.countsFraming || !webimage_curl_calls_before_request() ? 1 : 0)
     }
 
-    /// Has the bytes counted that frame the body's chunks, from now until the next request.
+    /// Starts counting the bytes of chunk framing, until the next request.
     func countFraming() {
         guard profile?.countsFraming == false else { return }
         profile?.countsFraming = true
@@ -235,7 +239,7 @@ final class CurlHandle {
             webimage_curl_set_string(easy, option, nil)
             return
         }
-        // An implicit conversion would copy the text, which libcurl does itself.
+        // An implicit conversion would copy the text, and libcurl copies it again.
         _ = value.withCString { webimage_curl_set_string(easy, option, $0) }
     }
 }

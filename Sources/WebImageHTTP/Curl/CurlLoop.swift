@@ -2,11 +2,11 @@ import CCurl
 import CLinux
 import Glibc
 
-/// The thread that drives libcurl: it takes commands from an inbox, lets libcurl work, hands out what has finished, and
-/// sleeps in `curl_multi_poll`.
+/// The event loop that drives libcurl on one thread: it takes commands from an inbox, lets libcurl work, hands out finished
+/// transfers, and sleeps in `curl_multi_poll`.
 final class CurlLoop: @unchecked Sendable {
-    // Sendable because `inbox` is a lock, `multi` is only used for `curl_multi_wakeup` outside the thread, which libcurl
-    // allows, and everything else is only touched by the thread, or in `deinit` when there is none.
+    // Sendable because `inbox` is a lock, `multi` is used outside the thread only for `curl_multi_wakeup`, which libcurl allows,
+    // and everything else is accessed only by the thread, or in `deinit` when there is no thread.
 
     private enum Command {
         case start(CurlTransfer)
@@ -27,7 +27,7 @@ final class CurlLoop: @unchecked Sendable {
     private let multi: UnsafeMutableRawPointer?
     private let clock: ClockSource
     private let resolver: HostResolver?
-    /// Outlives the connections, which `deinit` ends.
+    /// Outlives the connections, which `deinit` closes.
     let watchdog: CurlWatchdog
     private var active: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var idleHandles: [CurlHandle] = []
@@ -35,7 +35,7 @@ final class CurlLoop: @unchecked Sendable {
     private var finishing: [CurlTransfer] = []
     private var cookies: UnsafeMutableRawPointer?
     private var nextCheck = UInt64.max
-    /// The time of the current round; for the loop's thread.
+    /// The time of the current iteration; only for the loop's thread.
     private(set) var now: UInt64 = 0
 
     init(
@@ -47,7 +47,7 @@ final class CurlLoop: @unchecked Sendable {
         self.clock = clock
         watchdog = CurlWatchdog(delays: delays)
         self.resolver = resolver
-        // Before anything else of libcurl's: it would initialise itself, with another allocator.
+        // This must come before any other call to libcurl, which would initialize itself with another allocator.
         multi = CurlHandle.isLibraryReady ? curl_multi_init() : nil
         guard let multi else { return }
         webimage_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, maximumIdleConnectionCount)
@@ -67,7 +67,7 @@ final class CurlLoop: @unchecked Sendable {
 
     func cancel(_ transfer: CurlTransfer) { _ = post(.cancel(transfer)) }
 
-    /// Ends the thread when the transfers under way have ended.
+    /// Ends the thread after the running transfers have ended.
     func stop() {
         inbox.withLock { inbox in
             inbox.isStopped = true
@@ -88,7 +88,7 @@ final class CurlLoop: @unchecked Sendable {
         return isAccepted
     }
 
-    /// A system call only when the thread sleeps and nobody has woken it yet.
+    /// Wakes the thread. Costs a system call only if the thread sleeps and was not woken yet.
     private func wake(_ inbox: inout Inbox) {
         guard inbox.isPolling, !inbox.isWoken, let multi else { return }
         inbox.isWoken = true
@@ -103,7 +103,7 @@ final class CurlLoop: @unchecked Sendable {
             return inbox.commands
         }
         for case .start(let transfer) in commands {
-            transfer.finish(with: WebImageError(.transportFailed, "the system has no thread for the transfer"))
+            transfer.finish(with: WebImageError(.transportFailed, "could not start a thread for the transfer"))
         }
     }
 
@@ -127,14 +127,14 @@ final class CurlLoop: @unchecked Sendable {
         }
     }
 
-    /// Signals are the program's business and must not land here; OpenSSL's writes would raise SIGPIPE.
+    /// Signals belong to the program and must not be delivered on this thread; OpenSSL's writes would raise SIGPIPE.
     private func blockSignals() {
         var all = sigset_t()
         sigfillset(&all)
         pthread_sigmask(SIG_BLOCK, &all, nil)
     }
 
-    /// Waits for something to do; nil when the thread is to end.
+    /// Waits for commands or network events; nil when the thread should end.
     private func nextCommands() -> [Command]? {
         let (commands, mustEnd) = inbox.withLock { inbox -> ([Command], Bool) in
             if !inbox.commands.isEmpty { return (take(&inbox), false) }
@@ -169,7 +169,7 @@ final class CurlLoop: @unchecked Sendable {
 
     private func add(_ transfer: CurlTransfer) {
         guard let multi, let handle = idleHandles.popLast() ?? CurlHandle() else {
-            return transfer.finish(with: WebImageError(.outOfMemory, "the system has no memory for the transfer"))
+            return transfer.finish(with: WebImageError(.outOfMemory, "not enough memory for the transfer"))
         }
         if lastHeaders?.serves(transfer.request) != true {
             lastHeaders = CurlHeaderList(transfer.request)
@@ -183,7 +183,7 @@ final class CurlLoop: @unchecked Sendable {
             context: Unmanaged.passUnretained(transfer).toOpaque()
         )
         guard isConfigured else {
-            return transfer.finish(with: WebImageError(.outOfMemory, "the system has no memory for the request's body"))
+            return transfer.finish(with: WebImageError(.outOfMemory, "not enough memory for the request's body"))
         }
         if let resolver { handle.pin(transfer.request.url, by: resolver) }
         transfer.handle = handle
@@ -210,7 +210,7 @@ final class CurlLoop: @unchecked Sendable {
         release(transfer)
     }
 
-    /// Takes the transfer's handle back.
+    /// Removes the transfer from the loop and recycles its handle.
     private func release(_ transfer: CurlTransfer) {
         guard let multi, let handle = transfer.handle else { return }
         transfer.handle = nil
@@ -219,10 +219,10 @@ final class CurlLoop: @unchecked Sendable {
         if handle.isRecyclable, idleHandles.count < Self.mostIdleHandles { idleHandles.append(handle) }
     }
 
-    /// The sink is told the end after libcurl's callback has returned.
+    /// Notifies the sink of the end after libcurl's callback has returned.
     func finishSoon(_ transfer: CurlTransfer) { finishing.append(transfer) }
 
-    /// - Parameter cutOff: local ports of connections that the watchdog has ended meanwhile.
+    /// - Parameter cutOff: local ports of connections that the watchdog has shut down in the meantime.
     private func collectFinished(cutOff: Set<Int>) {
         while let transfer = finishing.popLast() { transfer.finish(with: nil) }
         guard let multi else { return }
@@ -237,7 +237,7 @@ final class CurlLoop: @unchecked Sendable {
 
     // MARK: Time
 
-    /// Makes sure that deadlines are looked at by then.
+    /// Schedules a check of the deadlines at `deadline` at the latest.
     func noteDeadline(_ deadline: UInt64) { nextCheck = min(nextCheck, deadline) }
 
     private func expire() {
@@ -259,9 +259,9 @@ final class CurlLoop: @unchecked Sendable {
         func seconds(_ nanoseconds: UInt64) -> String { "\(Double(nanoseconds) / 1e9) s" }
         let message =
             switch expiry {
-            case .idle: "nothing came for \(seconds(limits.idle))"
+            case .idle: "no data received for \(seconds(limits.idle))"
             case .tooSlow:
-                "fewer than \(limits.minimumBytesPerSecond) bytes a second came for \(seconds(limits.idle))"
+                "received fewer than \(limits.minimumBytesPerSecond) bytes per second for \(seconds(limits.idle))"
             case .total: "the download took longer than \(seconds(limits.total))"
             }
         return WebImageError(.timedOut, message)

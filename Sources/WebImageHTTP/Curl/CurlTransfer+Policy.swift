@@ -1,26 +1,26 @@
 import CCurl
 import Glibc
 
-/// Where a transfer may go, and what may come around its body.
+/// Checks of the addresses that a transfer connects to.
 extension CurlTransfer {
     private var policy: SourcePolicy? { request.sourcePolicy.flatMap { $0.isTrusted ? nil : $0 } }
 
-    /// Whether a socket may be opened to an address: asked for each that libcurl tries. Where one is refused libcurl goes on to the
-    /// host's next.
+    /// Returns whether a socket may be opened to an address. Called for each address that libcurl tries; if one is refused, libcurl
+    /// goes on to the host's next address.
     func mayOpenSocket(to address: UnsafePointer<curl_sockaddr>) -> Bool {
         guard let policy else { return true }
         var bytes = [UInt8](repeating: 0, count: 16)
         var port: Int32 = 0
         let count = webimage_curl_address(address, &bytes, &port)
         guard let ip = IPAddress(bytes: bytes.prefix(max(Int(count), 0))) else {
-            refusal = WebImageError(.sourceRefused, "the host is not at an address of the internet")
+            refusal = WebImageError(.sourceRefused, "the host has no IP address")
             return false
         }
         refusal = problem(of: policy, port: Int(port), at: "\(ip)")
         return refusal == nil
     }
 
-    /// What is wrong with the connection that the request is about to be sent over, new or kept.
+    /// Returns the policy's error for the connection, new or reused, over which the request is about to be sent.
     func connectionProblem(address: String, port: Int) -> WebImageError? {
         policy.flatMap { problem(of: $0, port: port, at: address) }
     }
@@ -34,21 +34,22 @@ extension CurlTransfer {
 }
 
 extension CurlTransfer {
-    /// What is wrong with what has come beside a body of so many bytes.
+    /// Returns the error for too much chunk framing around a body of `bodyByteCount` bytes, if any.
     ///
-    /// Chunks of a byte each take five more. Extensions of chunks could take any number, and are handed to nobody who counts.
+    /// A chunk of one byte takes five more. Chunk extensions can have any length, and libcurl passes them to no callback that
+    /// counts them.
     private func framingProblem(bodyByteCount: Int64) -> WebImageError? {
         let framing = framedByteCount - bodyByteCount
-        // Trailers, which have a bound of their own, are among it.
+        // Trailers, which have a separate limit, are included.
         let allowed = 8 * bodyByteCount + Int64(min(request.maximumHeaderByteCount, 1 << 40)) + (64 << 10)
         guard framing > allowed else { return nil }
         return .limitExceeded("bytes that frame a body", allowed: Int(allowed), required: Int(framing))
     }
 
-    /// Notes bytes that libcurl is about to take apart.
+    /// Counts bytes that libcurl is about to parse.
     ///
-    /// libcurl reads up to a hundred times before it asks whether to go on, 25 MiB, and here it takes no answer: a pause is what makes it
-    /// ask. What it will find in these bytes is known the next time.
+    /// libcurl reads up to a hundred times, 25 MiB, before it calls the progress callback, and ignores the result of the debug
+    /// callback. A pause makes it call the progress callback. The content of these bytes is known only at the next call.
     func willTakeApart(byteCount: Int) {
         if framingProblem == nil, let easy = handle?.easy {
             checkFraming(bodyByteCount: receivedByteCount)
@@ -57,17 +58,17 @@ extension CurlTransfer {
         framedByteCount += Int64(byteCount)
     }
 
-    /// Whether no more has come around a body of so many bytes than may.
+    /// Checks that the framing around a body of `bodyByteCount` bytes is within the limit.
     @discardableResult
     func checkFraming(bodyByteCount: Int64) -> Bool {
-        // Hardly any body is in chunks that are counted.
+        // Few bodies have chunks that are counted.
         guard framedByteCount > 0 else { return true }
         framingProblem = framingProblem ?? framingProblem(bodyByteCount: bodyByteCount)
         return framingProblem == nil
     }
 }
 
-// MARK: - What libcurl calls
+// MARK: - Callbacks of libcurl
 
 func curlDidLog(
     _: UnsafeMutableRawPointer?,
@@ -76,7 +77,7 @@ func curlDidLog(
     _ size: Int,
     _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-    // Texts come at any time, when there may be no transfer any more.
+    // Texts can arrive at any time, also when the transfer no longer exists.
     guard let context else { return 0 }
     switch type {
     case CURLINFO_DATA_IN:

@@ -1,10 +1,10 @@
 import CCurl
 import FoundationEssentials
 
-/// One transfer on the event loop: libcurl's callbacks come in, the sink's calls go out.
+/// One transfer on the event loop: forwards libcurl's callbacks to the sink.
 final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
-    // Sendable because, after `init`, everything but `cancel` is only called on the loop's thread, and `cancel` reads
-    // nothing but constants.
+    // Sendable because, after `init`, everything but `cancel` is called only on the loop's thread, and `cancel` reads only
+    // constants.
 
     let request: HTTPTransferRequest
     private let loop: CurlLoop
@@ -14,16 +14,16 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     private var head: ResponseHeadParser
     private var response: HTTPResponse?
     private var failure: WebImageError?
-    /// Why the last address that was tried was refused; nil when it was not.
+    /// The error for the last address that was tried; nil if it was not refused.
     var refusal: WebImageError?
     /// True once a request was sent.
     private var hasSent = false
     private var wireByteCount: Int64 = 0
-    /// When what has come was last noted.
+    /// The time at which received bytes were last noted.
     private var notedAt: UInt64?
-    /// Bytes of bodies as they came, with what frames their chunks; of bodies in chunks, and under a policy of all.
+    /// The body bytes as received, including chunk framing. Counted for chunked bodies, and under a policy for all bodies.
     var framedByteCount: Int64 = 0
-    /// Set once that was too much.
+    /// The error once the framing exceeds its limit.
     var framingProblem: WebImageError?
 
     init(_ request: HTTPTransferRequest, sink: any HTTPTransferSink, loop: CurlLoop) {
@@ -44,11 +44,11 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
 
     // MARK: From libcurl
 
-    /// False ends the transfer before the request is sent.
+    /// Called before the request is sent; false ends the transfer.
     ///
     /// - Parameters:
-    ///   - address: the other end of the connection, in its usual spelling.
-    ///   - port: its port.
+    ///   - address: the peer's IP address, as text.
+    ///   - port: the peer's port.
     func willSendRequest(to address: String, port: Int) -> Bool {
         if let problem = connectionProblem(address: address, port: port) {
             failure = problem
@@ -58,7 +58,8 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         return true
     }
 
-    /// Starts waiting for the response. Before libcurl 7.80 only this is called, and a policy checks connections when they are opened.
+    /// Starts waiting for the response. Before libcurl 7.80, only this method is called, and a policy checks connections when they
+    /// are opened.
     func didSendRequest() {
         hasSent = true
         framedByteCount = 0
@@ -66,16 +67,16 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         loop.noteDeadline(timer.nextDeadline)
     }
 
-    /// False ends the transfer.
+    /// Takes a header line; false ends the transfer.
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         do throws(WebImageError) {
             let isComplete = try head.consume(line)
-            // The other lines of a head that came at once change nothing but how much it was.
+            // Further lines of a head that arrived in the same iteration change only the byte count.
             if isComplete || loop.now != notedAt { noteBytes() }
             loop.watchdog.noteContent(byteCount: line.count)
             if isComplete { headTime = loop.now }
             if isComplete, head.headers["Transfer-Encoding"] != nil { handle?.countFraming() }
-            // libcurl may answer 401 and 407 itself; whether it does shows in the body or the end.
+            // libcurl may answer 401 and 407 itself; only the body or the end shows whether it does.
             guard isComplete, response == nil, !isDetached, head.statusCode >= 200,
                 ![401, 407].contains(head.statusCode)
             else { return true }
@@ -106,13 +107,13 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         guard wireByteCount != self.wireByteCount else { return true }
         self.wireByteCount = wireByteCount
         noteBytes()
-        // While there is no response, libcurl discards the body of a 401 or 407 before it sends the request again with the password.
+        // While there is no response, libcurl discards the body of a 401 or 407 before it sends the request again with credentials.
         let isUnread = response == nil && wireByteCount > 0
         let limit = isUnread ? min(request.maximumByteCount, Self.longestUnread) : request.maximumByteCount
         let isLate = isUnread && loop.now >= headTime.adding(clamped: timer.limits.idle)
         guard wireByteCount <= Int64(limit), !isLate else {
             if isUnread { _ = deliverHead() }
-            // The rest of a response that was refused ends for the reason it was refused for.
+            // If the rest of a refused response exceeds the limit, the error stays the reason for the refusal.
             guard failure == nil else { return false }
             failure = .limitExceeded("maximumResponseByteCount", allowed: limit, required: Int(wireByteCount))
             return false
@@ -129,14 +130,15 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
 
     // MARK: To the sink
 
-    /// Whether the sink has had its end while libcurl still reads a short rest to keep the connection.
+    /// True if the sink was notified of the end while libcurl still reads a short rest to keep the connection.
     private(set) var isDetached = false
-    /// Bytes of such a rest, whether or not it was announced.
+    /// The maximum byte count of such a rest, whether or not its length was announced.
     private static let longestRest: Int64 = 16 << 10
-    /// Most bytes that such a rest may decompress to, and most bytes of a 401 or 407 that is answered with a password.
+    /// The maximum decompressed size of such a rest, and the maximum body size of a 401 or 407 that libcurl answers with
+    /// credentials.
     private static let longestUnread = 256 << 10
     private var unpackedByteCount = 0
-    /// When the latest head was complete.
+    /// The time at which the latest head was complete.
     private var headTime = UInt64.max
 
     private func deliverHead() -> Bool {
@@ -161,9 +163,9 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         return true
     }
 
-    /// Tells the sink the end, once.
+    /// Notifies the sink of the end, once.
     ///
-    /// - Parameter cutOff: local ports of connections that the watchdog has ended.
+    /// - Parameter cutOff: local ports of connections that the watchdog has shut down.
     func finish(_ result: CURLcode, cutOff: Set<Int> = []) {
         guard sink != nil else { return }
         if failure == nil, result != CURLE_OK, !cutOff.isEmpty, let easy = handle?.easy,
@@ -173,12 +175,12 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         }
         if failure == nil, result == CURLE_COULDNT_CONNECT { failure = refusal }
         if failure == nil, hasSent, response == nil, Self.isTooLong(result) {
-            // No limit of a head would be reached by memory that there is not.
+            // libcurl accepts header lines of at most 100 KiB. A real lack of memory is not told apart.
             let longest = 100 << 10
             let allowed = min(request.maximumHeaderByteCount, longest)
             failure = .limitExceeded("maximumResponseHeaderByteCount", allowed: allowed, required: longest + 1)
         }
-        // The server asked for a password again and again.
+        // The server asked for credentials again and again.
         if failure == nil, response == nil, result == CURLE_TOO_MANY_REDIRECTS { _ = deliverHead() }
         if failure == nil, result != CURLE_OK {
             failure = CurlErrorMapping.error(result, message: handle?.errorMessage ?? "")
@@ -188,30 +190,30 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         finish(with: failure)
     }
 
-    /// Tells the sink the end, once: with an error of the loop's, or the one found earlier.
+    /// Notifies the sink of the end, once: with an error of the loop, or the one found earlier.
     func finish(with error: WebImageError?) {
         guard let sink else { return }
         self.sink = nil
         sink.didFinish(failure ?? error, metrics: metrics)
     }
 
-    /// True if libcurl found a header line too long. Before version 8.6 it reports that as a lack of memory.
+    /// Returns whether libcurl found a header line too long. Before version 8.6, it reports that as a lack of memory.
     private static func isTooLong(_ result: CURLcode) -> Bool {
         result == CURLE_OUT_OF_MEMORY || result.rawValue == 100
     }
 
-    /// Forgets the sink without a word.
+    /// Drops the sink without notifying it.
     func detach() { sink = nil }
 
     private var lengthProblem: WebImageError? {
         guard request.method != "HEAD", let response, let length = response.contentLength, handle != nil,
             receivedByteCount != length, response.headers["Transfer-Encoding"] == nil
         else { return nil }
-        let words = "the body has \(receivedByteCount) bytes and not the announced \(length)"
+        let words = "the body has \(receivedByteCount) bytes instead of the announced \(length)"
         return WebImageError(.networkConnectionLost, words)
     }
 
-    /// Bytes of the body as they came over the wire, by libcurl's account.
+    /// The number of body bytes received over the wire, as counted by libcurl.
     var receivedByteCount: Int64 {
         handle.map { Int64(webimage_curl_get_offset($0.easy, CURLINFO_SIZE_DOWNLOAD_T)) } ?? 0
     }
@@ -222,7 +224,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         guard let easy = handle?.easy else { return metrics }
         func seconds(_ info: CURLINFO) -> Double { Double(webimage_curl_get_offset(easy, info)) / 1e6 }
         metrics.isReusedConnection = response != nil && webimage_curl_get_long(easy, CURLINFO_NUM_CONNECTS) == 0
-        // Of a connection that it had, libcurl tells here when it was found.
+        // For a reused connection, libcurl reports here the time at which the connection was found.
         metrics.domainLookup = metrics.isReusedConnection ? 0 : seconds(CURLINFO_NAMELOOKUP_TIME_T)
         metrics.connect = seconds(CURLINFO_CONNECT_TIME_T)
         metrics.secureConnect = seconds(CURLINFO_APPCONNECT_TIME_T)
@@ -234,7 +236,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
     }
 }
 
-// MARK: - The functions libcurl calls
+// MARK: - The callbacks passed to libcurl
 
 private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
     context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
@@ -280,7 +282,7 @@ func curlWillSendRequest(
     _: Int32
 ) -> Int32 {
     guard let transfer = transfer(context) else { return webimage_curl_abort_request }
-    // Written out only for those who look at it.
+    // Converted to a string only for requests with a source policy.
     let text = transfer.request.sourcePolicy == nil ? "" : address.map { String(cString: $0) } ?? ""
     return transfer.willSendRequest(to: text, port: Int(port))
         ? webimage_curl_send_request : webimage_curl_abort_request

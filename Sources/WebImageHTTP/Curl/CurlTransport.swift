@@ -1,14 +1,14 @@
-/// Transfers over libcurl: HTTP/1.1 and HTTP/2 with kept connections, on one thread of its own that starts with the first
+/// A transport over libcurl: HTTP/1.1 and HTTP/2 with persistent connections, on one dedicated thread that starts with the first
 /// transfer.
 ///
-/// What a downloader uses unless it is made with another transport; public for transports that pass requests on to it.
+/// The default transport of a downloader; public for transports that forward requests to it.
 public final class CurlTransport: HTTPTransport {
     private let loop: CurlLoop
 
-    /// A transport with connections of its own.
+    /// Creates a transport with a separate connection pool.
     public convenience init() { self.init(clock: .system) }
 
-    /// - Parameter resolver: says where hosts are, in place of the system's name service.
+    /// - Parameter resolver: returns the addresses of hosts, in place of the system's resolver.
     package init(clock: ClockSource = .system, maximumIdleConnectionCount: Int = 64, resolver: HostResolver? = nil) {
         loop = CurlLoop(clock: clock, maximumIdleConnectionCount: maximumIdleConnectionCount, resolver: resolver)
     }
@@ -24,9 +24,9 @@ public final class CurlTransport: HTTPTransport {
         return transfer
     }
 
-    /// Ends the network thread after the transfers under way.
+    /// Ends the network thread after the running transfers.
     public func invalidate() { loop.stop() }
 
-    /// True: every address is checked when its connection is made, and again before each request.
+    /// True: every address is checked when its connection is opened, and again before each request.
     public var checksAddresses: Bool { true }
 }

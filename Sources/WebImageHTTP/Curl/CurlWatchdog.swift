@@ -1,29 +1,30 @@
 import CLinux
 import Glibc
 
-/// Ends connections whose servers keep libcurl busy with nothing.
+/// Shuts down connections whose servers keep libcurl busy without sending content.
 ///
-/// While frames come that carry nothing (PRIORITY, empty DATA, unknown types), `curl_multi_perform` of many versions reads on and does
-/// not return. Until it does, no transfer of the loop goes on, no deadline is looked at, and no cancel is heeded. So somebody else
-/// looks, on another thread and only while there is something to do. A connection that much was read from, within one call or while
-/// nothing reached any transfer, is shut down if little of that reached a transfer; libcurl returns with an error then.
+/// While frames without content arrive (PRIORITY, empty DATA, unknown types), `curl_multi_perform` of many versions keeps reading
+/// and does not return. Until it does, no transfer of the loop makes progress, no deadline is checked, and no cancellation is
+/// handled. Therefore the watchdog checks from another thread, and only while the loop is working. It shuts down a connection from
+/// which much was read, within one call or while no content reached any transfer, if little of it reached a transfer; libcurl then
+/// returns with an error.
 ///
-/// A call reads at most 25 MiB for each transfer over HTTP/1.1, and what it reads over HTTP/2 for many transfers reaches them; so what
-/// is only fast is left alone.
+/// Over HTTP/1.1, a call reads at most 25 MiB per transfer. Over HTTP/2, the bytes that it reads for many transfers reach them. So
+/// a connection that is only fast is not shut down.
 final class CurlWatchdog: Sendable {
-    /// Bytes that may be read from a connection without reaching anybody.
+    /// The number of bytes that may be read from a connection without reaching a transfer.
     static let idleByteLimit: UInt64 = 32 << 20
-    /// How many nanoseconds pass between two looks. The first one at a call, or after something was handed out, only notes what was
-    /// read so far.
+    /// The interval between two checks, in nanoseconds. The first check of a call, or after content was handed out, only records
+    /// the byte counts so far.
     static let interval: UInt64 = 250_000_000
 
     private struct State {
-        /// The sockets of all connections, and what had been read from each at the first of the looks that are compared.
+        /// The sockets of all connections, and the bytes read from each at the first of the checks that are compared.
         var sockets: [Int32: UInt64?] = [:]
-        /// Counts the calls.
+        /// The number of calls so far.
         var call: UInt64 = 0
         var isInCall = false
-        /// The call of the last look, and the bytes that libcurl had handed out by the first of the looks that are compared.
+        /// The call of the last check, and the bytes that libcurl had handed out at the first of the checks that are compared.
         var seenCall: UInt64 = 0
         var seenContentByteCount: Int?
         var isLooking = false
@@ -35,10 +36,11 @@ final class CurlWatchdog: Sendable {
     private let delays: DelaySource
     private let readByteCount: @Sendable (Int32) -> UInt64?
     private let state = Lock(State())
-    /// Bytes of headers and bodies that libcurl has handed out, in all calls. Counted without a lock: they come often.
+    /// The number of header and body bytes that libcurl has handed out, in all calls. Counted without a lock because it changes
+    /// often.
     private let contentByteCount = Counter()
 
-    /// - Parameter readByteCount: how many bytes have been read from a socket; nil where the system does not say.
+    /// - Parameter readByteCount: returns the number of bytes read from a socket; nil if the system does not report it.
     init(delays: DelaySource, readByteCount: @escaping @Sendable (Int32) -> UInt64? = CurlWatchdog.readByteCount) {
         self.delays = delays
         self.readByteCount = readByteCount
@@ -46,7 +48,7 @@ final class CurlWatchdog: Sendable {
 
     /// The error of transfers whose connection was shut down.
     static var error: WebImageError {
-        WebImageError(.networkConnectionLost, "the server kept the connection busy without sending what was asked for")
+        WebImageError(.networkConnectionLost, "the server kept the connection busy without sending content")
     }
 
     @Sendable private static func readByteCount(_ socket: Int32) -> UInt64? {
@@ -58,7 +60,7 @@ final class CurlWatchdog: Sendable {
 
     func socketOpened(_ socket: Int32) { state.withLock { $0.sockets[socket] = .some(nil) } }
 
-    /// Closes a socket, so that it cannot be shut down when its number has another owner.
+    /// Closes a socket under the lock, so that it cannot be shut down after its number has another owner.
     func close(_ socket: Int32) -> Int32 {
         state.withLock { state in
             state.sockets[socket] = nil
@@ -78,8 +80,8 @@ final class CurlWatchdog: Sendable {
         if mustLook { lookLater() }
     }
 
-    /// Local ports of the connections that were shut down. Which call finds out is libcurl's affair, so one is told as long as it is open,
-    /// and once more.
+    /// Returns the local ports of the connections that were shut down. libcurl decides which call reports the error, so a port is
+    /// returned as long as the connection is open, and once more.
     func callEnds() -> Set<Int> {
         state.withLock { state in
             state.isInCall = false
@@ -92,10 +94,10 @@ final class CurlWatchdog: Sendable {
         }
     }
 
-    /// libcurl has handed out so many bytes of heads and bodies.
+    /// Counts header and body bytes that libcurl has handed out.
     func noteContent(byteCount: Int) { contentByteCount.add(byteCount) }
 
-    // MARK: From elsewhere
+    // MARK: From other threads
 
     private func lookLater() { _ = delays.after(Self.interval) { [self] in look() } }
 

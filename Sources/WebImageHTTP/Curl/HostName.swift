@@ -1,11 +1,11 @@
 import CIDN2
 import FoundationEssentials
 
-/// Host names outside ASCII. `URL` percent-encodes them, and libcurl reads them as the locale of the process says, if that says anything:
-/// so it is given them as name services know them.
+/// Converts host names outside ASCII. `URL` percent-encodes them, and libcurl interprets them by the locale of the process, if it
+/// is set. So libcurl gets them in their ASCII form (Punycode).
 enum HostName {
-    /// The URL's text with a percent-encoded host written out, in ASCII if it is a name; unchanged when there is none, or when what is
-    /// encoded would change where the host ends.
+    /// Returns the URL's text with a percent-encoded host decoded, in ASCII if it is a valid name; unchanged if no host is encoded,
+    /// or if the decoded bytes would change where the host ends.
     static func address(of url: URL) -> String {
         let text = url.absoluteString
         guard DownloaderCore.authority(of: text, contains: UInt8(ascii: "%")), url.user() == nil,
@@ -24,11 +24,12 @@ enum HostName {
     }
 }
 
-/// Names of hosts outside ASCII as name services know them (IDNA 2008, with the mapping of UTS 46), by the library that libcurl asks.
+/// Converts host names outside ASCII to the form used in DNS (IDNA 2008, with the mapping of UTS 46), with the library that libcurl
+/// uses.
 enum InternationalName {
-    /// The name in ASCII, mapped ones in lower case; itself if it is. Nil for what is no such name.
+    /// Returns the name in ASCII, mapped names in lower case; an ASCII name unchanged. Nil if it is not a valid name.
     ///
-    /// Strict where names of 2003 were others: what is no name of today is none, so that there is one answer for each.
+    /// Strict where IDNA 2003 differs: a name that is invalid today is refused, so that each name has one answer.
     static func ascii(_ name: String) -> String? {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return name }
         guard name.utf8.count <= longest, !name.utf8.contains(0) else { return nil }
@@ -39,6 +40,6 @@ enum InternationalName {
         return String(validatingCString: output)
     }
 
-    /// More bytes than those of any name, so that a long one takes no time.
+    /// More bytes than any name has, so that a long one takes no time.
     private static let longest = 1024
 }

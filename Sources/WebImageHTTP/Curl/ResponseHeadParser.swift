@@ -1,7 +1,7 @@
-/// Puts response heads together from lines, as the transport hands them over, within limits of size and number.
+/// Assembles response heads from lines, as the transport delivers them, within limits of size and field count.
 ///
-/// The limits are for all heads of a transfer together (interim responses, redirects, trailers), so that a server
-/// cannot send heads for ever.
+/// The limits apply to all heads of a transfer together (interim responses, redirects, trailers), so that a server cannot send
+/// heads forever.
 struct ResponseHeadParser {
     let maximumByteCount: Int
     let maximumFieldCount: Int
@@ -11,7 +11,7 @@ struct ResponseHeadParser {
     private(set) var byteCount = 0
     private(set) var fieldCount = 0
     private var isAtStart = true
-    /// For so many fields there is room at once.
+    /// The number of fields for which storage is reserved.
     private static let usualFieldCount = 12
 
     init(maximumByteCount: Int, maximumFieldCount: Int) {
@@ -19,7 +19,7 @@ struct ResponseHeadParser {
         self.maximumFieldCount = maximumFieldCount
     }
 
-    /// Takes a line with its line break. True when it ends a head.
+    /// Consumes a line including its line break. Returns true if it ends a head.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded`` naming `maximumResponseHeaderByteCount` or
     ///   `maximumResponseHeaderCount`.
@@ -61,7 +61,7 @@ struct ResponseHeadParser {
         }
     }
 
-    /// Takes the bytes up to the next space.
+    /// Consumes the bytes up to the next space.
     private static func word(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
         rest = rest.drop { $0 == UInt8(ascii: " ") }
         let word = rest.prefix { $0 != UInt8(ascii: " ") }
@@ -90,7 +90,8 @@ struct ResponseHeadParser {
         headers.add(name: name, value: value)
     }
 
-    /// A place to go to, in whatever encoding its server has paths: what is not ASCII is percent-encoded as it came.
+    /// Returns a redirect target, in whatever encoding its server uses for paths: bytes outside ASCII are percent-encoded as
+    /// received.
     private static func encoded(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         let encoded = bytes.flatMap { byte -> [UInt8] in
             byte < 0x80 ? [byte] : Array("%\(String(byte, radix: 16, uppercase: true))".utf8)
@@ -98,7 +99,7 @@ struct ResponseHeadParser {
         return encoded.withUnsafeBytes { text($0, from: 0, to: $0.count) }
     }
 
-    /// Bytes as text without blanks at the ends; what is not UTF-8 becomes the replacement character.
+    /// Returns bytes as text without blanks at the ends; invalid UTF-8 becomes the replacement character.
     private static func text(_ line: UnsafeRawBufferPointer, from: Int, to: Int) -> String {
         var (start, end) = (from, to)
         while start < end, line[start] == 32 || line[start] == 9 { start += 1 }

@@ -1,10 +1,10 @@
-/// A transport that sends slow requests a second time, over another one.
+/// A transport that hedges slow requests: it sends a second, identical request and uses the first response.
 ///
-/// What has no ``HTTPTransferRequest/hedgeDelay``, or is no plain GET, goes through as it is.
+/// Requests without ``HTTPTransferRequest/hedgeDelay``, and all but plain GETs, are passed through.
 final class HedgingTransport: HTTPTransport {
     let inner: any HTTPTransport
     let delays: DelaySource
-    /// Of the transfers that may be hedged, how many are under way, and how many second requests.
+    /// The number of running transfers that may be hedged, and of running hedges.
     let counts = Lock((transfers: 0, hedges: 0))
 
     init(_ inner: any HTTPTransport, delays: DelaySource) {
@@ -25,10 +25,10 @@ final class HedgingTransport: HTTPTransport {
 
     var checksAddresses: Bool { inner.checksAddresses }
 
-    /// Notes that a transfer begins, or ends.
+    /// Counts the start or the end of a transfer.
     func count(_ change: Int) { counts.withLock { $0.transfers += change } }
 
-    /// Takes one of the second requests that may be under way: one in ten, and at least one.
+    /// Reserves a hedge. At most one in ten running transfers may be hedged at a time, but always one.
     func takeHedge() -> Bool {
         counts.withLock { counts in
             guard counts.hedges < max(counts.transfers / 10, 1) else { return false }
@@ -40,9 +40,9 @@ final class HedgingTransport: HTTPTransport {
     func returnHedge() { counts.withLock { $0.hedges -= 1 } }
 }
 
-/// A transfer of which there may be two: who answers first goes on, the other is cancelled. To its sink it is one.
+/// A transfer of up to two requests: the first response wins, the other request is cancelled. The sink sees one transfer.
 final class HedgedTransfer: HTTPTransfer {
-    /// One of the two requests, as the transport's sink.
+    /// One of the two requests, as the inner transport's sink.
     final class Leg: HTTPTransferSink {
         let isHedge: Bool
         private let owner: HedgedTransfer
@@ -68,12 +68,12 @@ final class HedgedTransfer: HTTPTransfer {
     }
 
     private struct State {
-        /// Who answers; nil until the first head.
+        /// The request that was answered first; nil until the first head.
         var winner: Leg?
         var isOver = false
-        /// Whether a second request was sent.
+        /// True once a second request was sent.
         var wasHedged = false
-        /// What the first to fail ended with, while the other may still answer.
+        /// The result of the first request to fail, while the other may still be answered.
         var failure: (error: WebImageError?, metrics: DownloadMetrics)?
         var transfers: [(leg: Leg, transfer: any HTTPTransfer)] = []
         var cancelTimer: (@Sendable () -> Void)?
@@ -94,7 +94,7 @@ final class HedgedTransfer: HTTPTransfer {
         self.transport = transport
     }
 
-    // MARK: From outside
+    // MARK: From the caller
 
     func begin() {
         transport.count(1)
@@ -123,11 +123,11 @@ final class HedgedTransfer: HTTPTransfer {
             state.transfers.append((leg, transfer))
             return true
         }
-        // The other was answered, or all is over, before there was something to cancel.
+        // The other request was answered, or the transfer ended, before this one could be cancelled.
         if !isWanted { transfer.cancel() }
     }
 
-    /// The time has come for a second request.
+    /// Sends the second request when the hedge delay is over.
     private func hedge() {
         var second = request
         if second.totalTimeout > 0 {
@@ -142,9 +142,9 @@ final class HedgedTransfer: HTTPTransfer {
         if mayStart { start(Leg(self, isHedge: true), second) }
     }
 
-    // MARK: From the two
+    // MARK: From the requests
 
-    /// Whether what comes for `leg` is the sink's: it has answered first, or does so now.
+    /// Returns whether data for `leg` goes to the sink: it was answered first, or is answered first now.
     fileprivate func decide(for leg: Leg) -> Bool {
         let (isWinner, losers, timer) = state.withLock { state -> (Bool, [any HTTPTransfer], (@Sendable () -> Void)?) in
             guard !state.isOver, state.winner == nil else { return (!state.isOver && state.winner === leg, [], nil) }
@@ -166,11 +166,11 @@ final class HedgedTransfer: HTTPTransfer {
             state.transfers.removeAll { $0.leg === leg }
             guard state.wasHedged else { return true }
             guard let first = state.failure else {
-                // The other may still answer.
+                // The other request may still be answered.
                 state.failure = last
                 return false
             }
-            // Both have failed: the first request's failure is told.
+            // Both have failed: the first request's failure is reported.
             if leg.isHedge { last = first }
             return true
         }
@@ -180,7 +180,7 @@ final class HedgedTransfer: HTTPTransfer {
         sink.didFinish(last.error, metrics: last.metrics)
     }
 
-    /// Ends it, if it has not ended and `condition` holds. The state before.
+    /// Ends the transfer if it has not ended and `condition` holds. Returns the state before.
     private func close(_ condition: (inout State) -> Bool) -> State? {
         let former = state.withLock { state -> State? in
             guard !state.isOver, condition(&state) else { return nil }
@@ -198,7 +198,7 @@ final class HedgedTransfer: HTTPTransfer {
 }
 
 extension DownloadMetrics {
-    /// Counts from so many seconds earlier.
+    /// Shifts the timings to start `seconds` earlier.
     mutating func delay(by seconds: Double) {
         for part in [\DownloadMetrics.domainLookup, \.connect, \.secureConnect, \.firstByte]
         where self[keyPath: part] > 0 { self[keyPath: part] += seconds }

@@ -1,24 +1,24 @@
 import FoundationEssentials
 
-/// What the requests before the last one of a download have used up of its bounds, where it is sent elsewhere, or the whole is asked for
-/// in place of the rest: a pure account.
+/// Accounts for the limits that the earlier requests of a download have used up: requests that were redirected, or that asked for
+/// the rest of a body when the whole was needed. Pure.
 struct RedirectChain: Sendable {
-    /// The redirects followed: no more than their bounds allow.
+    /// The followed redirects, within their limit.
     private(set) var hops: [HTTPExchange.Hop] = []
-    /// Where the first redirect was; nil before it.
+    /// The URL of the first redirect response; nil if there was none.
     private(set) var origin: URL?
     private var elapsed = 0.0
     private var headByteCount = 0
     private var fieldCount = 0
     private var receivedByteCount: Int64 = 0
     private var wasHedged = false
-    /// What the present request's part of these is that its redirect alone makes up.
+    /// The counts of the current request's redirect head, which are already included.
     private var noted = DownloadMetrics.Heads()
 
-    /// How many were followed.
+    /// The number of followed redirects.
     var count: Int { hops.count }
 
-    /// Notes a redirect that is followed.
+    /// Records a redirect that is followed.
     mutating func note(_ response: HTTPResponse) {
         if origin == nil { origin = response.url }
         hops.append(HTTPExchange.Hop(statusCode: response.statusCode, headers: response.headers))
@@ -28,20 +28,20 @@ struct RedirectChain: Sendable {
         headByteCount += noted.byteCount
     }
 
-    /// Notes how long a request took that another one follows, what its heads were, and what came of its body.
+    /// Records the duration, the heads and the body size of a request that another one follows.
     mutating func note(_ metrics: DownloadMetrics) {
         elapsed += metrics.total
         wasHedged = wasHedged || metrics.wasHedged
-        // Besides the head that redirects there may be interim ones. Not every transport tells of them.
+        // In addition to the redirect's head, there may be interim ones. Not every transport reports them.
         headByteCount += max(metrics.heads.value.byteCount - noted.byteCount, 0)
         fieldCount += max(metrics.heads.value.fieldCount - noted.fieldCount, 0)
         noted = DownloadMetrics.Heads()
         receivedByteCount = receivedByteCount.adding(clamped: max(metrics.receivedByteCount, 0))
     }
 
-    /// Takes from the bounds of the next request what is used up.
+    /// Subtracts the used amounts from the limits of the next request.
     ///
-    /// - Throws: ``WebImageError/Code/timedOut`` when no time is left.
+    /// - Throws: ``WebImageError/Code/timedOut`` if no time remains.
     func bound(_ request: inout HTTPTransferRequest) throws(WebImageError) {
         guard count > 0 || elapsed > 0 else { return }
         request.maximumHeaderByteCount = max(request.maximumHeaderByteCount - headByteCount, 0)
@@ -53,7 +53,7 @@ struct RedirectChain: Sendable {
         request.totalTimeout -= elapsed
     }
 
-    /// The timings of the whole download; `metrics` are those of its last request.
+    /// Returns the timings of the whole download; `metrics` are those of its last request.
     func completed(_ metrics: DownloadMetrics) -> DownloadMetrics {
         guard count > 0 || elapsed > 0 || receivedByteCount > 0 else { return metrics }
         var metrics = metrics

@@ -1,19 +1,19 @@
 import FoundationEssentials
 
-/// What follows a redirect. Pure; keeps no state.
+/// The rules for following redirects. Pure; keeps no state.
 enum RedirectRules {
-    /// Whether the response asks to go elsewhere.
+    /// Returns whether the response is a redirect with a location.
     static func isRedirect(_ response: HTTPResponse) -> Bool {
         [301, 302, 303, 307, 308].contains(response.statusCode) && !(response.headers["Location"] ?? "").isEmpty
     }
 
-    /// The request that follows `response` to `request`.
+    /// Returns the request that follows `response` to `request`.
     ///
-    /// Secrets stay with the place they were meant for, a body goes along where the status says that the method stays, and the
-    /// way leads neither to another scheme nor, unless allowed, from https to http.
+    /// Credentials are dropped on another origin, a body is kept only if the status preserves the method, and the redirect may
+    /// change neither to a scheme other than http and https nor, unless allowed, from https to http.
     ///
-    /// - Parameter count: redirects followed so far.
-    /// - Throws: why there is none.
+    /// - Parameter count: the number of redirects followed so far.
+    /// - Throws: ``WebImageError/Code/badRedirect`` if the redirect must not be followed.
     static func next(
         after response: HTTPResponse,
         to request: DownloadRequest,
@@ -21,13 +21,13 @@ enum RedirectRules {
         config: WebImageDownloaderConfig
     ) throws(WebImageError) -> DownloadRequest {
         guard count < min(max(config.maximumRedirectCount, 0), 1000) else {
-            throw refusal("there were too many redirects", response)
+            throw refusal("too many redirects", response)
         }
-        // Of two places nobody knows which is meant.
+        // With two different locations, the target is ambiguous.
         let locations = Set(response.headers.fields.filter { HTTPHeaders.equal($0.name, "Location") }.map(\.value))
         guard locations.count == 1, let url = URL(string: locations.first ?? "", relativeTo: request.url)?.absoluteURL
         else {
-            throw refusal("the server redirected to what is no URL", response)
+            throw refusal("the server redirected to an invalid URL", response)
         }
         var next = request
         next.url = url
@@ -45,10 +45,9 @@ enum RedirectRules {
         return next
     }
 
-    /// What a handler made of the request that would follow, with secrets taken out that it only left where they were while it
-    /// sent them elsewhere.
+    /// Returns a handler's request after checks. If the handler changed the origin, credentials that it left unchanged are removed.
     ///
-    /// - Parameter next: what would have followed.
+    /// - Parameter next: the proposed request.
     static func checked(
         _ chosen: DownloadRequest,
         next: DownloadRequest,
@@ -88,7 +87,7 @@ enum RedirectRules {
         for name in bodyFields { request.headers[name] = nil }
     }
 
-    /// A user's name that is part of the URL is lost with a location that is a whole URL.
+    /// Keeps the user name and password of the URL, which an absolute location does not contain.
     private static func keepUser(of request: DownloadRequest, in next: inout DownloadRequest) {
         guard next.credential == nil, next.url.user() == nil, let user = request.url.user(percentEncoded: false)
         else { return }
@@ -103,7 +102,7 @@ enum RedirectRules {
         config: WebImageDownloaderConfig
     ) throws(WebImageError) {
         if DownloaderCore.problem(of: ImageLoadRequest(url: next.url)) != nil {
-            throw refusal("the server redirected to a URL that is not served", response)
+            throw refusal("the server redirected to an unsupported URL", response)
         }
         if DownloaderCore.isSecure(request.url), !DownloaderCore.isSecure(next.url), !config.allowsInsecureRedirects {
             throw refusal("the server redirected from https to http", response)
@@ -114,14 +113,14 @@ enum RedirectRules {
         WebImageError(.badRedirect, words, response: response)
     }
 
-    /// Whether two URLs are at the same place: scheme, host and port.
+    /// Returns whether two URLs have the same origin: scheme, host and port.
     static func haveSameOrigin(_ left: URL, _ right: URL) -> Bool {
         HostKey(left).map { $0 == HostKey(right) } ?? false
     }
 }
 
 extension DownloadRequest {
-    /// Why it must not be sent, or nil. Whoever made it may be wrong, and a transport writes down what it gets.
+    /// The error if the request must not be sent, or nil. The request may come from user code, and a transport sends it unchecked.
     var problem: WebImageError? {
         if let problem = DownloaderCore.problem(of: ImageLoadRequest(url: url, additionalHeaders: headers)) {
             return problem
@@ -130,7 +129,7 @@ extension DownloadRequest {
             return WebImageError(.invalidDownloadOperation, "the request's method is not a token")
         }
         guard method != "HEAD" || body == nil else {
-            return WebImageError(.invalidDownloadOperation, "a request for the head alone has no body")
+            return WebImageError(.invalidDownloadOperation, "a HEAD request must not have a body")
         }
         return nil
     }

@@ -1,49 +1,52 @@
 import Glibc
 
-/// When and for how long a downloader leaves a host alone that fails, or that asks for it.
+/// The back-off of hosts that fail repeatedly or ask clients to wait.
 ///
-/// A host is a scheme, a name and a port. Failures that say something about it are counted: its name is not found, no
-/// connection is made, a TLS handshake breaks off, nothing comes in time, the connection is lost before the first byte of a
-/// body, or the status is 502, 503 or 504. Anything else that it answers starts the count anew. Once there are
-/// ``failureThreshold`` in a row, downloads from that host fail at once with ``WebImageError/Code/hostUnavailable`` for a while;
-/// those under way go on. Then one of them is sent, and the others wait for what becomes of it: with an answer all is as before, with
-/// a failure the next while is longer.
+/// A host is a scheme, a name and a port. These failures count against it: its name is not found, the connection fails, a TLS
+/// handshake breaks off, a timeout, a connection that is lost before the first byte of a body, and the statuses 502, 503 and 504.
+/// Any other response resets the count. After ``failureThreshold`` failures in a row, downloads from that host fail at once with
+/// ``WebImageError/Code/hostUnavailable`` for a delay; running downloads continue. Then one download is sent as a probe, and the
+/// others wait for its outcome: a response ends the back-off, a failure starts the next, longer delay.
 ///
-/// Only downloads whose address is known before their turn comes can wait. With a ``DownloadRequestModifier`` it is known once the
-/// modifier has been asked, so those do not: as long as one of them finds out, the others fail at once with
-/// ``WebImageError/Code/hostUnavailable`` and a ``WebImageError/retryAfter`` of 1 second. A ``DownloadRetryPolicy`` tries them again.
+/// Only downloads whose URL is known before they start can wait. With a ``DownloadRequestModifier``, the URL is known only after
+/// the modifier ran, so those downloads do not wait: during a probe, they fail at once with ``WebImageError/Code/hostUnavailable``
+/// and a ``WebImageError/retryAfter`` of 1 second. A ``DownloadRetryPolicy`` tries them again.
 ///
-/// Failures are forgotten once nothing was heard of the host for 10 minutes.
+/// Failures are forgotten if the host has neither responded nor failed for 10 minutes.
 ///
-/// Which part of a while is random differs, so that many clients do not come back at the same moment.
+/// A part of each delay is random, so that many clients do not return at the same moment.
 public struct HostBackOffPolicy: Sendable, Hashable {
-    /// Failures in a row after which the host is left alone. 8 by default; 0 means never.
+    /// The number of failures in a row that starts the back-off. 8 by default; 0 means never.
     public var failureThreshold = 8
-    /// Seconds for which it is left alone the first time. 1 by default.
+    /// The first delay, in seconds. 1 by default.
     public var baseDelay = 1.0
-    /// What each further time is longer by. 2 by default.
+    /// The factor between one delay and the next. 2 by default.
     public var multiplier = 2.0
-    /// The longest time, in seconds. 60 by default.
+    /// The maximum delay, in seconds. 60 by default.
     public var maximumDelay = 60.0
-    /// The part of a time that is random, 0...1. 0.5 by default: any time between the half and the whole.
+    /// The random fraction of a delay, 0...1. 0.5 by default: the delay is between half and the whole.
     public var jitter = 0.5
-    /// The longest time, in seconds, for which an answer 429 or 503 with `Retry-After` is heeded. 600 by default; 0 means never.
+    /// The longest `Retry-After` of a 429 or 503 response that is obeyed, in seconds; longer ones are shortened to it. 600 by
+    /// default; 0 means never.
     ///
-    /// It holds for the URL that was answered so, and after three such answers in a row from one host, with no other between them,
-    /// for the host. What would start meanwhile waits if it is no more than 2 seconds and there is no request modifier, and fails at
-    /// once with ``WebImageError/Code/hostUnavailable`` otherwise. Under a policy other than ``SourcePolicy/trusted`` it holds for the
-    /// URL only, and for ``SourcePolicy/maximumDuration`` at most: strangers' URLs must not close a host to everybody else.
+    /// It applies to the URL of the response, and after three such responses in a row from one host, with no other between them, to
+    /// the host. A download that would start in the meantime waits if the delay is at most 2 seconds and there is no request
+    /// modifier; otherwise, it fails at once with ``WebImageError/Code/hostUnavailable``. Under a policy other than
+    /// ``SourcePolicy/trusted``, it applies only to the URL, and for ``SourcePolicy/maximumDuration`` at most: untrusted URLs must
+    /// not block a host for all other downloads.
     public var maximumRetryAfter = 600.0
-    /// Answers in a row, from one host, that ask for a time before it counts for the whole host.
+    /// The number of responses in a row with `Retry-After`, from one host, that makes it apply to the whole host.
     package var askThreshold = 3
 
-    /// After eight failures for a second, then two, four and so on up to a minute.
+    /// Creates the default policy: after eight failures, delays of one second, then two, four and so on up to a minute;
+    /// `Retry-After` is obeyed.
     public init() {}
 
-    /// After eight failures for a second, then two, four and so on up to a minute; and as long as an answer asks for.
+    /// The default policy: after eight failures, delays of one second, then two, four and so on up to a minute; `Retry-After` is
+    /// obeyed.
     public static let `default` = HostBackOffPolicy()
 
-    /// No host is ever left alone.
+    /// No back-off for any host.
     public static let never: HostBackOffPolicy = {
         var policy = HostBackOffPolicy()
         policy.failureThreshold = 0
@@ -53,11 +56,11 @@ public struct HostBackOffPolicy: Sendable, Hashable {
 }
 
 extension HostBackOffPolicy {
-    /// Seconds for which a host is left alone.
+    /// Returns the back-off delay in seconds.
     ///
     /// - Parameters:
-    ///   - count: how often it was before, without an answer since.
-    ///   - random: 0...1, evenly spread.
+    ///   - count: the number of delays before, without a response since.
+    ///   - random: a value in 0...1, uniformly distributed.
     func delay(afterOpenings count: Int, random: Double) -> Double {
         let whole = BackOff.seconds(base: baseDelay, multiplier: multiplier, maximum: maximumDelay, count: count)
         let jitter = BackOff.clamp(jitter, to: 1)
@@ -65,15 +68,15 @@ extension HostBackOffPolicy {
     }
 }
 
-/// Waits that grow.
+/// Exponential back-off.
 enum BackOff {
-    /// `base` times `multiplier` as often as there were others, at most `maximum`; senseless figures count as 0.
+    /// Returns `base` times `multiplier` to the power of `count`, at most `maximum`; invalid values count as 0.
     static func seconds(base: Double, multiplier: Double, maximum: Double, count: Int) -> Double {
         let longest = clamp(maximum, to: .infinity)
         let factor = pow(clamp(multiplier, to: .infinity), Double(count))
         return clamp(clamp(base, to: longest) * factor, to: longest)
     }
 
-    /// Between 0 and `limit`; what is no number is 0.
+    /// Returns `value`, limited to 0...`limit`; NaN becomes 0.
     static func clamp(_ value: Double, to limit: Double) -> Double { value > 0 ? min(value, limit) : 0 }
 }

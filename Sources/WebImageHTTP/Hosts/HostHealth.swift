@@ -1,5 +1,5 @@
-/// Whether a host is fit to be asked: closed while all is well, open while it is left alone, half-open while one download
-/// finds out. A pure value; times are monotonic nanoseconds, downloads have numbers.
+/// The circuit breaker of a host: closed in normal operation, open during back-off, half-open during a probe. A pure value; times
+/// are monotonic nanoseconds, downloads are identified by number.
 struct HostHealth: Sendable, Equatable {
     enum Circuit: Sendable, Equatable {
         case closed(failures: Int)
@@ -7,46 +7,46 @@ struct HostHealth: Sendable, Equatable {
         case halfOpen(probe: UInt64)
     }
 
-    /// What a download may do that would start now.
+    /// The admission of a download that would start now.
     enum Admission: Equatable {
         case proceed
-        /// It may, and finds out for the others.
+        /// It may start, as the probe for the others.
         case probe
-        /// Another finds out.
+        /// Another download is the probe.
         case awaitProbe
-        /// The host asked to be left alone for so many more nanoseconds.
+        /// The host asked clients to wait; the remaining nanoseconds.
         case asked(UInt64)
-        /// It failed too often, and is left alone for so many more nanoseconds.
+        /// The host failed too often; the remaining nanoseconds of the back-off.
         case failing(UInt64)
     }
 
-    /// Failures that are older than this many nanoseconds are forgotten.
+    /// The age, in nanoseconds, after which failures are forgotten.
     private static let memory: UInt64 = 600_000_000_000
-    /// One that finds out for longer than this many nanoseconds is not waited for any more: the next finds out, too.
+    /// The time, in nanoseconds, after which a probe is no longer waited for: the next download becomes the probe.
     static let probePatience: UInt64 = 120_000_000_000
 
     private(set) var circuit = Circuit.closed(failures: 0)
-    /// How often it was opened without an answer since.
+    /// The number of times the circuit was opened without a response since.
     private(set) var openings = 0
-    /// Until when the host asked to be left alone; 0 for never.
+    /// The end of the time for which the host asked clients to wait; 0 for none.
     private(set) var askedUntil: UInt64 = 0
-    /// Answers in a row that asked for a time.
+    /// The number of responses in a row with `Retry-After`.
     private(set) var asks = 0
-    /// When it last answered or failed.
+    /// The time of the last response or failure.
     private(set) var heardAt: UInt64 = 0
-    /// When the one that finds out began to.
+    /// The start time of the current probe.
     private var probedAt: UInt64 = 0
 
-    /// Whether there is nothing to remember.
+    /// Returns whether there is nothing to remember.
     func isWell(at now: UInt64) -> Bool { circuit == .closed(failures: 0) && asks == 0 && now >= askedUntil }
 
-    /// Whether a download may have to be told anything but to proceed.
+    /// True if `admit` may return anything other than `proceed`.
     var mayBlock: Bool {
         if case .closed = circuit { return askedUntil > 0 }
         return true
     }
 
-    /// Whether what there is to remember is so old that it does not count any more.
+    /// Returns whether all remembered events are too old to count.
     func isStale(at now: UInt64) -> Bool {
         guard now >= askedUntil, now > heardAt.adding(clamped: Self.memory) else { return false }
         return switch circuit {
@@ -72,7 +72,7 @@ struct HostHealth: Sendable, Equatable {
         }
     }
 
-    /// Counts an answer that asks to be left alone, or one that does not. True when it speaks for the whole host.
+    /// Counts a response with `Retry-After`, or one without. Returns true if the wait applies to the whole host.
     mutating func countAsk(_ retryAfter: Double?, _ kind: HostReport.Kind, _ policy: HostBackOffPolicy) -> Bool {
         guard let retryAfter, BackOff.clamp(retryAfter, to: policy.maximumRetryAfter) > 0 else {
             if kind == .answered { asks = 0 }
@@ -84,10 +84,12 @@ struct HostHealth: Sendable, Equatable {
         return true
     }
 
+    /// Updates the circuit with the outcome of a request.
+    ///
     /// - Parameters:
-    ///   - id: the download that tells.
-    ///   - retryAfter: for how long the whole host is to be left alone.
-    ///   - random: 0...1, evenly spread.
+    ///   - id: the download that reports.
+    ///   - retryAfter: the time, in seconds, for which the whole host asked clients to wait.
+    ///   - random: a value in 0...1, uniformly distributed.
     mutating func note(
         _ kind: HostReport.Kind,
         retryAfter: Double?,
@@ -97,7 +99,7 @@ struct HostHealth: Sendable, Equatable {
         random: @autoclosure () -> Double
     ) {
         let silence = now > heardAt ? now - heardAt : 0
-        // Who tells nothing does not keep young what others told.
+        // A silent report is not evidence about the host, so it does not refresh the time.
         if kind != .silent { heardAt = max(heardAt, now) }
         let seconds = BackOff.clamp(retryAfter ?? 0, to: BackOff.clamp(policy.maximumRetryAfter, to: .infinity))
         if seconds > 0 { askedUntil = max(askedUntil, now.adding(clamped: TransferTimer.nanoseconds(seconds))) }
@@ -113,12 +115,12 @@ struct HostHealth: Sendable, Equatable {
             if count >= policy.failureThreshold { open(policy, at: now, random: random()) }
         case (.failed, .halfOpen(let probe)):
             if probe == id { open(policy, at: now, random: random()) }
-        // Sent before it was opened: nothing new.
+        // The request was sent before the circuit opened, so the failure adds nothing.
         case (.failed, .open): break
         }
     }
 
-    /// The download with that number tells nothing any more.
+    /// Ends a probe if the download with this number is the probe.
     mutating func release(_ id: UInt64) {
         if circuit == .halfOpen(probe: id) { circuit = .open(until: 0) }
     }

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// A place on the network: scheme, host and port, as one text such as `https://example.com:8080`.
+/// The origin of a URL: scheme, host and port, as one text such as `https://example.com:8080`.
 struct HostKey: Hashable, Sendable {
     private let text: String
 
-    /// Nil when the URL names no host.
+    /// Nil if the URL has no host.
     init?(_ url: URL) {
         let address = url.absoluteString
         guard let authority = DownloaderCore.authority(of: address) else { return nil }

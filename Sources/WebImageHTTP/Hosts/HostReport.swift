@@ -1,35 +1,37 @@
 import FoundationEssentials
 
-/// What a request that was sent says about the host it went to. Pure.
+/// The outcome of a sent request as evidence about its host. Pure.
 struct HostReport: Sendable, Equatable {
     enum Kind: Sendable, Equatable {
-        /// It is there and does its work, whatever it answered.
+        /// The host works, whatever the response was.
         case answered
-        /// It is not there, or does not do its work.
+        /// The host is unreachable or does not work.
         case failed
-        /// Nothing.
+        /// No evidence.
         case silent
     }
 
-    /// What came back.
+    /// The result of a request.
     struct Outcome {
-        /// The head as the server sent it; nil without one.
+        /// The response head as the server sent it; nil if none arrived.
         var response: HTTPResponse?
-        /// Whether a byte of the body came.
+        /// True once a byte of the body arrived.
         var hasBody = false
-        /// What the request ended with; nil while it goes on, or when it succeeded.
+        /// The error of the request; nil while it runs, or if it succeeded.
         var error: WebImageError?
     }
 
     var url: URL
     var kind: Kind
-    /// Seconds for which the host wants to be left alone.
+    /// The seconds of the response's `Retry-After`.
     var retryAfter: Double?
-    /// Where the first of the download's requests went; nil when it was not sent elsewhere from there.
+    /// The URL of the download's first request; nil if it was not redirected.
     var origin: URL?
 
+    /// Creates a report.
+    ///
     /// - Parameters:
-    ///   - url: where the request was sent.
+    ///   - url: the URL to which the request was sent.
     ///   - wallTime: seconds since 1970.
     init(_ url: URL, _ outcome: Outcome, wallTime: @autoclosure () -> Double) {
         self.url = outcome.response?.url ?? url
@@ -39,7 +41,7 @@ struct HostReport: Sendable, Equatable {
         }
     }
 
-    /// Whether `Retry-After` speaks for the host, with this status, and not for the resource.
+    /// Returns whether `Retry-After` concerns the host with this status, and not only the resource.
     static func asks(_ status: Int) -> Bool { status == 429 || status == 503 }
 
     private static func kind(_ outcome: Outcome) -> Kind {
@@ -50,7 +52,7 @@ struct HostReport: Sendable, Equatable {
         default: return outcome.response == nil ? .silent : .answered
         }
         if outcome.hasBody {
-            // A server that stalls, or a limit of one's own that is too low for what it sends: nobody can tell.
+            // Either the server stalls, or a local limit is too low for its body: there is no way to tell.
             return outcome.error?.code == .timedOut ? .silent : .answered
         }
         if let error = outcome.error, error.code == .secureConnectionFailed {

@@ -1,41 +1,43 @@
 import FoundationEssentials
 
-/// The hosts of a downloader of which there is something to remember. A pure value; times are monotonic nanoseconds.
+/// The hosts of a downloader that have state to remember. A pure value; times are monotonic nanoseconds.
 struct HostTable {
-    /// What becomes of a download that would start now.
+    /// The admission of a download that would start now.
     enum Admission: Equatable {
         case proceed
         /// It waits this many seconds; nil until it is woken.
         case hold(seconds: Double?)
-        /// It fails; the host may be asked again after so many seconds.
+        /// It fails; the host may be contacted again after `seconds`.
         case refuse(seconds: Double, wasAsked: Bool)
     }
 
-    /// Most hosts that are remembered.
+    /// The maximum number of remembered hosts.
     static let capacity = 1024
-    /// The longest time, in seconds, for which a download waits for a host that asked to be left alone.
+    /// The maximum time, in seconds, for which a download waits for a host that asked clients to wait.
     static let longestHold = 2.0
 
-    /// How many nanoseconds pass, at least, between two looks at what has become too old.
+    /// The minimum interval, in nanoseconds, between two removals of stale entries.
     static let sweepInterval: UInt64 = 60_000_000_000
 
     private(set) var hosts: [HostKey: HostHealth] = [:]
-    /// Of those, how many may have to be left alone. The others are only counted.
+    /// The number of hosts that may block downloads. The others only have counts.
     private var blocking = 0
-    /// URLs whose answers asked for a time, by their hashes, and until when.
+    /// URLs whose responses had `Retry-After`, by their hashes, and the times at which the wait ends.
     private var askedURLs: [Int: UInt64] = [:]
     private var sweptAt: UInt64 = 0
-    /// Downloads that find out about a host.
+    /// Downloads that probe a host.
     private var probes: [UInt64: HostKey] = [:]
-    /// Downloads that wait for what others find out.
+    /// Downloads that wait for the outcome of a probe.
     private var held: [HostKey: [UInt64]] = [:]
 
-    /// Whether there is nothing to remember: what is well needs not be told then.
+    /// True if there is no state: successful responses need not be reported then.
     var isEmpty: Bool { hosts.isEmpty && askedURLs.isEmpty }
-    /// Whether some host or URL may have to be left alone. Otherwise every download may start, and no URL needs to be looked at.
+    /// True if some host or URL may block downloads. If false, every download may start, and no URL needs a lookup.
     var mayBlock: Bool { blocking > 0 || !askedURLs.isEmpty }
 
-    /// - Parameter mayHold: whether the download can wait.
+    /// Admits a download.
+    ///
+    /// - Parameter mayHold: true if the download can wait.
     mutating func admit(_ url: URL, _ id: UInt64, mayHold: Bool, at now: UInt64) -> Admission {
         if let wait = askedWait(url, at: now) { return Self.waiting(wait, mayHold: mayHold) }
         guard mayBlock, let key = HostKey(url), var health = hosts[key] else { return .proceed }
@@ -62,7 +64,7 @@ struct HostTable {
         return mayHold && seconds <= longestHold ? .hold(seconds: seconds) : .refuse(seconds: seconds, wasAsked: true)
     }
 
-    /// For how many more nanoseconds a URL is to be left alone; nil when it is not.
+    /// Returns the remaining nanoseconds of a URL's `Retry-After`; nil if there is none.
     private mutating func askedWait(_ url: URL, at now: UInt64) -> UInt64? {
         guard !askedURLs.isEmpty, let until = askedURLs[Self.hash(of: url)] else { return nil }
         if until > now { return until - now }
@@ -81,10 +83,10 @@ struct HostTable {
         askedURLs[hash] = max(askedURLs[hash] ?? 0, until)
     }
 
-    /// Differs from one process to the next, so that nobody can find a URL that is taken for another.
+    /// The hash differs between processes, so that an attacker cannot find a URL that collides with another.
     private static func hash(of url: URL) -> Int { url.absoluteString.hashValue }
 
-    /// Takes in what a download tells. Those that were held for it and may go on.
+    /// Updates the table with a download's report. Returns the held downloads that may continue.
     mutating func note(
         _ report: HostReport,
         of id: UInt64,
@@ -107,7 +109,7 @@ struct HostTable {
         return wake(key)
     }
 
-    /// A download has ended, or its present attempt has: it finds nothing out any more. Those that were held for it.
+    /// Ends a download's probe when the download or its current attempt ends. Returns the downloads that were held for the probe.
     mutating func release(_ id: UInt64) -> [UInt64] {
         guard !probes.isEmpty, let key = probes.removeValue(forKey: id) else { return [] }
         if var health = hosts[key] {
@@ -117,7 +119,7 @@ struct HostTable {
         return wake(key)
     }
 
-    /// Forgets everything. Those that were held.
+    /// Forgets everything. Returns the held downloads.
     mutating func reset() -> [UInt64] {
         defer { self = HostTable() }
         return held.values.flatMap { $0 }.sorted()
@@ -129,7 +131,7 @@ struct HostTable {
         if health?.mayBlock == true { blocking += 1 }
     }
 
-    /// Forgets what is too old to count, now and then: hosts that are not asked any more would stay for good.
+    /// Removes stale entries from time to time: hosts that are not contacted again would stay forever.
     private mutating func sweep(at now: UInt64) {
         guard !isEmpty, now >= sweptAt, now - sweptAt >= Self.sweepInterval else { return }
         sweptAt = now
@@ -138,13 +140,13 @@ struct HostTable {
         for key in stale.keys { put(nil, key) }
     }
 
-    /// Those that wait for a probe, once there is none.
+    /// Returns the downloads that wait for a probe, once no probe is running.
     private mutating func wake(_ key: HostKey) -> [UInt64] {
         if case .halfOpen? = hosts[key]?.circuit { return [] }
         return held.removeValue(forKey: key) ?? []
     }
 
-    /// Makes room: the host goes of which nothing was heard for longest, and which nobody waits for.
+    /// Frees a slot: evicts the host that was silent for longest and has no waiting downloads.
     private mutating func forgetOldest() {
         var oldest: (key: HostKey, heardAt: UInt64)?
         for (key, health) in hosts where health.heardAt < oldest?.heardAt ?? .max && held[key] == nil {

@@ -1,34 +1,34 @@
-/// What an address is for that is not one of the public internet. Raw values are the words of error messages.
+/// The purpose of an address that does not belong to the public internet. Raw values are used in error messages.
 ///
-/// From IANA's registries of special-purpose addresses, as of 2025, and what clouds answer their machines' questions on.
+/// From IANA's registries of special-purpose addresses, as of 2025, and the metadata addresses of cloud providers.
 enum AddressKind: String, Sendable, CaseIterable {
-    case metadata = "the metadata service of a cloud"
-    case thisNetwork = "an address of this network"
+    case metadata = "a cloud metadata service"
+    case thisNetwork = "a 'this network' address"
     case loopback = "a loopback address"
     case privateUse = "a private address"
-    case shared = "an address of carriers' own networks (CGNAT)"
+    case shared = "a carrier-grade NAT address (CGNAT)"
     case linkLocal = "a link-local address"
-    case protocolAssignment = "an address of protocols"
-    case documentation = "an address of documentation"
+    case protocolAssignment = "a protocol assignment address"
+    case documentation = "a documentation address"
     case relay = "a 6to4 relay"
-    case benchmarking = "an address of benchmarks"
+    case benchmarking = "a benchmarking address"
     case multicast = "a multicast address"
     case reserved = "a reserved address"
     case broadcast = "the broadcast address"
     case unspecified = "the unspecified address"
-    case mapped = "an IPv4 address written as IPv6"
+    case mapped = "an IPv4 address embedded in IPv6"
     case sixToFour = "a 6to4 address"
     case teredo = "a Teredo address"
-    case localNAT64 = "an address of a local NAT64"
-    case discard = "an address whose packets are discarded"
-    case orchid = "an identifier that is no place (ORCHID)"
-    case segmentRouting = "a segment identifier"
+    case localNAT64 = "a local NAT64 address"
+    case discard = "a discard-only address"
+    case orchid = "an ORCHID identifier"
+    case segmentRouting = "a segment routing identifier"
     case siteLocal = "a site-local address"
 
-    /// What the address is for; nil for one of the public internet.
+    /// Creates the kind of an address; nil for an address of the public internet.
     ///
-    /// IPv6 addresses that hold one of IPv4 are refused in every form that hosts have no use for. That of a NAT64, which hosts
-    /// without IPv4 need, is what the address in it is.
+    /// IPv6 addresses that embed an IPv4 address are refused in every form that hosts have no use for. A NAT64 address, which hosts
+    /// without IPv4 need, has the kind of its embedded address.
     init?(_ address: IPAddress) {
         if let kind = Self.table.first(where: { $0.network.contains(address) })?.kind {
             self = kind
@@ -39,7 +39,7 @@ enum AddressKind: String, Sendable, CaseIterable {
             self = kind
             return
         }
-        // Global unicast is in 2000::/3; the rest of IPv6 has not been given to anybody.
+        // Global unicast is in 2000::/3; the rest of IPv6 is unallocated.
         guard address.number >> 125 == 1 || address.isNAT64 else {
             self = .reserved
             return
@@ -47,7 +47,7 @@ enum AddressKind: String, Sendable, CaseIterable {
         return nil
     }
 
-    /// The blocks, the more special first.
+    /// The blocks, more specific ones first.
     static let table: [(network: IPNetwork, kind: AddressKind)] = blocks.flatMap { kind, blocks in
         blocks.split(separator: " ").compactMap { IPNetwork(String($0)) }.map { ($0, kind) }
     }
@@ -77,7 +77,7 @@ enum AddressKind: String, Sendable, CaseIterable {
         (.sixToFour, "2002::/16"),
         (.segmentRouting, "5f00::/16"),
         (.siteLocal, "fec0::/10"),
-        // Of global unicast, what has not been given to anybody.
+        // The unallocated blocks of global unicast.
         (.reserved, "240.0.0.0/4 2d00::/8 2e00::/7 3000::/4"),
     ]
 }

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// Tells from the first bytes of a body whether it can be a picture. Pure.
+/// Detects from the first bytes of a body whether it can be an image. Pure.
 package struct PictureSniffer: Sendable {
     enum Verdict: Equatable {
         case picture(ImageFormat)
@@ -9,22 +9,23 @@ package struct PictureSniffer: Sendable {
         case refused(WebImageError)
     }
 
-    /// The formats that are taken.
+    /// The accepted formats.
     let formats: Set<ImageFormat>
 
     package init(formats: Set<ImageFormat>) { self.formats = formats }
 
-    /// No format but SVG has its signature further in than this.
+    /// The maximum length of a signature, except that of SVG.
     static let signatureLength = 32
-    /// How far into a document its root element may begin, and how much of a file's list of brands is waited for.
+    /// The number of bytes of a document within which its root element must begin, and the number of bytes of an ISO brand list to
+    /// wait for.
     static let textLength = 64 << 10
     private static let brandLength = 1040
 
-    /// What can be said of a body.
+    /// Returns the verdict on a body.
     ///
     /// - Parameters:
-    ///   - bytes: all of it that has come.
-    ///   - isWhole: whether that is all there is.
+    ///   - bytes: all bytes that have arrived.
+    ///   - isWhole: true if the body is complete.
     func verdict(_ bytes: UnsafeRawBufferPointer, isWhole: Bool) -> Verdict {
         if Self.isText(bytes) { return textVerdict(bytes, isWhole: isWhole) }
         guard isWhole || bytes.count >= Self.signatureLength else { return .undecided }
@@ -34,7 +35,7 @@ package struct PictureSniffer: Sendable {
 
     func verdict(_ data: Data, isWhole: Bool) -> Verdict { data.withUnsafeBytes { verdict($0, isWhole: isWhole) } }
 
-    /// What is wrong with a whole body, or nil.
+    /// Returns the error for a complete body, or nil.
     package func problem(of data: Data) -> WebImageError? {
         switch verdict(data, isWhole: true) {
         case .picture: nil
@@ -46,14 +47,14 @@ package struct PictureSniffer: Sendable {
     private func verdict(of format: ImageFormat) -> Verdict {
         if formats.contains(format) { return .picture(format) }
         guard format != .undefined else { return .refused(Self.noPicture) }
-        return .refused(WebImageError(.unsupportedFormat, "pictures of the format \(format) are refused"))
+        return .refused(WebImageError(.unsupportedFormat, "images of the format \(format) are refused"))
     }
 
-    private static let noPicture = WebImageError(.badImageData, "the body is not a picture of a known format")
+    private static let noPicture = WebImageError(.badImageData, "the body is not an image of a known format")
 
     // MARK: Text
 
-    /// Whether it begins like a document, or with what may stand before one.
+    /// Returns whether the body begins like a document, or with characters that may precede one.
     private static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var rest = bytes[...]
         if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
@@ -64,7 +65,7 @@ package struct PictureSniffer: Sendable {
     private func textVerdict(_ bytes: UnsafeRawBufferPointer, isWhole: Bool) -> Verdict {
         let start = UnsafeRawBufferPointer(rebasing: bytes.prefix(Self.textLength))
         if isWhole { return verdict(of: ImageFormat(detecting: bytes)) }
-        // Up to the last tag that is whole: half a name is none.
+        // Up to the last complete tag: a partial name must not be judged.
         guard let end = start.lastIndex(of: UInt8(ascii: ">")) else {
             return bytes.count < Self.textLength ? .undecided : .refused(Self.noPicture)
         }
@@ -77,11 +78,11 @@ package struct PictureSniffer: Sendable {
 
     // MARK: Brands
 
-    /// Whether it is a file of the ISO family whose list of brands has not come to its end.
+    /// Returns whether the body is an ISO media file whose brand list has not arrived completely.
     private static func lacksBrands(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count >= 12, bytes[4..<8].elementsEqual("ftyp".utf8) else { return false }
         let size = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self)))
-        // A box of no length goes on to the end of the file.
+        // A box of size 0 extends to the end of the file.
         return bytes.count < min(size == 0 ? brandLength : size, brandLength)
     }
 }

@@ -1,9 +1,9 @@
-/// How a response says where its body ends. Pure.
+/// The framing of a response's body. Pure.
 enum ResponseFraming {
-    /// What is wrong with the framing for a policy that allows one way only; nil where nothing is.
+    /// Returns the error if the framing is anything but a single length or plain chunks; nil if it is valid.
     ///
-    /// A body that is packed for the way is unpacked by libcurl whatever it asked for; and what says two things of its length is
-    /// read differently by those on the way.
+    /// libcurl decodes a compressed transfer coding even if it was not requested, and intermediaries interpret conflicting lengths
+    /// differently.
     static func problem(of headers: HTTPHeaders) -> WebImageError? {
         if let coding = headers["Transfer-Encoding"] {
             if headers["Content-Length"] != nil {
@@ -15,14 +15,14 @@ enum ResponseFraming {
         guard let value = headers["Content-Length"] else { return nil }
         let lengths = Set(elements(value))
         if lengths.count == 1, lengths.allSatisfy({ $0.utf8.allSatisfy(\.isASCIIDigit) }) { return nil }
-        return WebImageError(.transportFailed, "the announced length '\(value.prefix(60))' is no number")
+        return WebImageError(.transportFailed, "invalid announced length '\(value.prefix(60))'")
     }
 
     private static func elements(_ list: String) -> [String] {
         list.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
     }
 
-    /// Whether the announced length is a number that 64 bits do not hold. libcurl takes it for none.
+    /// Returns whether the announced length is a number that does not fit 64 bits. libcurl treats it as missing.
     static func isBeyondNumbers(_ headers: HTTPHeaders) -> Bool {
         guard headers["Transfer-Encoding"] == nil, let value = headers["Content-Length"] else { return false }
         let digits = value.utf8.prefix { $0 != UInt8(ascii: ",") }.filter { $0 != 32 && $0 != 9 }

@@ -1,14 +1,14 @@
-/// The host of a URL, as whoever connects to it will read it.
+/// The host of a URL, as the connecting code will interpret it.
 enum SourceHost: Hashable, Sendable {
-    /// A name in lower case, without a dot at the end; one outside ASCII as name services know it.
+    /// A name in lower case, without a trailing dot; a name outside ASCII in its ASCII form, as in DNS.
     case name(String)
-    /// A number.
+    /// An IP address.
     case address(IPAddress)
 
-    /// Reads what stands between the user's name and the port, in every spelling that libcurl, an IDNA library behind it, or the C
-    /// library's resolver would take for an address.
+    /// Parses the text between the user info and the port, in every notation that libcurl, its IDNA library, or the C library's
+    /// resolver would accept as an address.
     ///
-    /// - Throws: ``SourceRefusal/malformed``, ``SourceRefusal/number(_:)`` for what looks like an address and is none,
+    /// - Throws: ``SourceRefusal/malformed``, ``SourceRefusal/number(_:)`` for text that looks like an address and is invalid,
     ///   ``SourceRefusal/zone``.
     init(_ text: some StringProtocol) throws(SourceRefusal) {
         if text.utf8.first == UInt8(ascii: "[") {
@@ -29,13 +29,13 @@ enum SourceHost: Hashable, Sendable {
         self = .name(name)
     }
 
-    /// The name; nil for a number.
+    /// The name; nil for an address.
     var name: String? {
         if case .name(let name) = self { return name }
         return nil
     }
 
-    /// The number; nil for a name.
+    /// The address; nil for a name.
     var address: IPAddress? {
         if case .address(let address) = self { return address }
         return nil
@@ -44,13 +44,13 @@ enum SourceHost: Hashable, Sendable {
     private static func bracketed(_ text: String) throws(SourceRefusal) -> IPAddress {
         guard text.utf8.last == UInt8(ascii: "]") else { throw .malformed }
         let inner = text.dropFirst().dropLast()
-        // Also as "%25": a zone names an interface of this machine, so the address is one of its own networks.
+        // Also as "%25": a zone names an interface of this machine, so the address belongs to one of its networks.
         guard !inner.utf8.contains(UInt8(ascii: "%")) else { throw .zone }
         guard let address = IPAddress(String(inner)), address.family == .v6 else { throw .malformed }
         return address
     }
 
-    /// Whether it consists of labels that a name can have.
+    /// Returns whether the name consists of valid labels.
     private static func isWellFormed(_ name: String) -> Bool {
         guard !name.isEmpty, name.utf8.count <= 253 else { return false }
         let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -64,17 +64,17 @@ enum SourceHost: Hashable, Sendable {
     }
 }
 
-/// Names that name services of local networks and machines answer, and the public one never does.
+/// Names that are resolved only in local networks or on the machine, never in the public DNS.
 enum LocalNames {
-    /// Whether a name, in lower case, is one of them: of one label, which is looked up among the machine's own domains, or below a
-    /// domain that is set apart for that.
+    /// Returns whether a name, in lower case, is local: a single label, which is looked up in the machine's search domains, or a
+    /// name in a reserved domain.
     static func contains(_ name: String) -> Bool {
         let labels = name.split(separator: ".", omittingEmptySubsequences: false)
         guard labels.count > 1, let last = labels.last else { return true }
         return topLevels.contains(String(last)) || name == "home.arpa" || name.hasSuffix(".home.arpa")
     }
 
-    /// RFC 6761, 6762, 7686 and 8375, ICANN's `.internal`, and what routers and directories are often set up with.
+    /// RFC 6761, 6762, 7686 and 8375, ICANN's `.internal`, and domains that routers and directory services often use.
     private static let topLevels: Set<String> = [
         "localhost", "localdomain", "local", "internal", "intranet", "private", "corp", "home", "lan", "test",
         "example",

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
 extension SourcePolicy {
-    /// Limits of decoding that are no higher than the policy's.
+    /// Returns decoding limits that are no higher than the policy's.
     ///
-    /// - Parameter limits: those that hold in any case; the defaults unless told otherwise.
+    /// - Parameter limits: limits that hold in any case; the defaults if omitted.
     public func limits(within limits: ImageLimits = ImageLimits()) -> ImageLimits {
         guard !isTrusted else { return limits }
         var limits = limits
@@ -16,8 +16,9 @@ extension SourcePolicy {
         return limits
     }
 
-    /// The namespace of the cache that ``WebImageManager/init(policy:cache:config:)`` makes: policies that differ in whom they ask, or for which
-    /// formats, share nothing, so that nobody is served what only another may fetch. "untrusted" with nothing but the defaults.
+    /// The cache namespace that ``WebImageManager/init(policy:cache:config:)`` uses: policies with different sources or formats
+    /// share no entries, so that no caller gets an image that only another policy may fetch. "untrusted" if sources and formats
+    /// have their defaults.
     public var cacheNamespace: String {
         guard !isTrusted else { return "default" }
         let plain = SourcePolicy.untrusted
@@ -30,7 +31,7 @@ extension SourcePolicy {
             schemes.map(\.rawValue).sorted().joined(separator: ","),
             ports.sorted().map(String.init).joined(separator: ","),
             text(allowed), text(denied), text(limitedTo),
-            // What only another may have decoded is not found.
+            // Images that only another policy may decode are not found.
             formats == plain.formats ? "*" : formats.map(\.rawValue).sorted().map(String.init).joined(separator: ","),
         ]
         return "untrusted-" + Hashing.md5Hex(parts.joined(separator: ";")).prefix(16)
@@ -38,15 +39,15 @@ extension SourcePolicy {
 }
 
 extension WebImageDownloaderConfig {
-    /// The config within the bounds of its policy: what downloads are made with.
+    /// The config with the limits of its policy applied; downloads use this one.
     package var withinPolicy: WebImageDownloaderConfig {
         let policy = sourcePolicy
         guard !policy.isTrusted else { return self }
         var config = self
         (config.urlCredential, config.username, config.password) = (nil, nil, nil)
-        // A proxy finds hosts itself, and nobody checks where it connects to.
+        // A proxy resolves hosts itself, so its connections cannot be checked.
         config.proxy = .none
-        // What a stranger's server sends lies on disk only once it is known to be a picture.
+        // Data from an untrusted server is written to disk only after it is known to be an image.
         config.partialDownloadDirectory = nil
         config.allowsInsecureRedirects = false
         config.maximumResponseByteCount = min(maximumResponseByteCount, policy.maximumByteCount)
@@ -54,7 +55,7 @@ extension WebImageDownloaderConfig {
         config.maximumResponseHeaderCount = min(maximumResponseHeaderCount, policy.maximumHeaderCount)
         config.maximumRedirectCount = min(maximumRedirectCount, policy.maximumRedirectCount)
         config.minimumBytesPerSecond = max(minimumBytesPerSecond, policy.minimumBytesPerSecond)
-        // One URL of a stranger must not close its host to the others.
+        // One untrusted URL must not block its host for the others.
         config.hostBackOff.askThreshold = .max
         let longest = policy.maximumDuration > 0 ? policy.maximumDuration : 60
         config.hostBackOff.maximumRetryAfter = min(hostBackOff.maximumRetryAfter, longest)
@@ -66,19 +67,19 @@ extension WebImageDownloaderConfig {
 }
 
 extension HTTPTransferRequest {
-    /// Bounds the request by a policy.
+    /// Applies a policy's limits to the request.
     mutating func apply(_ policy: SourcePolicy) {
         guard !policy.isTrusted else { return }
         sourcePolicy = policy
         credential = nil
         handlesCookies = false
         verifiesCertificates = true
-        // What is silent, or slow, for as long as the whole may take has used it up.
+        // A connection that is silent or slow for the maximum duration has used it up.
         if policy.maximumDuration > 0 {
             connectTimeout = min(connectTimeout, policy.maximumDuration)
             idleTimeout = min(idleTimeout, policy.maximumDuration)
         }
-        // Nothing is unpacked, so nothing can be small on the wire and huge afterwards.
+        // Without content coding, a body cannot be small on the wire and huge after decompression.
         headers["Accept-Encoding"] = "identity"
     }
 }

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
 extension SourcePolicy {
-    /// Why a URL is not loaded, as far as the URL tells; nil where nothing is wrong with it. Asks no name service, so a host may
-    /// still turn out to be at an address that is refused. Any thread; costs a few microseconds.
+    /// Returns the error if the URL itself is refused; nil if it is accepted. Does no DNS lookup, so the host may still resolve to
+    /// a refused address. Any thread; costs a few microseconds.
     ///
     /// - Parameter url: a URL, as it was given.
     /// - Returns: an error with ``WebImageError/Code/sourceRefused``.
@@ -16,13 +16,14 @@ extension SourcePolicy {
         }
     }
 
-    /// Why a connection is not used for a host, for transports of one's own that heed ``HTTPTransferRequest/sourcePolicy``. To be
-    /// asked before each connection is made, and before each request is sent over one that was kept.
+    /// Returns the error if a connection must not be used for a host. For custom transports that enforce
+    /// ``HTTPTransferRequest/sourcePolicy``: call it before each connection is opened, and before each request is sent over a kept
+    /// one.
     ///
     /// - Parameters:
     ///   - host: the host of the URL, as it was resolved.
-    ///   - port: the port that is connected to.
-    ///   - address: the address that is connected to, in its usual spelling; what is none is refused.
+    ///   - port: the port of the connection.
+    ///   - address: the IP address of the connection, in its usual notation; an invalid one is refused.
     /// - Returns: an error with ``WebImageError/Code/sourceRefused``, or nil.
     public func refusal(ofHost host: String, port: Int, at address: String) -> WebImageError? {
         guard !isTrusted else { return nil }
@@ -36,7 +37,9 @@ extension SourcePolicy {
         }
     }
 
-    /// - Throws: why the URL is not loaded.
+    /// Checks a URL's text.
+    ///
+    /// - Throws: the reason for the refusal.
     func check(_ text: String) throws(SourceRefusal) {
         let scheme = SourceTarget.scheme(of: text)
         guard let known = Scheme(rawValue: scheme), schemes.contains(known) else { throw .scheme(scheme) }
@@ -45,16 +48,16 @@ extension SourcePolicy {
         if let refusal = refusal(target.host, port: target.port, at: target.host.address) { throw refusal }
     }
 
-    /// The rules, pure.
+    /// Applies the rules. Pure.
     ///
-    /// - Parameter address: where the host is; nil as long as that is not known.
+    /// - Parameter address: the address of the host; nil while it is unknown.
     func refusal(_ host: SourceHost, port: Int, at address: IPAddress?) -> SourceRefusal? {
         if let rule = denial(host, port: port, at: address) { return .denied(rule) }
         if let limitedTo, !isListed(limitedTo, host, port: port, at: address) { return .unlisted }
         if allowed.contains(where: { lifts($0, port) && ($0.matches(name: host.name) || $0.matches(address)) }) {
             return nil
         }
-        // The address first: it tells an operator more than the port.
+        // The address is checked first: it is more useful to an operator than the port.
         if let address, let kind = AddressKind(address) { return .address(address, kind) }
         if let name = host.name, LocalNames.contains(name) { return .localName(name) }
         guard ports.contains(port) || (address == nil && mayAllowLater(port)) else { return .port(port) }
@@ -76,9 +79,9 @@ extension SourcePolicy {
         }
     }
 
-    /// Whether a rule of ``allowed`` is about the port.
+    /// Returns whether a rule of ``allowed`` covers the port.
     private func lifts(_ rule: SourceRule, _ port: Int) -> Bool { rule.port.map { $0 == port } ?? ports.contains(port) }
 
-    /// Whether a rule may allow the port once the address is known.
+    /// Returns whether a rule may allow the port once the address is known.
     private func mayAllowLater(_ port: Int) -> Bool { allowed.contains { $0.isAboutAddresses && lifts($0, port) } }
 }

@@ -1,8 +1,9 @@
-/// What a program allows the URLs that it loads, and what answers to them: for servers that load what strangers name.
+/// Restricts the sources that a program loads from, and the cost of their responses: for servers that load URLs from untrusted
+/// users.
 ///
-/// ``untrusted`` refuses every address that is not one of the public internet, in every spelling and however it is come by, and
-/// bounds everything that an answer can cost. Each connection is checked when it is made, against the very address that it is made
-/// to, and so is every redirect: a name that means something else from one moment to the next gains nothing.
+/// ``untrusted`` refuses every address outside the public internet, in every notation and on every path to it, and limits every
+/// cost of a response. Each connection is checked when it is opened, against its actual address, and so is every redirect: DNS
+/// rebinding gains nothing.
 ///
 /// ```swift
 /// var policy = SourcePolicy.untrusted
@@ -11,77 +12,80 @@
 /// let manager = WebImageManager(policy: policy)
 /// ```
 ///
-/// Refused sources end with ``WebImageError/Code/sourceRefused``, and the message says which address and which rule. It is meant for
-/// the operator: who named the URL should not be told what the network looks like from inside.
+/// Loads from refused sources end with ``WebImageError/Code/sourceRefused``; the message contains the address and the rule. It is
+/// meant for the operator: do not return it to the user who sent the URL, because it describes the internal network.
 public struct SourcePolicy: Sendable, Hashable {
-    /// A scheme that URLs may have. Others are never loaded: neither files nor what a loader of one's own serves.
+    /// A URL scheme. Other schemes are never loaded, neither files nor those of a custom loader.
     public enum Scheme: String, Sendable, Hashable, CaseIterable {
         /// Plain HTTP.
         case http
         /// HTTP over TLS.
         case https
-        /// The picture is part of the URL.
+        /// The image is part of the URL.
         case data
     }
 
-    /// Everything is allowed: what programs want whose URLs are their own. All other properties are without effect.
+    /// Allows everything: for programs that load only their own URLs. All other properties have no effect.
     public static let trusted = SourcePolicy(isTrusted: true)
-    /// Only pictures from the public internet, within bounds.
+    /// Allows only images from the public internet, with limits.
     public static let untrusted = SourcePolicy(isTrusted: false)
 
-    /// Whether it is ``trusted``.
+    /// A Boolean value that indicates whether the policy is ``trusted``.
     public let isTrusted: Bool
 
-    // MARK: Where
+    // MARK: Sources
 
-    /// The schemes. HTTP and HTTPS by default. A `data` URL may hold ``maximumByteCount`` bytes.
+    /// The allowed schemes. HTTP and HTTPS by default. A `data` URL may contain ``maximumByteCount`` bytes.
     public var schemes: Set<Scheme> = [.http, .https]
-    /// The ports. 80 and 443 by default.
+    /// The allowed ports. 80 and 443 by default.
     public var ports: Set<Int> = [80, 443]
-    /// Exceptions: sources that may be asked although their address, name or port is refused otherwise. Empty by default.
+    /// Exceptions: sources that are allowed although their address, name or port would be refused. Empty by default.
     ///
-    /// A rule with a port lifts the restriction on ports for that one; a rule without one is about ``ports``. A rule with a
-    /// host's name trusts whoever says what the name's address is. Addresses are compared with the one that is connected to.
+    /// A rule with a port allows that port; a rule without one applies to ``ports``. A rule with a host name trusts DNS for the
+    /// name's address. Address rules are compared with the address of the connection.
     public var allowed: [SourceRule] = []
-    /// Sources that are refused whatever else is said. Empty by default. Addresses also match where they are written into one of IPv6.
+    /// Sources that are refused regardless of all other rules. Empty by default. Addresses also match where they are embedded in an
+    /// IPv6 address.
     public var denied: [SourceRule] = []
-    /// If it is not nil, only these may be asked: everything else still holds for them. Nil by default.
+    /// If not nil, only these sources are allowed, and all other rules still apply to them. Nil by default.
     public var limitedTo: [SourceRule]?
 
-    // MARK: How much
+    // MARK: Limits
 
-    /// Most bytes of a body; further attempts begin with none. 32 MiB by default.
+    /// The maximum number of bytes of a body; further attempts start from zero. 32 MiB by default.
     public var maximumByteCount = 32 << 20
-    /// Most bytes of all response heads of an attempt, those of redirects and interim ones among them. 64 KiB by default.
+    /// The maximum number of bytes of all response heads of an attempt, including redirects and interim responses. 64 KiB by
+    /// default.
     public var maximumHeaderByteCount = 64 << 10
-    /// Most fields in all those heads. 100 by default.
+    /// The maximum number of fields in all those heads. 100 by default.
     public var maximumHeaderCount = 100
-    /// Most redirects. 5 by default. None of them leads from https to http.
+    /// The maximum number of redirects. 5 by default. Redirects from https to http are never followed.
     public var maximumRedirectCount = 5
-    /// Seconds that a download may take, from its first request on: with redirects, hedges, further attempts and the waits between. 60 by
-    /// default; 0 for no limit. What is no such number, NaN or one below 0, is taken for the default.
+    /// The time limit of a download, in seconds, from its first request: including redirects, hedges, retries and the waits between
+    /// them. 60 by default; 0 for none. Negative values and NaN are replaced by the default.
     public var maximumDuration: Double = 60 {
         didSet { if !(maximumDuration >= 0) { maximumDuration = 60 } }
     }
-    /// Bytes that must come each second on average, measured over ``WebImageDownloaderConfig/downloadTimeout``. 1000 by default; 0 for
-    /// what the config says.
+    /// The minimum transfer rate in bytes per second, averaged over ``WebImageDownloaderConfig/downloadTimeout``. 1000 by default;
+    /// 0 for the config's value.
     public var minimumBytesPerSecond = 1000
 
-    // MARK: What
+    // MARK: Formats and decoding
 
-    /// The formats that a body may have, judged by its first bytes and not by what the server calls it. All that the library knows as
-    /// pictures by default.
+    /// The accepted formats, detected from a body's first bytes and not from the server's content type. All image formats that the
+    /// library knows by default.
     public var formats: Set<ImageFormat> = Self.pictureFormats
-    /// Formats that are decoded in worker processes. All formats by default; ``DecodeIsolation/riskyFormats`` leaves out JPEG, PNG, GIF, WebP,
-    /// BMP and icons, which then have previews while they arrive. Without a worker program (``DecodeWorker``) images of these formats end
-    /// with ``WebImageError/Code/decoderUnavailable``: nothing is decoded in this process instead.
+    /// The formats that are decoded in worker processes. All formats by default; ``DecodeIsolation/riskyFormats`` leaves out JPEG,
+    /// PNG, GIF, WebP, BMP and icons, which then have previews while they arrive. Without a worker program (``DecodeWorker``),
+    /// images of these formats fail with ``WebImageError/Code/decoderUnavailable``: there is no fallback to decoding in this
+    /// process.
     public var isolatedFormats: Set<ImageFormat> = Self.pictureFormats
-    /// Most pixels of a picture, and of each frame. 50 million by default.
+    /// The maximum number of pixels of an image, and of each frame. 50 million by default.
     public var maximumPixelCount = 50_000_000
-    /// Most frames of an animation. 2000 by default.
+    /// The maximum number of frames of an animation. 2000 by default.
     public var maximumFrameCount = 2000
-    /// Seconds that the decode of one picture may take. 5 by default; 0 for no limit. What is no such number, NaN or one below 0, is taken
-    /// for the default.
+    /// The time limit for decoding one image, in seconds. 5 by default; 0 for none. Negative values and NaN are replaced by the
+    /// default.
     public var maximumDecodeDuration: Double = 5 {
         didSet { if !(maximumDecodeDuration >= 0) { maximumDecodeDuration = 5 } }
     }

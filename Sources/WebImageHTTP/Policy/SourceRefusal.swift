@@ -1,40 +1,40 @@
-/// Why a source is not asked.
+/// The reason why a source is refused.
 enum SourceRefusal: Error, Hashable, Sendable {
-    /// Its scheme is not one that may be used.
+    /// The scheme is not allowed.
     case scheme(String)
-    /// The URL has a user's name.
+    /// The URL contains a user name.
     case user
-    /// The URL's host or port is not well formed, or could be read in two ways.
+    /// The URL's host or port is malformed or ambiguous.
     case malformed
-    /// The host ends in a number and is no address.
+    /// The host ends in a number and is not a valid address.
     case number(String)
     /// The address names an interface of this machine.
     case zone
-    /// The name is one of local networks.
+    /// The name is local.
     case localName(String)
-    /// The port is not one that may be used.
+    /// The port is not allowed.
     case port(Int)
-    /// A rule of the deny list covers it.
+    /// A rule of the deny list matches the source.
     case denied(SourceRule)
-    /// Only sources of a list may be asked, and this is none of them.
+    /// Only the sources of a list are allowed, and this one is not listed.
     case unlisted
-    /// The address is not one of the public internet.
+    /// The address does not belong to the public internet.
     case address(IPAddress, AddressKind)
     /// The transport does not check the addresses that it connects to.
     case unchecked
 
-    /// A fragment of a sentence. `host` is the host as far as it is known.
+    /// Returns the error message, a fragment of a sentence. `host` is the host if it is known.
     func message(host: SourceHost? = nil) -> String {
         switch self {
         case .scheme(let scheme): "URLs of the scheme '\(scheme.prefix(20))' are refused"
-        case .user: "a URL with a user's name or password is refused"
-        case .malformed: "the URL's host or port is refused, because it could be read in more than one way"
-        case .number(let name): "the host '\(name.prefix(60))' is refused: it ends in a number and is no address"
+        case .user: "a URL with a user name or password is refused"
+        case .malformed: "the URL's host or port is refused, because it is malformed or ambiguous"
+        case .number(let name): "the host '\(name.prefix(60))' is refused: it ends in a number but is not an address"
         case .zone: "an address with a zone is refused"
-        case .localName(let name): "the host '\(name.prefix(60))' is refused: it is a name of local networks"
+        case .localName(let name): "the host '\(name.prefix(60))' is refused: it is a local name"
         case .port(let port): "port \(port) is refused"
         case .denied(let rule): "the source is refused by the rule '\(rule)'"
-        case .unlisted: "the source is refused: it is not one of those that may be asked"
+        case .unlisted: "the source is refused: it is not in the list of allowed sources"
         case .address(let address, let kind): Self.words(address, kind, host)
         case .unchecked: "the source is refused: the transport does not check the addresses that it connects to"
         }
@@ -44,6 +44,6 @@ enum SourceRefusal: Error, Hashable, Sendable {
         let inner = address.embedded.map { " (\($0))" } ?? ""
         let what = "\(address)\(inner), \(kind.rawValue)"
         guard let name = host?.name else { return "the address is refused: \(what)" }
-        return "the host '\(name.prefix(60))' is refused: it is at \(what)"
+        return "the host '\(name.prefix(60))' is refused: it resolves to \(what)"
     }
 }

@@ -1,21 +1,22 @@
-/// Names sources of a ``SourcePolicy``: a host, all hosts below a domain, or a block of addresses, on one port or on any.
+/// A rule that matches sources of a ``SourcePolicy``: a host, all subdomains of a domain, or a block of addresses, on one port or
+/// on any.
 public struct SourceRule: Sendable, Hashable {
     enum Subject: Sendable, Hashable {
         case host(String)
-        /// With its dot.
+        /// The suffix, including its leading dot.
         case suffix(String)
         case network(IPNetwork)
     }
 
     let subject: Subject
-    /// The port that it is about; nil for every one that the policy's list allows, and in a deny list for every one.
+    /// The port that the rule applies to; nil for all ports that the policy allows, and in a deny list for all ports.
     public let port: Int?
 
-    /// Reads a rule: `cdn.example.com`, `*.example.com` or `.example.com` (all hosts below it, but not itself), `10.1.2.3`,
-    /// `10.0.0.0/8`, `::1`, `[fd00::/8]`, each with `:` and a port or without; IPv6 with a port needs its brackets.
+    /// Parses a rule: `cdn.example.com`, `*.example.com` or `.example.com` (all subdomains, but not the domain itself), `10.1.2.3`,
+    /// `10.0.0.0/8`, `::1`, `[fd00::/8]`, each with or without `:` and a port; IPv6 with a port needs brackets.
     ///
-    /// Host names mean what stands in the URL, whatever address they have. Case does not count. Nil for a text that is no rule; so
-    /// is a host that would be read as an address, such as `127.1`.
+    /// A host name matches the host in the URL, whatever its address is. Case-insensitive. Nil for an invalid rule, and for a host
+    /// that would be read as an address, such as `127.1`.
     public init?(_ text: String) {
         guard let (subject, port) = try? Self.parse(text) else { return nil }
         (self.subject, self.port) = (subject, port)
@@ -46,7 +47,7 @@ public struct SourceRule: Sendable, Hashable {
         return bare.startIndex == host.startIndex ? .host(name) : .suffix("." + name)
     }
 
-    /// Whether it names the host, whatever its port.
+    /// Returns whether the rule matches the host, whatever its port.
     func matches(name: String?) -> Bool {
         guard let name else { return false }
         switch subject {
@@ -56,13 +57,13 @@ public struct SourceRule: Sendable, Hashable {
         }
     }
 
-    /// Whether it names the address, whatever its port.
+    /// Returns whether the rule matches the address, whatever its port.
     func matches(_ address: IPAddress?) -> Bool {
         guard let address, case .network(let network) = subject else { return false }
         return network.contains(address)
     }
 
-    /// Whether only an address tells if it matches.
+    /// True if only an address can match the rule.
     var isAboutAddresses: Bool {
         if case .network = subject { return true }
         return false
@@ -70,7 +71,7 @@ public struct SourceRule: Sendable, Hashable {
 }
 
 extension SourceRule: CustomStringConvertible {
-    /// The rule, written as it is read.
+    /// The rule in the notation that ``init(_:)`` parses.
     public var description: String {
         let text =
             switch subject {

@@ -1,41 +1,42 @@
 import FoundationEssentials
 
-/// What a transfer knows of whether the body that it receives is kept. Nothing is found out before the body has been under way for a
-/// while or breaks off: most bodies are through long before that.
+/// The state of keeping a body while a transfer receives it. Nothing is decided before the body has been arriving for a while or
+/// breaks off: most bodies are complete long before that.
 struct BodyKeeping {
-    /// Nanoseconds that a body has been under way before it is written.
+    /// The time, in nanoseconds, for which a body must have been arriving before it is written.
     static let patience: UInt64 = 450_000_000
-    /// Up to so many bytes whatever is new is written. All is written each time, so of what is more a quarter must be new.
+    /// Up to this size, any growth is written. Each write stores the whole part, so beyond it, the growth must be a quarter of the
+    /// excess.
     static let smallByteCount = 1 << 20
 
-    /// The first request of the attempt: what a part is kept for.
+    /// The first request of the attempt; the part is kept for it.
     private var asked: DownloadRequest?
-    /// Where the body is kept; nil when it is not, or not any more.
+    /// The store for the body; nil if the body is not kept, or no longer.
     var store: (any PartialBodyStore)?
-    /// What the body belongs to, as if it came whole; nil while there is none.
+    /// The response of the body, as for the whole; nil while there is none.
     private var answer: HTTPResponse?
     private var began: UInt64 = 0
     private var isDecided = false
     private var head: PartialHead?
-    /// How many bytes of the body are in the store.
+    /// The number of bytes of the body in the store.
     private(set) var savedCount = 0
 
-    /// Whether a body is under way.
+    /// True while a body is arriving.
     var isUnderWay: Bool { answer != nil }
 
-    /// A request is sent; the first one counts.
+    /// Records a request that is sent; the first one counts.
     mutating func note(_ request: DownloadRequest, store: (any PartialBodyStore)?) {
         if asked == nil { (asked, self.store) = (request, store) }
         end()
     }
 
-    /// A body begins.
+    /// Records the start of a body.
     ///
     /// - Parameters:
-    ///   - answer: its response; of a rest the one that would have come with the whole.
-    ///   - part: what the rest is of; nil for a whole.
-    ///   - count: how many bytes of it there are.
-    /// - Returns: false when the server has thought better of it: what there was is not to be kept any more either.
+    ///   - answer: its response; for a resumed body, the response that the whole would have had.
+    ///   - part: the head of the part that the body continues; nil for a whole body.
+    ///   - count: the number of bytes of the part.
+    /// - Returns: false if the server now forbids storing: the kept part must be removed, too.
     mutating func begin(_ answer: HTTPResponse, after part: PartialHead?, count: Int, now: UInt64) -> Bool {
         (self.answer, began) = (answer, now)
         guard var part else { return true }
@@ -46,13 +47,13 @@ struct BodyKeeping {
         return true
     }
 
-    /// The body is over.
+    /// Records the end of the body.
     mutating func end() { (answer, head, isDecided, savedCount) = (nil, nil, false, 0) }
 
-    /// The key of what is in the store; nil when nothing is.
+    /// The key of the stored part; nil if none is stored.
     var savedKey: PartialKey? { savedCount > 0 ? head?.key : nil }
 
-    /// What is to be stored of a slow body now, if there is enough new.
+    /// Returns the part of a slow body to store now, if it has grown enough.
     mutating func slowPart(of body: borrowing BodyBuffer, now: UInt64, wallTime: Double) -> PartialDownload? {
         guard store != nil, now >= began &+ Self.patience,
             body.count > savedCount + max(savedCount - Self.smallByteCount, 0) / 4
@@ -60,7 +61,7 @@ struct BodyKeeping {
         return part(of: body, wallTime: wallTime)
     }
 
-    /// What is to be kept of the body as it is; nil when nothing is.
+    /// Returns the part of the body to keep as it is now; nil if none is kept.
     mutating func part(of body: borrowing BodyBuffer, wallTime: Double) -> PartialDownload? {
         guard let answer, let asked, body.count >= PartialRules.leastByteCount else { return nil }
         if !isDecided {

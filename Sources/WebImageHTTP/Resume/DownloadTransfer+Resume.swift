@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// Going on where an earlier attempt broke off, and leaving what there is for a later one.
+/// Resumes interrupted attempts, and keeps parts for later ones.
 extension DownloadTransfer {
     // MARK: Before the request is sent
 
-    /// Looks for what an earlier attempt has left, and then sends the request.
+    /// Looks up the part of an earlier attempt, and then sends the request.
     func resume(_ request: DownloadRequest) {
         let former = former.flatMap { $0.head.key == PartialKey(request) ? $0 : nil }
         self.former = nil
@@ -18,7 +18,7 @@ extension DownloadTransfer {
         send(request)
     }
 
-    /// Puts what is there of the body into its buffer.
+    /// Copies the part into the body's buffer.
     func beginBody() {
         emptyBody()
         guard let part else { return }
@@ -34,8 +34,7 @@ extension DownloadTransfer {
         if !isThere { self.part = nil }
     }
 
-    /// Shows what is there of the body to those who want previews, before the server has said anything: unless it is cookies that
-    /// say who may see it.
+    /// Shows the part as a preview before the server responds, unless cookies decide who may see it.
     func showPart() {
         guard let part, let request, !request.handlesCookies, plan.hooks.decryptor == nil else { return }
         guard let (place, data) = bytesToShow() else { return }
@@ -49,16 +48,16 @@ extension DownloadTransfer {
         (overlap, resumedByteCount) = (0, 0)
     }
 
-    // MARK: The answer
+    // MARK: The response
 
-    /// What an answer is taken for; nil when it is refused, because the whole has to be asked for.
+    /// Returns the response to continue with; nil if it is refused because the whole body must be requested.
     func taken(_ response: HTTPResponse) -> HTTPResponse? {
         guard let part else { return response }
         switch PartialAnswer(response, part: part.head, count: part.bytes.count) {
         case .rest(let whole):
             overlap = part.bytes.count - part.start
             resumedByteCount = part.bytes.count
-            // The body begins with them.
+            // The buffer already contains these bytes.
             self.part?.bytes = Data()
             return whole
         case .whole:
@@ -74,7 +73,7 @@ extension DownloadTransfer {
         }
     }
 
-    /// Looks at bytes that are there already, and leaves those that are new. False when they are others.
+    /// Compares bytes that repeat the part, and removes them from `bytes`. False if they differ.
     func passOverlap(_ bytes: inout UnsafeRawBufferPointer) -> Bool {
         let count = min(overlap, bytes.count)
         guard count > 0 else { return true }
@@ -86,16 +85,16 @@ extension DownloadTransfer {
         return true
     }
 
-    /// Has the whole asked for once the present transfer has ended.
+    /// Requests the whole body after the current transfer has ended.
     func askAnew() {
         dropPart()
         next = request
     }
 
-    /// The error that ends a transfer whose answer does not serve; nobody gets to see it.
-    var partRefusal: WebImageError { WebImageError(.invalidDownloadResponse, "the rest is not of the same picture") }
+    /// The error that ends a transfer with a useless response; it is never delivered.
+    var partRefusal: WebImageError { WebImageError(.invalidDownloadResponse, "the rest belongs to a different image") }
 
-    /// Removes what there was.
+    /// Removes the part.
     func dropPart() {
         let (store, key) = life.withLock { life in
             defer { life.keeping.end() }
@@ -105,9 +104,9 @@ extension DownloadTransfer {
         part = nil
     }
 
-    // MARK: Keeping what has come
+    // MARK: Keeping received bytes
 
-    /// Has what has come of a slow body written. Whether there is one.
+    /// Writes the received bytes of a slow body. Returns whether a body is arriving.
     func keepSlowBody(now: UInt64) -> Bool {
         let wallTime = core.clock.wallTime()
         let (isUnderWay, store, part) = life.withLock { life -> (Bool, (any PartialBodyStore)?, PartialDownload?) in
@@ -118,12 +117,12 @@ extension DownloadTransfer {
         return isUnderWay
     }
 
-    /// Has what has come of a body written that nobody waits for any more: the same may be asked for again before the transport has
-    /// ended this.
+    /// Writes the received bytes of a cancelled body: the same image may be requested again before the transport has ended this
+    /// transfer.
     func keepCancelledBody() {
         let wallTime = core.clock.wallTime()
         let (store, part) = life.withLock { life -> ((any PartialBodyStore)?, PartialDownload?) in
-            // What is there is not this transfer's any more.
+            // The stored part no longer belongs to this transfer.
             defer { life.keeping.store = nil }
             guard life.body.count > life.keeping.savedCount else { return (nil, nil) }
             return (life.keeping.store, life.keeping.part(of: life.body, wallTime: wallTime))
@@ -131,11 +130,12 @@ extension DownloadTransfer {
         if let part { store?.save(part, completion: nil) }
     }
 
-    /// What another attempt can begin with after this one has failed.
+    /// Keeps the part that another attempt can start from after this one has failed.
     ///
-    /// - Parameter completion: called when it is on disk, if it is to be there: who is told of a failure may leave at once.
+    /// - Parameter completion: called when the part is on disk, if it is stored there: a program may exit as soon as it gets the
+    ///   failure.
     func keepFailedBody(_ error: WebImageError, completion: @escaping @Sendable () -> Void) {
-        // Under a policy an attempt begins with nothing: each body is judged from its own first byte.
+        // Under a policy, each attempt starts from zero: each body is checked from its first byte.
         let isTrusted = plan.config.isTrusted
         guard error.code != .limitExceeded, isTrusted else {
             dropPart()
@@ -151,6 +151,6 @@ extension DownloadTransfer {
         store.save(kept, completion: completion)
     }
 
-    /// The body is there, and nothing of it has to be kept any more. A part that it is not of may serve later.
+    /// Removes the kept part after the body is complete. A part of another body is kept for later.
     func forgetKeptBody() { if part == nil || resumedByteCount > 0 { dropPart() } }
 }

@@ -1,12 +1,12 @@
-/// Keeping what has come of slow bodies: one timer for all downloads, and none while all are quick.
+/// Keeps the received bytes of slow bodies: one timer for all downloads, and none while all are fast.
 extension DownloaderCore {
-    /// How often slow bodies are written, in nanoseconds.
+    /// The interval between writes of slow bodies, in nanoseconds.
     static let keepingInterval: UInt64 = 500_000_000
 
-    /// Where bodies that broke off are kept; nil when they are not.
+    /// The store of interrupted bodies; nil if they are not kept.
     var partials: (any PartialBodyStore)? { state.withLock { $0.partials } }
 
-    /// Sets the timer: a body that may have to be kept begins, or goes on.
+    /// Sets the timer when a body that may have to be kept begins or continues.
     func noteBodyToKeep() {
         let isSet = state.withLock { state -> Bool in
             defer { state.looksAtSlowBodies = true }

@@ -1,17 +1,19 @@
-/// What the answer to a request for the rest of a body means. Pure.
+/// The meaning of the response to a range request. Pure.
 enum PartialAnswer: Sendable, Hashable {
-    /// The rest comes: as if it were the answer with the whole body.
+    /// The rest follows; the response is the one that the whole body would have had.
     case rest(HTTPResponse)
-    /// The whole comes, or something else in its place: what was kept is of no use any more.
+    /// The whole body or a replacement follows: the kept part is obsolete.
     case whole
-    /// What was kept is of no use, nor is this answer: ask for the whole.
+    /// Neither the kept part nor this response is of use: request the whole.
     case useless
-    /// It says nothing of what was kept; the part may serve later.
+    /// The response does not concern the kept part, which may be of use later.
     case unrelated
 
+    /// Interprets a response.
+    ///
     /// - Parameters:
-    ///   - response: the answer to the request for the rest, if the version is that of `part`.
-    ///   - count: how many bytes are there.
+    ///   - response: the response to the range request.
+    ///   - count: the number of bytes of the part.
     init(_ response: HTTPResponse, part: PartialHead, count: Int) {
         switch response.statusCode {
         case 206:
@@ -22,7 +24,7 @@ enum PartialAnswer: Sendable, Hashable {
         }
     }
 
-    /// The answer that would have come with the whole; nil when the rest does not fit the part.
+    /// Returns the response that the whole body would have had; nil if the rest does not fit the part.
     private static func whole(from response: HTTPResponse, part: PartialHead, count: Int) -> HTTPResponse? {
         guard part.validator.fits(response.headers), PartialRules.isPlain(response.headers),
             !(response.mimeType?.hasPrefix("multipart/") ?? false),
@@ -40,20 +42,20 @@ enum PartialAnswer: Sendable, Hashable {
         whole.statusCode = 200
         for name in ["Content-Range", "Transfer-Encoding"] { whole.headers[name] = nil }
         whole.headers["Content-Length"] = "\(range.total)"
-        // What the server has told before it need not repeat (RFC 9110, 15.3.7).
+        // The server need not repeat these fields of the first response (RFC 9110, 15.3.7).
         if whole.headers["Content-Type"] == nil { whole.headers["Content-Type"] = part.contentType }
         if whole.headers["Last-Modified"] == nil { whole.headers["Last-Modified"] = part.lastModified }
         return whole
     }
 }
 
-/// A `Content-Range` of bytes that says how long the whole is.
+/// A `Content-Range` in bytes with a known total.
 struct ContentRange: Sendable, Hashable {
     let first: Int64
     let last: Int64
     let total: Int64
 
-    /// Nil when it is malformed, of another unit, or does not know the total.
+    /// Nil if the text is malformed, has another unit, or has no total.
     init?(_ text: String) {
         let pattern = /bytes ([0-9]{1,18})-([0-9]{1,18})\/([0-9]{1,18})/.ignoresCase()
         guard let match = text.wholeMatch(of: pattern), let first = Int64(match.1), let last = Int64(match.2),

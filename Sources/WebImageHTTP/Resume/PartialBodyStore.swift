@@ -1,19 +1,19 @@
-/// Keeps the received parts of bodies whose downloads broke off.
+/// A store for the received parts of interrupted downloads.
 package protocol PartialBodyStore: AnyObject, Sendable {
-    /// Looks for a part of what `request` asks for.
+    /// Looks up a part for `request`.
     ///
     /// - Parameters:
-    ///   - limit: most bytes of it.
-    ///   - completion: called on the store's queue with what there is; not called when the answer is false.
-    /// - Returns: false when there is nothing, which is known at once.
+    ///   - limit: the maximum number of bytes of the part.
+    ///   - completion: called on the store's queue with the part, if any; not called if the method returns false.
+    /// - Returns: false if it is known at once that there is no part.
     func find(
         _ request: DownloadRequest,
         limit: Int,
         completion: @escaping @Sendable (PartialDownload?) -> Void
     ) -> Bool
-    /// Stores a part in place of what there was. If more comes before it is written, only that is.
+    /// Stores a part and replaces the previous one. If newer parts are saved before it is written, only the newest is written.
     ///
-    /// - Parameter completion: called on the store's queue when it is on disk, or will never be.
+    /// - Parameter completion: called on the store's queue when the part is on disk, or will never be.
     func save(_ part: PartialDownload, completion: (@Sendable () -> Void)?)
     /// Removes a part.
     func remove(_ key: PartialKey)
@@ -23,6 +23,6 @@ package protocol PartialBodyStore: AnyObject, Sendable {
     func removeAll(completion: (@Sendable () -> Void)?)
 }
 
-/// Returns the store that a downloader's config asks for, if any; the present one, if there is one, stays if its directory does.
+/// Returns the store for a downloader's config, if any. An existing store is reused if its directory is unchanged.
 package typealias PartialBodyStoreMaker =
     @Sendable (WebImageDownloaderConfig, (any PartialBodyStore)?, ClockSource) -> (any PartialBodyStore)?

@@ -1,25 +1,25 @@
 import FoundationEssentials
 
-/// What is known of the beginning of a body: whose it is and of which version.
+/// The identity of a partial body: its request and its version.
 package struct PartialHead: Sendable, Hashable, Codable {
     package var key: PartialKey
     var validator: PartialValidator
-    /// Bytes of the whole; nil when that is not known.
+    /// The number of bytes of the whole body; nil if unknown.
     var total: Int64?
     var lastModified: String?
     var contentType: String?
 }
 
-/// The beginning of a body, left by an attempt that broke off: an earlier one of this download, or of another process.
+/// The beginning of a body, left by an interrupted attempt of this download or of another process.
 package struct PartialDownload: Sendable {
     package var head: PartialHead
     /// The bytes.
     var bytes: Data
 
-    /// The first byte that is asked for.
+    /// The offset of the first byte to request.
     var start: Int { PartialRules.start(after: bytes.count) }
 
-    /// Makes of a request for the whole one for the rest.
+    /// Turns a request for the whole body into a range request.
     func apply(to request: inout HTTPTransferRequest) {
         request.headers["Range"] = "bytes=\(start)-"
         request.headers["If-Range"] = head.validator.text
@@ -27,9 +27,9 @@ package struct PartialDownload: Sendable {
 }
 
 extension PartialDownload {
-    /// An entry of the cache that keeps it.
+    /// Creates a part from its cache entry.
     ///
-    /// - Returns: nil for an entry of something else.
+    /// - Returns: nil for an entry that is not a part for `key`.
     package init?(_ entry: CachedImageData, key: PartialKey) {
         guard let head = entry.extendedData.flatMap({ try? JSONDecoder().decode(PartialHead.self, from: $0) }),
             head.key == key, entry.data.count >= PartialRules.leastByteCount,
@@ -38,6 +38,6 @@ extension PartialDownload {
         self.init(head: head, bytes: entry.data)
     }
 
-    /// The entry of the cache that keeps it.
+    /// The cache entry that stores the part.
     package var entry: CachedImageData { CachedImageData(data: bytes, extendedData: try? JSONEncoder().encode(head)) }
 }

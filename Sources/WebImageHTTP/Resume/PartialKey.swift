@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// What a part of a body belongs to: the URL, and everything else of a request that the answer may depend on. What was received
-/// with somebody's rights is not for others.
+/// Identifies a part of a body: the URL, and everything else in a request that the response may depend on. A part that was received
+/// with access rights is not used without them.
 package struct PartialKey: Sendable, Hashable, Codable {
     package let urlHash: UInt64
-    /// Stands for the URL, the fields, the credential and the options. Secrets, which URLs can have as well, are in here, and on
-    /// disk, only as this digest.
+    /// A digest of the URL, the fields, the credential and the options. Secrets, which URLs may contain as well, appear here, and
+    /// on disk, only as this digest.
     let digest: String
 }
 
 extension PartialKey {
-    /// The key of a request; nil when nothing is to be kept of its answer: it is no plain GET, asks for a part itself, has
-    /// conditions that a request for the rest would change the meaning of, or forbids to store.
+    /// Creates the key of a request; nil if its response must not be kept: it is not a plain GET, has a range itself, has
+    /// conditions whose meaning a range would change, or forbids storing.
     package init?(_ request: DownloadRequest) {
         let headers = request.headers
         guard request.isPlainGet, Self.excluding.allSatisfy({ headers[$0] == nil }),
@@ -31,21 +31,21 @@ extension PartialKey {
         digest = Hashing.md5Hex(url + "\n" + lines.joined())
     }
 
-    /// Its key in the cache. The path extension, which file names have as well, is of the URL alone.
+    /// The key in the cache. Its path extension, which file names have as well, depends only on the URL.
     package var text: String { "\(digest).\(String(urlHash, radix: 16))" }
 
-    /// What tells, at little cost, that there is nothing of a URL.
+    /// Returns a hash that tells cheaply if there is nothing for a URL.
     package static func hash(of url: String) -> UInt64 {
         var url = url
         return url.withUTF8 { Hashing.xxh3(UnsafeRawBufferPointer($0)) }
     }
 
-    /// The hash of the URL in the name of a file.
+    /// Returns the hash of the URL in the name of a file.
     package static func urlHash(inFileName name: String) -> UInt64? {
         name.split(separator: ".").last.flatMap { UInt64($0, radix: 16) }
     }
 
     private static let excluding = ["Range", "If-Range", "If-Match", "If-Unmodified-Since"]
-    /// Fields that ask whether there is something newer, and say nothing of what it is.
+    /// Revalidation fields: they do not change the identity of the response.
     private static let leftOut: Set<String> = ["if-none-match", "if-modified-since", "cache-control", "pragma"]
 }

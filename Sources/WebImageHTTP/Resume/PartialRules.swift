@@ -1,13 +1,13 @@
-/// What tells one version of a picture from another, byte for byte.
+/// A validator that identifies a version of an image byte for byte.
 enum PartialValidator: Sendable, Hashable, Codable {
     /// A strong entity tag, with its quotes.
     case entityTag(String)
-    /// A date of last modification that is old enough to be strong.
+    /// A last modification date that is old enough to be strong.
     case lastModified(String)
 
-    /// The validator of a response; nil without a strong one.
+    /// Creates the validator of a response; nil without a strong one.
     ///
-    /// An entity tag that is weak, or none, rules the date out: `If-Range` must not have one then (RFC 9110, 13.1.5).
+    /// A weak or invalid entity tag also rules out the date: `If-Range` must not contain one then (RFC 9110, 13.1.5).
     init?(_ headers: HTTPHeaders, now: Double) {
         if let tag = headers["ETag"] {
             guard Self.isStrong(tag) else { return nil }
@@ -21,15 +21,15 @@ enum PartialValidator: Sendable, Hashable, Codable {
         self = .lastModified(modified)
     }
 
-    /// What `If-Range` says.
+    /// The value of `If-Range`.
     var text: String {
         switch self {
         case .entityTag(let text), .lastModified(let text): text
         }
     }
 
-    /// Whether a response with a part is of the same version. It must repeat the tag that the whole had (RFC 9110, 15.3.7), and parts
-    /// are put together only if it is the same (15.3.7.3); a date it may leave out.
+    /// Returns whether a partial response has the same version. It must repeat the entity tag of the whole (RFC 9110, 15.3.7), and
+    /// parts are combined only if it is the same (15.3.7.3); a date may be missing.
     func fits(_ headers: HTTPHeaders) -> Bool {
         switch self {
         case .entityTag(let tag): headers["ETag"] == tag
@@ -37,7 +37,7 @@ enum PartialValidator: Sendable, Hashable, Codable {
         }
     }
 
-    /// Whether it is a well-formed entity tag without "W/", of a length that there is room for.
+    /// Returns whether the text is a well-formed entity tag without "W/", of an acceptable length.
     private static func isStrong(_ tag: String) -> Bool {
         let bytes = tag.utf8
         guard (2...512).contains(bytes.count), bytes.first == quote, bytes.last == quote else { return false }
@@ -47,14 +47,14 @@ enum PartialValidator: Sendable, Hashable, Codable {
     private static let quote = UInt8(ascii: "\"")
 }
 
-/// What is kept of a body that may break off, and what is not. Pure.
+/// The rules for keeping interrupted bodies. Pure.
 enum PartialRules {
-    /// Less than this many bytes are not kept: asking for the rest would save nothing.
+    /// The minimum number of bytes to keep: with fewer, resuming would save nothing.
     static let leastByteCount = 4096
-    /// How many of the last bytes that are there are asked for once more: they tell whether the server means the same picture.
+    /// The number of bytes at the end of the part that are requested again, to check that the server has the same image.
     static let overlap = 4096
 
-    /// The head of a part of this answer's body, with no bytes yet; nil when none is to be kept.
+    /// Returns the head of a part of this response's body, without bytes; nil if none must be kept.
     ///
     /// - Parameters:
     ///   - response: as the server sent it, or as it would have sent the whole.
@@ -74,15 +74,15 @@ enum PartialRules {
         )
     }
 
-    /// The first byte that is asked for when so many are there.
+    /// Returns the offset of the first byte to request after `count` received bytes.
     static func start(after count: Int) -> Int { max(count - overlap, 0) }
 
-    /// Whether the body comes as it is: no content coding, and chunks at most.
+    /// Returns whether the body has no content coding and no transfer coding except chunked.
     static func isPlain(_ headers: HTTPHeaders) -> Bool {
         let isCoded = headers["Content-Encoding"].map { $0.lowercased() != "identity" } ?? false
         return !isCoded && headers["Transfer-Encoding"].map { $0.lowercased() == "chunked" } ?? true
     }
 
-    /// Whether `Cache-Control` says that nothing must be stored.
+    /// Returns whether `Cache-Control` forbids storing.
     static func forbidsStoring(_ headers: HTTPHeaders) -> Bool { HTTPCacheControl(headers).says(.noStore) }
 }

@@ -26,7 +26,7 @@ import WebImage
         #expect(asked.error?.statusCode == status && asked.error?.retryAfter == 10)
         let refused = await harness.refusal(testURL("/x"))
         #expect(refused?.code == .hostUnavailable && refused?.retryAfter == 10)
-        #expect(refused?.message.contains("asked to be left alone") == true)
+        #expect(refused?.message.contains("asked clients to wait") == true)
         harness.downloader.start(hostURL("/x", "other.test"), Recorder())
         #expect(harness.starts == 2)
         harness.delays.advance(10)

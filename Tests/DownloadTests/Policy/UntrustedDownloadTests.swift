@@ -320,7 +320,7 @@ import WebImage
 
     @Test func `A server that drips faster than others may is given up`() async throws {
         let error = try await error(try drip(), config: { $0.downloadTimeout = 0.4 })
-        #expect(error?.code == .timedOut && error?.message.contains("1000 bytes a second") == true)
+        #expect(error?.code == .timedOut && error?.message.contains("1000 bytes per second") == true)
         // It is the policy that minds: of the config it is fast enough.
         #expect(try await self.error(try drip(), { $0.minimumBytesPerSecond = 0 }) { $0.downloadTimeout = 0.4 } == nil)
     }

@@ -70,8 +70,8 @@ import Testing
         #expect(error.message == "the address is refused: 127.0.0.1, a loopback address")
         let named = SourcePolicy.untrusted.refusal(ofHost: "evil.example.com", port: 80, at: "64:ff9b::a9fe:a9fe")
         #expect(
-            named?.message == "the host 'evil.example.com' is refused: it is at 64:ff9b::a9fe:a9fe (169.254.169.254), "
-                + "the metadata service of a cloud"
+            named?.message == "the host 'evil.example.com' is refused: it resolves to 64:ff9b::a9fe:a9fe "
+                + "(169.254.169.254), a cloud metadata service"
         )
         #expect(SourcePolicy.untrusted.refusal(ofHost: "example.com", port: 80, at: "8.8.8.8") == nil)
         for address in ["", "x", "127.1", "fe80::1%1"] {
