@@ -1,2 +1,2 @@
-// Re-exported: who imports this module has the types that it speaks of.
+// Re-exported, so that importing this module also imports the model types in its API.
 @_exported public import WebImageModel

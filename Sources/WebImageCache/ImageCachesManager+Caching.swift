@@ -1,11 +1,11 @@
 import FoundationEssentials
 
 extension ImageCachesManager {
-    /// The image in memory, of the highest cache that has it. With the query policies `highestOnly` and `lowestOnly` that one
-    /// is asked alone.
+    /// Returns the image in memory, from the highest cache that has it. The query policies `highestOnly` and `lowestOnly` query
+    /// only that cache.
     public func memoryImage(forKey key: String) -> Image? { first(forKey: key) { $0.memoryImage(forKey: key) } }
 
-    /// Reads the entry on disk on the caller's thread, of the highest cache that has it.
+    /// Reads the entry on disk on the caller's thread, from the highest cache that has it.
     public func diskEntry(forKey key: String) -> CachedImageData? { first(forKey: key) { $0.diskEntry(forKey: key) } }
 
     /// Returns the validators that the highest cache holds in memory, without reading the disk.
@@ -20,8 +20,9 @@ extension ImageCachesManager {
         return nil
     }
 
-    /// Reads the entry on disk. `completion` is called exactly once: at once, on the caller's thread, without a key or caches, else
-    /// on the thread of the cache that answers. A cancel calls it at once with nil, and gives up what the caches still have to do.
+    /// Reads the entry on disk. `completion` is called exactly once: at once, on the caller's thread, for an empty key or without
+    /// caches, otherwise on the thread of the cache that answers. A cancellation calls it at once with nil, and cancels the queries
+    /// of the caches.
     @discardableResult
     public func queryDisk(
         forKey key: String,
@@ -31,7 +32,7 @@ extension ImageCachesManager {
         query(forKey: key, priority, completion) { $0.queryDisk(forKey: key, priority: $1, completion: $2) }
     }
 
-    /// Reads what is stored with the entry on disk, of the cache that a query finds it in; otherwise as
+    /// Reads the metadata of the entry on disk, from the cache in which a query finds it; otherwise the same as
     /// ``queryDisk(forKey:priority:completion:)``.
     @discardableResult
     public func queryValidators(
@@ -57,9 +58,9 @@ extension ImageCachesManager {
         return round
     }
 
-    /// Stores; see ``ImageCaching/store(_:completion:)``. Memory of all caches that take part is written before the call
-    /// returns; with the policy `serial` their disks follow one after the other. `completion` is called exactly once, when the last
-    /// cache has stored or given up.
+    /// Stores an image; see ``ImageCaching/store(_:completion:)``. The memory of all participating caches is written before the
+    /// call returns; with the policy `serial`, their disks follow one after the other. `completion` is called exactly once, when
+    /// the last cache has stored or dropped it.
     public func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) {
         guard !request.key.isEmpty else {
             completion?()
@@ -72,8 +73,8 @@ extension ImageCachesManager {
         }
     }
 
-    /// Puts other validators to the entry that a query finds: that of the highest cache which has one. Has no effect when the
-    /// query policy is `concurrent` and several caches have one, because it is then open which of them a query finds.
+    /// Replaces the validators of the entry that a query finds: that of the highest cache that has one. Has no effect if the query
+    /// policy is `concurrent` and several caches have one, because it is then undefined which one a query finds.
     public func amend(validators: CacheValidators?, forKey key: String) {
         let selection = select(key) { $0.query }
         if selection.caches.count == 1 { selection.caches.first?.amend(validators: validators, forKey: key) }
@@ -97,7 +98,7 @@ extension ImageCachesManager {
         round.start()
     }
 
-    /// Removes one entry. `completion` is called exactly once, when the last cache that takes part has removed it.
+    /// Removes one entry. `completion` is called exactly once, when the last participating cache has removed it.
     public func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         guard !key.isEmpty else {
             completion?()
@@ -108,7 +109,7 @@ extension ImageCachesManager {
         }
     }
 
-    /// Which level has the key; the first of memory and disk that does, of the first cache that has it.
+    /// Finds the level that has the key: the first of memory and disk, of the first cache that has it.
     public func containsImage(
         forKey key: String,
         in cacheType: ImageCacheType,
@@ -126,12 +127,13 @@ extension ImageCachesManager {
         round.start()
     }
 
-    /// Removes everything. `completion` is called exactly once, when the last cache that takes part has removed everything.
+    /// Removes all entries. `completion` is called exactly once, when the last participating cache has removed everything.
     public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         change(select { $0.clear }, cacheType, completion) { cache, level, end in cache.clear(level, completion: end) }
     }
 
-    /// Changes caches: memory of all before this returns, as callers rely on; and disks, if not all at once, one after the other.
+    /// Changes caches: memory of all caches before this returns, as callers rely on; then the disks, serially unless the policy is
+    /// concurrent.
     private func change(
         _ selection: Selection,
         _ levels: ImageCacheType,

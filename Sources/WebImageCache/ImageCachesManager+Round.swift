@@ -1,8 +1,8 @@
 extension ImageCachesManager {
-    /// Asks caches one after the other or all at once, until one has an answer or none is left.
+    /// Queries caches one after the other or all at once, until one has an answer or none is left.
     ///
-    /// A cache may answer on any thread, also before the call that asked it has returned: then the thread that asks goes on with
-    /// the next one by itself, so that many such caches do not make a deep stack. A second answer of one cache is ignored.
+    /// A cache may answer on any thread, even before the call that queried it has returned: the querying thread then continues with
+    /// the next cache in its loop, so that many such caches do not deepen the stack. A second answer of one cache is ignored.
     final class Round<Answer: Sendable>: ImageLoaderOperation {
         typealias Asking =
             @Sendable (
@@ -14,13 +14,13 @@ extension ImageCachesManager {
         typealias Completion = @Sendable (Answer?) -> Void
 
         private struct State {
-            /// Nil when the round is over.
+            /// Nil after the end of the round.
             var completion: Completion?
-            /// How many caches have been asked.
+            /// The number of caches that were queried.
             var askedCount = 0
-            /// Those that were asked and have not answered, and what can be given up of them.
+            /// The queries without an answer, and their operations for cancellation.
             var pending: [Int: (any WebImageOperation)?] = [:]
-            /// Whether a thread is busy asking; it sees what changes meanwhile.
+            /// True while a thread runs the query loop; it sees concurrent changes.
             var isAsking = false
             var isCancelled = false
             var priority: LoadPriority
@@ -43,14 +43,14 @@ extension ImageCachesManager {
             state = Lock(State(completion: completion, priority: priority))
         }
 
-        /// Asks the first cache, or all; without any the round is over at once.
+        /// Queries the first cache, or all; without caches, the round ends at once.
         func start() {
             if caches.isEmpty { end(with: nil) } else { askMore() }
         }
 
         var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-        /// Ends the round without an answer, and gives up what the caches have under way.
+        /// Ends the round without an answer, and cancels the running queries.
         func cancel() {
             end(with: nil) { state in
                 state.isCancelled = true
@@ -63,7 +63,7 @@ extension ImageCachesManager {
             while true {
                 let (priority, operations) = state.withLock { ($0.priority, $0.pending.values.compactMap { $0 }) }
                 for case let operation as any ImageLoaderOperation in operations { operation.setPriority(priority) }
-                // Two threads may get here in either order; what was said last is to hold.
+                // Two threads may get here in either order; the latest priority must win.
                 if state.withLock({ $0.priority }) == priority { return }
             }
         }
@@ -95,7 +95,7 @@ extension ImageCachesManager {
                 if state.completion != nil, state.pending[number] != nil { state.pending[number] = operation }
                 return (state.completion == nil, state.priority)
             }
-            // An answer that has come already makes the cancel one of something finished: no harm.
+            // If the answer is already there, this cancels a finished operation, which has no effect.
             if isOver { return operation.cancel() }
             if latest != priority { setPriority(latest) }
         }
@@ -111,7 +111,7 @@ extension ImageCachesManager {
             if !isOver { askMore() }
         }
 
-        /// Ends the round, if it is not over yet and `isDecided` says so. Whether it did.
+        /// Ends the round, if it has not ended and `isDecided` returns true. Returns whether this call ended it.
         @discardableResult
         private func end(with answer: Answer?, if isDecided: (inout State) -> Bool = { _ in true }) -> Bool {
             let (completion, losers) = state.withLock { state -> (Completion?, [any WebImageOperation]) in

@@ -1,25 +1,24 @@
-/// Several caches that work as one, the one added last first: for example a small one of today's pictures over a big one that
-/// is shared with others.
+/// A group of caches that work as one; the one added last comes first. For example, a small cache of today's images in front of a
+/// big shared one.
 ///
-/// Every kind of operation has a policy of its own that says which caches take part and in which order. Whatever the policy,
-/// and also without caches or without a key, everything that is asked completes exactly once. Safe to use from any thread;
-/// a call works with the caches and the policy of its moment, so one that is added or removed meanwhile changes nothing
-/// for it.
+/// Every kind of operation has a separate policy that determines which caches participate and in which order. With any policy, and
+/// also without caches or with an empty key, every request completes exactly once. Thread-safe. A call uses the caches and the
+/// policy at the time of the call, so caches that are added or removed in the meantime do not affect it.
 ///
-/// Images in memory are cheap to look for, and are looked for in all caches that the query policy names before any of their
-/// disks is read: what the memory of a low cache holds is found before what lies on the disk of a higher one.
+/// Memory lookups are cheap, so the memory of all caches of the query policy is searched before any disk is read: an image in the
+/// memory of a lower cache is found before an entry on the disk of a higher one.
 ///
 /// Caches managers can be nested, but must not contain each other.
 public final class ImageCachesManager: ImageCaching {
-    /// Which caches take part in an operation, and in which order.
+    /// The caches that participate in an operation, and their order.
     public enum OperationPolicy: Int, Sendable, Hashable, CaseIterable {
-        /// One after the other, the highest first. Looking for something ends with the first cache that has it.
+        /// One after the other, the highest first. A lookup ends with the first cache that has the key.
         case serial = 0
-        /// All at once. When something is looked for, the first answer that is not empty counts.
+        /// All at once. For a lookup, the first non-empty answer counts.
         case concurrent = 1
-        /// Only the one with the highest priority.
+        /// Only the cache with the highest priority.
         case highestOnly = 2
-        /// Only the one with the lowest priority.
+        /// Only the cache with the lowest priority.
         case lowestOnly = 3
     }
 
@@ -34,10 +33,10 @@ public final class ImageCachesManager: ImageCaching {
 
     private let state: Lock<State>
 
-    /// A manager of the caches given, the last having the highest priority.
+    /// Creates a manager of the given caches; the last one has the highest priority.
     public init(caches: [any ImageCaching]) { state = Lock(State(caches: caches)) }
 
-    /// The caches, the last having the highest priority. The manager itself is left out.
+    /// The caches; the last one has the highest priority. The manager itself is removed from the list.
     public var caches: [any ImageCaching] {
         get { state.withLock { $0.caches } }
         set {
@@ -52,7 +51,7 @@ public final class ImageCachesManager: ImageCaching {
         change { $0.append(cache) }
     }
 
-    /// Removes a cache. What it has been asked before goes on.
+    /// Removes a cache. Its running requests continue.
     public func remove(_ cache: any ImageCaching) { change { $0.removeAll { $0 === cache } } }
 
     private func change(_ body: (inout [any ImageCaching]) -> Void) {
@@ -61,47 +60,49 @@ public final class ImageCachesManager: ImageCaching {
             body(&state.caches)
             return former
         }
-        // A cache may go with its last owner, which is not to happen under the lock.
+        // A cache may be released with its last owner, which must not happen under the lock.
         withExtendedLifetime(former) {}
     }
 
-    /// For looking for images and entries; ``OperationPolicy/serial`` by default.
+    /// The policy for queries of images and entries; ``OperationPolicy/serial`` by default.
     public var queryPolicy: OperationPolicy {
         get { state.withLock { $0.query } }
         set { state.withLock { $0.query = newValue } }
     }
 
-    /// For storing; ``OperationPolicy/highestOnly`` by default.
+    /// The policy for stores; ``OperationPolicy/highestOnly`` by default.
     public var storePolicy: OperationPolicy {
         get { state.withLock { $0.store } }
         set { state.withLock { $0.store = newValue } }
     }
 
-    /// For removing one entry; ``OperationPolicy/concurrent`` by default.
+    /// The policy for removals of one entry; ``OperationPolicy/concurrent`` by default.
     public var removePolicy: OperationPolicy {
         get { state.withLock { $0.remove } }
         set { state.withLock { $0.remove = newValue } }
     }
 
-    /// For asking whether there is an entry; ``OperationPolicy/serial`` by default.
+    /// The policy for checks whether there is an entry; ``OperationPolicy/serial`` by default.
     public var containsPolicy: OperationPolicy {
         get { state.withLock { $0.contains } }
         set { state.withLock { $0.contains = newValue } }
     }
 
-    /// For removing everything; ``OperationPolicy/concurrent`` by default.
+    /// The policy for removals of all entries; ``OperationPolicy/concurrent`` by default.
     public var clearPolicy: OperationPolicy {
         get { state.withLock { $0.clear } }
         set { state.withLock { $0.clear = newValue } }
     }
 
-    /// Who takes part in an operation, the highest first, and whether they do at once.
+    /// The caches that participate in an operation, in order of priority, and whether they run concurrently.
     struct Selection {
         let caches: ArraySlice<any ImageCaching>
         let isConcurrent: Bool
     }
 
-    /// - Parameter key: nobody takes part under an empty one; nil for all keys.
+    /// Selects the participating caches.
+    ///
+    /// - Parameter key: an empty key selects none; nil means all keys.
     func select(_ key: String? = nil, _ policy: (State) -> OperationPolicy) -> Selection {
         if key == "" { return Selection(caches: [], isConcurrent: false) }
         let (caches, policy) = state.withLock { ($0.caches, policy($0)) }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Makes, opens and checks the directory of a cache.
+/// Creates, opens and checks the directory of a cache.
 package struct CacheDirectory: Sendable {
     static let tagName = "CACHEDIR.TAG"
     private static let tag = """
@@ -14,7 +14,7 @@ package struct CacheDirectory: Sendable {
 
     package init(path: String) { self.path = path }
 
-    /// Opens the directory, and makes it with its parents, mode 0700, as far as they do not exist.
+    /// Opens the directory. Creates it and its parents, mode 0700, if they do not exist.
     func prepare() throws(SystemCallError) -> DirectoryHandle {
         do throws(SystemCallError) { return try open() } catch {
             guard error.number == ENOENT else { throw error }
@@ -23,8 +23,8 @@ package struct CacheDirectory: Sendable {
         return try open()
     }
 
-    /// Opens the directory, unless what is in it could come from anybody; see ``distrust(_:user:)``. The mode of a directory
-    /// that is there already is never changed: it may hold other things, too.
+    /// Opens the directory, unless other users could have placed files in it; see ``distrust(_:user:)``. The mode of an existing
+    /// directory is never changed: it may contain other files, too.
     package func open() throws(SystemCallError) -> DirectoryHandle {
         let handle: DirectoryHandle
         do throws(SystemCallError) { handle = try DirectoryHandle(opening: path) } catch {
@@ -35,12 +35,13 @@ package struct CacheDirectory: Sendable {
         throw SystemCallError(call: "open", path: path, number: EPERM, refusal: reason)
     }
 
-    /// Why a directory in this state is not used: others could put things there. Nil when it is used. Root is trusted.
+    /// Returns the reason why a directory in this state is refused: other users could place files in it. Nil if it is used. Root is
+    /// trusted.
     static func distrust(_ status: stat, user: uid_t = geteuid()) -> String? {
-        guard status.st_mode & S_IFMT == S_IFDIR else { return "it is no directory" }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return "it is not a directory" }
         guard status.st_uid == user || status.st_uid == 0 else { return "it belongs to another user" }
-        if status.st_mode & S_IWOTH != 0 { return "everybody may write to it" }
-        return status.st_mode & S_IWGRP != 0 ? "its group may write to it" : nil
+        if status.st_mode & S_IWOTH != 0 { return "it is writable by everybody" }
+        return status.st_mode & S_IWGRP != 0 ? "it is writable by its group" : nil
     }
 
     private static func isLink(_ path: String) -> Bool {
@@ -48,7 +49,7 @@ package struct CacheDirectory: Sendable {
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
-    /// Puts the tag into the directory, if it is not there.
+    /// Writes the tag file into the directory, if it is missing.
     static func writeTag(in directory: DirectoryHandle) throws(SystemCallError) {
         let path = directory.path(of: tagName)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
@@ -65,7 +66,7 @@ package struct CacheDirectory: Sendable {
         }
     }
 
-    /// Makes a directory with its parents, mode 0700. An existing one is fine.
+    /// Creates a directory with its parents, mode 0700. An existing one is fine.
     static func makeDirectories(_ path: String) throws(SystemCallError) {
         if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
         var number = errno
@@ -77,7 +78,7 @@ package struct CacheDirectory: Sendable {
         throw SystemCallError(call: "mkdir", path: path, number: number)
     }
 
-    /// `path` from the root, without a slash at the end.
+    /// Returns `path` as an absolute path, without a trailing slash.
     package static func absolute(_ path: String) -> String {
         var path = path
         if !path.hasPrefix("/"), let current = getcwd(nil, 0) {

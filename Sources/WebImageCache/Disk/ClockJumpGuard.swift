@@ -1,9 +1,9 @@
-/// Tells when the system's clock was set forward by much while the process ran.
+/// Detects that the system clock was set forward by a large amount while the process ran.
 ///
-/// A clock that is wrong for a moment would make everything look expired. The pass that notices a jump leaves ages alone; the
-/// next one believes the clock. (A computer that slept looks the same, and loses only one pass.)
+/// A clock that is wrong for a moment would make all entries look expired. The pass that detects a jump ignores ages; the next one
+/// trusts the clock again. (A computer that was suspended looks the same, and loses only one pass.)
 struct ClockJumpGuard: Sendable {
-    /// A jump of less, in seconds, is not worth a doubt.
+    /// The minimum jump, in seconds, that is treated as suspicious.
     static let tolerance: Double = 6 * 3_600
 
     private var wall: Double
@@ -14,7 +14,7 @@ struct ClockJumpGuard: Sendable {
         monotonic = clock.monotonicNanoseconds()
     }
 
-    /// Whether the clock was set forward since this was last asked.
+    /// Returns whether the clock was set forward since the last call.
     mutating func checkJump(_ clock: ClockSource) -> Bool {
         let last = self
         self = ClockJumpGuard(clock)

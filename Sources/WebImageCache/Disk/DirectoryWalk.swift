@@ -1,11 +1,11 @@
 package import Glibc
 
-/// A place in the listing of a directory, from which the listing can be gone on with at any time.
+/// A position in a directory listing, which can be resumed at any time.
 ///
-/// Files that come and go meanwhile may or may not be listed; one that stays is listed once. To be used by one thread at a
-/// time.
+/// Files that are created or removed in the meantime may or may not be listed; one that stays is listed once. Must be used by one
+/// thread at a time.
 package final class DirectoryWalk {
-    /// Something in the directory; valid until the next is asked for.
+    /// A directory item; valid until the next one is requested.
     package struct Item {
         let cString: UnsafePointer<CChar>
         let directory: Int32
@@ -17,23 +17,23 @@ package final class DirectoryWalk {
             UnsafeRawBufferPointer(start: cString, count: strlen(cString)).assumingMemoryBound(to: UInt8.self)
         }
 
-        /// The file's state, symbolic links not followed; nil when it has vanished.
+        /// Returns the file's state, without following symbolic links; nil if it has vanished.
         func status() -> stat? {
             var status = stat()
             return calls.status(directory, cString, &status) == 0 ? status : nil
         }
 
-        /// The state of an entry: a regular file with the name of one; nil when it is something else or has vanished.
+        /// Returns the state of an entry: a regular file with an entry's name; nil for any other item, or if it has vanished.
         func entryStatus() -> stat? {
             guard CacheFileName.isEntryName(name), let status = status() else { return nil }
             return status.st_mode & S_IFMT == S_IFREG ? status : nil
         }
 
-        /// Removes a file whose writer died. Whether it is one that is being written, or was.
+        /// Removes a temporary file whose writer died. Returns whether the item is a temporary file.
         @discardableResult
         func sweep(now: Double) -> Bool {
             guard EntryWriter.isTemporaryName(name) else { return false }
-            // A time in the future is one from before the clock was set back.
+            // A time in the future is from before the clock was set back.
             if let status = status(), abs(now - status.st_mtim.seconds) > EntryWriter.temporaryGrace {
                 unlinkat(directory, cString, 0)
             }
@@ -53,7 +53,7 @@ package final class DirectoryWalk {
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
         let file = (place == nil ? path : ".").withCString { calls.open(place?.descriptor ?? AT_FDCWD, $0, flags) }
         guard file >= 0 else { throw SystemCallError(call: "open", path: path, number: -file) }
-        // Closing a stream closes its descriptor, so it gets one of its own.
+        // Closing a stream closes its descriptor, so it gets a duplicate.
         let copy = fcntl(file, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0, let stream = fdopendir(copy) else {
             let number = errno
@@ -72,7 +72,7 @@ package final class DirectoryWalk {
         _ = calls.close(directory)
     }
 
-    /// The next thing that is not "." or ".."; nil at the end.
+    /// Returns the next item except "." and ".."; nil at the end.
     package func next() throws(SystemCallError) -> Item? {
         while true {
             errno = 0
@@ -87,7 +87,7 @@ package final class DirectoryWalk {
         }
     }
 
-    /// Whether the directory is not the one of this path any more: what was listed is of no use then.
+    /// True if the path now leads to another directory: the listing is of no use then.
     var isReplaced: Bool {
         var listed = stat()
         var current = stat()
@@ -95,21 +95,21 @@ package final class DirectoryWalk {
     }
 }
 
-/// A walk through a whole cache directory, tolerant of files that vanish while it goes.
+/// An enumeration of a whole cache directory that tolerates files that vanish in the meantime.
 package struct DirectoryScan {
     let path: String
     var calls = FileCalls.system
-    /// The directory itself, if it is open.
+    /// The directory, if it is open.
     var directory: DirectoryHandle?
 
     package init(path: String, calls: FileCalls = .system, directory: DirectoryHandle? = nil) {
         (self.path, self.calls, self.directory) = (path, calls, directory)
     }
 
-    /// Calls `body` with everything in the directory but "." and "..", in no order. False from `body` ends the walk.
-    /// The walk is empty when there is no such directory.
+    /// Calls `body` with every item in the directory except "." and "..", in no order. If `body` returns false, the enumeration
+    /// ends. A missing directory counts as empty.
     ///
-    /// - Returns: why the directory could not be read to its end, nil if it could (or if there is none).
+    /// - Returns: the error if the directory could not be read to its end; nil if it could, or if it does not exist.
     @discardableResult
     package func forEach(_ body: (DirectoryWalk.Item) -> Bool) -> SystemCallError? {
         do throws(SystemCallError) {
@@ -121,7 +121,7 @@ package struct DirectoryScan {
         }
     }
 
-    /// Calls `body` with every entry: a regular file with the name of one. Returns what ``forEach(_:)`` does.
+    /// Calls `body` with every entry: a regular file with an entry's name. Returns the same as ``forEach(_:)``.
     @discardableResult
     package func forEachEntry(_ body: (DirectoryWalk.Item, stat) -> Bool) -> SystemCallError? {
         forEach { item in item.entryStatus().map { body(item, $0) } ?? true }
@@ -129,20 +129,20 @@ package struct DirectoryScan {
 }
 
 extension timespec {
-    /// Leaves a time of a file as it is: UTIME_OMIT.
+    /// Leaves a file's time unchanged: UTIME_OMIT.
     static let omitted = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)
 
     /// Seconds since 1970.
     var seconds: Double { Double(tv_sec) + Double(tv_nsec) / 1e9 }
 
-    /// Nanoseconds since 1970, clamped to what fits.
+    /// Nanoseconds since 1970, clamped to the range of the type.
     var nanoseconds: Int64 {
         let (product, overflow) = Int64(tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, overflow2) = product.addingReportingOverflow(Int64(tv_nsec))
         return overflow || overflow2 ? (tv_sec < 0 ? .min : .max) : sum
     }
 
-    /// A time in seconds since 1970.
+    /// Creates a time from seconds since 1970.
     package init(seconds: Double) {
         let clamped = min(max(seconds.isFinite ? seconds : 0, -0x1p60), 0x1p60)
         let whole = clamped.rounded(.down)
@@ -151,20 +151,20 @@ extension timespec {
 }
 
 extension stat {
-    /// Disk space in bytes: what is allocated, but not less than the length; some file systems report nothing for small
-    /// files that they keep elsewhere.
+    /// The disk space in bytes: the allocated size, but at least the length, because some file systems report no blocks for small
+    /// files that they store inline.
     package var allocatedSize: Int { max(Int(min(st_blocks, Self.most / 512)) * 512, length) }
 
-    /// Bytes to its end, little enough to be added up however many files somebody puts there that are nothing but holes.
+    /// The length in bytes, clamped so that sums do not overflow even with many sparse files.
     var length: Int { Int(min(st_size, Self.most)) }
 
     private static let most = 1 << 48
 
-    /// Whether it is of the same file.
+    /// Returns whether both describe the same file.
     func isSameFile(as other: stat) -> Bool { st_dev == other.st_dev && st_ino == other.st_ino }
 
-    /// Whether it is of the same file, which has not been written to since. The number of a file that was removed is soon given to
-    /// another, hence length and time of the last write.
+    /// Returns whether both describe the same file, unmodified. The inode number of a removed file is soon reused, so the length
+    /// and the modification time are compared, too.
     func isUnchanged(since earlier: stat) -> Bool {
         isSameFile(as: earlier) && st_size == earlier.st_size && st_mtim.nanoseconds == earlier.st_mtim.nanoseconds
     }

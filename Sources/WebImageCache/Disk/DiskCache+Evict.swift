@@ -2,21 +2,21 @@ import Glibc
 
 extension DiskCache {
     enum Eviction {
-        /// It is gone; the disk space that came free.
+        /// The entry was removed; the freed disk space.
         case removed(Int)
-        /// It was gone already.
+        /// The entry had already been removed.
         case vanished
-        /// It was used since, or cannot be removed.
+        /// The entry was used since, or cannot be removed.
         case kept
     }
 
-    /// Removes an entry that a walk found, unless it has been read or stored since.
+    /// Removes an entry that a walk found, unless it was read or stored since.
     func evict(_ entry: ScannedEntry, by type: ImageCacheConfig.ExpireType) -> Eviction {
         let eviction = stripe(of: entry.name).withLock { _ -> Eviction in
             guard let directory = usableDirectory(), let status = entryStatus(entry.name, in: directory) else {
                 return .vanished
             }
-            // The time of creation does not change unless the file does.
+            // The creation time does not change unless the file does.
             let now = type == .creationDate ? status.st_mtim.nanoseconds : Self.time(status, by: type)
             guard now <= entry.time || now == entry.changeMark else { return .kept }
             switch directory.remove(entry.name) {
@@ -29,14 +29,14 @@ extension DiskCache {
         return eviction
     }
 
-    /// Tells the size limit that a file is gone.
+    /// Reports a removed file to the size limit.
     func didFree(_ size: Int, name: String) {
         let tag = RollingEviction.tag(name)
         state.withLock { $0.eviction.didFree(size, name: tag) }
     }
 
-    /// The time of an entry that counts, in nanoseconds since 1970, and the time that tells whether it has been used since.
-    /// A time in the future, which only a clock that was set back can have left, counts as now, and is set right.
+    /// Returns the entry's relevant time, in nanoseconds since 1970, and the time that shows whether it was used since. A time in
+    /// the future, which results only from a clock that was set back, counts as now and is corrected.
     func times(
         of item: DirectoryWalk.Item,
         _ status: stat,
@@ -51,12 +51,12 @@ extension DiskCache {
         return (now, mark)
     }
 
-    /// When the bytes of an entry were stored; nil when the file does not say.
+    /// Returns the time at which the bytes of an entry were stored; nil if the file does not record it.
     private func created(_ item: DirectoryWalk.Item) -> Int64? {
         EntryReader(calls: calls, directory: state.withLock { $0.directory }).trailer(of: item.string)?.footer.created
     }
 
-    /// Sets a time that lies in the future to now, so that it does not keep its entry for ever.
+    /// Sets a time in the future to now, so that it does not keep its entry forever.
     private func repairTime(_ item: DirectoryWalk.Item, by type: ImageCacheConfig.ExpireType, to time: Int64) {
         let now = timespec(tv_sec: Int(time / 1_000_000_000), tv_nsec: Int(time % 1_000_000_000))
         switch type {
@@ -74,16 +74,16 @@ extension DiskCache {
         }
     }
 
-    /// When the disk is full: removes the oldest entries until a sixteenth of the cache and twice `byteCount` have come
-    /// free. False when there was nothing to remove, or when all entries together are not enough. Called with a stripe
-    /// held, so it takes none. Cost: a walk through the directory, which frees enough for many stores.
+    /// Evicts the oldest entries when the disk is full, until a sixteenth of the cache and twice `byteCount` are free. False if
+    /// there was nothing to remove, or if removing all entries would not be enough. Called with a stripe held, so it takes none.
+    /// Cost: a walk through the directory, which frees enough for many stores.
     func makeRoom(for byteCount: Int) -> Bool {
         sweepTemporaryFiles()
         guard let directory = usableDirectory(),
             var entries = try? allEntries(of: directory, by: config.diskCacheExpireType)
         else { return false }
         let total = entries.totalSize
-        // What would not even fit without the other entries must not cost them.
+        // Data that would not fit even without the other entries must not evict them.
         guard total + freeSpace(directory) >= byteCount else { return false }
         var wanted = max(total / 16, byteCount.multipliedReportingOverflow(by: 2).partialValue)
         var count = 0
@@ -97,12 +97,12 @@ extension DiskCache {
         return count > 0
     }
 
-    /// Bytes that are free on the file system for this user.
+    /// Returns the number of bytes on the file system that are free for this user.
     private func freeSpace(_ directory: DirectoryHandle) -> Int {
         var status = statvfs()
         guard fstatvfs(directory.descriptor, &status) == 0 else { return 0 }
         let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-        // Little enough to be added to.
+        // Small enough to be added to.
         return free.overflow ? 1 << 60 : Int(min(free.partialValue, 1 << 60))
     }
 }

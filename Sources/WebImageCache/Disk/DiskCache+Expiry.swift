@@ -1,25 +1,25 @@
 import Glibc
 
-/// Which entries a pass for expired ones removes.
+/// The settings of an expiry pass.
 struct ExpiryPlan: Sendable {
     var type = ImageCacheConfig.ExpireType.accessDate
-    /// Seconds; negative for never.
+    /// The maximum age in seconds; negative for none.
     var maxAge: Double
-    /// Bytes; 0 for no limit.
+    /// The maximum size in bytes; 0 for none.
     var maxSize: Int
     /// Nanoseconds since 1970.
     var now: Int64
-    /// Whether nothing counts as too old, because the clock is not to be believed.
+    /// True if no entry counts as too old, because the clock is suspicious.
     var ignoresAge = false
     /// True removes only what exceeds `maxSize`; false trims to half of it.
     var trimsExactly = false
 
-    /// Whether a pass that was begun for the other goes on for this.
+    /// Returns whether a pass that began with the other plan can resume with this one.
     func hasSettings(of other: ExpiryPlan) -> Bool {
         type == other.type && maxAge == other.maxAge && maxSize == other.maxSize
     }
 
-    /// Whether an entry of this time, in nanoseconds since 1970, is older than allowed, or just as old.
+    /// Returns whether an entry with this time, in nanoseconds since 1970, has reached or exceeded the maximum age.
     func isExpired(_ time: Int64) -> Bool {
         guard maxAge >= 0, !ignoresAge else { return false }
         let age = Int64(exactly: (maxAge * 1e9).rounded()) ?? .max
@@ -29,22 +29,22 @@ struct ExpiryPlan: Sendable {
 
     func exceeds(_ size: Int) -> Bool { maxSize > 0 && size > maxSize }
 
-    /// What the entries' size is brought below when it exceeds the limit. Unless that is the size of all of them, older ones may be
-    /// among the others, so no more goes than has to.
+    /// Returns the size to trim below when the limit is exceeded. Unless all entries are known, older ones may be among the rest,
+    /// so only the excess is removed.
     func trimsBelow(isWhole: Bool) -> Int { isWhole && !trimsExactly ? maxSize / 2 : maxSize + 1 }
 }
 
-/// A pass through the directory, which the next can go on with.
+/// A pass through the directory that the next pass can resume.
 struct ExpiryPass {
     var plan: ExpiryPlan
     var deadline: Deadline
     var cleanup = DiskCacheCleanup()
-    /// Nil when it has come to its end.
+    /// Nil after the end of the directory.
     var walk: DirectoryWalk?
-    /// What it found and left.
+    /// The entries that were found and kept.
     var remaining = EntryTable()
 
-    /// Notes whether there is time left; false when there is none.
+    /// Checks the deadline and records the result; false if no time is left.
     mutating func hasTime() -> Bool {
         cleanup.isComplete = !deadline.hasPassed
         return cleanup.isComplete
@@ -52,22 +52,24 @@ struct ExpiryPass {
 }
 
 extension DiskCache {
-    /// Entries that are looked at between two looks at the clock, less one.
+    /// A bit mask: the clock is read once for this number of entries plus one.
     private static let clockMask = 63
 
-    /// Removes what is older than ``ImageCacheConfig/maxDiskAge``, then, if the rest takes more than
-    /// ``ImageCacheConfig/maxDiskSize``, the oldest until it takes less than half of that. Also removes what writers that
-    /// died left behind. Files that cannot be removed are left out. Cost: 2 µs per entry, more for each that goes.
+    /// Removes entries older than ``ImageCacheConfig/maxDiskAge``; then, if the rest exceeds ``ImageCacheConfig/maxDiskSize``, the
+    /// oldest until the rest takes less than half of the limit. Also removes the temporary files of dead writers. Files that cannot
+    /// be removed are skipped. Cost: 2 µs per entry, more for each removal.
     ///
-    /// A pass that is out of time has removed what it saw expired, and, where what it saw exceeds the size limit alone, the
-    /// oldest of that as far as the time allowed. The next pass with a time limit goes on there.
+    /// A pass that runs out of time has removed the expired entries that it saw, and, if the entries that it saw exceed the size
+    /// limit by themselves, the oldest of them as far as time allowed. The next pass with a time limit resumes there.
     ///
-    /// - Parameter timeLimit: seconds after which it stops where it is; nil for no limit.
+    /// - Parameter timeLimit: the time limit in seconds; nil for none.
     @discardableResult
     public func removeExpiredData(timeLimit: Double? = nil) -> DiskCacheCleanup {
         removeExpiredData(timeLimit: timeLimit, trimsExactly: false)
     }
 
+    /// Removes expired entries.
+    ///
     /// - Parameter trimsExactly: see ``ExpiryPlan/trimsExactly``.
     @discardableResult
     package func removeExpiredData(timeLimit: Double? = nil, trimsExactly: Bool) -> DiskCacheCleanup {
@@ -86,7 +88,7 @@ extension DiskCache {
             try run(&pass)
             if !pass.cleanup.isComplete { expiryPass.withLock { $0 = pass } }
         } catch {
-            // Where nothing is there is nothing to remove, nor where nothing may be touched.
+            // A missing directory has nothing to remove, and a refused one must not be touched.
             if !error.isAbsence {
                 note(error)
                 pass.cleanup.isComplete = error.refusal != nil
@@ -100,7 +102,7 @@ extension DiskCache {
         return cleanup
     }
 
-    /// Takes up the pass that was left off, or begins a new one. Who comes while another thread is at one makes one of his own.
+    /// Resumes the saved pass, or begins a new one. If another thread is running a pass, this one is separate.
     private func begin(_ pass: inout ExpiryPass, goesOn: Bool) throws(SystemCallError) {
         let saved = expiryPass.withLock { $0.take() }
         if goesOn, let saved, saved.plan.hasSettings(of: pass.plan) {
@@ -115,7 +117,7 @@ extension DiskCache {
             trim(&pass)
             guard pass.hasTime() else { return }
         }
-        // What has expired since it was seen, or was not removed for want of time.
+        // Entries that expired after they were seen, or that were not removed for lack of time.
         while let time = pass.remaining.oldestTime(), pass.plan.isExpired(time) {
             guard pass.hasTime(), let entry = pass.remaining.popOldest() else { return }
             expire(entry, &pass)
@@ -123,8 +125,8 @@ extension DiskCache {
         trim(&pass)
     }
 
-    /// Walks on through the directory and removes what has expired. False when it stops before the end: time is over, or half
-    /// of it and what has been seen is too much already.
+    /// Continues the walk and removes expired entries. False if it stops before the end: the time is over, or half of it and the
+    /// entries seen so far already exceed the limit.
     private func look(_ pass: inout ExpiryPass) throws(SystemCallError) -> Bool {
         guard let walk = pass.walk else { return true }
         let (plan, deadline) = (pass.plan, pass.deadline)
@@ -171,7 +173,7 @@ extension DiskCache {
                 pass.cleanup.trimmedCount += 1
                 pass.cleanup.freedByteCount += freed
             case .vanished:
-                // Another process trims as well: without this the two would remove twice as much.
+                // Another process trims as well: without this, both together would remove twice as much.
                 size -= entry.allocatedSize
             case .kept:
                 break

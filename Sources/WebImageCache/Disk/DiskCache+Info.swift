@@ -2,14 +2,15 @@ import FoundationEssentials
 import Glibc
 
 extension DiskCache {
-    /// Number of entries. Files of other makers and files being written do not count. Cost: a walk through the directory.
+    /// The number of entries. Foreign files and files being written do not count. Cost: a walk through the directory.
     public var totalCount: Int { usage().count }
 
-    /// Bytes of all entries' files. Files of other makers and files being written do not count. Cost: a walk through the
+    /// The total size of all entries' files in bytes. Foreign files and files being written do not count. Cost: a walk through the
     /// directory.
     public var totalSize: Int { usage().size }
 
-    /// Number of entries and bytes of their files, from one walk through the directory: 2 µs per entry.
+    /// Returns the number of entries and the total size of their files in bytes, from one walk through the directory: 2 µs per
+    /// entry.
     public func usage() -> (count: Int, size: Int) {
         var count = 0
         var size = 0
@@ -22,8 +23,8 @@ extension DiskCache {
         return (count, size)
     }
 
-    /// Every entry, in no order. Opens each file to read its key, about 10 µs per entry; does not check the bytes and does
-    /// not set access times. Files that are no entries are left out.
+    /// Returns all entries, in no order. Opens each file to read its key, about 10 µs per entry; does not verify the bytes and does
+    /// not set access times. Files that are not entries are skipped.
     public func entries() -> [DiskCacheEntry] {
         var entries: [DiskCacheEntry] = []
         forEachEntry { entries.append($0) }
@@ -52,9 +53,9 @@ extension DiskCache {
         }
     }
 
-    /// Reads every entry in full and tells which are damaged: torn, changed, or under a name that is not their key's.
+    /// Reads every entry in full and returns the damaged ones: torn, changed, or with a file name that does not match their key.
     ///
-    /// - Parameter removingDamaged: whether damaged entries are removed.
+    /// - Parameter removingDamaged: true to remove damaged entries.
     public func verify(removingDamaged: Bool = false) -> [DamagedDiskCacheEntry] {
         var damaged: [DamagedDiskCacheEntry] = []
         guard let directory = usableDirectory() else { return [] }
@@ -68,7 +69,7 @@ extension DiskCache {
             }
             switch reader.read(name, key: nil) {
             case .entry(let entry, let status) where CacheFileName(key: entry.trailer.key).string != name:
-                note("it holds the entry of another key, \(entry.trailer.key)", status)
+                note("it contains the entry of another key, \(entry.trailer.key)", status)
             case .damaged(let status, let reason): note(reason, status)
             case .failed(let error): note(error.description, nil)
             case .entry, .absent, .foreign: break

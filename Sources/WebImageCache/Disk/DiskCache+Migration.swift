@@ -2,15 +2,15 @@ import CLinux
 import Glibc
 
 extension DiskCache {
-    /// Directories within directories that are looked into when entries are moved.
+    /// The maximum depth of subdirectories that are searched when entries are moved.
     private static let deepestLevel = 32
 
-    /// Moves a cache directory, for example to a new place of the program's caches.
+    /// Moves a cache directory, for example to a new location of the program's caches.
     ///
-    /// Without a directory at the destination (a plain file there is removed) it is renamed, missing parents are made. Else
-    /// its entries are moved into the destination, except those that exist there, and the source is removed with what
-    /// remained (but for the destination, if that lies in it). Nothing happens when both are the same, when the source is no
-    /// directory, or when either path ends in a symbolic link; links in the source are removed and not followed.
+    /// If there is no directory at the destination (a plain file there is removed), the source is renamed, and missing parents are
+    /// created. Otherwise, its entries are moved into the destination, except those that exist there, and the source is removed
+    /// with its remaining files (except the destination, if that is inside it). Has no effect if both are the same, if the source
+    /// is not a directory, or if either path ends in a symbolic link; links in the source are removed and not followed.
     public static func moveDirectory(from source: String, to destination: String, writesTag: Bool = true) {
         let source = CacheDirectory.absolute(source)
         let destination = CacheDirectory.absolute(destination)
@@ -31,7 +31,7 @@ extension DiskCache {
         }
     }
 
-    /// Gives a directory a path that is free; across file systems, or into itself, by moving its entries.
+    /// Renames a directory to an unused path; across file systems, or into itself, by moving its entries.
     private static func rename(_ source: DirectoryHandle, to destination: String) {
         if let slash = destination.lastIndex(of: "/"), slash != destination.startIndex {
             try? CacheDirectory.makeDirectories(String(destination[..<slash]))
@@ -44,8 +44,8 @@ extension DiskCache {
         rmdir(source.path)
     }
 
-    /// Moves every file in `source` and below, but for those being written, to `destination`, flat, none over an existing one;
-    /// then removes what remained. Files are copied between file systems. A destination within the source stays.
+    /// Moves all files in `source` and its subdirectories, except temporary ones, to `destination`, flat, without overwriting; then
+    /// removes the rest. Between file systems, files are copied. A destination inside the source stays.
     private static func merge(_ source: DirectoryHandle, into destination: DirectoryHandle, level: Int = 0) {
         var directories: [String] = []
         let scan = DirectoryScan(path: source.path, directory: source)
@@ -68,7 +68,7 @@ extension DiskCache {
             unlinkat(source.descriptor, name, AT_REMOVEDIR)
         }
         scan.forEach { item in
-            // What could not be moved stays, unless the destination has one of that name.
+            // A file that could not be moved stays, unless the destination has one of that name.
             if let status = item.status(), status.st_mode & S_IFMT == S_IFREG,
                 !EntryWriter.isTemporaryName(item.name), destination.status(of: item.string) == nil
             {

@@ -3,29 +3,29 @@ public import FoundationEssentials
 import Glibc
 
 extension DiskCache {
-    /// Seconds within which a second read does not set the access time again.
+    /// The number of seconds within which a second read does not set the access time again.
     static let accessGranularity: Double = 1
 
-    /// The bytes stored under `key`; nil when there are none. Sets the entry's access time.
+    /// Returns the bytes stored under `key`; nil if there are none. Sets the entry's access time.
     public func data(forKey key: String) -> Data? { read(key)?.data }
 
-    /// The bytes stored under `key` with extended data and validators; nil when there are none. Sets the entry's access
-    /// time. Cost: one open, one read, a checksum over the bytes.
+    /// Returns the bytes stored under `key` with extended data and validators; nil if there are none. Sets the entry's access time.
+    /// Cost: one open, one read, a checksum over the bytes.
     public func entry(forKey key: String) -> CachedImageData? { read(key)?.content }
 
-    /// The extended data stored with the entry of `key`; nil when there is none. Reads the end of the file only and does
-    /// not set the access time.
+    /// Returns the extended data stored with the entry of `key`; nil if there is none. Reads only the end of the file and does not
+    /// set the access time.
     public func extendedData(forKey key: String) -> Data? { trailer(forKey: key)?.trailer.extendedData }
 
-    /// The hash stored with the entry of `key`; nil when there is none. Reads the end of the file only and does not set the access
-    /// time.
+    /// Returns the ThumbHash stored with the entry of `key`; nil if there is none. Reads only the end of the file and does not set
+    /// the access time.
     public func thumbHash(forKey key: String) -> ThumbHash? { trailer(forKey: key)?.trailer.thumbHash }
 
-    /// What the server gave with the entry of `key`, and what is known of its response; nil when there is nothing. Reads the
-    /// end of the file only and does not set the access time.
+    /// Returns the validators stored with the entry of `key`, with the response metadata; nil if there are none. Reads only the end
+    /// of the file and does not set the access time.
     public func validators(forKey key: String) -> CacheValidators? { trailer(forKey: key)?.trailer.validators }
 
-    /// The entry of `key` without its bytes, but with their hash; nil when there is none. The bytes are not looked at.
+    /// Returns the entry of `key` without its bytes, but with their hash; nil if there is none. The bytes are not verified.
     func details(forKey key: String) -> CachedImageData? { trailer(forKey: key)?.content(Data()) }
 
     private func trailer(forKey key: String) -> LoadedTrailer? {
@@ -34,16 +34,16 @@ extension DiskCache {
         return found?.trailer.hasKey(key) == true ? found : nil
     }
 
-    /// Whether there is a file for `key`. Does not open it, so it can turn out to be damaged, or that of another key with the same MD5,
-    /// when it is read.
+    /// Returns a Boolean value that indicates whether there is a file for `key`. Does not open the file, so a read may still find
+    /// it damaged, or find another key with the same MD5.
     public func containsData(forKey key: String) -> Bool {
         guard !key.isEmpty, let directory = usableDirectory() else { return false }
         return entryStatus(CacheFileName(key: key).string, in: directory) != nil
     }
 
-    /// Reads any file: bytes of an entry of this library without what follows them, or all bytes of another file. Nil when
-    /// there is no regular file, when it cannot be read, or when it is an entry and damaged, or that of another key than one that is
-    /// given. Changes nothing.
+    /// Reads any file: the bytes of an entry of this library without its trailer, or all bytes of another file. Nil if there is no
+    /// regular file, if it cannot be read, or if it is an entry that is damaged or belongs to another key than the given one.
+    /// Changes nothing.
     static func readFile(_ path: String, key: String? = nil, mapped: Bool) -> CachedImageData? {
         let calls = FileCalls.system
         let reader = EntryReader(calls: calls)
@@ -63,7 +63,7 @@ extension DiskCache {
         }
     }
 
-    /// Reads and checks an entry; removes it when it is damaged.
+    /// Reads and verifies an entry; removes it if it is damaged.
     package func read(_ key: String) -> LoadedEntry? {
         guard !key.isEmpty else { return nil }
         guard let directory = usableDirectory() else {
@@ -89,7 +89,7 @@ extension DiskCache {
         return nil
     }
 
-    /// Sets the access time of a file that was read, unless that was done within the last second.
+    /// Sets the access time of a file that was read, unless it was set within the last second.
     private func touch(_ file: Int32, _ status: stat) {
         let now = clock.wallTime()
         guard abs(now - status.st_atim.seconds) >= Self.accessGranularity else { return }
@@ -98,15 +98,15 @@ extension DiskCache {
         _ = webimage_set_access_time(file, Int64(time.tv_sec), Int64(time.tv_nsec))
     }
 
-    /// The state of an entry's file; nil when there is no regular file.
+    /// Returns the state of an entry's file; nil if there is no regular file.
     func entryStatus(_ name: String, in directory: DirectoryHandle) -> stat? {
         guard let status = directory.status(of: name), status.st_mode & S_IFMT == S_IFREG else { return nil }
         return status
     }
 
-    /// Removes a file that was found damaged, unless another one has taken its place.
+    /// Removes a damaged file, unless it was replaced in the meantime.
     ///
-    /// It is first renamed, then looked at, because between looking and removing another process could store anew.
+    /// The file is first renamed and then checked again, because another process could store between a check and a removal.
     @discardableResult
     func removeDamaged(_ name: String, _ damaged: stat) -> Bool {
         guard let directory = usableDirectory() else { return false }

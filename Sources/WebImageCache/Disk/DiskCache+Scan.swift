@@ -1,6 +1,6 @@
 import Glibc
 
-/// A walk through the directory that stores go on with, to know its size and its oldest entries.
+/// A walk through the directory that stores continue, to find its size and its oldest entries.
 struct RunningScan {
     let number: Int
     let type: ImageCacheConfig.ExpireType
@@ -10,23 +10,23 @@ struct RunningScan {
 
 extension DiskCache {
     private enum ScanProgress {
-        /// Another thread does a step just now, or the walk failed or was given up.
+        /// Another thread is performing a step, or the walk failed or was abandoned.
         case none
-        /// There is more to be walked.
+        /// The walk is not finished.
         case going
-        /// The directory is known.
+        /// The walk is finished.
         case finished(looks: Int)
     }
 
-    /// How many batches of evictions, and how many steps of a walk, one call makes at most.
+    /// The maximum number of eviction batches and of walk steps per call.
     private static let evictionsPerCall = 4
     private static let continuedSteps = 16
 
-    /// After a store of so many bytes: removes the oldest entries as long as the limit is exceeded, a few at most, and goes
-    /// on with the walk that finds them.
+    /// Enforces the size limit after a store of `byteCount` bytes: evicts the oldest entries while the limit is exceeded, a few at
+    /// most, and continues the walk that finds them.
     func keepSizeLimit(after byteCount: Int = 0) {
         var looks = RollingEviction.largestStep
-        // A small directory is walked through and trimmed at once. Having to look twice means that nothing can be removed.
+        // A small directory is walked and trimmed at once. A second walk means that nothing can be removed.
         for _ in 0..<2 {
             evictExcess()
             let step = state.withLock { $0.eviction.nextStep(limit: $0.config.maxDiskSize, written: byteCount) }
@@ -39,11 +39,11 @@ extension DiskCache {
         evictExcess()
     }
 
-    /// Goes on with a walk through the directory that a store has begun, for a bounded time (about 10 ms). Whether more is to
-    /// be walked, or to be removed to keep the size limit.
+    /// Continues a walk that a store has begun, for a bounded time (about 10 ms). Returns whether there is more to walk, or to
+    /// remove to enforce the size limit.
     ///
-    /// A store that exceeds the size limit looks at a bounded number of files only; the rest is looked at here, on a thread
-    /// of the cache, or else by the stores that follow.
+    /// A store that exceeds the size limit examines only a bounded number of files; the rest is examined here, on a thread of the
+    /// cache, or by later stores.
     func continueScan() -> Bool {
         evictExcess()
         for _ in 0..<Self.continuedSteps {
@@ -54,7 +54,7 @@ extension DiskCache {
         return state.withLock { $0.eviction.isWalking || $0.eviction.hasVictims(limit: $0.config.maxDiskSize) }
     }
 
-    /// Closes the directory of a walk that was given up. (A step that goes on just now finds out by itself.)
+    /// Closes the directory of an abandoned walk. (A step that is running detects this itself.)
     func dropScan() {
         scan.withLockIfFree { running in
             guard let number = running?.number else { return }
@@ -124,7 +124,7 @@ extension DiskCache {
         return .finished(looks: batch.count)
     }
 
-    /// Puts what a walk finds next into a table; whether it has come to its end. Files that are no entries are passed over
+    /// Adds the next items of a walk to a table; returns whether it has reached the end. Files that are not entries are skipped
     /// faster, so they count for a quarter.
     private func collect(
         _ walk: DirectoryWalk,

@@ -2,20 +2,20 @@ public import FoundationEssentials
 import Glibc
 
 extension DiskCache {
-    /// Stores `data` under `key`, with or without extended data. An existing entry is replaced as a whole, or left alone with
+    /// Stores `data` under `key`, with or without extended data. An existing entry is replaced as a whole, or kept with
     /// ``ImageCacheConfig/writesWithoutOverwriting``.
     ///
-    /// When there is no room on the disk, the oldest entries go and the write is tried once more; when the directory has
-    /// vanished, it is made again.
+    /// If the disk is full, the oldest entries are evicted and the write is retried once; if the directory has vanished, it is
+    /// created again.
     ///
-    /// - Returns: whether it is stored, or left alone as configured; false when the system or a limit did not allow it. What
-    ///   was stored under the key before stays then.
+    /// - Returns: true if the entry is stored, or kept as configured; false if a system error or a limit prevented it. The previous
+    ///   entry stays then.
     @discardableResult
     public func store(_ data: Data, forKey key: String, extendedData: Data? = nil) -> Bool {
         store(CachedImageData(data: data, extendedData: extendedData), forKey: key)
     }
 
-    /// Stores an entry with all that belongs to it; see ``store(_:forKey:extendedData:)``.
+    /// Stores an entry with all its metadata; see ``store(_:forKey:extendedData:)``.
     @discardableResult
     public func store(_ entry: CachedImageData, forKey key: String) -> Bool {
         guard !key.isEmpty else { return false }
@@ -43,8 +43,8 @@ extension DiskCache {
         if let freed { didFree(freed, name: name) }
     }
 
-    /// Removes every entry, and every file whose writing was begun and not ended. The directory and files that are not of
-    /// the cache's making stay; so does what another store is writing at this moment: it comes after the removal.
+    /// Removes all entries, and all temporary files of unfinished writes. The directory and foreign files stay; so does an entry
+    /// that another store is writing at this moment: it counts as stored after the removal.
     public func removeAllData() {
         let failure = usableDirectory().map(scanning)?.forEach { item in
             if CacheFileName.isEntryName(item.name) || isAbandoned(item) {
@@ -59,14 +59,14 @@ extension DiskCache {
         prepareDirectory()
     }
 
-    /// Whether a file being written has not been touched for so long that its writer must be gone.
+    /// Returns whether a temporary file has not been touched for so long that its writer must have died.
     private func isAbandoned(_ item: DirectoryWalk.Item) -> Bool {
         guard EntryWriter.isTemporaryName(item.name), let status = item.status() else { return false }
-        // The change time is the kernel's own, so it is measured by the machine's clock whatever clock this cache has.
+        // The kernel sets the change time, so it is compared with the system clock, whatever clock this cache uses.
         return abs(ClockSource.system.wallTime() - status.st_ctim.seconds) > EntryWriter.longestWrite
     }
 
-    /// Commits an entry, with the repairs that can be tried. The stripe of the name is held.
+    /// Writes an entry, with retries after repairs. The stripe of the name is held.
     @discardableResult
     func write(
         _ data: Data,
@@ -78,7 +78,7 @@ extension DiskCache {
     ) -> Bool {
         let config = config
         guard config.maxDiskSize <= 0 || data.count <= config.maxDiskSize else { return fail(nil) }
-        // Somebody may take the directory away while a file is written there, and once more.
+        // Another process may remove the directory while a file is written there, repeatedly.
         var attempts = 8
         var mayMakeRoom = true
         while true {

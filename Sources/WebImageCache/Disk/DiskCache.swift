@@ -1,23 +1,23 @@
 import FoundationEssentials
 import Glibc
 
-/// Encoded pictures in a directory, one file per key, used by any number of threads and processes at once.
+/// Encoded images in a directory, one file per key, shared by any number of threads and processes.
 ///
-/// A file starts with the bytes that were stored, so any program can open it; the key, the time, a checksum and extended
-/// data follow them. Both get their name at once, with a rename: a file is there whole or not at all. Nothing is flushed to
-/// the disk on every write; every read compares key, length and checksum instead, and a file that is not whole (torn by a
-/// power cut, truncated, or rotten, or a file without the trailer that somebody put there) is removed and is a miss. A
-/// failed write is not an error to the caller, the entry is just not there; ``lastError`` and ``statistics`` tell.
+/// A file starts with the bytes that were stored, so any program can open it; the key, timestamps, a checksum and extended data
+/// follow as a trailer. Writes are atomic, with a rename: a file is complete or missing. Writes are not flushed to the disk;
+/// instead, every read verifies key, length and checksum. A file that is not complete (torn by a power cut, truncated, corrupted,
+/// or without a trailer) is removed and counts as a miss. A failed write is not reported as an error to the caller, the entry is
+/// missing then; see ``lastError`` and ``statistics``.
 ///
-/// All methods work on the caller's thread and may block on the disk: do not call them on the main thread or on Swift's
-/// cooperative threads; ``ImageCache`` has the asynchronous forms.
+/// All methods work on the caller's thread and may block on the disk: do not call them on the main thread or on Swift's cooperative
+/// threads; ``ImageCache`` has asynchronous methods.
 public final class DiskCache: Sendable {
-    /// The directory, absolute.
+    /// The absolute path of the directory.
     public let path: String
 
     struct State {
         var config: ImageCacheConfig
-        /// As it was last opened.
+        /// The directory handle of the last opening.
         var directory: DirectoryHandle?
         var lastError: SystemCallError?
         var statistics = DiskCacheStatistics()
@@ -28,27 +28,29 @@ public final class DiskCache: Sendable {
     let clock: ClockSource
     let calls: FileCalls
     let state: Lock<State>
-    /// Each guards read-modify-write of the keys that fall to it; held while a file is written. The values mean nothing: the
-    /// thread sanitizer takes accesses to values of no size for accesses to what lies behind them.
+    /// Stripes of locks: each serializes read-modify-write of its keys and is held while a file is written. The `Bool` values are
+    /// unused: with zero-sized values, the thread sanitizer reports accesses to the memory behind them.
     let stripes = (0..<16).map { _ in Lock(false) }
-    /// The walk for the size limit, held during a step of it.
+    /// The walk for the size limit; held during a step.
     let scan = Lock<RunningScan?>(nil)
-    /// The pass that was left off for want of time.
+    /// The pass that ran out of time.
     let expiryPass = Lock<ExpiryPass?>(nil)
 
-    /// Opens a cache directory, making it if needed (with its parents, mode 0700). When that cannot be done the cache is
-    /// empty and stores nothing; so it is as long as the directory is a symbolic link, belongs to another user (other than
-    /// root), or may be written to by its group or by everybody. ``lastError`` says which.
+    /// Opens a cache directory and creates it if needed (with its parents, mode 0700). If that fails, the cache is empty and stores
+    /// nothing; the same holds while the directory is a symbolic link, belongs to another user (other than root), or is writable by
+    /// its group or by everybody. ``lastError`` contains the reason.
     public convenience init(path: String, config: ImageCacheConfig = .default) {
         self.init(path: path, config: config, clock: .system)
     }
 
-    /// The same with a clock of its own.
+    /// Opens a cache directory, with a custom clock.
     package convenience init(path: String, config: ImageCacheConfig, clock: ClockSource) {
         self.init(path: path, config: config, clock: clock, calls: .system, sweeps: true)
     }
 
-    /// - Parameter sweeps: whether what dead writers left behind is removed now, which takes a walk through the directory.
+    /// Opens a cache directory.
+    ///
+    /// - Parameter sweeps: true to remove the temporary files of dead writers now, which takes a walk through the directory.
     package init(
         path: String,
         config: ImageCacheConfig,
@@ -63,7 +65,7 @@ public final class DiskCache: Sendable {
         if prepareDirectory(), sweeps { sweepTemporaryFiles() }
     }
 
-    /// Removes what writers that died left behind, from a directory that is not refused.
+    /// Removes the temporary files of dead writers, unless the directory is refused.
     func sweepTemporaryFiles() {
         guard let directory = usableDirectory() else { return }
         let now = clock.wallTime()
@@ -90,17 +92,17 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// Counts since this object was made.
+    /// The counts since this object was created.
     public var statistics: DiskCacheStatistics { state.withLock { $0.statistics } }
 
-    /// The last error of the system, as one line; nil when there was none.
+    /// The last system error, as one line; nil if there was none.
     public var lastError: WebImageError? {
         state.withLock { $0.lastError }.map {
             WebImageError(.fileAccessFailed, $0.description, underlyingError: $0)
         }
     }
 
-    /// The file that the entry of `key` is in, whether it exists or not.
+    /// Returns the path of the file for the entry of `key`, whether it exists or not.
     public func cachePath(forKey key: String) -> String { path + "/" + CacheFileName(key: key).string }
 
     func stripe(of name: String) -> Lock<Bool> { stripes[Int(name.utf8.first?.hexValue ?? 0)] }
@@ -112,10 +114,10 @@ public final class DiskCache: Sendable {
 
     // MARK: The directory
 
-    // Names are looked for in the directory that was opened and checked, not along its path, so nobody who changes the path in between
-    // leads anything elsewhere.
+    // Names are resolved in the directory that was opened and checked, not along its path, so a change of the path in between
+    // cannot redirect an access.
 
-    /// The directory, if there is one that can be used; what keeps it from that is noted.
+    /// Returns the directory if it is usable; otherwise records the error.
     func usableDirectory() -> DirectoryHandle? {
         do throws(SystemCallError) { return try existingDirectory() } catch {
             if !error.isAbsence { note(error) }
@@ -123,7 +125,8 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// The directory, opened again when another one has its place, and made if it does not exist and `making`. Cost: a look at the path.
+    /// Returns the directory. Opens it again if it was replaced, and creates it if it does not exist and `making` is true. Cost: an
+    /// `lstat` of the path.
     func existingDirectory(making: Bool = false) throws(SystemCallError) -> DirectoryHandle {
         if let held = heldDirectory() { return held }
         do throws(SystemCallError) {
@@ -133,13 +136,13 @@ public final class DiskCache: Sendable {
             if making { tag(handle) }
             return handle
         } catch {
-            // It is closed, so that it does not keep a file system that somebody wants to be gone.
+            // The handle is closed so that it does not keep a file system from being unmounted.
             state.withLock { $0.directory = nil }
             throw error
         }
     }
 
-    /// Makes and checks the directory; false when it cannot be used.
+    /// Creates and checks the directory; false if it is not usable.
     @discardableResult
     func prepareDirectory() -> Bool {
         do throws(SystemCallError) {
@@ -155,7 +158,7 @@ public final class DiskCache: Sendable {
         DirectoryScan(path: path, calls: calls, directory: directory)
     }
 
-    /// The directory that is open, if it is still what the path leads to, and still safe.
+    /// Returns the open directory if its path still leads to it, and if it is still safe.
     private func heldDirectory() -> DirectoryHandle? {
         guard let held = state.withLock({ $0.directory }) else { return nil }
         var status = stat()
@@ -168,7 +171,7 @@ public final class DiskCache: Sendable {
         return held
     }
 
-    /// A directory without a tag serves as well.
+    /// Writes the tag file. A failure is only recorded: the directory is usable without a tag.
     private func tag(_ directory: DirectoryHandle) {
         guard config.writesCacheDirectoryTag else { return }
         do throws(SystemCallError) { try CacheDirectory.writeTag(in: directory) } catch { note(error) }

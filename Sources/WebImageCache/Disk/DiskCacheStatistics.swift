@@ -1,69 +1,69 @@
 public import FoundationEssentials
 
-/// What a ``DiskCache`` object has done since it was made.
+/// The activity of a ``DiskCache`` object since it was created.
 public struct DiskCacheStatistics: Sendable, Hashable {
-    /// Reads that found a whole entry.
+    /// The number of reads that found a valid entry.
     public var hitCount = 0
-    /// Reads that found none, or one that could not be used.
+    /// The number of reads that found no entry, or an invalid one.
     public var missCount = 0
-    /// Entries written.
+    /// The number of entries written.
     public var storeCount = 0
-    /// Changes of what is stored with an entry that were written without writing the entry anew.
+    /// The number of metadata changes that were written in place, without rewriting the entry.
     public var amendCount = 0
-    /// Writes that were given up because of an error of the system or a limit.
+    /// The number of writes that failed because of a system error or a limit.
     public var failedStoreCount = 0
-    /// Entries found damaged and removed.
+    /// The number of entries that were found damaged and removed.
     public var damagedCount = 0
-    /// Entries removed to keep the size limit or because there was no room.
+    /// The number of entries removed to enforce the size limit or because the disk was full.
     public var evictedCount = 0
-    /// Entries removed because of their age.
+    /// The number of entries removed because of their age.
     public var expiredCount = 0
 
-    /// Nothing yet.
+    /// Creates statistics with all values zero.
     public init() {}
 }
 
 /// A disk entry, without its bytes.
 public struct DiskCacheEntry: Sendable, Hashable {
-    /// The key it was stored under.
+    /// The key under which the entry was stored.
     public var key: String
-    /// Its file.
+    /// The path of its file.
     public var path: String
-    /// Bytes of the picture.
+    /// The number of bytes of the image.
     public var byteCount: Int
-    /// Bytes of disk space that the file takes.
+    /// The disk space of the file in bytes.
     public var allocatedSize: Int
-    /// When the picture was stored.
+    /// The time at which the image was stored.
     public var created: Date
-    /// When the file was last written.
+    /// The time at which the file was last written.
     public var modified: Date
-    /// When it was last read or stored, to the second.
+    /// The time at which the entry was last read or stored, to the second.
     public var accessed: Date
-    /// What the server gave to ask it later for a newer picture, and what is known of its response; nil when nothing was kept.
+    /// The validators for revalidation, with the response metadata; nil if none were stored.
     public var validators: CacheValidators?
 }
 
-/// A file in the cache directory that is not what was stored.
+/// A damaged file in the cache directory.
 public struct DamagedDiskCacheEntry: Sendable, Hashable {
-    /// The file.
+    /// The path of the file.
     public var path: String
-    /// What is wrong with it.
+    /// The kind of damage.
     public var reason: String
-    /// Whether it was removed.
+    /// A Boolean value that indicates whether the file was removed.
     public var isRemoved: Bool
 }
 
-/// What a pass through a cache removed.
+/// The result of an expiry pass.
 public struct DiskCacheCleanup: Sendable, Hashable {
-    /// Entries removed because of their age.
+    /// The number of entries removed because of their age.
     public var expiredCount = 0
-    /// Entries removed because of the size limit.
+    /// The number of entries removed because of the size limit.
     public var trimmedCount = 0
-    /// Bytes of disk space that came free.
+    /// The freed disk space in bytes.
     public var freedByteCount = 0
-    /// False when the time was over before everything was done, or the directory could not be read.
+    /// False if the time limit was reached before the pass was complete, or if the directory could not be read.
     public var isComplete = true
 
-    /// Nothing yet.
+    /// Creates a result with nothing removed.
     public init() {}
 }

@@ -1,37 +1,37 @@
 public import FoundationEssentials
 
-/// What an ``ImageCache`` needs of its disk level; ``DiskCache`` is the library's own.
+/// The requirements of an ``ImageCache`` for its disk level; ``DiskCache`` is the library's implementation.
 ///
-/// Methods block on the disk; they are called on threads of the cache, several at once, and on the caller's thread by the
-/// cache's synchronous forms. A failed read is a miss, a failed write is given up.
+/// Methods may block on the disk. They are called on threads of the cache, several at once, and on the caller's thread by the
+/// cache's synchronous methods. A failed read counts as a miss, a failed write is dropped.
 public protocol DiskCaching: AnyObject, Sendable {
-    /// Where the entries are.
+    /// The directory of the entries.
     var path: String { get }
-    /// The file that the entry of `key` is in, whether it exists or not.
+    /// Returns the path of the file for the entry of `key`, whether it exists or not.
     func cachePath(forKey key: String) -> String
-    /// The entry of a key, nil when there is none.
+    /// Returns the entry of a key; nil if there is none.
     func entry(forKey key: String) -> CachedImageData?
-    /// Whether there is an entry of the key.
+    /// Returns a Boolean value that indicates whether there is an entry for the key.
     func containsData(forKey key: String) -> Bool
-    /// Stores an entry; whether it is there now.
+    /// Stores an entry. Returns whether it is stored now.
     @discardableResult
     func store(_ data: Data, forKey key: String, extendedData: Data?) -> Bool
-    /// Stores an entry with all that belongs to it; whether it is there now. By default its validators are left out.
+    /// Stores an entry with all its metadata. Returns whether it is stored now. By default, its validators are left out.
     @discardableResult
     func store(_ entry: CachedImageData, forKey key: String) -> Bool
-    /// Changes what is stored with an entry, in place of what was there: nil leaves a part alone, and `.some(nil)` takes it
-    /// away. Has no effect without an entry. By default the entry is read and stored anew.
+    /// Replaces metadata of an existing entry: nil leaves a part unchanged, and `.some(nil)` removes it. Has no effect without an
+    /// entry. By default, the entry is read and stored again.
     func amend(extendedData: Data??, validators: CacheValidators??, forKey key: String)
     /// Removes an entry.
     func removeData(forKey key: String)
     /// Removes all entries.
     func removeAllData()
-    /// Removes expired entries, then the oldest until the limits hold, for at most `timeLimit` seconds.
+    /// Removes expired entries, then the oldest until the size limit holds, for at most `timeLimit` seconds.
     @discardableResult
     func removeExpiredData(timeLimit: Double?) -> DiskCacheCleanup
-    /// Number of entries and bytes that they take.
+    /// Returns the number of entries and their size in bytes.
     func usage() -> (count: Int, size: Int)
-    /// Takes over ages and limits; called whenever ``ImageCache/config`` changes.
+    /// Applies ages and limits; called whenever ``ImageCache/config`` changes.
     func apply(_ config: ImageCacheConfig)
 }
 
@@ -42,7 +42,7 @@ extension DiskCaching {
         store(entry.data, forKey: key, extendedData: entry.extendedData)
     }
 
-    /// Reads the entry and stores it anew.
+    /// Reads the entry and stores it again.
     public func amend(extendedData: Data??, validators: CacheValidators??, forKey key: String) {
         guard extendedData != nil || validators != nil, var entry = entry(forKey: key) else { return }
         if let extendedData { entry.extendedData = extendedData }
@@ -52,6 +52,6 @@ extension DiskCaching {
 }
 
 extension DiskCache: DiskCaching {
-    /// The same as setting ``config``.
+    /// Sets ``config``.
     public func apply(_ config: ImageCacheConfig) { self.config = config }
 }

@@ -1,34 +1,35 @@
-/// The last bytes of a cache file, read.
+/// The parsed footer of a cache file.
 package struct EntryFooter: Sendable {
-    /// Why a file is no entry.
+    /// The reason why a file is not a valid entry.
     enum Failure: Error, Hashable {
-        /// There is no footer: not written by this library, or torn.
+        /// There is no footer: the file was not written by this library, or is torn.
         case absent
-        /// A later version wrote it.
+        /// The file was written by a later version.
         case unknownVersion
         /// Lengths do not match the file, or the hash does not match.
         case damaged
     }
 
     package let bodyLength: Int
-    /// Of each of the two; 0 when there are none.
+    /// The size of each of the two slots; 0 if there are none.
     let slotSize: Int
     let recordsLength: Int
     package let created: Int64
     let bodyHash: UInt64
     let trailerHash: UInt64
 
-    /// The hash of the bytes as everybody else has it, who takes 0 for unknown.
+    /// The hash of the bytes in the form used elsewhere, where 0 means unknown.
     var contentHash: UInt64 { max(bodyHash, 1) }
 
     var slots: ResponseSlots? { slotSize > 0 ? ResponseSlots(size: slotSize, seed: trailerHash) : nil }
 
     var slotsRange: Range<Int> { bodyLength..<(bodyLength + 2 * slotSize) }
 
-    /// Bytes of slots, records and footer.
+    /// The number of bytes of slots, records and footer.
     var trailerLength: Int { 2 * slotSize + recordsLength + EntryTrailer.footerSize }
 
-    /// Reads and checks the footer and the hash of the trailer. Nil when the end of the file that is given holds less than both.
+    /// Parses the footer and verifies the hash of the trailer. Nil if `tail`, the end of the file, is shorter than records and
+    /// footer.
     static func read(from tail: UnsafeRawBufferPointer, fileSize: Int) throws(Failure) -> EntryFooter? {
         guard isFooter(tail) else { throw .absent }
         guard let content = Int(exactly: number(at: 0, in: tail) as UInt64),
@@ -56,8 +57,8 @@ package struct EntryFooter: Sendable {
         )
     }
 
-    /// How much of the end of the file holds the whole trailer, by what the footer says, which is not checked; nil when there is
-    /// no footer, or it cannot be right.
+    /// Returns the length of the whole trailer as claimed by the unverified footer; nil if there is no footer, or if the length is
+    /// impossible.
     static func claimedTrailerLength(in tail: UnsafeRawBufferPointer) -> Int? {
         guard isFooter(tail) else { return nil }
         let others = UInt64(2 * (slotSize(in: tail) ?? 0) + EntryTrailer.footerSize)
@@ -78,14 +79,14 @@ package struct EntryFooter: Sendable {
         }
     }
 
-    /// A number of the footer that the bytes end with.
+    /// Reads a number of the footer at the end of `tail`.
     private static func number<Number: FixedWidthInteger>(at offset: Int, in tail: UnsafeRawBufferPointer) -> Number {
         tail.littleEndian(at: tail.count - EntryTrailer.footerSize + offset)
     }
 }
 
 extension UnsafeRawBufferPointer {
-    /// A number that is within the bytes.
+    /// Reads a little-endian number, which must be within the bytes.
     func littleEndian<Number: FixedWidthInteger>(at offset: Int, as type: Number.Type = Number.self) -> Number {
         Number(littleEndian: loadUnaligned(fromByteOffset: offset, as: type))
     }

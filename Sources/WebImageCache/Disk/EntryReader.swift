@@ -2,14 +2,14 @@ import CLinux
 import FoundationEssentials
 import Glibc
 
-/// What belongs to the picture of a file.
+/// The parsed trailer of a cache file.
 struct LoadedTrailer: Sendable {
     let footer: EntryFooter
-    /// What the slots hold; nil when there are none, or neither can be used.
+    /// The content of the valid slot; nil if there are no slots, or neither is valid.
     let response: ResponseSlots.Content?
     let trailer: EntryTrailer
 
-    /// The trailer after a change. Records that come to the same stay as they are.
+    /// Returns the trailer after a change. Records with equal values stay unchanged.
     func amended(by amendment: EntryAmendment) -> EntryTrailer {
         var result = trailer
         let amendment = amendment.applied(to: trailer.validators?.receivedHash ?? footer.contentHash)
@@ -18,7 +18,7 @@ struct LoadedTrailer: Sendable {
         return result
     }
 
-    /// The picture's bytes with what was stored with them.
+    /// Returns the image's bytes with their metadata.
     func content(_ data: Data) -> CachedImageData {
         var content = CachedImageData(
             data: data,
@@ -31,7 +31,7 @@ struct LoadedTrailer: Sendable {
     }
 }
 
-/// A file that was read and found whole.
+/// A file that was read and verified.
 package struct LoadedEntry: Sendable {
     let block: FileBlock
     let found: LoadedTrailer
@@ -39,46 +39,46 @@ package struct LoadedEntry: Sendable {
     package var footer: EntryFooter { found.footer }
     var trailer: EntryTrailer { found.trailer }
 
-    /// The picture's bytes, without a copy.
+    /// The image's bytes, without a copy.
     var data: Data { block.data(count: footer.bodyLength) }
 
-    /// The picture with what was stored with it.
+    /// The image's bytes with their metadata.
     package var content: CachedImageData { found.content(data) }
 }
 
-/// Reads entries and checks them: length, hashes, key.
+/// Reads entries and verifies them: length, hashes, key.
 struct EntryReader: Sendable {
     enum Outcome {
-        /// A whole entry, and the file's state when it was opened.
+        /// A valid entry, and the file's state when it was opened.
         case entry(LoadedEntry, status: stat)
-        /// There is no file.
+        /// The file does not exist.
         case absent
-        /// There is something that is not to be touched: no regular file, an entry of another key, or of a later version.
+        /// The file must not be touched: not a regular file, an entry of another key, or an entry of a later version.
         case foreign
-        /// The bytes are not those that were stored.
+        /// The bytes differ from those that were stored.
         case damaged(stat, reason: String)
-        /// The file cannot be opened.
+        /// The file could not be opened.
         case failed(SystemCallError)
     }
 
-    /// Files up to this size are read before their footer is checked.
+    /// Bigger files have their footer checked before they are read.
     private static let checkFirstSize = 64 << 20
-    /// Where less than the whole file is wanted, so much of its end is read first.
+    /// The number of bytes at the end that are read first if only the trailer is needed.
     private static let usualTrailerSize = 4096
-    /// How often slots are read again of which neither can be used.
+    /// The number of attempts to read the slots again if neither is valid.
     private static let slotReadings = 4
-    /// Why a file that this library did not write, or did not write to its end, is no entry.
+    /// The reason for a file that this library did not write, or did not write completely.
     static let noFooter = "there is no footer"
 
     let calls: FileCalls
-    /// The directory that names are of, whose files must belong to this user or to root; nil for paths to anything.
+    /// The directory of the names, whose files must belong to this user or to root; nil for arbitrary paths.
     var directory: DirectoryHandle?
 
-    /// Opens a file to read it, and perhaps to write in it; refuses symbolic links, and never waits for a FIFO.
+    /// Opens a file for reading, and optionally for writing; refuses symbolic links, and never blocks on a FIFO.
     func open(_ name: String, forWriting: Bool = false) throws(SystemCallError) -> (file: Int32, status: stat) {
         let flags = (forWriting ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
         let file = name.withCString { calls.open(directory?.descriptor ?? AT_FDCWD, $0, flags) }
-        // Most files that are looked for are not there: the error costs nothing that a miss could do without.
+        // Most lookups are misses: creating the error must be cheap.
         guard file >= 0 else { throw error("open", name, -file) }
         var status = stat()
         guard fstat(file, &status) == 0 else {
@@ -97,7 +97,7 @@ struct EntryReader: Sendable {
         SystemCallError(call: call, directory: directory?.path, path: name, number: number, refusal: refusal)
     }
 
-    /// Reads the entry of `key` (of any key, if nil). Calls `accessed` when it is whole, before the file is closed.
+    /// Reads the entry of `key` (of any key, if nil). Calls `accessed` for a valid entry, before the file is closed.
     func read(
         _ name: String,
         key: String?,
@@ -129,7 +129,7 @@ struct EntryReader: Sendable {
             if case .entry = outcome { accessed(file, status) }
             return outcome
         } catch {
-            // A disk that cannot read the bytes any more will not later; memory may be there later.
+            // A read error of the disk is permanent; a lack of memory is not.
             return error.number == EIO ? .damaged(status, reason: error.description) : .failed(error)
         }
     }
@@ -158,22 +158,23 @@ struct EntryReader: Sendable {
         return .entry(LoadedEntry(block: block, found: found), status: status)
     }
 
-    /// What belongs to an entry, without its bytes; nil where there is none. Reads the end of the file only; the bytes are not checked.
+    /// Returns the trailer of an entry, without its bytes; nil if there is none. Reads only the end of the file; the bytes are not
+    /// verified.
     func trailer(of name: String) -> LoadedTrailer? {
         guard let (file, status) = try? open(name) else { return nil }
         defer { _ = calls.close(file) }
         return status.st_mode & S_IFMT == S_IFREG ? trailer(file, status: status) : nil
     }
 
-    /// The same of an open file.
+    /// Returns the trailer of an open file.
     func trailer(_ file: Int32, status: stat) -> LoadedTrailer? { try? checkedTrailer(file, status: status) }
 
-    /// The same. Throws ``EntryFooter/Failure/unknownVersion``, and nothing else.
+    /// Returns the trailer of an open file. Throws only ``EntryFooter/Failure/unknownVersion``.
     private func checkedTrailer(_ file: Int32, status: stat) throws(EntryFooter.Failure) -> LoadedTrailer? {
         let size = Int(status.st_size)
         var length = min(size, Self.usualTrailerSize)
         while length >= EntryTrailer.footerSize {
-            // As long as the footer says, which may be as long as the file, and that may be longer than all memory.
+            // The footer claims this length, which may be as large as the file, and larger than all memory.
             guard let base = malloc(length) else { return nil }
             defer { free(base) }
             guard read(file, into: base, count: length, at: size - length) else { return nil }
@@ -205,7 +206,7 @@ struct EntryReader: Sendable {
         (try? calls.readFully(file, into: buffer, count: count, at: offset, path: "")) != nil
     }
 
-    /// What the slots of an open entry hold.
+    /// Returns the content of the valid slot of an open entry.
     private func response(
         in bytes: UnsafeRawBufferPointer,
         of footer: EntryFooter,
@@ -213,7 +214,7 @@ struct EntryReader: Sendable {
     ) -> ResponseSlots.Content? {
         guard let slots = footer.slots else { return nil }
         if let content = slots.content(of: bytes) { return content }
-        // Others may have written to both while they were read, which takes two of them; or the file is damaged.
+        // Two writers may have changed both slots during the read; otherwise the file is damaged.
         for _ in 0..<Self.slotReadings {
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * slots.size, alignment: 16)
             defer { buffer.deallocate() }

@@ -1,19 +1,19 @@
 import Glibc
 
-/// A cache file as a walk through the directory found it.
+/// A cache file as found by a walk through the directory.
 struct ScannedEntry: Sendable, Hashable {
     var name: String
-    /// Disk space in bytes: what is allocated, but not less than the length.
+    /// The disk space in bytes: the allocated size, but at least the length.
     var allocatedSize: Int
-    /// The time that the walk was asked for, in nanoseconds since 1970; now, if it lies in the future.
+    /// The requested time, in nanoseconds since 1970; now, if it is in the future.
     var time: Int64
-    /// A time of the file that tells whether it has been used since: as it was found.
+    /// A time of the file, as found, that shows whether the file was used since.
     var changeMark: Int64 = .min
 }
 
-/// Entries that a walk found, about 70 bytes each, from which the oldest can be taken.
+/// Entries found by a walk, about 70 bytes each, in a priority queue by age.
 ///
-/// Nothing is sorted but what is taken: finding the first costs a pass over all, each further one hardly anything.
+/// Sorted lazily: finding the first entry costs a pass over all entries, each further one almost nothing.
 struct EntryTable: Sendable {
     private struct Record: Sendable {
         var time: Int64
@@ -24,29 +24,29 @@ struct EntryTable: Sendable {
 
         var name: Range<Int> { Int(nameStart)..<(Int(nameStart) + Int(nameLength)) }
 
-        /// No two are equal, which partitions rely on to get smaller.
+        /// A strict total order: partitions must always become smaller.
         func precedes(_ other: Record) -> Bool {
             time != other.time ? time < other.time : nameStart < other.nameStart
         }
     }
 
     private var records: [Record] = []
-    /// One after the other.
+    /// The names, concatenated.
     private var names: [UInt8] = []
-    /// Records before this one have been taken.
+    /// The number of records already taken.
     private var head = 0
-    /// Rising from the last to the first: what stands before a boundary is older than what stands behind it.
+    /// Pivot positions, from the last to the first: records before a boundary are older than records after it.
     private var boundaries: [Int] = []
     private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-    /// Bytes of all that are there.
+    /// The total size of the remaining entries in bytes.
     private(set) var totalSize = 0
 
     var count: Int { records.count - head }
     var isEmpty: Bool { count == 0 }
 
     mutating func append(_ name: UnsafeBufferPointer<UInt8>, time: Int64, mark: Int64, size: Int) {
-        // A hundred million entries do not fit; a cache of that many evicts among those that do.
+        // A hundred million entries do not fit; a cache of that size evicts among those that do.
         guard let start = UInt32(exactly: names.count), let length = UInt8(exactly: name.count) else { return }
         names.append(contentsOf: name)
         records.append(Record(time: time, mark: mark, size: size, nameStart: start, nameLength: length))
@@ -65,23 +65,23 @@ struct EntryTable: Sendable {
         }
     }
 
-    /// Calls `body` with name and size of each, in no order.
+    /// Calls `body` with the name and size of each entry, in no order.
     func forEach(_ body: (_ name: UnsafeBufferPointer<UInt8>, _ size: Int) -> Void) {
         names.withUnsafeBufferPointer { names in
             for record in records[head...] { body(UnsafeBufferPointer(rebasing: names[record.name]), record.size) }
         }
     }
 
-    /// The time of the oldest; nil when there is none.
+    /// Returns the time of the oldest entry; nil if the table is empty.
     mutating func oldestTime() -> Int64? {
         guard head < records.count else { return nil }
-        // Incremental quicksort: partitions are only made in front, and remembered for what comes behind.
+        // Incremental quicksort: only the front is partitioned, and the pivots are kept for later calls.
         if boundaries.isEmpty { boundaries.append(records.count) }
         while let end = boundaries.last, end > head { boundaries.append(partition(head..<end)) }
         return records[head].time
     }
 
-    /// Takes the oldest; nil when there is none.
+    /// Removes and returns the oldest entry; nil if the table is empty.
     mutating func popOldest() -> ScannedEntry? {
         guard oldestTime() != nil else { return nil }
         boundaries.removeLast()
@@ -96,7 +96,7 @@ struct EntryTable: Sendable {
         )
     }
 
-    /// Drops all but the oldest entries, as many as it takes to reach `bytes`. Cost: a few passes over all.
+    /// Keeps only the oldest entries, as many as needed to reach `bytes`. Cost: a few passes over all entries.
     mutating func keepOldest(until bytes: Int) {
         var wanted = bytes
         var (low, high) = (head, records.count)
@@ -115,7 +115,7 @@ struct EntryTable: Sendable {
         self = kept
     }
 
-    /// Puts what precedes one of the records, chosen at random, in front of it; where that one stands then.
+    /// Partitions the records around a random pivot; returns the pivot's new position.
     private mutating func partition(_ range: Range<Int>) -> Int {
         random ^= random << 13
         random ^= random >> 7

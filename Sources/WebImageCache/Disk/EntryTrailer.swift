@@ -1,26 +1,26 @@
 import FoundationEssentials
 
-/// What follows the picture in a cache file.
+/// The trailer that follows the image data in a cache file.
 ///
-/// A cache file starts with the bytes of the picture, so that any program can open it; decoders ignore what comes after
-/// the end of a picture. Then come slots, if there are any, then records, then a footer of fixed size at the very end:
+/// A cache file starts with the bytes of the image, so that any program can open it; decoders ignore bytes after the end of an
+/// image. Then follow slots, if there are any, then records, then a footer of fixed size at the very end:
 ///
-///     picture │ slot, slot │ records: (tag: u32, length: u32, bytes)… │ footer
+///     image │ slot, slot │ records: (tag: u32, length: u32, bytes)… │ footer
 ///
 ///     footer  contentLength: u64, recordsLength: u64, created: i64 (ns since 1970), bodyHash: u64,
 ///             version: u32, slotSize: u32, trailerHash: u64, magic: 8 bytes
 ///
-/// Numbers are little-endian, hashes are XXH3-64; `trailerHash` covers the records and the footer up to itself. The first
-/// record is the key. Records of a tag that this version does not know are kept when the entry is written again.
+/// Numbers are little-endian, hashes are XXH3-64; `trailerHash` covers the records and the footer up to itself. The first record is
+/// the key. Records with an unknown tag are kept when the entry is rewritten.
 ///
-/// In version 1 there are no slots, and the content is the picture. Version 2 is for entries whose response can change while the
-/// picture stays: the content is the picture and the ``ResponseSlots``, which hold what the record ``Tag/response`` is in version 1,
-/// outside the hash. Readers of version 1 take it for a later version, and leave it alone.
+/// Version 1 has no slots, and its content is the image. Version 2 is for entries whose response can change while the image stays:
+/// its content is the image and the ``ResponseSlots``, which contain the record that version 1 stores as ``Tag/response``, outside
+/// the hash. Readers of version 1 treat it as a later version, and leave it unchanged.
 struct EntryTrailer: Sendable {
     enum Tag {
         static let key: UInt32 = 1
         static let extendedData: UInt32 = 2
-        /// Lines of the answer that the picture came with; see ``ResponseLines``.
+        /// The response lines of the image; see ``ResponseLines``.
         static let response: UInt32 = 3
         /// The bytes of a ``WebImage/ThumbHash``.
         static let thumbHash: UInt32 = 4
@@ -37,15 +37,15 @@ struct EntryTrailer: Sendable {
     static let magic: UInt64 = 0x0A1A_0A0D_4643_4957  // "WICF\r\n\u{1a}\n"
 
     var key: String
-    /// When the picture was stored, in nanoseconds since 1970.
+    /// The time at which the image was stored, in nanoseconds since 1970.
     var created: Int64
-    /// Every record but the key; that of the response also where it lies in a slot.
+    /// All records except the key; includes the response even if it is stored in a slot.
     var records: [Record] = []
 
-    /// A trailer without records.
+    /// Creates a trailer without records.
     init(key: String, created: Int64) { (self.key, self.created) = (key, created) }
 
-    /// Reads the records of a file, which have been checked against their hash; nil when they do not fill the bytes exactly, or
+    /// Parses the records of a file, which have been verified against their hash; nil if they do not fill the bytes exactly, or if
     /// there is no key.
     init?(records bytes: UnsafeRawBufferPointer, created: Int64) {
         var key: String?
@@ -73,13 +73,13 @@ struct EntryTrailer: Sendable {
         set { setRecord(Tag.extendedData, newValue) }
     }
 
-    /// The lines of the answer that the picture came with.
+    /// The response lines of the image.
     var response: Data? {
         get { record(Tag.response) }
         set { setRecord(Tag.response, newValue) }
     }
 
-    /// What the server gave to ask for a newer picture. Lines of the record that are no validators stay when it is set.
+    /// The validators for revalidation. When they are set, other lines of the record stay.
     var validators: CacheValidators? {
         get { response.flatMap { ResponseLines($0).validators } }
         set {
@@ -94,7 +94,7 @@ struct EntryTrailer: Sendable {
         set { setRecord(Tag.thumbHash, newValue.map { Data($0.bytes) }) }
     }
 
-    /// Whether the key is `key`, byte for byte.
+    /// Returns whether the key is `key`, byte for byte.
     func hasKey(_ key: String) -> Bool { self.key.utf8.elementsEqual(key.utf8) }
 
     private func record(_ tag: UInt32) -> Data? { records.first { $0.tag == tag }?.bytes }
@@ -104,13 +104,13 @@ struct EntryTrailer: Sendable {
         if let bytes { records.append(Record(tag: tag, bytes: bytes)) }
     }
 
-    /// The size of the slots that an entry gets; 0 for none.
+    /// The size of each slot of the entry; 0 for none.
     private var slotSize: Int {
         guard let response, ResponseLines(response).mayChange else { return 0 }
         return ResponseSlots.size(for: response) ?? 0
     }
 
-    /// The bytes to put after a picture; nil when a record is too long for its length field.
+    /// Returns the bytes to append to an image; nil if a record is too long for its length field.
     func encoded(bodyLength: Int, bodyHash: UInt64) -> [UInt8]? {
         let slotSize = slotSize
         let slotsLength = 2 * slotSize

@@ -2,29 +2,29 @@ import CLinux
 import FoundationEssentials
 import Glibc
 
-/// Writes entries so that a file is there whole or not at all: into a hidden file of the same directory, then renamed.
+/// Writes entries atomically: into a hidden file in the same directory, which is then renamed.
 ///
-/// Nothing is flushed to the disk; after a power cut a file may be torn, which its reader finds out.
+/// Files are not flushed to the disk; after a power cut, a file may be torn, which its reader detects.
 struct EntryWriter: Sendable {
-    /// What names of files that are being written start with.
+    /// The name prefix of temporary files.
     static let temporaryPrefix = ".webimage-"
-    /// A file that has been written for longer than this, in seconds, has been given up by its writer.
+    /// The age of a temporary file, in seconds, after which its writer is presumed dead.
     static let temporaryGrace: Double = 900
-    /// The same for a removal of everything, which should leave no bytes behind: no write takes this many seconds.
+    /// The same limit for the removal of all entries, which should leave no bytes behind: no write takes this many seconds.
     static let longestWrite: Double = 10
 
     let directory: DirectoryHandle
     let calls: FileCalls
 
-    /// What committing did.
+    /// The result of a commit.
     enum Commit: Sendable, Hashable {
-        /// The entry is there; the disk space that its file takes.
+        /// The entry was stored; the disk space of its file.
         case stored(allocatedSize: Int)
-        /// There was an entry, and it was to be left alone.
+        /// There was an entry, and it was kept.
         case kept
     }
 
-    /// Writes an entry under a file name. `stillWanted` is asked before the file gets its name; false leaves everything as it was.
+    /// Writes an entry under a file name. `stillWanted` is called before the rename; if it returns false, nothing changes.
     func write(
         _ body: UnsafeRawBufferPointer,
         trailer: EntryTrailer,
@@ -48,7 +48,8 @@ struct EntryWriter: Sendable {
         }
     }
 
-    /// Copies a regular file of this user's or root's from another directory, with its times, unless there is one of that name.
+    /// Copies a regular file that belongs to this user or to root from another directory, with its times, unless its name exists
+    /// here.
     func copy(_ name: String, from source: DirectoryHandle) throws(SystemCallError) {
         let (original, status) = try EntryReader(calls: calls, directory: source).open(name)
         defer { _ = calls.close(original) }
@@ -56,7 +57,7 @@ struct EntryWriter: Sendable {
         let size = Int(status.st_size)
         _ = try commit(name, size: size, (status.st_atim, status.st_mtim), false, { true }) {
             (file) throws(SystemCallError) in
-            // As many bytes, however long that file has become.
+            // Exactly this number of bytes, even if the file has grown.
             var rest = size
             while rest > 0 {
                 let count = sendfile(file, original, nil, rest)
@@ -67,7 +68,7 @@ struct EntryWriter: Sendable {
         }
     }
 
-    /// Has a hidden file filled, and gives it its name.
+    /// Fills a hidden file, and renames it to its final name.
     private func commit(
         _ name: String,
         size: Int,
@@ -88,9 +89,9 @@ struct EntryWriter: Sendable {
         }
         futimens(file, [times.accessed, times.modified])
         var status = stat()
-        // Where the system does not say what the file takes, it takes what was written.
+        // If the system does not report the file's size, the written size counts.
         if fstat(file, &status) != 0 { status.st_size = off_t(size) }
-        // Some file systems only find out here that there was no room.
+        // Some file systems report a full disk only on close.
         let closed = calls.close(file)
         if closed < 0, closed != -EINTR { throw error("close", temporary, closed) }
         guard stillWanted() else { return .kept }
@@ -107,7 +108,7 @@ struct EntryWriter: Sendable {
         SystemCallError(call: call, directory: directory.path, path: name, number: -result)
     }
 
-    /// A name that no other writer has, in this process or another.
+    /// Returns a name that no other writer uses, in this process or another.
     static func temporaryName() -> String {
         var name = temporaryPrefix
         name += String(UInt64.random(in: .min ... .max), radix: 36)
@@ -115,7 +116,7 @@ struct EntryWriter: Sendable {
         return name
     }
 
-    /// Whether a file of this name is one that is being written, or was.
+    /// Returns whether a file of this name is a temporary file.
     static func isTemporaryName(_ name: some Collection<UInt8>) -> Bool {
         name.starts(with: temporaryPrefix.utf8) && name.suffix(4).elementsEqual(".tmp".utf8)
     }

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Glibc
 
-/// The bytes of a file: in memory of their own, or mapped.
+/// The bytes of a file: in allocated memory, or mapped.
 final class FileBlock: @unchecked Sendable {
-    // Sendable because the bytes are not written any more once the block has been made.
+    // Sendable because the bytes are not written after the block is created.
     let bytes: UnsafeRawBufferPointer
     private let isMapped: Bool
 
@@ -42,7 +42,7 @@ final class FileBlock: @unchecked Sendable {
         return block
     }
 
-    /// The first `count` bytes, without a copy; they keep the block.
+    /// Returns the first `count` bytes, without a copy; they retain the block.
     func data(count: Int) -> Data {
         guard count > 0, let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress) else { return Data() }
         return Data(bytesNoCopy: base, count: count, deallocator: .custom { _, _ in _ = self })

@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// What is kept of the answer that a picture came with: lines `name: value` in UTF-8, each ended by a line feed.
+/// The response of an image as stored: lines `name: value` in UTF-8, each terminated by a line feed.
 ///
-/// This version knows `etag`, `last-modified`, `x-received-hash` (sixteen hexadecimal digits) and `x-record`, which ends the
-/// lines of its own: what comes after `x-record: 1` are the lines of a ``HTTPCacheRecord``, among them names that a server chose.
-/// A validator that the record has is not there twice. Other lines before those of the record stay, byte for byte and in their
-/// order, when the record is written again, so a later version adds lines and no formats.
+/// This version knows `etag`, `last-modified`, `x-received-hash` (sixteen hexadecimal digits) and `x-record`, which ends these
+/// lines: after `x-record: 1` follow the lines of an ``HTTPCacheRecord``, whose names may be chosen by a server. A validator in the
+/// record is not stored a second time. Unknown lines before the record stay, byte for byte and in order, when the record is
+/// rewritten, so a later version can add lines without a new format.
 struct ResponseLines: Sendable {
     private enum Name {
         static let etag = "etag"
@@ -19,12 +19,12 @@ struct ResponseLines: Sendable {
 
     /// The version of the record's lines.
     private static let recordVersion = "1"
-    /// A record that takes more bytes is not kept.
+    /// The maximum number of bytes of a record; longer ones are not stored.
     static let longestRecord = 32 << 10
 
-    /// Without their line feeds, and without those of the record.
+    /// The lines without line feeds, and without those of the record.
     private var lines: [Line] = []
-    /// The line that begins the record and what comes after it, with line feeds; empty without a record.
+    /// The line that begins the record and all bytes after it, with line feeds; empty without a record.
     private var recordLines: Line = []
 
     init(_ bytes: Data) {
@@ -56,13 +56,13 @@ struct ResponseLines: Sendable {
         return Data(output)
     }
 
-    /// Whether a server can be asked with what is there for a newer picture, or it tells when that has to be done.
+    /// True if the response can be revalidated, or if it has a record with its freshness lifetime.
     var mayChange: Bool {
         !recordLines.isEmpty
             || lines.contains { Self.isLine($0, of: Name.etag) || Self.isLine($0, of: Name.lastModified) }
     }
 
-    /// The validators among the lines; nil when there are none that can be used. Setting them leaves the other lines alone.
+    /// The validators among the lines; nil if there are none that are usable. Setting them leaves the other lines unchanged.
     var validators: CacheValidators? {
         get {
             CacheValidators(
@@ -87,7 +87,7 @@ struct ResponseLines: Sendable {
         return HTTPCacheRecord(lines: lines.dropFirst().compactMap { String(validating: $0, as: UTF8.self) })
     }
 
-    /// Puts a record in the place of what was there. What is there then: nil for one that cannot be kept.
+    /// Replaces the record. Returns the stored record; nil if it cannot be stored.
     private mutating func setRecord(_ record: HTTPCacheRecord?) -> HTTPCacheRecord? {
         recordLines = []
         guard let record else { return nil }

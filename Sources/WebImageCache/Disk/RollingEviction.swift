@@ -1,42 +1,42 @@
-/// Keeps a directory below a size while it is written to: a few of the oldest entries go with each store that exceeds it.
+/// Keeps a directory below a size limit during writes: each store that exceeds the limit evicts a few of the oldest entries.
 ///
-/// The total is counted once and carried on; it and a list of the oldest entries are taken again every eighth of the limit
-/// (every quarter, while the directory is less than half full), so other processes' writes are noticed. The directory is
-/// walked through in steps, one with each store and as long as that, so no store pays for a listing.
+/// The total is counted once and then updated. It and a list of the oldest entries are counted again for every eighth of the limit
+/// that is written (every quarter, while the directory is less than half full), so writes of other processes are detected. The walk
+/// through the directory is divided into steps, one per store and proportional to its size, so no store pays for a full listing.
 struct RollingEviction: Sendable {
-    /// A part of a walk through the directory.
+    /// One step of a walk through the directory.
     struct Step: Sendable, Hashable {
-        /// Of the walk; another number than before means one from the beginning.
+        /// The number of the walk; a new number starts from the beginning.
         let walk: Int
-        /// Most entries to look at.
+        /// The maximum number of entries to examine.
         let budget: Int
     }
 
-    /// A walk that goes on.
+    /// A walk in progress.
     private struct Walk: Sendable {
-        /// Bytes of the entries found so far, those stored meanwhile taken as they were before.
+        /// The total size of the entries found so far; entries stored in the meantime count with their previous size.
         var found = 0
-        /// Bytes stored meanwhile, and how much more that is than what was replaced.
+        /// The bytes stored in the meantime, and their difference to the bytes that they replaced.
         var written = 0
         var added = 0
         var freed = 0
-        /// What entries that were stored meanwhile took before.
+        /// The previous sizes of entries that were stored in the meantime.
         var replaced: [UInt64: Int] = [:]
         var removed: Set<UInt64> = []
     }
 
-    /// Most entries that one store looks at.
+    /// The maximum number of entries that one store examines.
     static let largestStep = 256
-    /// What a store of little looks at.
+    /// The minimum number of entries that a store examines.
     private static let smallestStep = 16
-    /// Looking at an entry takes as long as storing this many bytes, roughly.
+    /// Examining an entry takes about as long as storing this number of bytes.
     private static let bytesPerEntry = 512
     private static let batch = 16
 
-    /// Bytes in the directory as far as known; nil before the first walk.
+    /// The known size of the directory in bytes; nil before the first walk.
     private(set) var total: Int?
     private var candidates = EntryTable()
-    /// What was removed while the candidates were collected, so they need not be looked for.
+    /// The tags of entries that were removed while the candidates were collected, so they need not be looked up.
     private var gone: Set<UInt64> = []
     private var writtenSinceWalk = 0
     private var freedSinceWalk = 0
@@ -45,10 +45,10 @@ struct RollingEviction: Sendable {
 
     var isWalking: Bool { walk != nil }
 
-    /// Whether it is this walk that goes on.
+    /// Returns whether this walk is in progress.
     func isWalking(_ id: Int) -> Bool { walk != nil && id == number }
 
-    /// What stands for the name of an entry.
+    /// Returns a hash that identifies an entry by its name.
     static func tag(_ name: UnsafeBufferPointer<UInt8>) -> UInt64 { Hashing.xxh3(UnsafeRawBufferPointer(name)) }
 
     static func tag(_ name: String) -> UInt64 {
@@ -72,7 +72,7 @@ struct RollingEviction: Sendable {
         walk?.removed.insert(tag)
     }
 
-    /// Forgets what is known, for example because everything was removed.
+    /// Resets the state, for example after all entries were removed.
     mutating func reset() {
         let number = number
         self = RollingEviction()
@@ -80,9 +80,9 @@ struct RollingEviction: Sendable {
     }
 }
 
-// Evicting
+// MARK: Evicting
 extension RollingEviction {
-    /// The entries that go now, if they are still as old; few of them, so ask again. What came free is to be reported.
+    /// Returns the entries to evict now, if they have not been used since; only a few, so call again. Freed space must be reported.
     mutating func victims(limit: Int) -> [ScannedEntry] {
         guard limit > 0, let total, total > limit else { return [] }
         var excess = total - limit
@@ -95,16 +95,16 @@ extension RollingEviction {
         return victims
     }
 
-    /// Whether there is more than the limit allows, and something known that could go.
+    /// Returns whether the limit is exceeded and eviction candidates are known.
     func hasVictims(limit: Int) -> Bool {
         guard limit > 0, let total, total > limit else { return false }
         return !candidates.isEmpty
     }
 }
 
-// Walking
+// MARK: Walking
 extension RollingEviction {
-    /// The next step of a walk, if one is due or goes on, after a store of so many bytes.
+    /// Returns the next step of a walk after a store of `written` bytes, if a walk is due or in progress.
     mutating func nextStep(limit: Int, written: Int) -> Step? {
         guard limit > 0 else { return nil }
         guard let walk else {
@@ -118,13 +118,13 @@ extension RollingEviction {
         return Step(walk: number, budget: isUrgent ? Self.largestStep : paced)
     }
 
-    /// The next step of a walk that goes on, for somebody who has time.
+    /// Returns the next step of a walk in progress, for a thread that has time.
     func continuedStep() -> Step? { walk == nil ? nil : Step(walk: number, budget: Self.largestStep) }
 
     private func needsWalk(_ limit: Int) -> Bool {
         guard let total else { return true }
         if writtenSinceWalk > max(total <= limit / 2 ? limit / 4 : limit / 8, 1) { return true }
-        // When nothing that was found could be removed there is no use in looking again at once.
+        // If none of the candidates could be removed, another walk right away would find nothing else.
         return isStarved(limit) && (freedSinceWalk > 0 || writtenSinceWalk > limit / 64)
     }
 
@@ -133,7 +133,7 @@ extension RollingEviction {
         return total > limit && candidates.isEmpty
     }
 
-    /// Takes what a step found; false when the walk is of no interest any more.
+    /// Adds the entries that a step found; false if the walk is obsolete.
     mutating func count(_ found: EntryTable, walk id: Int) -> Bool {
         guard isWalking(id), let walk else { return false }
         guard !walk.replaced.isEmpty else {
@@ -146,7 +146,7 @@ extension RollingEviction {
         return true
     }
 
-    /// How many bytes of the oldest entries are worth to be known, now that all have been found.
+    /// Returns the total size of the oldest entries to remember, now that all have been found.
     func wantedCandidates(limit: Int) -> Int {
         guard let walk else { return 0 }
         let total = walk.found + walk.added
@@ -154,10 +154,10 @@ extension RollingEviction {
         return total > limit - reserve ? max(total - limit, 0) + reserve : 0
     }
 
-    /// Ends a walk that has found everything.
+    /// Ends a complete walk.
     mutating func finish(_ oldest: EntryTable, walk id: Int) {
         guard isWalking(id), let walk else { return }
-        // What was removed meanwhile may have been found before, or not; what was carried on tells, if it fits.
+        // Entries removed in the meantime may or may not have been found before; the updated total is used if it is plausible.
         let most = max(walk.found + walk.added, 0)
         total = min(max(total ?? most, most - walk.freed), most)
         candidates = oldest
@@ -167,7 +167,7 @@ extension RollingEviction {
         self.walk = nil
     }
 
-    /// Gives up a walk that failed; the next store begins another.
+    /// Abandons a failed walk; the next store begins another.
     mutating func abandon(walk id: Int) {
         if id == number { walk = nil }
     }

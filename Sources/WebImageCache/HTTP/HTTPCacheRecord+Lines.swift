@@ -1,8 +1,8 @@
 extension HTTPCacheRecord {
-    /// The most bytes of the lines of a record; more are none of this library's.
+    /// The maximum number of bytes of a record's lines; longer ones were not written by this library.
     package static let encodedByteCount = 64 << 10
 
-    /// Names of lines that are no fields of the response. ``HTTPHeaders/kept`` has none of that kind.
+    /// The names of lines that are not header fields of the response. ``HTTPHeaders/kept`` contains no such names.
     private enum Name {
         static let prefix = "x-http-"
         static let receivedPrefix = "x-received-"
@@ -13,7 +13,7 @@ extension HTTPCacheRecord {
         static let selecting = "x-http-selecting"
     }
 
-    /// Appends the record as lines `name: value`, names in lower case, each ended by a line feed; the fields have their own names.
+    /// Appends the record as lines `name: value`, names in lower case, each terminated by a line feed; fields keep their names.
     func appendLines(to output: inout [UInt8]) {
         func append(_ name: String, _ value: String) {
             output.append(contentsOf: name.utf8)
@@ -36,8 +36,8 @@ extension HTTPCacheRecord {
         }
     }
 
-    /// Reads the lines that ``appendLines(to:)`` made, without their line feeds; nil when a line is none of that kind, something is missing or said twice. Lines of
-    /// later versions are passed over.
+    /// Parses the lines of ``appendLines(to:)``, without their line feeds; nil if a line is invalid, missing or duplicate. Lines of
+    /// later versions are ignored.
     init?(lines: [String]) {
         guard lines.reduce(0, { $0 + $1.utf8.count + 1 }) <= Self.encodedByteCount else { return nil }
         var numbers: [String: Double] = [:]

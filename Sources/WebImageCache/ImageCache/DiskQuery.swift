@@ -1,8 +1,8 @@
-/// A read of an entry, or of what is stored with it, under way on a thread of the cache.
+/// A read of an entry or its metadata, running on a thread of the cache.
 final class DiskQuery<Value: Sendable>: ImageLoaderOperation {
     private let result: PendingResult<Value?>
 
-    /// Starts a read. `completion` is called with what `body` has read, or at once with nil by a cancel.
+    /// Starts a read. `completion` is called with the result of `body`, or at once with nil on cancellation.
     init(
         on queue: WorkQueue,
         _ priority: LoadPriority,

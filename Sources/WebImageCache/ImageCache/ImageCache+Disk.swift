@@ -1,9 +1,9 @@
 import FoundationEssentials
 
 extension ImageCache {
-    // MARK: Doing the work
+    // MARK: Running work
 
-    /// Takes work for a key and sees to it that it is done, on a thread of the cache.
+    /// Queues work for a key and schedules it on a thread of the cache.
     func submit(_ work: DiskWork, forKey key: String, completion: WriteBehindQueue.Completion?) {
         if enqueue(work, forKey: key, completion: completion) { schedule(key, encodes: work.isEncoding) }
     }
@@ -22,14 +22,14 @@ extension ImageCache {
 
     private enum Wake { case sleeping, retry, done }
 
-    /// Takes work for a key and does it before returning, on the caller's thread unless another is at it already.
+    /// Queues work for a key and completes it before returning, on the caller's thread unless another thread is already running it.
     func perform(_ work: DiskWork, forKey key: String) {
         let wake = ConditionLock(Wake.sleeping)
         _ = enqueue(work, forKey: key, isBounded: false) {
             wake.withLock { $0 = .done }
             wake.broadcast()
         }
-        // All threads of the cache may wait here, so nothing is left to them: whatever can be begun is begun here.
+        // All threads of the cache may be blocked here, so all work that can start is run here.
         while true {
             runClear()
             run(key, as: .caller)
@@ -50,7 +50,7 @@ extension ImageCache {
     }
 
     private func schedule(_ key: String, encodes: Bool) {
-        // Encoding takes its turn among decodes: behind all of them, a long list would fill the backlog and lose writes.
+        // Encoding is queued among decodes: behind all of them, a long queue would fill the write-behind queue and drop writes.
         if encodes {
             codingQueue.submit { self.run(key, as: .coding) }
         } else {
@@ -58,22 +58,22 @@ extension ImageCache {
         }
     }
 
-    /// Does what waits for a key, until nothing does that is for this kind of thread.
+    /// Runs the queued work of a key, until none is left for this kind of thread.
     private func run(_ key: String, as worker: DiskWorker) {
         while case .work(let work) = next(key, for: worker) { goOn(after: run(work, forKey: key), of: key) }
         upkeep.continueScan()
         upkeep.maintainIfDue()
     }
 
-    /// Calls completions, and schedules what something that has ended was in the way of; but not `key`, with which the thread goes on
-    /// by itself, unless completions keep it from that.
+    /// Calls completions, and schedules the work that was blocked by the finished work; except `key`, with which this thread
+    /// continues itself, unless completions delay it.
     private func goOn(after ended: WriteBehindQueue.Ended, of key: String? = nil) {
         for next in ended.keys where next != key || !ended.completions.isEmpty { schedule(next, encodes: false) }
         if ended.schedulesClear { scheduleClear() }
         for completion in ended.completions { completion() }
     }
 
-    /// What the thread is to do for a key. Work for the other kind of threads is passed on to one of those.
+    /// Returns the next work of a key. Hands work for the other kind of thread over to it.
     private func next(_ key: String, for worker: DiskWorker) -> WriteBehindQueue.Next {
         let next = writes.withLock { $0.next(key, for: worker) }
         if case .elsewhere(let encodes) = next { schedule(key, encodes: encodes) }
@@ -105,7 +105,8 @@ extension ImageCache {
         if isScheduled { scheduleClear() }
     }
 
-    /// Does what changes memory and disk, one after the other, of a key or of all keys if nil: whoever looks at both meanwhile can know.
+    /// Runs a change of memory and disk, of one key or of all keys if nil. Concurrent readers of both can detect it by the
+    /// generation.
     func changingBoth(_ key: String?, _ body: () -> Void) {
         let key = key.map { MemoryCacheKey($0) }
         writes.withLock { $0.generations.begin(key) }
@@ -123,20 +124,20 @@ extension ImageCache {
 
     // MARK: Reading
 
-    /// The version stamp of a key: another one after each change.
+    /// Returns the generation of a key (its version stamp), which differs after each change.
     package func generation(forKey key: String) -> Generation {
         let key = MemoryCacheKey(key)
         return writes.withLock { $0.generations.generation(of: key) }
     }
 
-    /// True if the key has neither changed since nor a change pending.
+    /// Returns true if the key has neither changed since nor has a pending change.
     package func isCurrent(_ generation: Generation, forKey key: String) -> Bool {
         let key = MemoryCacheKey(key)
         return writes.withLock { $0.generations.isCurrent(generation, of: key) }
     }
 
-    /// What is stored for a key, whether on disk already or not; else what a read-only directory or the additional path has.
-    /// Blocks.
+    /// Returns the stored entry of a key, whether it is already on disk or still pending; otherwise that of a read-only directory
+    /// or the additional path. Blocks.
     package func readEntry(forKey key: String) -> CachedImageData? {
         guard !key.isEmpty else { return nil }
         let (own, generation) = readSettled(key, { diskCache.entry(forKey: key) }, { $0.entry })
@@ -145,7 +146,7 @@ extension ImageCache {
         return entry
     }
 
-    /// What a read-only directory or the additional path has for a key. Blocks.
+    /// Returns the entry of a key in a read-only directory or at the additional path. Blocks.
     func readForeignEntry(forKey key: String) -> CachedImageData? {
         let (additionalPath, isMapped) = state.withLock { ($0.additionalCachePath, $0.config.mapsDiskData) }
         if let entry = readOnlyEntry(forKey: key, mapped: isMapped) { return entry }
@@ -153,7 +154,7 @@ extension ImageCache {
         return DiskCache.readFile(path, mapped: isMapped)
     }
 
-    /// What is stored with an entry, whether on disk already or not; its bytes may be left out. Blocks.
+    /// Returns an entry's metadata, whether it is already on disk or still pending; its bytes may be missing. Blocks.
     func readDetails(forKey key: String) -> (found: CachedImageData?, generation: Generation) {
         guard !key.isEmpty else { return (nil, generation(forKey: key)) }
         return readSettled(
@@ -163,7 +164,7 @@ extension ImageCache {
         )
     }
 
-    /// What is on disk with what is about to change of it, else what is about to be stored. Blocks.
+    /// Returns the entry on disk with its pending amendment, otherwise the entry that is pending. Blocks.
     private func readSettled(
         _ key: String,
         _ read: () -> CachedImageData?,
@@ -171,7 +172,8 @@ extension ImageCache {
     ) -> (found: CachedImageData?, generation: Generation) {
         var (pending, generation) = pendingEntry(forKey: key)
         var onDisk = pending.hidesDisk ? nil : read()
-        // A change of one entry must not be applied to another one that has taken its place. With so many in a row the last one may.
+        // An amendment of one entry must not be applied to another one that replaced it. After this many changes in a row, it may
+        // be.
         for _ in 0..<8 where pending.amendment != nil && onDisk != nil {
             let (now, latest) = pendingEntry(forKey: key)
             if latest == generation { break }
@@ -182,13 +184,13 @@ extension ImageCache {
         return (found, generation)
     }
 
-    /// The pending state that readers of a key must see on top of the disk, and its generation.
+    /// Returns the pending state that readers of a key must see on top of the disk, and its generation.
     private func pendingEntry(forKey key: String) -> (PendingEntry, Generation) {
         let key = MemoryCacheKey(key)
         return writes.withLock { ($0.pending(key), $0.generations.generation(of: key)) }
     }
 
-    /// Whether a key is on disk, or about to be.
+    /// Returns whether a key is on disk, or pending.
     func hasEntry(forKey key: String) -> Bool {
         guard !key.isEmpty else { return false }
         let (pending, _) = pendingEntry(forKey: key)

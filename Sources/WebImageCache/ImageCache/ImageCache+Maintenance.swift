@@ -1,16 +1,16 @@
 extension ImageCache {
-    /// Bytes of all entries' files. Synchronous; does not count what waits to be written.
+    /// The total size of all entries' files in bytes. Synchronous; does not count pending writes.
     public var totalDiskSize: Int { diskCache.usage().size }
 
-    /// Number of entries on disk. Synchronous; does not count what waits to be written.
+    /// The number of entries on disk. Synchronous; does not count pending writes.
     public var totalDiskCount: Int { diskCache.usage().count }
 
-    /// Number of entries on disk and bytes of their files.
+    /// Returns the number of entries on disk and the total size of their files in bytes.
     public func calculateSize() async -> (count: Int, size: Int) {
         await onDiskQueue { $0.diskCache.usage() }
     }
 
-    /// Number of entries on disk and bytes of their files, delivered on `callbackQueue`.
+    /// Delivers the number of entries on disk and the total size of their files in bytes on `callbackQueue`.
     public func calculateSize(
         callbackQueue: CallbackQueue = .main,
         completion: @escaping @Sendable (_ count: Int, _ size: Int) -> Void
@@ -18,13 +18,13 @@ extension ImageCache {
         onDiskQueue(callbackQueue, { $0.diskCache.usage() }) { completion($0.count, $0.size) }
     }
 
-    /// Removes expired entries, then the oldest if there is too much; see ``DiskCache/removeExpiredData(timeLimit:)``.
+    /// Removes expired entries, then the oldest if the size limit is exceeded; see ``DiskCache/removeExpiredData(timeLimit:)``.
     @discardableResult
     public func removeExpiredData() async -> DiskCacheCleanup {
         await onDiskQueue { $0.upkeep.removeExpiredData(timeLimit: nil) }
     }
 
-    /// Removes expired entries, then the oldest if there is too much; then calls `completion` on `callbackQueue`.
+    /// Removes expired entries, then the oldest if the size limit is exceeded; then calls `completion` on `callbackQueue`.
     public func removeExpiredData(
         callbackQueue: CallbackQueue = .main,
         completion: (@Sendable (DiskCacheCleanup) -> Void)?
@@ -32,7 +32,7 @@ extension ImageCache {
         onDiskQueue(callbackQueue, { $0.upkeep.removeExpiredData(timeLimit: nil) }) { completion?($0) }
     }
 
-    /// Returns when nothing waits to be written any more.
+    /// Waits until there are no pending writes.
     public func flush() async {
         await withCheckedContinuation { continuation in
             let isBusy = writes.withLock { $0.whenIdle { continuation.resume() } }
@@ -40,11 +40,11 @@ extension ImageCache {
         }
     }
 
-    /// For the end of the program (see ``WebImageLifecycle`` for all caches at once): waits until everything has been written, then removes expired entries if
-    /// ``ImageCacheConfig/shouldRemoveExpiredDataWhenTerminate`` says so. Synchronous.
+    /// Prepares for the end of the program (see ``WebImageLifecycle`` for all caches at once): waits until all pending writes are
+    /// done, then removes expired entries if ``ImageCacheConfig/shouldRemoveExpiredDataWhenTerminate`` is true. Synchronous.
     ///
-    /// - Parameter seconds: the most time that it takes (but for a system call that hangs).
-    /// - Returns: whether everything was done in time.
+    /// - Parameter seconds: the time limit (except for a system call that hangs).
+    /// - Returns: true if everything was done in time.
     @discardableResult
     public func prepareForExit(within seconds: Double = 2) -> Bool {
         let start = clock.monotonicNanoseconds()
@@ -53,20 +53,20 @@ extension ImageCache {
         return upkeep.trimForExit(within: seconds - elapsed)
     }
 
-    /// For a program that has gone out of sight, for example a minimised window: lets go of images until
+    /// Notifies the cache that the program is in the background, for example a minimized window: releases images until
     /// ``ImageCacheConfig/backgroundMemoryShare`` is left, and removes expired entries from disk if
-    /// ``ImageCacheConfig/shouldRemoveExpiredDataWhenEnterBackground`` says so. Away from the caller's thread.
+    /// ``ImageCacheConfig/shouldRemoveExpiredDataWhenEnterBackground`` is true. Runs on a thread of the cache.
     public func didEnterBackground() { upkeep.didEnterBackground() }
 
-    /// For when memory is short: removes all images from memory, but remembers those that are still shown if
-    /// ``ImageCacheConfig/shouldUseWeakMemoryCache`` is on. A ``MemoryCache`` is told of pressure by the system on its own;
-    /// call this when something else says that memory is short.
+    /// Notifies the cache of a memory shortage: removes all images from memory, but remembers images that are still in use if
+    /// ``ImageCacheConfig/shouldUseWeakMemoryCache`` is true. A ``MemoryCache`` monitors the system's memory pressure itself; call
+    /// this if another source reports a shortage.
     public func didReceiveMemoryWarning() { upkeep.didReceiveMemoryWarning() }
 
-    /// Counts of the disk level since the cache was made; all zero for a disk cache of another class.
+    /// The counts of the disk level since the cache was created; all zero for a disk cache of another class.
     public var diskStatistics: DiskCacheStatistics { (diskCache as? DiskCache)?.statistics ?? DiskCacheStatistics() }
 
-    /// Writes given up because more than ``ImageCacheConfig/maxPendingWriteBytes`` waited.
+    /// The number of writes that were dropped because pending writes exceeded ``ImageCacheConfig/maxPendingWriteBytes``.
     public var droppedWriteCount: Int { writes.withLock { $0.droppedCount } }
 
     // MARK: On a thread of the cache

@@ -1,11 +1,11 @@
 public import FoundationEssentials
 
 extension ImageCache {
-    /// The image in memory.
+    /// Returns the image in memory.
     public func memoryImage(forKey key: String) -> Image? { key.isEmpty ? nil : memoryCache.image(forKey: key) }
 
-    /// The image in memory; with ``WebImageOptions/decodeFirstFrameOnly``, that of an animation as a still picture. Without it
-    /// the first frame alone of an animation is not found.
+    /// Returns the image in memory; with ``WebImageOptions/decodeFirstFrameOnly``, an animation as a still image. Without that
+    /// option, an entry with only the first frame of an animation is not returned.
     public func imageFromMemory(forKey key: String, options: WebImageOptions = []) -> Image? {
         guard let image = memoryImage(forKey: key) else { return nil }
         guard options.contains(.decodeFirstFrameOnly) else {
@@ -14,19 +14,19 @@ extension ImageCache {
         return image.still
     }
 
-    /// The encoded bytes on disk. Synchronous.
+    /// Returns the encoded bytes on disk. Synchronous.
     public func diskData(forKey key: String) -> Data? { readEntry(forKey: key)?.data }
 
-    /// The entry on disk. Synchronous.
+    /// Returns the entry on disk. Synchronous.
     public func diskEntry(forKey key: String) -> CachedImageData? { readEntry(forKey: key) }
 
-    /// Returns true if there is an entry on disk, or one about to be written. Synchronous; does not open the file.
+    /// Returns true if there is an entry on disk, or a pending one. Synchronous; does not open the file.
     public func diskDataExists(forKey key: String) -> Bool { hasEntry(forKey: key) }
 
     // MARK: On a thread of the cache
 
-    /// Reads the entry on disk on a thread of the cache, by priority among what waits for the disk. `completion` is called exactly once,
-    /// on a thread of the cache, with nil when there is none. A cancel calls it at once with nil. It must not block.
+    /// Reads the entry on disk on a thread of the cache, by priority among the queued disk work. `completion` is called exactly
+    /// once, on a thread of the cache, with nil if there is no entry. A cancellation calls it at once with nil. It must not block.
     @discardableResult
     public func queryDisk(
         forKey key: String,
@@ -39,8 +39,8 @@ extension ImageCache {
         }
     }
 
-    /// Returns the first level, memory or disk, that has the key. `completion` is called exactly once: on the caller's thread when disk
-    /// need not be asked, else on a thread of the cache. It must not block.
+    /// Finds the first level, memory or disk, that contains the key. `completion` is called exactly once: on the caller's thread if
+    /// the disk need not be checked, otherwise on a thread of the cache. It must not block.
     public func containsImage(
         forKey key: String,
         in cacheType: ImageCacheType,
@@ -51,15 +51,15 @@ extension ImageCache {
         onDiskQueue(.inline, { $0.hasEntry(forKey: key) ? .disk : .none }, completion)
     }
 
-    /// Returns the first level, memory or disk, that has the key.
+    /// Returns the first level, memory or disk, that contains the key.
     public func containsImage(forKey key: String, in cacheType: ImageCacheType = .all) async -> ImageCacheType {
         await withCheckedContinuation { continuation in
             containsImage(forKey: key, in: cacheType) { continuation.resume(returning: $0) }
         }
     }
 
-    /// Directories that are read when an entry is not on disk; see ``ImageCacheConfig/readOnlyDirectories``. Those that are
-    /// there already are not added a second time, and relative paths are made absolute.
+    /// The directories that are read if an entry is not on disk; see ``ImageCacheConfig/readOnlyDirectories``. Duplicates are
+    /// removed, and relative paths are made absolute.
     public var readOnlyDirectories: [String] {
         get { Self.usable(state.withLock { $0.config.readOnlyDirectories }) }
         set {
@@ -68,7 +68,7 @@ extension ImageCache {
         }
     }
 
-    /// After a change of where else entries are read: what was read or is known of any of them may be of another one now.
+    /// Discards all knowledge of keys after a change of the directories to read: their entries may be different now.
     func changePlaces() {
         writes.withLock { writes in
             writes.generations.change(nil)
@@ -81,8 +81,8 @@ extension ImageCache {
         return paths.filter { !$0.isEmpty }.map { CacheDirectory.absolute($0) }.filter { seen.insert($0).inserted }
     }
 
-    /// What the read-only directories have for a key: the first file that is a whole entry of it, or no entry at all but
-    /// plain bytes. Blocks.
+    /// Returns the entry of a key in the read-only directories: the first file that is a valid entry of the key, or that contains
+    /// plain bytes instead of an entry. Blocks.
     func readOnlyEntry(forKey key: String, mapped: Bool) -> CachedImageData? {
         let directories = readOnlyDirectories
         guard !directories.isEmpty else { return nil }

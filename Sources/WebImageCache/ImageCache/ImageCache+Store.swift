@@ -3,11 +3,12 @@ public import FoundationEssentials
 extension ImageCache {
     /// Stores an image, its encoded bytes, or both.
     ///
-    /// Memory is written before the call returns (unless ``ImageCacheConfig/shouldCacheImagesInMemory`` is false). For disk,
-    /// the request's data is written if given, else the image is encoded: in its own format if that can be written and keeps
-    /// its alpha, else as PNG with alpha and JPEG without. With neither an image nor data, or without a key, nothing is
-    /// stored; an image without data is not written when neither the request nor the cache has a coder. `completion` is called exactly once, when everything has been stored or given up: on the caller's thread when
-    /// nothing goes to disk, else on a thread of the cache. It must not block.
+    /// Memory is written before the call returns (unless ``ImageCacheConfig/shouldCacheImagesInMemory`` is false). For disk, the
+    /// request's data is written if given; otherwise, the image is encoded: in its own format if that can be written and keeps its
+    /// alpha, else as PNG with alpha and JPEG without. With neither an image nor data, or with an empty key, nothing is stored; an
+    /// image without data is not written if neither the request nor the cache has a coder. `completion` is called exactly once,
+    /// when everything has been stored or dropped: on the caller's thread if nothing goes to disk, otherwise on a thread of the
+    /// cache. It must not block.
     public func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) {
         let key = request.key
         guard !key.isEmpty, request.image != nil || request.data != nil else {
@@ -26,7 +27,7 @@ extension ImageCache {
         }
     }
 
-    /// Stores, and returns when everything has been stored or given up.
+    /// Stores an image, its encoded bytes, or both, and returns when everything has been stored or dropped.
     public func store(
         _ image: Image?,
         data: Data? = nil,
@@ -47,13 +48,13 @@ extension ImageCache {
         }
     }
 
-    /// Stores in memory, whatever the configuration says about storing there.
+    /// Stores an image in memory, even if the configuration disables storing there.
     public func storeToMemory(_ image: Image, forKey key: String) {
         guard !key.isEmpty else { return }
         changingBoth(key) { putIntoMemory(image, forKey: key) }
     }
 
-    /// Also counts it in the budget, if that is on: it may be an image that nobody decoded.
+    /// Also counts the image in the budget, if that is on: it may not have been decoded by this library.
     private func putIntoMemory(_ image: Image, forKey key: String) {
         memoryCache.setImage(image, forKey: key, cost: image.memoryCost)
         if budget.isOn { budget.hold(image) }
@@ -67,8 +68,8 @@ extension ImageCache {
 
     // MARK: Removing
 
-    /// Removes an entry. A load under way may store it again; cancel it before, if it must not. `completion` is called exactly once: on
-    /// the caller's thread when nothing is removed from disk, else on a thread of the cache. It must not block.
+    /// Removes an entry. A running load may store it again; cancel it first to prevent this. `completion` is called exactly once:
+    /// on the caller's thread if nothing is removed from disk, otherwise on a thread of the cache. It must not block.
     public func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         guard cacheType.includesDisk, !key.isEmpty else {
             if cacheType.includesMemory { removeImageFromMemory(forKey: key) }
@@ -81,7 +82,7 @@ extension ImageCache {
         }
     }
 
-    /// Removes an entry, and returns when it is gone.
+    /// Removes an entry, and returns when it is removed.
     public func removeImage(forKey key: String, from cacheType: ImageCacheType = .all) async {
         await withCheckedContinuation { continuation in
             removeImage(forKey: key, from: cacheType) { continuation.resume() }
@@ -99,9 +100,9 @@ extension ImageCache {
         perform(.remove, forKey: key)
     }
 
-    /// Removes everything. What is stored after the call stays, also by loads that were under way; cancel them before
-    /// (``WebImageManager/cancelAll()``), if they must not store anything: what is cancelled stores nothing more. `completion` is
-    /// called exactly once: on the caller's thread when nothing is removed from disk, else on a thread of the cache. It must not block.
+    /// Removes all entries. Entries that are stored after the call stay, including those of running loads; cancel these first
+    /// (``WebImageManager/cancelAll()``) to prevent this: a cancelled load stores nothing. `completion` is called exactly once: on
+    /// the caller's thread if nothing is removed from disk, otherwise on a thread of the cache. It must not block.
     public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         changingBoth(nil) {
             if cacheType.includesMemory { memoryCache.removeAll() }
@@ -110,14 +111,14 @@ extension ImageCache {
         if !cacheType.includesDisk { completion?() }
     }
 
-    /// Removes everything, and returns when it is gone.
+    /// Removes all entries, and returns when they are removed.
     public func clear(_ cacheType: ImageCacheType = .all) async {
         await withCheckedContinuation { continuation in clear(cacheType) { continuation.resume() } }
     }
 }
 
 extension ImageStoreRequest {
-    /// What is to be done on disk; nil for nothing.
+    /// The work on disk; nil for none.
     fileprivate func diskWork(coder: (any ImageCoder)?) -> DiskWork? {
         guard cacheType.includesDisk else { return nil }
         let bytes = data ?? image?.encodedAnimation
@@ -133,7 +134,7 @@ extension ImageStoreRequest {
         return .store(.image(PendingImage(image: image, options: encodeOptions, coder: coder, entry: entry)))
     }
 
-    /// With them what the image was made of: what was loaded for it is then known to belong to whatever bytes are stored.
+    /// The validators with the hash of the image's source data, which ties the response to the stored bytes even if these differ.
     private var validatorsWithSource: CacheValidators? {
         guard validators?.receivedHash == nil, let hash = image?.metadata.sourceHash, hash != 0 else {
             return validators

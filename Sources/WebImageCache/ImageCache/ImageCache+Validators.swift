@@ -1,15 +1,16 @@
 extension ImageCache {
-    /// What is known of the entry of a key without looking at the disk; nil when nothing is. Known are the entries that were
-    /// last stored, read, amended or asked for, 4096 at most. That an entry is known does not mean that it is still there: it may
-    /// have been removed for want of room, or by another process.
+    /// Returns the known validators of the entry of a key without reading the disk; nil if none are known. Known are the entries
+    /// that were last stored, read, amended or queried, 4096 at most. A known entry may no longer exist: it may have been evicted,
+    /// or removed by another process.
     ///
     /// Any thread. Cost: about 0.1 µs.
     public func knownValidators(forKey key: String) -> KnownValidators? {
         key.isEmpty ? nil : known.withLock { $0.find(key) }
     }
 
-    /// Reads what is stored with the entry on disk, or about to be, and remembers it. Reads the end of the file only (where the
-    /// disk level is the library's own), and does not count as an access. Otherwise as ``queryDisk(forKey:priority:completion:)``.
+    /// Reads the metadata of the entry on disk, or pending, and remembers the validators. Reads only the end of the file (if the
+    /// disk level is a ``DiskCache``), and does not count as an access. Otherwise the same as
+    /// ``queryDisk(forKey:priority:completion:)``.
     @discardableResult
     public func queryValidators(
         forKey key: String,
@@ -19,7 +20,7 @@ extension ImageCache {
         DiskQuery(on: diskQueue, priority, completion) { self.readValidators(forKey: key) }
     }
 
-    /// What is stored with an entry, whether on disk already or not. Blocks.
+    /// Returns the validators of an entry, whether it is already on disk or still pending. Blocks.
     package func readValidators(forKey key: String) -> KnownValidators? {
         guard !key.isEmpty else { return nil }
         let (own, generation) = readDetails(forKey: key)
@@ -28,24 +29,24 @@ extension ImageCache {
         return found
     }
 
-    /// Changes an entry on disk, if it is of the bytes that this is about. Blocks.
+    /// Amends an entry on disk, if it has the bytes that the amendment is for. Blocks.
     func amend(_ amendment: EntryAmendment, forKey key: String) {
         if let disk = diskCache as? DiskCache { return disk.amend(amendment, forKey: key) }
         let amendment = amendment.applied(to: diskCache.entry(forKey: key)?.sourceHash)
         diskCache.amend(extendedData: amendment.extendedData, validators: amendment.validators, forKey: key)
     }
 
-    // MARK: Remembering
+    // MARK: Known validators
 
-    /// Takes back what was remembered of an entry that could not be written: what lay there before may lie there still.
+    /// Forgets the validators of an entry that could not be written: the previous entry may still exist.
     func forgetStored(_ entry: CachedImageData, forKey key: String) {
         known.withLock { known in
-            // Something newer may be on its way.
+            // A newer entry may be pending.
             if known.find(key) == KnownValidators(entry) { known.set(nil, forKey: key) }
         }
     }
 
-    /// Remembers what was read of an entry (nil: that there is none), unless the key is of another generation by now.
+    /// Remembers the validators of an entry that was read (nil: there is no entry), unless the key has a newer generation.
     func learn(_ found: KnownValidators?, forKey key: String, since generation: Generation) {
         let name = MemoryCacheKey(key)
         writes.withLock { writes in
@@ -54,8 +55,8 @@ extension ImageCache {
         }
     }
 
-    /// Remembers what work will have made of an entry. Called with the lock on the writes held, so that what is known changes in the order
-    /// in which readers see it change.
+    /// Remembers the validators that work will result in. Called with the lock of `writes` held, so that known validators change in
+    /// the order in which readers see the changes.
     func note(_ work: DiskWork, forKey key: String, replacing: Bool) {
         known.withLock { known in
             switch work {

@@ -1,52 +1,50 @@
 import FoundationEssentials
 import Glibc
 
-/// Images in memory and their encoded bytes on disk.
+/// A cache of images in memory and their encoded bytes on disk.
 ///
-/// Memory is read and written on the caller's thread, in about a tenth of a microsecond. Disk work runs on threads of the
-/// cache's own; a method whose name or documentation says that it is synchronous does it on the caller's thread instead and
-/// must not be called on the main thread or on one of Swift's cooperative threads. All methods may be called from any
-/// thread otherwise.
+/// Memory is read and written on the caller's thread, in about a tenth of a microsecond. Disk work runs on dedicated threads of the
+/// cache. A method that is named or documented as synchronous does it on the caller's thread instead, and must not be called on the
+/// main thread or on one of Swift's cooperative threads. All other methods may be called from any thread.
 ///
-/// What was stored is found from the moment `store` returns, also while it still waits to be written. Work on one key takes
-/// effect in the order of the calls. An empty key stands for none: nothing is stored or found under it.
+/// A stored entry is found from the moment `store` returns, even while its write is pending (write-behind). Work on one key takes
+/// effect in the order of the calls. An empty key means no key: nothing is stored or found under it.
 public final class ImageCache: ImageCaching {
-    /// The level of memory.
+    /// The memory level.
     public let memoryCache: any MemoryCaching
-    /// The level of disk. Its methods work on the caller's thread and know nothing of what waits to be written.
+    /// The disk level. Its methods work on the caller's thread and ignore pending writes.
     public let diskCache: any DiskCaching
 
     struct State {
         var config: ImageCacheConfig
         var additionalCachePath: (@Sendable (String) -> String?)?
-        /// When the next pass for expired entries is due, on the monotonic clock.
+        /// The time of the next expiry pass, on the monotonic clock.
         var nextExpiry: UInt64
-        /// Counts the changes of `config`.
+        /// The generation of `config`.
         var version: UInt64 = 0
     }
 
     var state: Lock<State> { upkeep.state }
     var writes: Lock<WriteBehindQueue> { upkeep.writes }
     var known: Lock<KnownValidatorsTable> { upkeep.known }
-    /// Nil for that of the process.
+    /// The budget of this cache; nil for that of the process.
     let decodeBudget = Lock<DecodedMemoryBudget?>(nil)
     /// The memory budget that limits decodes for this cache.
     package var budget: DecodedMemoryBudget { decodeBudget.withLock { $0 } ?? .shared }
     let diskQueue: WorkQueue
     package let codingQueue: WorkQueue
-    /// What encodes images that are stored without a coder and without bytes; nil to keep those in memory only.
+    /// Encodes images that are stored without a coder and without bytes; if nil, those stay only in memory.
     let coder: (any ImageCoder)?
     let clock: ClockSource
     let upkeep: CacheUpkeep
 
-    /// A cache of its own directory, made if needed: `namespace` in `directory`.
+    /// Creates a cache with a separate directory, created if needed: `namespace` in `directory`.
     ///
     /// - Parameters:
     ///   - namespace: the name of the directory; "/" and NUL in it become "_".
-    ///   - directory: where that is; ``defaultDiskCacheDirectory`` if nil.
-    ///   - config: copied.
-    ///   - coder: encodes images that are stored without bytes and without a coder of their own. With nil those are kept in
-    ///     memory only.
+    ///   - directory: the parent directory; ``defaultDiskCacheDirectory`` if nil.
+    ///   - config: the configuration, which is copied.
+    ///   - coder: encodes images that are stored without bytes and without a coder. If nil, those stay only in memory.
     public convenience init(
         namespace: String = "default",
         directory: String? = nil,
@@ -57,14 +55,16 @@ public final class ImageCache: ImageCaching {
         self.init(path: path, config: config, coder: coder, clock: .system)
     }
 
-    /// The directory of the disk level of a cache that is made with these arguments.
+    /// Returns the directory of the disk level of a cache that is created with these arguments.
     public static func diskCachePath(namespace: String = "default", directory: String? = nil) -> String {
         (directory ?? defaultDiskCacheDirectory) + "/" + directoryName(namespace)
     }
 
+    /// Creates a cache.
+    ///
     /// - Parameters:
-    ///   - diskQueue: where disk work is done, in place of threads of the cache's own.
-    ///   - codingQueue: where images are decoded and encoded.
+    ///   - diskQueue: the queue for disk work, in place of dedicated threads of the cache.
+    ///   - codingQueue: the queue on which images are decoded and encoded.
     package init(
         path: String,
         config: ImageCacheConfig,
@@ -97,12 +97,12 @@ public final class ImageCache: ImageCaching {
         CacheRegistry.shared.add(upkeep)
         DecodedMemoryBudget.shared.attach(upkeep)
         upkeep.setTimer()
-        // A big directory takes long to walk through: not on the caller's thread.
+        // A walk through a big directory takes long, so it does not run on the caller's thread.
         if let disk = diskCache as? DiskCache { diskQueue.submit(priority: .low) { disk.sweepTemporaryFiles() } }
     }
 
-    /// The configuration in use; a change takes effect at once. Two threads that change properties one by one may undo each
-    /// other's changes: set the whole value then.
+    /// The configuration in use; a change takes effect at once. Two threads that change properties one by one may undo each other's
+    /// changes: set the whole value in that case.
     public var config: ImageCacheConfig {
         get { state.withLock { $0.config } }
         set {
@@ -119,8 +119,8 @@ public final class ImageCache: ImageCaching {
             }
             if isOtherInterval { upkeep.setTimer() }
             if isOtherPlace { changePlaces() }
-            // Not with the lock held, because images that are evicted are reported to the user's code. Whoever finds that
-            // another change came in between applies that one once more, so the last one wins everywhere.
+            // Runs without the lock, because evicted images are reported to the user's code. A thread that detects a concurrent
+            // change applies that one again, so the last one wins everywhere.
             while true {
                 diskCache.apply(applied.0)
                 writes.withLock { $0.apply(applied.0) }
@@ -136,12 +136,11 @@ public final class ImageCache: ImageCaching {
     /// The directory of the disk level.
     public var diskCachePath: String { diskCache.path }
 
-    /// The file that the entry of `key` is in, whether it exists or not; nil for an empty key.
+    /// Returns the path of the file for the entry of `key`, whether it exists or not; nil for an empty key.
     public func cachePath(forKey key: String) -> String? { key.isEmpty ? nil : diskCache.cachePath(forKey: key) }
 
-    /// Where else to read: a file for a key, or nil for none. Asked on a thread of the cache when an entry is not on disk;
-    /// never written, and not asked whether the cache contains a key. The file may be any picture, or an entry of another
-    /// cache.
+    /// Returns the path of another file to read for a key, or nil for none. Called on a thread of the cache if an entry is not on
+    /// disk; the file is never modified, and `containsImage` ignores it. The file may be any image, or an entry of another cache.
     public var additionalCachePath: (@Sendable (_ key: String) -> String?)? {
         get { state.withLock { $0.additionalCachePath } }
         set {
@@ -154,9 +153,8 @@ public final class ImageCache: ImageCaching {
 
     private static let chosenDirectory = Lock<String?>(nil)
 
-    /// Where caches put their directories that are made without one; `webimage` in the user's cache directory
-    /// (`$XDG_CACHE_HOME`, else `~/.cache`) by default. Affects caches made afterwards. An empty string brings the default
-    /// back.
+    /// The parent directory of caches that are created without one; by default, `webimage` in the user's cache directory
+    /// (`$XDG_CACHE_HOME`, else `~/.cache`). Affects caches created afterwards. An empty string restores the default.
     public static var defaultDiskCacheDirectory: String {
         get {
             chosenDirectory.withLock { $0 }
@@ -165,7 +163,7 @@ public final class ImageCache: ImageCaching {
         set { chosenDirectory.withLock { $0 = newValue.isEmpty ? nil : newValue } }
     }
 
-    /// The XDG base directory for caches. A relative path counts as none, as the specification demands.
+    /// Returns the XDG base directory for caches. Relative paths are ignored, as the specification requires.
     static func userCacheDirectory(cacheHome: String?, home: String?) -> String {
         if let cacheHome, cacheHome.hasPrefix("/") { return CacheDirectory.absolute(cacheHome) }
         if let home, home.hasPrefix("/") { return CacheDirectory.absolute(home) + "/.cache" }
@@ -177,7 +175,7 @@ public final class ImageCache: ImageCaching {
 
     private static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-    /// A namespace as the name of one directory.
+    /// Converts a namespace to a valid name of one directory.
     static func directoryName(_ namespace: String) -> String {
         let name = String(
             decoding: namespace.utf8.map { $0 == 0 || $0 == UInt8(ascii: "/") ? UInt8(ascii: "_") : $0 },

@@ -1,8 +1,9 @@
 /// An LRU cache of entries' validators, by key, of bounded size. All operations are O(1), and a lookup allocates nothing.
 struct KnownValidatorsTable {
-    /// Most keys: 4096 is what some ten screens of thumbnails ask for, and about 4 MB with the fields of ordinary servers.
+    /// The maximum number of keys: 4096 covers about ten screens of thumbnails, and takes about 4 MB with the fields of ordinary
+    /// servers.
     static let capacity = 4096
-    /// Most bytes of keys and fields: servers choose how long those are.
+    /// The maximum number of bytes of keys and fields: servers choose their lengths.
     static let byteCapacity = 8 << 20
 
     private struct Entry {
@@ -13,7 +14,7 @@ struct KnownValidatorsTable {
     private let capacity: Int
     private let byteCapacity: Int
     private var index: [MemoryCacheKey: UInt32] = [:]
-    /// By entry number; the cost of one is the bytes of what has no fixed size.
+    /// The LRU list, by entry number; an entry's cost is the number of bytes of its variable-size parts.
     private var slab = EvictionSlab(seed: 1)
     private var entries: [Entry?] = [nil]
 
@@ -22,7 +23,7 @@ struct KnownValidatorsTable {
         self.byteCapacity = byteCapacity
     }
 
-    /// Keys that something is known of.
+    /// The number of known keys.
     var count: Int { index.count }
 
     var byteCount: Int { slab.totalCost }
@@ -30,14 +31,14 @@ struct KnownValidatorsTable {
     /// The keys, in no order.
     var keys: [String] { index.keys.map(\.string) }
 
-    /// What is known of a key, which is the most recently used then.
+    /// Returns the known validators of a key, and marks it as the most recently used.
     mutating func find(_ key: String) -> KnownValidators? {
         guard let id = index[MemoryCacheKey(key)] else { return nil }
         slab.touch(id, frequency: 0, epoch: 0)
         return entries[Int(id)]?.value
     }
 
-    /// Sets what is known of a key; nil when it is nothing any more.
+    /// Sets the known validators of a key; nil removes them.
     mutating func set(_ value: KnownValidators?, forKey key: String) {
         let key = MemoryCacheKey(key)
         guard let value else {
@@ -51,14 +52,14 @@ struct KnownValidatorsTable {
         change(id, Entry(key: key, value: value))
     }
 
-    /// Changes what is known of a key, if anything is.
+    /// Amends the known validators of a key, if there are any.
     mutating func amend(_ amendment: EntryAmendment, forKey key: String) {
         guard let id = index[MemoryCacheKey(key)], var entry = entries[Int(id)] else { return }
         entry.value = entry.value.amended(by: amendment)
         change(id, entry)
     }
 
-    /// Forgets everything and gives the memory back.
+    /// Removes everything and frees the memory.
     mutating func removeAll() { self = KnownValidatorsTable(capacity: capacity, byteCapacity: byteCapacity) }
 
     private mutating func change(_ id: UInt32, _ entry: Entry) {
@@ -79,7 +80,7 @@ struct KnownValidatorsTable {
 }
 
 extension KnownValidators {
-    /// Bytes of the fields.
+    /// The number of bytes of the fields.
     fileprivate var byteCount: Int {
         guard let validators else { return 0 }
         let record = validators.record

@@ -1,8 +1,8 @@
-/// The name of a cache entry's file: the key's MD5 in 32 hexadecimal digits, and the key's path extension if it has one.
+/// The file name of a cache entry: the key's MD5 in 32 hexadecimal digits, plus the key's path extension, if any.
 ///
-/// MD5 only spreads the names; that two keys could share one is caught by comparing the key stored in the file.
+/// MD5 only distributes the names; a collision is detected by comparing the key stored in the file.
 struct CacheFileName: Sendable, Hashable {
-    /// Most bytes of a file name.
+    /// The maximum number of bytes of a file name.
     static let maximumByteCount = 255
     private static let digitCount = 32
 
@@ -13,7 +13,8 @@ struct CacheFileName: Sendable, Hashable {
         string = Hashing.md5Hex(key, suffix: ext.isEmpty ? "" : "." + ext)
     }
 
-    /// The extension for a key: that of its path, without what a file name cannot hold; none when it is too long.
+    /// Returns the file extension for a key: that of its path, without characters that are invalid in file names; empty if it is
+    /// too long.
     static func fileExtension(forKey key: String) -> String {
         var ext = KeyParts(key).pathExtension
         if ext.utf8.contains(where: isForbidden) {
@@ -22,7 +23,7 @@ struct CacheFileName: Sendable, Hashable {
         return ext.utf8.count > maximumByteCount - digitCount - 1 ? "" : ext
     }
 
-    /// Whether a file of this name is an entry: 32 lower-case hexadecimal digits, then nothing or an extension.
+    /// Returns whether a file of this name is an entry: 32 lower-case hexadecimal digits, then nothing or an extension.
     static func isEntryName(_ name: some Collection<UInt8>) -> Bool {
         let digits = name.prefix(digitCount)
         guard digits.count == digitCount, digits.allSatisfy({ $0.isASCIIDigit || (97...102).contains($0) }) else {
@@ -30,7 +31,7 @@ struct CacheFileName: Sendable, Hashable {
         }
         let rest = name.dropFirst(digitCount)
         guard let first = rest.first else { return true }
-        // What is not text is not of a key, and could not be told by a string.
+        // Invalid UTF-8 does not come from a key, and a string could not represent it.
         return first == UInt8(ascii: ".") && rest.count > 1
             && (rest.allSatisfy { $0 < 0x80 } || String(validating: rest, as: UTF8.self) != nil)
     }

@@ -1,4 +1,4 @@
-/// The caches of a program, and what is done to all of them. Holds none of them.
+/// The caches of the program, for operations on all of them. Holds them weakly.
 package final class CacheRegistry: Sendable {
     package static let shared = CacheRegistry()
 
@@ -14,7 +14,7 @@ package final class CacheRegistry: Sendable {
 
     init(clock: ClockSource = .system) { self.clock = clock }
 
-    /// Adds a cache, for as long as it lives.
+    /// Adds a cache; it is removed when it is deallocated.
     func add(_ upkeep: CacheUpkeep) {
         state.withLock { state in
             state.entries.removeAll { $0() == nil }
@@ -24,11 +24,11 @@ package final class CacheRegistry: Sendable {
 
     package var upkeeps: [CacheUpkeep] { state.withLock { $0.entries.compactMap { $0() } } }
 
-    /// The list's length, of those that are gone included.
+    /// The length of the list, including released caches.
     var entryCount: Int { state.withLock { $0.entries.count } }
 
-    /// Writes what waits in all caches, then trims all, in that order: what was stored is worth more than space. A second
-    /// call waits for the first.
+    /// Flushes pending writes of all caches, then trims all, in this order: stored data matters more than space. A second call
+    /// waits for the first.
     func terminate(within seconds: Double) -> Bool {
         let isFirst = state.withLock { state -> Bool in
             defer { state.isTerminating = true }

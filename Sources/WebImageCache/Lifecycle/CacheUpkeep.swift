@@ -1,10 +1,11 @@
-/// What a cache does unasked: passes for expired entries, and what it is told at turns of the program's life.
+/// The maintenance of a cache: expiry passes and reactions to lifecycle events.
 ///
-/// Timers and lists of all caches hold it weakly, which would make every retain and release of the cache slower.
+/// Timers and the registry hold this object weakly instead of the cache, whose retains and releases weak references would make
+/// slower.
 package final class CacheUpkeep: Sendable {
-    /// Most seconds that one pass works before it lets others at the disk.
+    /// The maximum duration of a pass, in seconds, before it lets other disk work run.
     static let passSeconds = 0.5
-    /// Seconds after which a pass that did not get to its end is gone on with, if the next is not due before.
+    /// The time, in seconds, after which an incomplete pass is resumed, unless the next one is due before.
     static let resumeSeconds = 60.0
 
     let memoryCache: any MemoryCaching
@@ -14,7 +15,7 @@ package final class CacheUpkeep: Sendable {
     let known = Lock(KnownValidatorsTable())
     let diskQueue: WorkQueue
     let clock: ClockSource
-    /// Takes the timer back.
+    /// Cancels the timer.
     private let timer = Lock<(@Sendable () -> Void)?>(nil)
     private let isScanning = Lock(false)
 
@@ -32,9 +33,9 @@ package final class CacheUpkeep: Sendable {
         self.clock = clock
     }
 
-    // MARK: Passes for expired entries
+    // MARK: Expiry passes
 
-    /// When the next pass is due that comes one interval from now.
+    /// Returns the time of the pass that is due one interval from now.
     static func nextExpiry(after clock: ClockSource, _ config: ImageCacheConfig) -> UInt64 {
         guard config.expiryInterval > 0 else { return .max }
         return clock.monotonicNanoseconds() &+ nanoseconds(config.expiryInterval)
@@ -42,7 +43,7 @@ package final class CacheUpkeep: Sendable {
 
     private static func nanoseconds(_ seconds: Double) -> UInt64 { UInt64(min(max(seconds, 0), 1e9) * 1e9) }
 
-    /// Starts a pass when one is due.
+    /// Starts a pass if one is due.
     func maintainIfDue() {
         let now = clock.monotonicNanoseconds()
         let isDue = state.withLock { state in
@@ -57,20 +58,20 @@ package final class CacheUpkeep: Sendable {
         guard !removeExpiredData(timeLimit: Self.passSeconds).isComplete else { return }
         let now = clock.monotonicNanoseconds()
         state.withLock { state in
-            // Switched off meanwhile.
+            // Passes were disabled in the meantime.
             guard state.config.expiryInterval > 0 else { return }
             state.nextExpiry = min(state.nextExpiry, now &+ Self.nanoseconds(Self.resumeSeconds))
         }
         setTimer()
     }
 
-    /// A pass; what it removed is not known any more. Blocks.
+    /// Runs a pass and forgets the validators of removed entries. Blocks.
     @discardableResult
     func removeExpiredData(timeLimit: Double?) -> DiskCacheCleanup {
         let cleanup = diskCache.removeExpiredData(timeLimit: timeLimit)
         guard cleanup.expiredCount + cleanup.trimmedCount > 0 else { return cleanup }
         for key in known.withLock({ $0.keys }) where !diskCache.containsData(forKey: key) {
-            // Under the lock that a store takes before what is known changes: what waits to be written stays known.
+            // Under the lock that a store takes before known validators change: those of pending writes stay.
             let name = MemoryCacheKey(key)
             writes.withLock { writes in
                 guard writes.pending(name).picture == nil else { return }
@@ -80,11 +81,11 @@ package final class CacheUpkeep: Sendable {
         return cleanup
     }
 
-    /// Has the timer fire when the next pass is due. Called when that has changed.
+    /// Sets the timer for the next pass. Called when the due time has changed.
     func setTimer() {
         let next = state.withLock { $0.nextExpiry }
         let now = clock.monotonicNanoseconds()
-        // Somebody else may have had the pass begun since: then it is due in an interval, not now.
+        // Another thread may have started the pass since: then it is due in an interval, not now.
         let delay = max(next &- min(now, next), 10_000_000)
         timer.withLock { cancel in
             cancel?()
@@ -94,7 +95,7 @@ package final class CacheUpkeep: Sendable {
 
     deinit { timer.withLock { $0?() } }
 
-    /// The clock, not the timer, decides whether a pass is due: the timer may be early or late.
+    /// The clock decides whether a pass is due, because the timer may be early or late.
     func timerFired() {
         maintainIfDue()
         setTimer()
@@ -102,7 +103,7 @@ package final class CacheUpkeep: Sendable {
 
     // MARK: Walks for the size limit
 
-    /// Goes on with a walk through the directory that a store has begun, in short steps between other work.
+    /// Continues a walk that a store has begun, in short steps between other work.
     func continueScan() {
         guard let disk = diskCache as? DiskCache, state.withLock({ $0.config.maxDiskSize > 0 }) else { return }
         let begins = isScanning.withLock { isScanning -> Bool in
@@ -123,16 +124,16 @@ package final class CacheUpkeep: Sendable {
         }
     }
 
-    // MARK: Turns of the program's life
+    // MARK: Lifecycle events
 
-    /// Waits until everything has been written, at most so many seconds. Whether it has.
+    /// Waits until there are no pending writes, at most `seconds`. Returns whether there are none.
     func waitUntilWritten(within seconds: Double) -> Bool {
         let latch = Latch()
         let isBusy = writes.withLock { $0.whenIdle { latch.open() } }
         return !isBusy || latch.wait(seconds: seconds)
     }
 
-    /// Removes expired entries at the end of the program, if the configuration says so. Whether that was done in time.
+    /// Removes expired entries at the end of the program, if the configuration enables it. Returns whether it was done in time.
     func trimForExit(within seconds: Double) -> Bool {
         guard state.withLock({ $0.config.shouldRemoveExpiredDataWhenTerminate }) else { return true }
         return diskCache.removeExpiredData(timeLimit: max(seconds, 0)).isComplete
@@ -140,7 +141,7 @@ package final class CacheUpkeep: Sendable {
 
     func didEnterBackground() {
         let config = state.withLock { $0.config }
-        // Letting go of many images takes a moment, too.
+        // Releasing many images takes time, too.
         diskQueue.submit(priority: .low) {
             self.memoryCache.didEnterBackground(leaving: config.backgroundMemoryShare)
             guard config.shouldRemoveExpiredDataWhenEnterBackground else { return }
@@ -155,20 +156,20 @@ package final class CacheUpkeep: Sendable {
 }
 
 extension CacheUpkeep: PixelHolder {
-    /// Evicts images, those first that are worth least.
+    /// Evicts images, the least valuable first.
     package func makeRoom(_ missing: () -> Int) {
         guard let memory = memoryCache as? MemoryCache else { return memoryCache.didReceiveMemoryWarning() }
         while case let cost = memory.totalCost, cost > 0, case let missing = missing(), missing > 0 {
             memory.trim(toCost: max(cost - missing, 0))
         }
-        // Images that are said to cost nothing have pixels, too.
+        // Images with a cost of 0 have pixels, too.
         if missing() > 0 { memory.didReceiveMemoryWarning() }
     }
 }
 
 extension DecodedMemoryBudget {
-    /// Has the budget evict from a cache's memory when there is no room. Managers attach theirs; ``shared`` knows all caches of the
-    /// process already. The cache's own queries then decode within this budget.
+    /// Attaches a cache's memory, so that the budget evicts from it when it is full. Managers attach their caches; ``shared``
+    /// already knows all caches of the process. The cache's own queries then decode within this budget.
     public func attach(_ cache: ImageCache) {
         guard !isProcessWide else { return }
         cache.decodeBudget.withLock { $0 = self }

@@ -1,32 +1,32 @@
 import CLinux
 public import Glibc
 
-/// Tells every ``ImageCache`` of the program at once of the turns of its life. Nothing calls these by itself, unless one of
-/// the handlers is installed.
+/// Notifies all ``ImageCache`` objects of the program of lifecycle events. These methods are not called automatically, unless one
+/// of the handlers is installed.
 public enum WebImageLifecycle {
-    /// The program is about to end: writes what waits in all caches, then removes expired entries in those whose
-    /// configuration says so. Blocks the thread.
+    /// Flushes pending writes of all caches when the program is about to end, then removes expired entries in those whose
+    /// configuration enables it. Blocks the thread.
     ///
-    /// What does not get done in time is lost, but nothing is torn: an entry is there whole or not at all. Only the first
-    /// call does anything; others wait for it, as long as they may.
+    /// Writes that are not done in time are lost, but no entry is torn: an entry is complete or missing. Idempotent: only the first
+    /// call has an effect; others wait for it, within their time limit.
     ///
-    /// - Parameter seconds: the most time for all caches together (but for a system call that hangs); 2 by default.
-    /// - Returns: whether everything was done in time.
+    /// - Parameter seconds: the time limit for all caches together (except for a system call that hangs); 2 by default.
+    /// - Returns: true if everything was done in time.
     @discardableResult
     public static func willTerminate(within seconds: Double = 2) -> Bool {
         CacheRegistry.shared.terminate(within: seconds)
     }
 
-    /// The program has gone out of sight; see ``ImageCache/didEnterBackground()``. Returns at once.
+    /// Notifies all caches that the program is in the background; see ``ImageCache/didEnterBackground()``. Returns at once.
     public static func didEnterBackground() {
         for upkeep in CacheRegistry.shared.upkeeps { upkeep.didEnterBackground() }
     }
 
-    /// Has ``willTerminate(within:)`` called when the program ends by `exit` or by returning from its main function. For
-    /// plain programs; one with a main loop of its own calls it where that loop ends. Installed once; a later call changes
-    /// the time.
+    /// Calls ``willTerminate(within:)`` when the program ends by `exit` or by returning from its main function. For simple
+    /// programs; a program with a main loop should call it where that loop ends. Installed once; a later call changes the time
+    /// limit.
     ///
-    /// - Parameter seconds: the most time that the end may take; 2 by default.
+    /// - Parameter seconds: the time limit; 2 by default.
     public static func installExitHandler(within seconds: Double = 2) {
         let isFirst = exitSeconds.withLock { known -> Bool in
             defer { known = seconds }
@@ -38,20 +38,20 @@ public enum WebImageLifecycle {
 
     private static let exitSeconds = Lock<Double?>(nil)
 
-    /// Has ``willTerminate(within:)`` called when one of the signals comes, on a thread of the library; then the signal's
-    /// default action ends the program. Replaces the handlers that were there, but for signals that are ignored (as SIGHUP
-    /// is under `nohup`): they stay so. Installed once; later calls have no effect.
+    /// Calls ``willTerminate(within:)`` on a signal, on a thread of the library; then the signal's default action ends the program.
+    /// Replaces existing handlers, except for ignored signals (as SIGHUP is under `nohup`), which stay ignored. Installed once;
+    /// later calls have no effect.
     ///
     /// - Parameters:
-    ///   - signals: those that mean the end: SIGTERM, SIGHUP and SIGINT by default.
-    ///   - seconds: the most time that the end may take; 2 by default.
+    ///   - signals: the signals that end the program: SIGTERM, SIGHUP and SIGINT by default.
+    ///   - seconds: the time limit; 2 by default.
     public static func installSignalHandlers(
         _ signals: [Int32] = [SIGTERM, SIGHUP, SIGINT],
         within seconds: Double = 2
     ) {
         exitQueue.withLock { queue in
             guard queue == nil else { return }
-            // The handler writes the signal's number into it and does nothing else: what it interrupts may hold any lock.
+            // The handler only writes the signal's number into the pipe: the interrupted code may hold any lock.
             let pipe = webimage_signal_pipe()
             guard pipe >= 0 else { return }
             queue = WorkQueue(name: "webimage-exit", width: 1)
@@ -63,7 +63,7 @@ public enum WebImageLifecycle {
     private static let exitQueue = Lock<WorkQueue?>(nil)
 
     private static func end(withSignalFrom pipe: Int32, of signals: [Int32], within seconds: Double) {
-        // A program inherits the signals that its parent has blocked; this thread takes them in any case.
+        // A program inherits its parent's blocked signals; this thread unblocks them.
         var mask = sigset_t()
         sigemptyset(&mask)
         for signal in signals { sigaddset(&mask, signal) }
@@ -73,7 +73,7 @@ public enum WebImageLifecycle {
         while count < 0, errno == EINTR { count = read(pipe, &number, 1) }
         guard count == 1 else { return }
         willTerminate(within: seconds)
-        // As the system tells it to the parent: ended by that signal, not by an exit code.
+        // The parent must see a program that was ended by that signal, not by an exit code.
         signal(Int32(number), SIG_DFL)
         kill(getpid(), Int32(number))
     }

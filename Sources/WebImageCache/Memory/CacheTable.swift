@@ -1,9 +1,9 @@
 import Glibc
 
-/// Keys and values of a cache by entry number, found through their hash.
+/// The keys and values of a cache by entry number, found by hash.
 ///
-/// Memory by hand, because the hit path must neither allocate nor count references that threads would fight over. Lookups
-/// are safe on many threads at once as long as nobody changes the table.
+/// Manual memory management, because a hit must neither allocate nor change reference counts for which threads would contend.
+/// Concurrent lookups are safe while the table is not changed.
 struct CacheTable<Value: AnyObject>: ~Copyable {
     private struct Entry {
         var digestHigh: UInt64
@@ -18,15 +18,15 @@ struct CacheTable<Value: AnyObject>: ~Copyable {
     private var index = HashIndex()
     private var entries: UnsafeMutablePointer<Entry>
     private var capacity = 64
-    /// Whether a key that is not here may be in the weak level.
+    /// True if a key that is not in the table may be in the weak level.
     var hasWeakLevel = false
 
     init() { entries = .allocate(capacity: capacity) }
 
-    // Its owner empties it before: only it knows which entries exist.
+    // The owner must remove all entries first: only it knows which ones exist.
     deinit { entries.deallocate() }
 
-    /// The entry of a key. A digest that collides is not enough: the bytes are compared.
+    /// Returns the entry of a key. Because digests can collide, the bytes are compared.
     @inline(__always)
     func find(_ digest: KeyDigest, _ key: UnsafeRawBufferPointer) -> UInt32? {
         index.find(digest.low) { id in
@@ -67,7 +67,7 @@ struct CacheTable<Value: AnyObject>: ~Copyable {
         return old.takeRetainedValue()
     }
 
-    /// Removes an entry that exists; returns its value, so that the caller can let it go when no lock is held.
+    /// Removes an existing entry; returns its value, so that the caller can release it when no lock is held.
     mutating func remove(_ id: UInt32) -> Value {
         let entry = entries[Int(id)]
         index.remove(entry.digestLow, id: id)
@@ -79,7 +79,7 @@ struct CacheTable<Value: AnyObject>: ~Copyable {
         let (old, oldCapacity) = (entries, capacity)
         while capacity <= id { capacity *= 2 }
         entries = .allocate(capacity: capacity)
-        // Also moves slots that hold nothing: they are plain words and are not read before they are written.
+        // Also copies unused slots: they are plain words and are not read before they are written.
         UnsafeMutableRawPointer(entries).copyMemory(
             from: UnsafeRawPointer(old),
             byteCount: oldCapacity * MemoryLayout<Entry>.stride

@@ -1,26 +1,27 @@
-/// Decides which rule to evict by: both are played through on a sample of the keys, and the one that hits more is used.
+/// Decides which rule to evict by (set dueling): both rules are simulated on a sample of the keys, and the one with more hits is
+/// used.
 ///
-/// Each shadow holds about ``target`` entries at most, so the duel costs the same for a cache of any size: under 70 KB.
+/// Each shadow holds about ``target`` entries at most, so the cost is the same for a cache of any size: under 70 KB.
 struct EvictionDuel: ~Copyable {
-    /// Entries that each shadow should not exceed by much.
+    /// The number of entries that each shadow should not exceed by much.
     private static let target = 512
 
     private var recency = ShadowCache(rule: .recency, seed: 3)
     private var density = ShadowCache(rule: .density, seed: 5)
     /// One key in `2 ^ shift` is in the sample.
     private(set) var shift: UInt64 = 0
-    /// Requests that only `density` hit, less those that only `recency` did; within ± `patience`.
+    /// The number of requests that only `density` hit, minus those that only `recency` hit; within ± `patience`.
     private var lead = 0
-    /// The rule that won last. Recency at first: it is the one that people expect.
+    /// The rule that won last. Starts with recency, which users expect.
     private(set) var winner = EvictionRule.recency
 
     var entryCount: Int { recency.count + density.count }
 
     func samples(_ hash: UInt64) -> Bool { (hash >> 40) & ((1 << shift) - 1) == 0 }
 
-    /// Notes a request of a sampled key.
+    /// Records a request of a sampled key.
     mutating func request(_ hash: UInt64, cost: Int, frequency: UInt8, epoch: UInt16, limits: EvictionLimits) {
-        // A part of the keys gets the same part of the room.
+        // A share of the keys gets the same share of the limits.
         var part = EvictionLimits(cost: limits.cost >> Int(shift), count: limits.count >> Int(shift))
         if limits.cost > 0 { part.cost = max(part.cost, 1) }
         if limits.count > 0 { part.count = max(part.count, 1) }
@@ -46,7 +47,7 @@ struct EvictionDuel: ~Copyable {
     }
 }
 
-/// What a cache of one rule would hold, for a sample of the keys: hashes and costs, no images.
+/// A simulation of a cache with one rule, for a sample of the keys: hashes and costs, no images.
 struct ShadowCache: ~Copyable {
     private let rule: EvictionRule
     private var slab: EvictionSlab
@@ -60,7 +61,7 @@ struct ShadowCache: ~Copyable {
     var count: Int { slab.count }
     var totalCost: Int { slab.totalCost }
 
-    /// Notes a request for a key of the sample. Returns whether a cache of this rule and these limits would have had it.
+    /// Records a request for a key of the sample. Returns whether a cache with this rule and these limits would have had it.
     mutating func request(_ hash: UInt64, cost: Int, frequency: UInt8, epoch: UInt16, limits: EvictionLimits) -> Bool {
         if let id = index.find(hash, where: { _ in true }) {
             slab.touch(id, frequency: frequency, epoch: epoch)
@@ -74,7 +75,7 @@ struct ShadowCache: ~Copyable {
         return false
     }
 
-    /// Forgets the keys that are not in the sample.
+    /// Removes the keys that are not in the sample.
     mutating func keep(where isInSample: (UInt64) -> Bool) {
         for id in slab.ids where !isInSample(slab.entries[Int(id)].hash) { remove(id) }
     }

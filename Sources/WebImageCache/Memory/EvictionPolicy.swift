@@ -1,18 +1,18 @@
-/// Who stays in the memory cache and who goes.
+/// Decides which entries of the memory cache are evicted.
 ///
-/// Scrolling back and forth needs one ``EvictionRule``, popularity and one-pass scans the other. A duel of the two on a sample
-/// of the keys (``EvictionDuel``) says which one is in force. Entries carry what both need.
+/// Scrolling back and forth needs one ``EvictionRule``, popularity and one-pass scans the other. A duel of both on a sample of the
+/// keys (``EvictionDuel``) selects the rule in force. Entries store the data for both.
 ///
 /// A pure state machine over entry numbers. A request costs some tens of nanoseconds and allocates nothing; choosing a victim
-/// looks at 32 entries. An entry takes 48 bytes here and 16 to 32 in the sketch; the duel at most 150 KB.
+/// examines 32 entries. An entry takes 48 bytes here and 16 to 32 in the sketch; the duel takes at most 150 KB.
 struct EvictionPolicy: ~Copyable {
     var limits: EvictionLimits
     private var slab = EvictionSlab(seed: 1)
     private var sketch = FrequencySketch(capacity: 64)
     private var duel = EvictionDuel()
-    /// Until something has to go there is nothing to duel about.
+    /// Before the first eviction, a duel has no effect and is skipped.
     private var hasEvicted = false
-    /// Requests since the last insertion.
+    /// The number of requests since the last insertion.
     private var calm = 0
 
     init(limits: EvictionLimits) { self.limits = limits }
@@ -21,21 +21,21 @@ struct EvictionPolicy: ~Copyable {
     var totalCost: Int { slab.totalCost }
     /// The rule in force.
     var rule: EvictionRule { duel.winner }
-    /// The highest number that an entry has or had; numbers start at 1 and are used again.
+    /// The highest entry number so far; numbers start at 1 and are reused.
     var highestID: UInt32 { slab.highestID }
     var ids: ContiguousArray<UInt32> { slab.ids }
 
-    /// Whether `cost` could ever fit.
+    /// Returns whether an entry of this cost could ever fit.
     func admits(cost: Int) -> Bool { limits.cost <= 0 || cost <= limits.cost }
 
-    /// Adds an entry. The caller then removes victims until there are none.
+    /// Adds an entry. The caller must then remove victims until there are none.
     mutating func insert(hash: UInt64, cost: Int) -> UInt32 {
         let frequency = note(hash, cost: cost)
         calm = 0
         return slab.insert(hash: hash, cost: cost, frequency: frequency, epoch: sketch.epoch)
     }
 
-    /// An entry was asked for.
+    /// Records a request of an entry.
     mutating func touch(_ id: UInt32) {
         let (hash, cost) = (slab.entries[Int(id)].hash, slab.entries[Int(id)].cost)
         let frequency = note(hash, cost: cost)
@@ -43,15 +43,15 @@ struct EvictionPolicy: ~Copyable {
         slab.touch(id, frequency: frequency, epoch: sketch.epoch)
     }
 
-    /// How many hits need not be told before the next batch. While nothing is inserted nothing has to go, and there is little left to
-    /// learn once every entry has been asked for a few times: then one hit in eight will do.
+    /// Returns the number of hits to skip before the next batch. While nothing is inserted, nothing has to be evicted, and once
+    /// every entry was requested a few times, there is little left to learn: then one hit in eight is enough.
     func hitsToSkip() -> Int {
         guard calm > 256 + 2 * slab.count else { return 0 }
-        // Never the same number, so that requests that come round and round are all told some time.
+        // The number varies, so that all requests of a periodic pattern are recorded at some time.
         return 256 + Int((UInt64(truncatingIfNeeded: calm) &* 0x9E37_79B9_7F4A_7C15) >> 55)
     }
 
-    /// An entry was given another value, which counts as a request.
+    /// Records a new value of an entry, which counts as a request.
     mutating func replace(_ id: UInt32, cost: Int) {
         slab.setCost(cost, of: id)
         touch(id)
@@ -61,7 +61,7 @@ struct EvictionPolicy: ~Copyable {
 
     mutating func removeAll() { slab = EvictionSlab(seed: 1) }
 
-    /// The entry to remove next, nil when the limits hold.
+    /// Returns the entry to remove next; nil if the limits hold.
     mutating func victim() -> (id: UInt32, isForCost: Bool)? {
         let overCost = limits.cost > 0 && slab.totalCost > limits.cost
         guard overCost || (limits.count > 0 && slab.count > limits.count) else { return nil }
@@ -70,7 +70,7 @@ struct EvictionPolicy: ~Copyable {
         return (id, overCost)
     }
 
-    /// The entry to remove next for the sake of a lower total, nil when it is not above `cost`.
+    /// Returns the entry to remove next to lower the total cost; nil if it is not above `cost`.
     mutating func victim(toCost cost: Int) -> UInt32? {
         guard slab.totalCost > cost else { return nil }
         return slab.victim(by: duel.winner, limits: EvictionLimits(cost: max(cost, 1)), epoch: sketch.epoch)

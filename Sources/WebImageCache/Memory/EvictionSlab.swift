@@ -1,22 +1,22 @@
 import Glibc
 
-/// Which entry has to go when there is no room.
+/// The rule that selects the entry to evict.
 enum EvictionRule: UInt8 {
-    /// The one that was not asked for the longest: best when things come back in the order they went, as in scrolling.
+    /// The least recently used entry: best if entries return in the order in which they were used, as in scrolling.
     case recency
-    /// The one with the fewest expected hits for the room it takes: best when some things are more popular than others.
+    /// The entry with the fewest expected hits for its share of the limits: best if some entries are more popular than others.
     case density
 }
 
-/// How much room there is. Zero means that a resource is not limited.
+/// The limits of a cache. Zero means that a resource is not limited.
 struct EvictionLimits: Equatable {
     var cost = 0
     var count = 0
 }
 
-/// The entries of a cache as numbers: cost, how often and when each was asked for, in a list by recency.
+/// The entries of a cache as numbers: cost, frequency and time of the last request, in an LRU list.
 ///
-/// Entries live in one array and refer to each other by index: no object and no allocation per entry. 40 bytes each.
+/// Entries are stored in one array and refer to each other by index: no object and no allocation per entry. 40 bytes each.
 struct EvictionSlab {
     struct Entry {
         var hash: UInt64 = 0
@@ -25,14 +25,14 @@ struct EvictionSlab {
         var stamp: UInt32 = 0
         var previous: UInt32 = 0
         var next: UInt32 = 0
-        /// Where the entry is in `ids`.
+        /// The index of the entry in `ids`.
         var position: UInt32 = 0
-        /// Requests as of `epoch` of the sketch.
+        /// The request count as of `epoch` of the sketch.
         var epoch: UInt16 = 0
         var frequency: UInt8 = 0
     }
 
-    /// Entry 0 is the head of the list by recency and of nothing else.
+    /// Entry 0 is only the head of the LRU list.
     private(set) var entries: ContiguousArray<Entry> = [Entry()]
     private(set) var ids: ContiguousArray<UInt32> = []
     private var vacant: ContiguousArray<UInt32> = []
@@ -40,13 +40,13 @@ struct EvictionSlab {
     private var clock: UInt32 = 0
     private var random: UInt64
 
-    /// Entries looked at to find one of low density. With more, the worst is found more surely; the cost grows with it.
+    /// The number of entries examined to find one of low density. More find the worst entry more reliably, at a higher cost.
     private static let sampleSize = 32
 
     init(seed: UInt64) { random = seed | 1 }
 
     var count: Int { ids.count }
-    /// The highest number an entry has or had.
+    /// The highest entry number so far.
     var highestID: UInt32 { UInt32(entries.count - 1) }
     var oldest: UInt32? { entries[0].previous == 0 ? nil : entries[0].previous }
 
@@ -100,12 +100,12 @@ struct EvictionSlab {
         vacant.append(id)
     }
 
-    /// What `entry.frequency` is worth now.
+    /// Returns the entry's frequency as of now.
     func frequency(of id: UInt32, epoch: UInt16) -> UInt8 {
         entries[Int(id)].frequency >> UInt8(min(epoch &- entries[Int(id)].epoch, 8))
     }
 
-    /// The entry to remove by `rule`; never the newest, which was only just asked for, unless it is the only one.
+    /// Returns the entry to remove by `rule`; never the newest, which was just requested, unless it is the only one.
     mutating func victim(by rule: EvictionRule, limits: EvictionLimits, epoch: UInt16) -> UInt32? {
         guard let oldest else { return nil }
         guard rule == .density, count > 2 else { return oldest }
@@ -113,7 +113,7 @@ struct EvictionSlab {
         var victim = oldest
         var lowest = density(of: oldest, weights, epoch)
         for step in 0..<min(Self.sampleSize, count) {
-            // A small cache is looked at as a whole.
+            // A small cache is examined completely.
             let id = ids[count <= Self.sampleSize ? step : nextIndex(below: count)]
             guard id != entries[0].next else { continue }
             let density = density(of: id, weights, epoch)
@@ -125,7 +125,7 @@ struct EvictionSlab {
         return victim
     }
 
-    /// What a byte and an entry take of the room that there is, and how fast entries grow old.
+    /// The share of the limits that a byte and an entry take, and the speed at which entries age.
     private struct Weights {
         var perCost: Float
         var perEntry: Float
@@ -138,7 +138,8 @@ struct EvictionSlab {
         }
     }
 
-    /// Requests to expect for the room taken: the count of late, fading slowly with the time since the last one.
+    /// Returns the expected requests per share of the limits: the recent count, decaying slowly with the time since the last
+    /// request.
     private func density(of id: UInt32, _ weights: Weights, _ epoch: UInt16) -> Float {
         let entry = entries[Int(id)]
         let frequency = Float(entry.frequency >> UInt8(min(epoch &- entry.epoch, 8)))

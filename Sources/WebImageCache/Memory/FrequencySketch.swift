@@ -1,24 +1,24 @@
-/// How often keys were asked for lately, whether they are cached or not: a count-min sketch that is halved from time to time.
+/// The recent request frequency of keys, whether they are cached or not: a count-min sketch that is halved from time to time.
 ///
-/// Takes 16 bytes for each entry it was made for, whatever the number of keys seen. A key's count can be too high (when
-/// others fall on all four of its counters), never too low but for the halving.
+/// Takes 16 bytes for each entry of its capacity, whatever the number of keys seen. A key's count can be too high (if other keys
+/// share all four of its counters), but, except for the halving, never too low.
 struct FrequencySketch {
     private var counters: ContiguousArray<UInt8> = []
     private var mask: UInt64 = 0
     private var additions = 0
-    /// Entries that the sketch was made for; a power of two.
+    /// The number of entries that the sketch is designed for; a power of two.
     private(set) var capacity = 0
-    /// Halvings so far; what was counted `n` halvings ago is worth `1 / 2ⁿ`.
+    /// The number of halvings so far; a count from `n` halvings ago is worth `1 / 2ⁿ`.
     private(set) var epoch: UInt16 = 0
 
-    /// Counters per entry: with fewer, keys that are not cached blur those that are.
+    /// The number of counters per entry: with fewer, keys that are not cached distort the counts of those that are.
     private static let countersPerEntry = 16
-    /// Requests per entry between two halvings. Longer is better while popularity stands still, shorter when it moves.
+    /// The number of requests per entry between two halvings. Longer is better while popularity is stable, shorter when it changes.
     private static let requestsPerEntry = 20
 
     init(capacity: Int) { reset(capacity: capacity) }
 
-    /// Forgets everything and makes room for `capacity` entries.
+    /// Resets the sketch for a capacity of `capacity` entries.
     mutating func reset(capacity wanted: Int) {
         capacity = 64
         while capacity < wanted { capacity *= 2 }
@@ -27,12 +27,12 @@ struct FrequencySketch {
         additions = 0
     }
 
-    /// Counts a request. Returns the key's count with it, as of the present ``epoch``.
+    /// Counts a request. Returns the key's new count, as of the current ``epoch``.
     mutating func add(_ hash: UInt64) -> UInt8 {
         let places = places(hash)
         let least = min(counters[places.0], counters[places.1], counters[places.2], counters[places.3])
         if least < .max {
-            // Only the smallest are raised: the others already say too much.
+            // Only the smallest counters are incremented: the others are already too high.
             if counters[places.0] == least { counters[places.0] += 1 }
             if counters[places.1] == least { counters[places.1] += 1 }
             if counters[places.2] == least { counters[places.2] += 1 }
@@ -42,17 +42,17 @@ struct FrequencySketch {
         return least < .max ? least + 1 : least
     }
 
-    /// Whether it is time to call ``halve()``, for a cache of `count` entries.
+    /// Returns whether it is time to call ``halve()``, for a cache of `count` entries.
     func isDue(count: Int) -> Bool { additions >= Self.requestsPerEntry * max(count, 32) }
 
-    /// Makes everything counted so far worth half.
+    /// Halves all counts.
     mutating func halve() {
         for index in counters.indices { counters[index] >>= 1 }
         additions /= 2
         epoch &+= 1
     }
 
-    /// Puts a known count back after ``reset(capacity:)``.
+    /// Restores a known count after ``reset(capacity:)``.
     mutating func restore(_ hash: UInt64, count: UInt8) {
         let places = places(hash)
         counters[places.0] = max(counters[places.0], count)
@@ -61,7 +61,7 @@ struct FrequencySketch {
         counters[places.3] = max(counters[places.3], count)
     }
 
-    /// A key's four counters, each in a quarter of their own of one block of 64: a block is one line of the processor's cache.
+    /// Returns a key's four counters, each in a separate quarter of one block of 64: a block is one cache line of the processor.
     @inline(__always)
     private func places(_ hash: UInt64) -> (Int, Int, Int, Int) {
         let mixed = (hash ^ (hash >> 32)) &* 0x9E37_79B9_7F4A_7C15

@@ -1,11 +1,11 @@
 /// A table from 64-bit hashes to entry numbers: open addressing, linear probing, at most three quarters full.
 ///
-/// A hash may stand for several numbers (keys that collide); who looks one up says which number it means. Lookups are safe
-/// on many threads at once as long as nobody changes the table.
+/// A hash may map to several numbers (colliding keys); the caller of a lookup selects the right one. Concurrent lookups are safe
+/// while the table is not changed.
 struct HashIndex: ~Copyable {
     private struct Slot {
         var hash: UInt64
-        /// 0 when the slot is free.
+        /// 0 if the slot is free.
         var id: UInt32
     }
 
@@ -21,7 +21,7 @@ struct HashIndex: ~Copyable {
 
     deinit { slots.deallocate() }
 
-    /// The first number of `hash` that `isWanted` accepts.
+    /// Returns the first number of `hash` that `isWanted` accepts.
     @inline(__always)
     func find(_ hash: UInt64, where isWanted: (UInt32) -> Bool) -> UInt32? {
         var place = Int(truncatingIfNeeded: hash) & mask
@@ -39,7 +39,7 @@ struct HashIndex: ~Copyable {
         count += 1
     }
 
-    /// Removes a number that is there.
+    /// Removes an existing number.
     mutating func remove(_ hash: UInt64, id: UInt32) {
         var hole = Int(truncatingIfNeeded: hash) & mask
         while slots[hole].id != id {
@@ -47,7 +47,7 @@ struct HashIndex: ~Copyable {
             hole = (hole + 1) & mask
         }
         count -= 1
-        // Close the gap: whatever follows moves back unless it is where it wants to be.
+        // Closes the gap: each following slot moves back unless it is at its home position.
         var place = (hole + 1) & mask
         while slots[place].id != 0 {
             let home = Int(truncatingIfNeeded: slots[place].hash) & mask

@@ -1,23 +1,23 @@
-/// Decoded images in memory, by key.
+/// A cache of decoded images in memory, by key.
 ///
-/// Both limits hold whenever a call has returned. Which image goes when there is no room is decided by what has paid off of
-/// late: the one that was not used the longest, or the one with the fewest uses for the memory it takes.
+/// Both limits hold whenever a call has returned. The eviction rule adapts to recent requests: either the least recently used image
+/// is evicted, or the one with the fewest uses for the memory it takes.
 ///
-/// Looking an image up takes about 100 ns, allocates nothing and can be done on any number of threads at once; call it where
-/// the image is needed, the main thread included. Storing takes a few microseconds. Images are let go of and the
-/// ``evictionHandler`` is called on the thread that made them go, when no lock is held.
+/// A lookup takes about 100 ns, allocates nothing and can run on any number of threads at once; call it where the image is needed,
+/// including on the main thread. A store takes a few microseconds. Images are released, and the ``evictionHandler`` is called, on
+/// the thread that evicted them, when no lock is held.
 public final class MemoryCache: Sendable {
     private let core: MemoryCacheCore
-    // Held for its lifetime: as long as it exists the cache is told of memory pressure.
+    // Held for its lifetime: while it exists, the cache is notified of memory pressure.
     private let pressure: MemoryPressureMonitor.Registration?
 
-    /// A cache that is empty.
+    /// Creates an empty cache.
     ///
     /// - Parameters:
-    ///   - maxMemoryCost: the bytes that all images together may cost; 0 means no limit.
-    ///   - maxMemoryCount: the number of images there may be; 0 means no limit.
-    ///   - usesWeakCache: whether evicted images can be found while someone else holds them.
-    ///   - respondsToMemoryPressure: whether the cache shrinks when the system runs short of memory.
+    ///   - maxMemoryCost: the maximum total cost of all images in bytes; 0 means no limit.
+    ///   - maxMemoryCount: the maximum number of images; 0 means no limit.
+    ///   - usesWeakCache: true if evicted images can be found while they are still in use.
+    ///   - respondsToMemoryPressure: true if the cache shrinks when the system runs short of memory.
     public convenience init(
         maxMemoryCost: Int = MemoryCache.defaultCostLimit,
         maxMemoryCount: Int = 0,
@@ -41,51 +41,52 @@ public final class MemoryCache: Sendable {
 
     // MARK: - Images
 
-    /// The image of a key, nil when it is not here. Counts as a use.
+    /// Returns the image of a key; nil if it is not cached. Counts as a use.
     ///
-    /// With ``usesWeakCache`` on, an image that was evicted while someone else still holds it is found too, and put back.
+    /// If ``usesWeakCache`` is true, an image that was evicted while it is still in use is found, too, and stored again.
     public func image(forKey key: String) -> Image? { core.value(for: key) }
 
-    /// The image of a key whose hash is known already; see ``image(forKey:)-(String)``.
+    /// Returns the image of a key with a precomputed hash; see ``image(forKey:)-(String)``.
     public func image(forKey key: MemoryCacheKey) -> Image? { core.value(for: key) }
 
-    /// Stores an image; nil removes.
+    /// Stores an image; nil removes it.
     ///
     /// - Parameters:
-    ///   - image: the image; one that was stored under this key before is gone afterwards in any case.
+    ///   - image: the image; an image that was stored under this key before is removed in any case.
     ///   - key: any string.
-    ///   - cost: bytes to count for it; nil means ``Image/memoryCost``, less than 0 counts as 0. An image that costs more than
+    ///   - cost: the cost in bytes; nil means ``Image/memoryCost``, a negative value counts as 0. An image that costs more than
     ///     ``maxMemoryCost`` is not stored.
     public func setImage(_ image: Image?, forKey key: String, cost: Int? = nil) {
         setImage(image, forKey: MemoryCacheKey(key), cost: cost)
     }
 
-    /// Stores an image under a key whose hash is known already; see ``setImage(_:forKey:cost:)-(_,String,_)``.
+    /// Stores an image under a key with a precomputed hash; see ``setImage(_:forKey:cost:)-(_,String,_)``.
     public func setImage(_ image: Image?, forKey key: MemoryCacheKey, cost: Int? = nil) {
         guard let image else { return core.remove(key) }
         core.set(image, cost: cost ?? image.memoryCost, for: key)
     }
 
-    /// Removes an image, from the weak level too.
+    /// Removes an image, also from the weak level.
     public func removeImage(forKey key: String) { core.remove(MemoryCacheKey(key)) }
 
-    /// Removes an image, from the weak level too, unless another one is there by now.
+    /// Removes an image, also from the weak level, unless another one has replaced it.
     public func removeImage(_ image: Image, forKey key: String) { core.remove(MemoryCacheKey(key), onlyIf: image) }
 
-    /// Removes all images, from the weak level too.
+    /// Removes all images, also from the weak level.
     public func removeAll() { core.removeAll(.removed, keepingWeak: false) }
 
-    /// Removes the images that are worth least until the rest costs at most `cost` bytes.
+    /// Removes the least valuable images until the rest costs at most `cost` bytes.
     public func trim(toCost cost: Int) { core.trim(.cost) { _ in cost } }
 
-    /// Removes all images but remembers those that are still shown, if ``usesWeakCache`` was on when they were stored.
+    /// Removes all images but remembers those that are still in use, if ``usesWeakCache`` was true when they were stored.
     ///
-    /// The cache is told of pressure by the system on its own; call this when something else says that memory is short.
+    /// The cache monitors the system's memory pressure itself; call this if another source reports a memory shortage.
     public func didReceiveMemoryWarning() { core.removeAll(.pressure, keepingWeak: true) }
 
-    /// Removes the images that are worth least until the rest costs at most a share of the limit, or of what there is if there is none.
+    /// Removes the least valuable images until the rest costs at most a share of the limit, or of the current cost if there is no
+    /// limit.
     ///
-    /// - Parameter share: how much to leave, 0...1.
+    /// - Parameter share: the share to leave, 0...1.
     public func didEnterBackground(leaving share: Double) {
         let whole = maxMemoryCost > 0 ? maxMemoryCost : totalCost
         guard share < 1 else { return }
@@ -94,32 +95,34 @@ public final class MemoryCache: Sendable {
 
     // MARK: - State
 
-    /// The bytes that all images together may cost; 0 means no limit. A change takes effect at once.
+    /// The maximum total cost of all images in bytes; 0 means no limit. A change takes effect at once.
     public var maxMemoryCost: Int {
         get { core.limits.cost }
         set { core.updateLimits { $0.cost = newValue } }
     }
 
-    /// The number of images there may be; 0 means no limit. A change takes effect at once.
+    /// The maximum number of images; 0 means no limit. A change takes effect at once.
     public var maxMemoryCount: Int {
         get { core.limits.count }
         set { core.updateLimits { $0.count = newValue } }
     }
 
-    /// Whether images that are evicted can be found again while someone else holds them. Takes effect at once; images
-    /// stored while it was off are not found. Images stored while it is on take four times as long to retain and release.
+    /// A Boolean value that indicates whether evicted images can be found while they are still in use. A change takes effect at
+    /// once; images that were stored while it was false are not found. Images that are stored while it is true take four times as
+    /// long to retain and release.
     public var usesWeakCache: Bool {
         get { core.usesWeakCache }
         set { core.usesWeakCache = newValue }
     }
 
-    /// What all images together cost, in bytes.
+    /// The total cost of all images in bytes.
     public var totalCost: Int { core.totalCost }
 
     /// The number of images.
     public var count: Int { core.count }
 
-    /// Called once for every image that goes, on the thread that made it go, when no lock is held: the cache may be used.
+    /// Called once for every image that leaves the cache, on the thread that removed it, when no lock is held: it may use the
+    /// cache.
     public var evictionHandler: (@Sendable (Eviction) -> Void)? {
         get { core.handler }
         set { core.handler = newValue }
@@ -127,36 +130,36 @@ public final class MemoryCache: Sendable {
 
     // MARK: - Evictions
 
-    /// Why an image left the cache.
+    /// The reason why an image left the cache.
     public enum EvictionReason: Sendable, Hashable {
-        /// The images together would have cost too much.
+        /// The total cost would have exceeded the limit.
         case cost
-        /// There would have been too many of them.
+        /// The number of images would have exceeded the limit.
         case count
-        /// It was removed on request.
+        /// The image was removed on request.
         case removed
-        /// Another image was stored under its key.
+        /// Another image was stored under the same key.
         case replaced
-        /// Memory was short.
+        /// The system ran short of memory.
         case pressure
     }
 
     /// An image that has left the cache.
     public struct Eviction: Sendable {
-        /// The key that it had.
+        /// The key of the image.
         public let key: String
         /// The image.
         public let image: Image
-        /// Why it had to go.
+        /// The reason of the eviction.
         public let reason: EvictionReason
     }
 
-    /// The cost limit of a cache when nothing else is said: a quarter of the memory that this process may use (the machine's
-    /// or its control group's, whichever is less), at most 1 GiB.
+    /// The default cost limit of a cache: a quarter of the memory that this process may use (the machine's or its control group's,
+    /// whichever is less), at most 1 GiB.
     public static let defaultCostLimit = costLimit(for: SystemMemory().usableBytes)
 
     static func costLimit(for usableBytes: Int?) -> Int {
-        // Where nothing is known of the machine, what a small one could spare.
+        // If the machine's memory is unknown, the limit suits a small machine.
         guard let usableBytes else { return 128 << 20 }
         return min(max(usableBytes / 4, 1 << 20), 1 << 30)
     }

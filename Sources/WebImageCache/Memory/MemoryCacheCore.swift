@@ -1,30 +1,30 @@
-/// Table, policy, weak level and locks of a memory cache. Memory pressure holds it without holding the cache.
+/// The table, policy, weak level and locks of a memory cache. Memory pressure handlers hold it without retaining the cache.
 ///
-/// A reader takes the lock of its processor's stripe. The policy learns of hits in batches: when a stripe has 64 of them and
-/// nobody is writing, or at the next write. A writer takes the writers' lock and then every stripe's, so both limits hold for
+/// A reader takes the lock of its processor's stripe. The policy learns of hits in batches: when a stripe has 64 of them and no
+/// thread is writing, or at the next write. A writer takes the writers' lock and then all stripes' locks, so both limits hold for
 /// every reader at all times.
 final class MemoryCacheCore: @unchecked Sendable {
-    // Sendable because `table` is changed only with the writers' lock and all stripes locked, and read with at least one
-    // of the stripes; everything else that changes is inside `writers`.
+    // Sendable because `table` is changed only with the writers' lock and all stripes locked, and read with at least one of the
+    // stripes locked; all other mutable state is inside `writers`.
 
     typealias Reason = MemoryCache.EvictionReason
     typealias Handler = @Sendable (MemoryCache.Eviction) -> Void
 
-    /// What only one thread at a time may touch.
+    /// The state that only one thread at a time may access.
     struct Writers: ~Copyable {
         var policy: EvictionPolicy
         var weak = WeakTable<Image>()
         var handler: Handler?
     }
 
-    /// What a write has to leave until the locks are open.
+    /// The cleanup of a write that must wait until the locks are released.
     private struct Leftovers {
-        /// What went, to be reported and let go of when no lock is held.
+        /// The removed images, to be reported and released when no lock is held.
         var removals: [MemoryCache.Eviction] = []
         var seen: [Image] = []
     }
 
-    /// A value cannot cost more than a tebibyte, so that sums never overflow.
+    /// The maximum cost of a value, one tebibyte, so that sums never overflow.
     private static let maximumCost = 1 << 40
 
     private let writers: Lock<Writers>
@@ -73,24 +73,24 @@ final class MemoryCacheCore: @unchecked Sendable {
         return value
     }
 
-    /// Lets the policy know of a stripe's hits, whose lock is held.
+    /// Reports the hits of a stripe, whose lock is held, to the policy.
     @inline(never)
     private func learn(from stripe: ReaderStripes.Stripe) {
-        // Never waits: whoever has the writers' lock may be waiting for this stripe.
+        // Never waits: the owner of the writers' lock may be waiting for this stripe.
         writers.withLockIfFree { writers in
             stripe.takeHits { writers.policy.touch($0) }
             stripe.skip(writers.policy.hitsToSkip())
         }
     }
 
-    /// Looks in the weak level, and puts what it finds back.
+    /// Looks a key up in the weak level, and stores a found value again.
     @inline(never)
     private func revive(_ key: MemoryCacheKey) -> Image? {
         var leftovers = Leftovers()
         let (value, handler) = writers.withLock { writers -> (Image?, Handler?) in
             guard table.pointee.hasWeakLevel, let found = writers.weak.value(for: key) else { return (nil, nil) }
             let value = withTableLocked(&writers) { writers -> Image in
-                // Someone may have stored another value since the miss.
+                // Another thread may have stored a value since the miss.
                 if let newer = KeyDigest.withBytes(of: key.string, { table.pointee.find(key.digest, $0) }) {
                     leftovers.seen.append(found.value)
                     return table.pointee.value(of: newer)
@@ -111,14 +111,14 @@ final class MemoryCacheCore: @unchecked Sendable {
             if table.pointee.hasWeakLevel {
                 writers.weak.set(value, cost: max(cost, 0), for: key, seen: &leftovers.seen)
             } else {
-                // A value of earlier must not come back when the weak level is turned on again.
+                // An earlier value must not come back when the weak level is enabled again.
                 writers.weak.remove(key)
             }
             put(value, cost: max(cost, 0), for: key, &writers, &leftovers)
         }
     }
 
-    /// Removes a key; with `value`, only if that is what it stands for.
+    /// Removes a key; with `value`, only if the key has that value.
     func remove(_ key: MemoryCacheKey, onlyIf value: Image? = nil) {
         write { writers, leftovers in
             let id = KeyDigest.withBytes(of: key.string) { table.pointee.find(key.digest, $0) }
@@ -129,7 +129,7 @@ final class MemoryCacheCore: @unchecked Sendable {
         }
     }
 
-    /// Removes every value; with the weak level or without.
+    /// Removes all values, with or without those of the weak level.
     func removeAll(_ reason: Reason, keepingWeak: Bool) {
         write { writers, leftovers in
             if !keepingWeak { writers.weak.removeAll() }
@@ -138,7 +138,7 @@ final class MemoryCacheCore: @unchecked Sendable {
         }
     }
 
-    /// Removes values, those that are worth least first, until they cost no more than what `target` makes of what they cost now.
+    /// Removes the least valuable values until the total cost is at most the result of `target` for the current total cost.
     func trim(_ reason: Reason, to target: (_ totalCost: Int) -> Int) {
         write { writers, leftovers in
             let cost = max(target(writers.policy.totalCost), 0)
@@ -148,7 +148,7 @@ final class MemoryCacheCore: @unchecked Sendable {
 
     var limits: EvictionLimits { writers.withLock { $0.policy.limits } }
 
-    /// Changes one of the limits, at once for all that is in the cache.
+    /// Changes the limits and applies them to the cached values at once.
     func updateLimits(_ body: (inout EvictionLimits) -> Void) {
         write { writers, leftovers in
             body(&writers.policy.limits)
@@ -165,7 +165,7 @@ final class MemoryCacheCore: @unchecked Sendable {
     var handler: Handler? {
         get { writers.withLock { $0.handler } }
         set {
-            // The old one is released after the lock is open.
+            // The old handler is released after the lock.
             var handler = newValue
             writers.withLock { swap(&$0.handler, &handler) }
         }
@@ -186,8 +186,8 @@ final class MemoryCacheCore: @unchecked Sendable {
         report(leftovers, handler)
     }
 
-    /// Locks all readers out and lets the policy know of every hit until now; entry numbers noted earlier are used up then,
-    /// so `body` may give them to other entries.
+    /// Locks out all readers and reports all hits so far to the policy; previously noted entry numbers are obsolete then, so `body`
+    /// may reuse them.
     private func withTableLocked<Result>(_ writers: inout Writers, _ body: (inout Writers) -> Result) -> Result {
         stripes.withAllLocked {
             stripes.takeAllHits { writers.policy.touch($0) }

@@ -1,15 +1,15 @@
 import CXXHash
 import Glibc
 
-/// A key of a ``MemoryCache`` with its hash, for callers that look the same key up often.
+/// A key of a ``MemoryCache`` with its hash, for callers that look up the same key often.
 ///
-/// Keys are equal when their UTF-8 bytes are.
+/// Keys are equal if their UTF-8 bytes are equal.
 public struct MemoryCacheKey: Sendable, Hashable, ExpressibleByStringLiteral {
     /// The key.
     public let string: String
     let digest: KeyDigest
 
-    /// Hashes `string`; some 10 ns for an ordinary URL.
+    /// Hashes `string`; takes about 10 ns for an ordinary URL.
     public init(_ string: String) {
         self.string = string
         digest = KeyDigest.withBytes(of: string) { KeyDigest($0) }
@@ -23,7 +23,7 @@ public struct MemoryCacheKey: Sendable, Hashable, ExpressibleByStringLiteral {
     /// Hashes `value`.
     public init(stringLiteral value: String) { self.init(value) }
 
-    /// Whether the bytes of both are the same.
+    /// Returns a Boolean value that indicates whether the bytes of both keys are equal.
     public static func == (left: MemoryCacheKey, right: MemoryCacheKey) -> Bool {
         left.digest == right.digest
             && KeyDigest.withBytes(of: left.string) { left in
@@ -36,12 +36,12 @@ public struct MemoryCacheKey: Sendable, Hashable, ExpressibleByStringLiteral {
             }
     }
 
-    /// Feeds the hash that is already there.
+    /// Feeds the precomputed hash.
     public func hash(into hasher: inout Hasher) { hasher.combine(digest.low) }
 }
 
-/// XXH3 of a key, 128 bits, different in every process so that nobody can prepare keys that collide; as Swift's own hashes,
-/// the same in every process with SWIFT_DETERMINISTIC_HASHING in the environment.
+/// The 128-bit XXH3 hash of a key, seeded differently in every process, so that an attacker cannot prepare colliding keys. Like
+/// Swift's hashes, it is the same in every process if SWIFT_DETERMINISTIC_HASHING is set in the environment.
 package struct KeyDigest: Equatable {
     package let low: UInt64
     let high: UInt64
@@ -60,8 +60,8 @@ package struct KeyDigest: Equatable {
         self.high = high
     }
 
-    /// Calls `body` with the UTF-8 bytes of `string`, without a copy and without a reference count, over which threads that
-    /// look up the same key would fight.
+    /// Calls `body` with the UTF-8 bytes of `string`, without a copy and without changing a reference count, for which threads that
+    /// look up the same key would contend.
     @inline(__always)
     static func withBytes<Result>(of string: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         string.utf8Span.span.withUnsafeBytes(body)

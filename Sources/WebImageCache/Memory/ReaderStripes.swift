@@ -1,15 +1,15 @@
 import CLinux
 import Glibc
 
-/// One lock per processor for those who read, all of them together for whoever writes; and beside each lock a short list of
-/// the entries that were hit under it.
+/// Striped reader locks: a reader takes the lock of its processor, a writer takes all of them. Each lock has a short list of the
+/// entries that were hit under it.
 ///
-/// Readers on different processors share no cache line, so they do not slow each other down. Writing costs a lock per
-/// processor (16 at most).
+/// Readers on different processors share no cache line, so they do not slow each other down. A write takes one lock per processor
+/// (16 at most).
 struct ReaderStripes: ~Copyable {
-    /// A reader's share: a lock and the hits noted under it since the last time they were taken away.
+    /// A reader's stripe: a lock and the hits noted under it since they were last taken.
     struct Stripe {
-        /// The mutex at 0, the number of hits at 64, of those to skip at 72, the hits from 128.
+        /// Layout: the mutex at 0, the number of hits at 64, the number of hits to skip at 72, the hits from 128.
         fileprivate let base: UnsafeMutableRawPointer
 
         private var mutex: UnsafeMutablePointer<pthread_mutex_t> {
@@ -33,24 +33,24 @@ struct ReaderStripes: ~Copyable {
 
         private var skips: UnsafeMutablePointer<Int> { (base + 72).assumingMemoryBound(to: Int.self) }
 
-        /// Passes over the next hits instead of noting them.
+        /// Skips the next `count` hits instead of noting them.
         func skip(_ count: Int) { skips.pointee = count }
 
-        /// Notes a hit; true when the list is full now and ought to be taken away.
+        /// Notes a hit; true if the list is now full and should be taken.
         @inline(__always)
         func note(_ id: UInt32) -> Bool {
             if skips.pointee > 0 {
                 skips.pointee -= 1
                 return false
             }
-            // When nobody could take the list away it starts over: some hits are forgotten, no reader waits.
+            // If no thread could take the list, it starts over: some hits are forgotten, but no reader waits.
             if hitCount.pointee == ReaderStripes.maximumHits { hitCount.pointee = 0 }
             hits[hitCount.pointee] = id
             hitCount.pointee += 1
             return hitCount.pointee == ReaderStripes.maximumHits
         }
 
-        /// Hands over the hits, the oldest first. Call with the lock held.
+        /// Passes the hits to `body`, the oldest first, and clears the list. Call with the lock held.
         func takeHits(_ body: (UInt32) -> Void) {
             for position in 0..<hitCount.pointee { body(hits[position]) }
             hitCount.pointee = 0
@@ -77,19 +77,19 @@ struct ReaderStripes: ~Copyable {
         base.deallocate()
     }
 
-    /// The stripe of the processor that the caller runs on. It may be moved to another one at any time, which costs speed
-    /// and nothing else.
+    /// The stripe of the processor that the caller runs on. The thread may be moved to another one at any time, which only costs
+    /// speed.
     @inline(__always)
     var current: Stripe { Stripe(base: base + Int(webimage_current_processor() & mask) * Self.stride) }
 
-    /// Runs `body` while nobody reads.
+    /// Runs `body` with all readers locked out.
     func withAllLocked<Result>(_ body: () -> Result) -> Result {
         for index in 0...Int(mask) { stripe(index).lock() }
         defer { for index in 0...Int(mask) { stripe(index).unlock() } }
         return body()
     }
 
-    /// Hands over the hits of all stripes. Call within ``withAllLocked(_:)``.
+    /// Passes the hits of all stripes to `body`. Call within ``withAllLocked(_:)``.
     func takeAllHits(_ body: (UInt32) -> Void) {
         for index in 0...Int(mask) { stripe(index).takeHits(body) }
     }

@@ -1,7 +1,7 @@
-/// Values that are remembered by key for as long as someone else holds them.
+/// Weakly referenced values by key.
 ///
-/// An object that was ever referred to weakly pays for it on every retain, so values only come in here when the cache is told
-/// to. Boxes whose value is gone are removed a few at each insertion, so they never outnumber the living by much.
+/// An object that was ever weakly referenced has slower retains, so values are added only if the weak level is enabled. Each
+/// insertion removes a few boxes of deallocated values, so they never outnumber the living by much.
 struct WeakTable<Value: AnyObject> {
     private struct Box {
         var key: MemoryCacheKey
@@ -13,14 +13,14 @@ struct WeakTable<Value: AnyObject> {
     private var positions: [MemoryCacheKey: Int] = [:]
     private var cursor = 0
 
-    /// Boxes looked at per insertion; more than one, so that sweeping overtakes inserting.
+    /// The number of boxes examined per insertion; more than one, so that sweeping overtakes insertion.
     private static var sweep: Int { 4 }
 
-    /// Boxes, those of dead values included.
+    /// The number of boxes, including those of deallocated values.
     var count: Int { boxes.count }
 
-    /// Remembers `value`. Whatever living values were looked at on the way are added to `seen`, for the caller to let go
-    /// of when no lock is held: it might be the last to hold them.
+    /// Adds `value`. Living values that were examined are appended to `seen`, so that the caller can release them when no lock is
+    /// held: it might hold the last reference.
     mutating func set(_ value: Value, cost: Int, for key: MemoryCacheKey, seen: inout [Value]) {
         if let position = positions[key] {
             boxes[position].value = value

@@ -1,15 +1,15 @@
 import FoundationEssentials
 
-/// What is to be done to an entry on disk.
+/// Pending work for an entry on disk.
 package enum DiskWork: Sendable {
-    /// What an entry is made of.
+    /// The source of an entry.
     package enum Picture: Sendable {
-        /// These bytes.
+        /// An entry with its bytes.
         case entry(CachedImageData)
-        /// This, encoded: computing, which is done on a decode thread and not on one of the cache's.
+        /// An image that must be encoded: CPU work, which runs on a decode thread and not on a disk thread of the cache.
         case image(PendingImage)
 
-        /// The entry; encodes, if that is needed. Nil when that cannot be done.
+        /// The entry, encoded if needed. Nil if encoding fails.
         var entry: CachedImageData? {
             switch self {
             case .entry(let entry): entry
@@ -17,7 +17,7 @@ package enum DiskWork: Sendable {
             }
         }
 
-        /// What is stored with it; the bytes of an image are not there yet.
+        /// The entry with its metadata; the bytes of an image are missing.
         var content: CachedImageData {
             switch self {
             case .entry(let entry): entry
@@ -25,38 +25,38 @@ package enum DiskWork: Sendable {
             }
         }
 
-        /// Bytes that waiting holds in memory.
+        /// The number of bytes held in memory while pending.
         var cost: Int {
             let pixels = if case .image(let pending) = self { pending.image.pixelByteCount } else { 0 }
             return pixels + content.data.count + (content.extendedData?.count ?? 0)
         }
     }
 
-    /// Make an entry of this; of an image, what it gives is then written.
+    /// Store an entry; an image is encoded first, and the result is then written.
     case store(Picture)
-    /// Change what is stored with the entry, if there is one.
+    /// Amend the entry, if there is one.
     case amend(EntryAmendment)
     /// Remove the entry.
     case remove
     /// Leave the entry as it is.
     case nothing
 
-    /// Whether there will be an entry.
+    /// True if the work results in an entry.
     var isStore: Bool { if case .store = self { true } else { false } }
 
     var isEncoding: Bool { if case .store(.image) = self { true } else { false } }
 }
 
-/// What changes of an entry while its picture stays: nil leaves a part alone, and `.some(nil)` takes it away.
+/// A change of an entry's metadata while its image stays: nil leaves a part unchanged, and `.some(nil)` removes it.
 package struct EntryAmendment: Sendable, Hashable {
     var extendedData: Data??
     var validators: CacheValidators??
 
-    /// Bytes that it holds in memory.
+    /// The number of bytes held in memory.
     var cost: Int { extendedData.flatMap { $0 }?.count ?? 0 }
 
-    /// What changes of an entry that was made of bytes with this hash: validators may be about others, which were there before.
-    /// With nil nobody knows, and they are taken to be these.
+    /// Returns the part of the change that applies to an entry made from bytes with this hash: validators may belong to the bytes
+    /// of a previous entry. If the hash is nil, it is unknown, and the validators are applied.
     func applied(to hash: @autoclosure () -> UInt64?) -> EntryAmendment {
         guard let subject = validators?.flatMap({ $0.subject.value }), let hash = hash(), hash != subject else {
             return self
@@ -64,7 +64,7 @@ package struct EntryAmendment: Sendable, Hashable {
         return EntryAmendment(extendedData: extendedData)
     }
 
-    /// Both, the later one winning.
+    /// Returns the combination of both changes, in which the later one wins.
     func followed(by later: EntryAmendment) -> EntryAmendment {
         EntryAmendment(
             extendedData: later.extendedData ?? extendedData,
@@ -74,7 +74,7 @@ package struct EntryAmendment: Sendable, Hashable {
 }
 
 extension CachedImageData {
-    /// The entry after a change. It was made of bytes with this hash; nil for its own.
+    /// Returns the entry after a change. `hash` is that of the bytes it was made from; nil for its own.
     func amended(by amendment: EntryAmendment?, madeOf hash: UInt64?? = nil) -> CachedImageData {
         var entry = self
         let amendment = amendment?.applied(to: hash ?? validators?.receivedHash ?? dataHash.value ?? sourceHash)
@@ -84,15 +84,15 @@ extension CachedImageData {
     }
 }
 
-/// An image that has to be encoded before it can be written.
+/// An image that must be encoded before it can be written.
 package struct PendingImage: Sendable {
     let image: Image
     let options: ImageEncodeOptions
     let coder: any ImageCoder
-    /// What is stored, but for the bytes.
+    /// The entry to store, without its bytes.
     private(set) var entry = CachedImageData(data: Data())
 
-    /// The same picture with other things stored with it.
+    /// Returns the same image with changed metadata.
     func amended(by amendment: EntryAmendment) -> PendingImage {
         let hash = entry.validators?.receivedHash ?? image.metadata.knownSourceHash
         var pending = self
@@ -100,8 +100,8 @@ package struct PendingImage: Sendable {
         return pending
     }
 
-    /// The entry of the encoded image, in its own format if that can be written and holds the image, else PNG with alpha and JPEG
-    /// without; nil when it cannot be encoded.
+    /// Encodes the image: in its own format if that can be written and can represent the image, else as PNG with alpha and JPEG
+    /// without. Returns its entry; nil if encoding fails.
     func encoded() -> CachedImageData? {
         let format = image.encodingFormat(of: coder, options: options)
         guard let data = try? coder.encodeMoving(image, to: format, options: options) else { return nil }
@@ -112,10 +112,10 @@ package struct PendingImage: Sendable {
 }
 
 extension KnownValidators {
-    /// The same after a change of the entry.
+    /// Returns the validators after a change of the entry.
     func amended(by amendment: EntryAmendment?) -> KnownValidators {
         guard let changed = amendment?.applied(to: contentHash).validators else { return self }
-        // What the hash was of is not there to be looked at any more.
+        // The data that the hash belonged to is no longer available for a check.
         let isLost = validators?.receivedHash != nil && changed?.receivedHash == nil
         return KnownValidators(validators: changed, contentHash: isLost ? nil : contentHash)
     }

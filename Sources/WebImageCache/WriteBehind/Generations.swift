@@ -1,9 +1,9 @@
-/// Version stamps of keys: another one after each write or removal, so that bytes that were read before a change are not put into memory
-/// after it, and an image is not taken for that of other bytes.
+/// Generations (version stamps) of keys. A generation changes with each write or removal, so that bytes that were read before a
+/// change are not put into memory after it, and an image is not taken for one of other bytes.
 ///
-/// Keys share 256 stamps: now and then a key counts as written to, and an image is decoded once more than needed.
+/// Keys share 256 generations: occasionally, a key counts as written to, and an image is decoded once more than needed.
 struct Generations {
-    /// The last is that of all keys.
+    /// The last element is for all keys.
     private var changes = [UInt32](repeating: 0, count: 257)
     private var writers = [UInt32](repeating: 0, count: 257)
 
@@ -17,17 +17,17 @@ struct Generations {
         generation.isSettled && generation == self.generation(of: key)
     }
 
-    /// Notes a change of a key; of every key if nil.
+    /// Records a change of a key; of all keys if nil.
     mutating func change(_ key: MemoryCacheKey?) {
         changes[Self.place(of: key)] &+= 1
     }
 
-    /// A change of several steps begins: of a key, or of every key if nil. Ended by ``end(_:)``.
+    /// Begins a change in several steps, of a key or of all keys if nil. Ended by ``end(_:)``.
     mutating func begin(_ key: MemoryCacheKey?) {
         writers[Self.place(of: key)] += 1
     }
 
-    /// The last step is done.
+    /// Ends a change in several steps.
     mutating func end(_ key: MemoryCacheKey?) {
         writers[Self.place(of: key)] -= 1
         change(key)
@@ -36,10 +36,10 @@ struct Generations {
     private static func place(of key: MemoryCacheKey?) -> Int { key.map { Int($0.digest.low >> 56) } ?? 256 }
 }
 
-/// The version stamp of a key of a cache.
+/// The generation (version stamp) of a cache key.
 package struct Generation: Sendable, Hashable {
     fileprivate var own: UInt32
     fileprivate var all: UInt32
-    /// Whether no change was half done, with memory and disk of different states.
+    /// True if no change was in progress, in which memory and disk could differ.
     let isSettled: Bool
 }

@@ -1,15 +1,15 @@
 import FoundationEssentials
 
-/// What the work on a key comes to, several pieces of it as one: the state that readers must see, and what is still to be done on disk.
+/// The combined pending work on a key: the state that readers must see, and the remaining disk operations.
 struct PendingEntry {
-    /// Whether what is on disk does not count any more.
+    /// True if the entry on disk is obsolete.
     var hidesDisk = false
-    /// What is about to change of the entry on disk.
+    /// The pending change of the entry on disk.
     private(set) var amendment: EntryAmendment?
-    /// What is about to be stored. An entry on disk wins, unless it is hidden.
+    /// The pending store. An entry on disk takes precedence, unless it is hidden.
     private(set) var picture: DiskWork.Picture?
 
-    /// Goes on by a piece of work.
+    /// Adds a piece of work.
     mutating func apply(_ work: DiskWork, replacing: Bool) {
         switch work {
         case .store(let new):
@@ -27,7 +27,7 @@ struct PendingEntry {
         }
     }
 
-    /// Goes on by the work that another one stands for.
+    /// Adds the combined work of another pending entry.
     mutating func apply(_ later: PendingEntry) {
         if later.hidesDisk {
             self = later
@@ -37,13 +37,13 @@ struct PendingEntry {
         if picture == nil { picture = later.picture }
     }
 
-    // MARK: Doing it
+    // MARK: Execution
 
-    /// Bytes that waiting holds in memory.
+    /// The number of bytes held in memory while pending.
     var cost: Int { picture?.cost ?? amendment?.cost ?? 0 }
 
-    /// Takes out what is to be done next. Nothing remains after the last. A write that does not replace leaves it to be removed or
-    /// amended before.
+    /// Removes and returns the next operation; nothing remains after the last one. Before a write that does not replace, the
+    /// removal or the amendment is returned.
     mutating func takeNext(replacing: Bool) -> (work: DiskWork, isLast: Bool) {
         if let picture, replacing && hidesDisk || !hidesDisk && amendment == nil { return (.store(picture), true) }
         let isLast = picture == nil
@@ -54,8 +54,8 @@ struct PendingEntry {
         return (amendment.take().map { .amend($0) } ?? .nothing, isLast)
     }
 
-    /// Gives up what costs memory: a write becomes a removal, so that a reader does not find what was there before (unless that is to be
-    /// kept).
+    /// Drops the parts that cost memory: a write becomes a removal, so that readers do not find the previous entry (unless existing
+    /// entries are to be kept).
     mutating func drop(replacing: Bool) {
         if picture == nil { amendment = nil } else if replacing { self = PendingEntry(hidesDisk: true) }
         picture = nil

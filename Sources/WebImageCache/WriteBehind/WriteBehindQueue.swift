@@ -1,54 +1,55 @@
 /// A thread that takes work from the queue.
 package enum DiskWorker {
-    /// A thread of the cache, which does not encode.
+    /// A disk thread of the cache, which does not encode.
     case disk
-    /// A decode thread, which does not write: that may take long when the disk is busy.
+    /// A decode thread, which does not write: writes may take long if the disk is busy.
     case coding
-    /// The thread of a caller that waits for it, which does all there is.
+    /// The thread of a blocked caller, which does all kinds of work.
     case caller
 }
 
-/// Write-behind: the work on disk entries that runs or waits, and the generations of keys. A state machine without threads.
+/// The write-behind queue: running and pending work on disk entries, and the generations of keys. A state machine without threads.
 ///
-/// A key has at most one running and one waiting piece of work, which newer work replaces. What a read must see is known at any
-/// time. A clear waits until the running work has finished, and holds back work that comes after it.
+/// A key has at most one running and one pending piece of work; newer work is merged into the pending one. The state that a read
+/// must see is always known. A clear waits until the running work has finished, and holds back later work.
 package struct WriteBehindQueue {
     typealias Completion = @Sendable () -> Void
 
-    /// What a thread that has come for a key is to do.
+    /// The instruction for a thread that asks for a key's work.
     package enum Next {
-        /// This, and then finish it.
+        /// Do this work, then call `finish`.
         case work(DiskWork)
-        /// Leave it to another thread: one that encodes, or one that writes.
+        /// Leave the work to another thread: one that encodes, or one that writes.
         case elsewhere(encodes: Bool)
-        /// Nothing waits, or it must wait longer.
+        /// Nothing is pending, or it must wait longer.
         case nothing
     }
 
     fileprivate struct Slot {
         var running: DiskWork?
         var runningCompletions: [Completion] = []
-        /// All that waits, as one.
+        /// All pending work, combined.
         var waiting: PendingEntry?
         var waitingCompletions: [Completion] = []
-        /// The place of the waiting work in the list by age.
+        /// The position of the pending work in the list by age.
         var ticket: UInt64 = 0
 
-        /// Bytes that the waiting work holds.
+        /// The number of bytes held by the pending work.
         var cost: Int { waiting?.cost ?? 0 }
     }
 
-    /// Whether a write replaces what is there; else an entry that exists, or that another write is about to make, is left alone.
+    /// True if a write replaces an existing entry; otherwise, an entry that exists, or that another write is about to create, is
+    /// kept.
     var replaces = true
-    /// Most bytes that wait. With more, the writes that have waited longest become removals, so that a reader finds nothing instead
-    /// of what was there before (unless that is to be kept).
+    /// The maximum number of pending bytes (back-pressure). If it is exceeded, the oldest pending writes become removals, so that
+    /// readers find nothing instead of the previous entry (unless existing entries are to be kept).
     var costLimit = Int.max
 
-    /// Changed with the work, under the same lock: a reader with the new generation sees the change.
+    /// Changed together with the work, under the same lock: a reader with the new generation sees the change.
     var generations = Generations()
-    /// Keys of different bytes have different files, while Swift takes strings that look the same for equal.
+    /// By bytes: keys with different bytes have different files, but Swift treats canonically equivalent strings as equal.
     private var slots: [MemoryCacheKey: Slot] = [:]
-    /// The keys of waiting work, the oldest first.
+    /// The keys of pending work, the oldest first.
     private var ages = JobHeap<MemoryCacheKey>()
     private var runningCount = 0
     private var isClearRequested = false
@@ -57,33 +58,33 @@ package struct WriteBehindQueue {
     private var idleCompletions: [Completion] = []
     private var blocked: [Completion] = []
 
-    /// Bytes held by waiting work.
+    /// The number of bytes held by pending work.
     private(set) var waitingCost = 0
-    /// Writes that were dropped because too much waited.
+    /// The number of writes that were dropped because too many bytes were pending.
     private(set) var droppedCount = 0
 
     var isIdle: Bool { slots.isEmpty && !isClearing }
 
-    /// Entries of the list by age; not many more than there are keys with work.
+    /// The number of entries in the list by age; not much larger than the number of keys with work.
     var ageCount: Int { ages.entryCount }
 
     private var isClearing: Bool { isClearRequested || isClearRunning }
     private var canClear: Bool { isClearRequested && !isClearRunning && runningCount == 0 }
 
-    /// In the order in which the work came, which is the order in which it goes on.
+    /// The slots in the order in which the work was submitted, which is the order in which it resumes.
     private var slotsByAge: [(key: MemoryCacheKey, value: Slot)] {
         slots.sorted { $0.value.ticket < $1.value.ticket }
     }
 
-    /// Takes over what a configuration says about writing.
+    /// Applies the write settings of a configuration.
     mutating func apply(_ config: ImageCacheConfig) {
         replaces = !config.writesWithoutOverwriting
         costLimit = config.maxPendingWriteBytes
     }
 
-    // MARK: Work of a key
+    // MARK: Work by key
 
-    /// Takes work for a key, which is of the next generation then. Returns whether the key has to be scheduled.
+    /// Adds work for a key, which gets the next generation. Returns whether the key has to be scheduled.
     mutating func submit(
         _ work: DiskWork,
         forKey key: String,
@@ -103,7 +104,7 @@ package struct WriteBehindQueue {
         return isNew && slot.running == nil && !isClearing
     }
 
-    /// Puts a slot back whose waiting work has changed, as the youngest; it cost `cost` before.
+    /// Stores a slot whose pending work has changed, as the youngest; its cost was `cost` before.
     private mutating func put(_ slot: Slot, _ key: MemoryCacheKey, cost: Int, limit: Int) {
         waitingCost += slot.cost - cost
         _ = ages.remove(slot.ticket)
@@ -111,7 +112,7 @@ package struct WriteBehindQueue {
         slots[key]?.ticket = ages.insert(key, priority: .normal)
         guard slot.cost > 0 else { return }
         while waitingCost > limit, let oldest = ages.popFirst() {
-            // One that is bigger than the limit waits alone.
+            // Work that is bigger than the limit may be pending by itself.
             if oldest == key {
                 slots[key]?.ticket = ages.insert(key, priority: .normal)
                 return
@@ -120,7 +121,7 @@ package struct WriteBehindQueue {
         }
     }
 
-    /// Drops the waiting work of a key, if that holds bytes.
+    /// Drops the pending work of a key, if it holds bytes.
     private mutating func drop(_ key: MemoryCacheKey) {
         guard let cost = slots[key]?.cost, cost > 0 else { return }
         waitingCost -= cost
@@ -128,7 +129,7 @@ package struct WriteBehindQueue {
         slots[key]?.waiting?.drop(replacing: replaces)
     }
 
-    /// Starts what waits for a key, if it is for the kind of thread that asks.
+    /// Starts the pending work of a key, if it is for this kind of thread.
     package mutating func next(_ key: String, for worker: DiskWorker) -> Next {
         let key = MemoryCacheKey(key)
         guard !isClearing, var slot = slots[key], slot.running == nil, var waiting = slot.waiting else {
@@ -155,10 +156,10 @@ package struct WriteBehindQueue {
         return .work(work)
     }
 
-    /// Ends what runs for a key, which was an image to be encoded: the bytes it gave (nil: none) wait in its place to be
-    /// written, unless newer work waits already. The caller goes on as after ``finish(_:)``.
+    /// Ends the running work of a key, the encoding of an image: the encoded entry (nil: none) becomes pending for a write, unless
+    /// newer work is already pending. The caller continues as after ``finish(_:)``.
     mutating func finishEncoding(_ entry: CachedImageData?, forKey key: String) -> Ended {
-        // What is about to be cleared need not be written.
+        // An entry that is about to be cleared need not be written.
         let name = MemoryCacheKey(key)
         guard let entry, !isClearing, let old = slots[name], old.running != nil else { return finish(key) }
         runningCount -= 1
@@ -171,14 +172,14 @@ package struct WriteBehindQueue {
         return ended([], keys: [key])
     }
 
-    /// What has to be done when something has ended: what is to be called, and what can be begun.
+    /// The actions after work has ended: completions to call, and work that can start.
     struct Ended {
         var completions: [Completion] = []
         var keys: [String] = []
         var schedulesClear = false
     }
 
-    /// Ends what runs for a key.
+    /// Ends the running work of a key.
     mutating func finish(_ key: String) -> Ended {
         let name = MemoryCacheKey(key)
         guard var slot = slots[name], slot.running != nil else { return Ended() }
@@ -191,7 +192,7 @@ package struct WriteBehindQueue {
         return ended(completions, keys: hasMore && !isClearing ? [key] : [])
     }
 
-    /// What a read of a key must see.
+    /// Returns the pending state that a read of a key must see.
     func pending(_ key: MemoryCacheKey) -> PendingEntry {
         var pending = PendingEntry(hidesDisk: isClearing)
         guard let slot = slots[key] else { return pending }
@@ -202,8 +203,8 @@ package struct WriteBehindQueue {
 
     // MARK: Clearing
 
-    /// Asks for everything to be removed, with which all keys are of the next generation. Waiting work is dropped; its completions are
-    /// called after the clear. Returns whether the clear has to be scheduled now.
+    /// Requests a clear, which gives all keys the next generation. Pending work is dropped; its completions are called after the
+    /// clear. Returns whether the clear has to be scheduled now.
     mutating func requestClear(completion: Completion?) -> Bool {
         generations.change(nil)
         for (key, old) in slotsByAge where old.waiting != nil {
@@ -221,7 +222,7 @@ package struct WriteBehindQueue {
         return isFirst && canClear
     }
 
-    /// Starts the clear; false when there is none to start, or when it must wait for what runs.
+    /// Starts the clear; false if none is requested, or if it must wait for running work.
     mutating func beginClear() -> Bool {
         guard canClear else { return false }
         (isClearRequested, isClearRunning) = (false, true)
@@ -232,25 +233,25 @@ package struct WriteBehindQueue {
     mutating func finishClear() -> Ended {
         guard isClearRunning else { return Ended() }
         isClearRunning = false
-        // Cleared again since: completions that came with that request can be called with this one only if nothing was
-        // stored in between, so all wait for the second.
+        // Another clear was requested: the completions of that request could be called with this one only if nothing was stored in
+        // between, so all wait for the second clear.
         guard !isClearRequested else { return ended([], keys: []) }
         let completions = clearCompletions
         clearCompletions = []
         return ended(completions, keys: slotsByAge.map(\.key.string))
     }
 
-    // MARK: Waiting for the end
+    // MARK: Waiting
 
-    /// Calls `completion` when nothing runs and nothing waits; false when that is so now (then it is not kept).
+    /// Calls `completion` when no work is running or pending; false if that is the case now (then it is not kept).
     mutating func whenIdle(_ completion: @escaping Completion) -> Bool {
         guard !isIdle else { return false }
         idleCompletions.append(completion)
         return true
     }
 
-    /// For a thread that waits for work of a key to be done: calls `body` when the work, or a clear before it, could perhaps be
-    /// begun. False when that is so now (then it is not kept).
+    /// Calls `body` when the work of a key, or a clear before it, may be able to start; for a thread that waits for that work.
+    /// False if it can start now (then `body` is not kept).
     mutating func whenFree(_ key: String, _ body: @escaping Completion) -> Bool {
         let slot = slots[MemoryCacheKey(key)]
         let canBegin = !isClearing && slot?.waiting != nil && slot?.running == nil
@@ -259,10 +260,10 @@ package struct WriteBehindQueue {
         return true
     }
 
-    /// With those who wait for something to end, or for everything.
+    /// Adds the subscribers that wait for any work, or all work, to end.
     private mutating func ended(_ completions: [Completion], keys: [String]) -> Ended {
         var completions = completions
-        // Mostly nobody waits, and then nothing is copied.
+        // Usually, no thread waits, and nothing is copied.
         if !blocked.isEmpty { completions += blocked }
         blocked = []
         if isIdle, !idleCompletions.isEmpty {
@@ -274,8 +275,8 @@ package struct WriteBehindQueue {
 }
 
 extension WriteBehindQueue.Slot {
-    /// Adds work to what waits. False when that stays as it is, because it or what runs comes to the same (what runs does not
-    /// count when everything is about to be removed).
+    /// Merges work into the pending work. False if that is unchanged, because it or the running work has the same result (running
+    /// work does not count if a clear is pending).
     fileprivate mutating func take(
         _ work: DiskWork,
         _ completion: WriteBehindQueue.Completion?,
