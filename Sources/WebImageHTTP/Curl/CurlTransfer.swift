@@ -175,7 +175,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         }
         if failure == nil, result == CURLE_COULDNT_CONNECT { failure = refusal }
         if failure == nil, hasSent, response == nil, Self.isTooLong(result) {
-            // libcurl accepts header lines of at most 100 KiB. A real lack of memory is not told apart.
+            // libcurl accepts header lines of at most 100 KiB. A real lack of memory cannot be distinguished.
             let longest = 100 << 10
             let allowed = min(request.maximumHeaderByteCount, longest)
             failure = .limitExceeded("maximumResponseHeaderByteCount", allowed: allowed, required: longest + 1)

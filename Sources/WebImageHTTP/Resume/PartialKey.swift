@@ -34,7 +34,7 @@ extension PartialKey {
     /// The key in the cache. Its path extension, which file names have as well, depends only on the URL.
     package var text: String { "\(digest).\(String(urlHash, radix: 16))" }
 
-    /// Returns a hash that tells cheaply if there is nothing for a URL.
+    /// Returns the hash of a URL, for a cheap check that no part of it is stored.
     package static func hash(of url: String) -> UInt64 {
         var url = url
         return url.withUTF8 { Hashing.xxh3(UnsafeRawBufferPointer($0)) }
