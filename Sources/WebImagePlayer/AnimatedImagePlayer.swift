@@ -1,54 +1,53 @@
-/// Shows the frames of an animation in time.
+/// Plays the frames of an animation.
 ///
-/// A player has no thread: whoever draws tells it the time, by way of a ``displayLink`` or with ``update(at:)``, and it says in
-/// ``animationFrameHandler`` what to draw. Frames are decoded ahead on the library's threads. No frame is skipped: when one is not
-/// ready in time the animation waits for it. Players of one animation share its frames, whoever they belong to.
+/// A player has no thread. A ``displayLink`` or calls of ``update(at:)`` drive it with the time, and ``animationFrameHandler``
+/// receives the frames to draw. Frames are decoded ahead on the library's threads. No frame is skipped: if one is not decoded in
+/// time, the animation waits for it. All players of the same animation share its decoded frames.
 ///
-/// A player belongs to one thread at a time, such as that of the user interface; handlers are called on it. Letting go of the
-/// player ends everything.
+/// Use a player on one thread at a time, such as the user interface's; handlers are called on it. Releasing the player stops it.
 public final class AnimatedImagePlayer {
-    /// Where the frames come from.
+    /// The source of the frames.
     public let provider: any AnimatedImageProvider
     /// The frame that is shown; nil before the first one.
     public private(set) var currentFrame: Image?
-    /// The number of the frame that is shown, or will be next.
+    /// The index of the frame that is shown, or of the next one while none is.
     public var currentFrameIndex: Int { playback.index }
-    /// Loops that have been played.
+    /// The number of loops played.
     public var currentLoopCount: Int { playback.loopCount }
-    /// Number of frames. Those of the provider; may be set when there are more, as long as an animation is still arriving.
+    /// The number of frames, initially the provider's. Set it as more frames of a growing animation arrive.
     public var totalFrameCount: Int {
         get { playback.frameCount }
         set { playback.frameCount = max(newValue, 0) }
     }
-    /// How often to play; 0 is for ever. What the animation says, unless it is set.
+    /// The number of times to play; 0 plays forever. Initially the animation's own loop count.
     public var totalLoopCount: Int {
         get { playback.totalLoopCount }
         set { playback.totalLoopCount = max(newValue, 0) }
     }
-    /// How fast to play; 1, the default, is what the animation says, 2 is twice as fast. 0 and less stop at the next tick.
+    /// The playback speed: 1, the default, is the animation's own speed, 2 is twice as fast. 0 or less stops at the next tick.
     public var playbackRate: Double {
         get { playback.rate }
         set { playback.rate = newValue.isFinite ? newValue : 1 }
     }
-    /// In which order. ``AnimationPlaybackMode/normal`` by default. Set it before the start.
+    /// The order of the frames, ``AnimationPlaybackMode/normal`` by default. Set it before starting.
     public var playbackMode: AnimationPlaybackMode {
         get { playback.mode }
         set { playback.mode = newValue }
     }
-    /// Most bytes of frames in memory, for all players of the animation together: the largest number of those that play, or of all
-    /// when none plays. Whatever it says, each player that plays holds the frame that is shown and the next one.
-    /// 0, the default, is a fifth of the memory that the process may use, or three fifths of what is free if that is less. With 1
-    /// no frame is kept for later; `Int.max` keeps all frames.
+    /// The maximum bytes of decoded frames in memory, shared by all players of the animation: the largest value among those that
+    /// play, or among all if none plays. Regardless of it, each playing player keeps the shown frame and the next one. 0, the
+    /// default, is a fifth of the memory that the process may use, or three fifths of the free memory if that is less. With 1, no
+    /// frame is kept for later; `Int.max` keeps all frames.
     public var maxBufferSize = 0 { didSet { (byteLimit, requested) = (nil, nil) } }
-    /// Called with each frame when it is to be shown.
+    /// Called with each frame when it is due.
     public var animationFrameHandler: ((_ index: Int, _ frame: Image) -> Void)?
     /// Called with the number of loops played, when frame 0 becomes the next one.
     public var animationLoopHandler: ((_ loopCount: Int) -> Void)?
-    /// Whether it plays.
+    /// A Boolean value that indicates whether the animation plays.
     public private(set) var isPlaying = false
-    /// Whether the frame of ``beginSeeking(toFrameAt:loopCount:)`` is still to be shown.
+    /// A Boolean value that indicates whether the frame of ``beginSeeking(toFrameAt:loopCount:)`` has yet to be shown.
     public private(set) var isSeeking = false
-    /// What tells the time; nil when ``update(at:)`` is called instead.
+    /// The clock that drives the player; nil if ``update(at:)`` is called instead.
     public var displayLink: (any AnimationDisplayLink)? {
         willSet { stopDisplayLink() }
         didSet { updateDisplayLink() }
@@ -61,12 +60,12 @@ public final class AnimatedImagePlayer {
     private let memory: SystemMemory
     private var lastReading: Double?
     private var isLinkRunning = false
-    /// What ``maxBufferSize`` comes to; nil when it has to be found out.
+    /// The byte limit computed from ``maxBufferSize``; nil until computed.
     private var byteLimit: Int?
-    /// What the pool was asked for last; nil when it has to be asked anew.
+    /// The last request to the pool; nil if it has to be repeated.
     private var requested: Request?
 
-    /// What decides which frames are needed next.
+    /// The values that determine which frames are needed next.
     private struct Request: Equatable {
         let index: Int
         let isPending: Bool
@@ -74,12 +73,12 @@ public final class AnimatedImagePlayer {
         let mode: AnimationPlaybackMode
     }
 
-    /// A player of an animation; nil if that has only one frame.
+    /// Creates a player of an animation; nil if it has only one frame.
     public convenience init?(provider: any AnimatedImageProvider) {
         self.init(provider: provider, pools: .shared)
     }
 
-    /// A player of an image; nil if that does not move.
+    /// Creates a player of an image; nil if the image is not animated.
     public convenience init?(image: Image) {
         guard let animation = image.animation else { return nil }
         self.init(provider: animation)
@@ -101,19 +100,19 @@ public final class AnimatedImagePlayer {
 
     // MARK: Playing
 
-    /// Begins, or goes on where it was paused. Calls no handler.
+    /// Starts or resumes. Calls no handler.
     public func startPlaying() {
         guard !isPlaying else { return }
         isPlaying = true
         lastReading = nil
         playback.start()
-        // The first frame of an image has been decoded.
+        // The first frame of an image is already decoded.
         requestFrames(first: currentFrame == nil ? (provider as? AnimatedImage)?.image : nil)
         updateDisplayLink()
     }
 
-    /// Stays where it is. Frames stay in memory as far as ``maxBufferSize`` lets them, and as no other player of the animation needs the
-    /// room; none is decoded ahead.
+    /// Pauses. Frames stay in memory as far as ``maxBufferSize`` allows and no other player of the animation needs the space; none is
+    /// decoded ahead.
     public func pausePlaying() {
         guard isPlaying else { return }
         isPlaying = false
@@ -121,11 +120,11 @@ public final class AnimatedImagePlayer {
         updateDisplayLink()
     }
 
-    /// Lets go of the frames that are not needed next, unless another player of the animation plays: for one that is going to be paused
-    /// because nobody sees it. What stays lets it go on without decoding what came before.
+    /// Releases the frames that are not needed next, unless another player of the animation plays. For a player about to be paused
+    /// because it is not visible. It can resume from the remaining frames without decoding earlier ones again.
     package func dropFramesOfThePast() { pool.dropUnneeded(by: id) }
 
-    /// Ends, and goes back to the beginning without calling a handler. Frames stay in memory as they do in a pause.
+    /// Stops and returns to the beginning without calling a handler. Frames stay in memory as they do in a pause.
     public func stopPlaying() {
         endSeeking()
         pausePlaying()
@@ -134,16 +133,16 @@ public final class AnimatedImagePlayer {
         lastReading = nil
     }
 
-    /// Shows a frame now, and decodes it on this thread if it is not in memory. Nothing happens if it does not exist.
+    /// Shows a frame now, decoding it on this thread if it is not in memory. Does nothing if the index is out of range.
     ///
-    /// Cost: in an animation whose frames are drawn over each other, a jump decodes all frames since the nearest one that hides what
-    /// was before it, or since one that is still known from a jump before. That may be all of them, and it waits for a frame
-    /// that is being decoded for another player as well. A user interface calls ``beginSeeking(toFrameAt:loopCount:)``.
+    /// Cost: if frames are drawn over each other, a seek decodes all frames from the nearest keyframe, which covers everything
+    /// before it, or from a state kept from an earlier seek. That may be every frame, and it also waits while a frame is decoded for
+    /// another player. User interfaces should call ``beginSeeking(toFrameAt:loopCount:)``.
     ///
     /// - Parameters:
-    ///   - index: of the frame.
-    ///   - loopCount: loops that count as played.
-    /// - Throws: what the provider throws for the frame.
+    ///   - index: The index of the frame.
+    ///   - loopCount: The number of loops that count as played.
+    /// - Throws: The provider's error for the frame.
     public func seek(toFrameAt index: Int, loopCount: Int) throws(WebImageError) {
         guard (0..<playback.frameCount).contains(index) else { return }
         let frame: Image
@@ -155,16 +154,16 @@ public final class AnimatedImagePlayer {
         showSought(frame, index, loopCount)
     }
 
-    /// Goes to a frame, and shows it as soon as it is there: now if it is in memory, otherwise by the first ``update(at:)`` after it has
-    /// been decoded on the library's threads. Nothing happens if it does not exist.
+    /// Seeks to a frame and shows it as soon as it is decoded: now if it is in memory, otherwise in the first ``update(at:)`` after it
+    /// has been decoded on the library's threads. Does nothing if the index is out of range.
     ///
-    /// This never waits, so it can follow a slider: what has not been decoded for one call is given up with the next. It works for a
-    /// player that does not play as well; its display link runs until the frame is shown, or, without one, ``update(at:)`` has to be
-    /// called as long as ``isSeeking``. For a frame that cannot be decoded the one before it stays.
+    /// This never blocks, so it can follow a slider: each call cancels pending decoding for the previous one. It also works while
+    /// paused: the display link runs until the frame is shown. Without a display link, call ``update(at:)`` while ``isSeeking`` is true.
+    /// If the frame cannot be decoded, the previous one stays.
     ///
     /// - Parameters:
-    ///   - index: of the frame. It is ``currentFrameIndex`` at once.
-    ///   - loopCount: loops that count as played.
+    ///   - index: The index of the frame. ``currentFrameIndex`` changes to it immediately.
+    ///   - loopCount: The number of loops that count as played.
     public func beginSeeking(toFrameAt index: Int, loopCount: Int) {
         guard (0..<playback.frameCount).contains(index) else { return }
         if case .there(let frame) = pool.use(index) { return showSought(frame, index, loopCount) }
@@ -188,14 +187,14 @@ public final class AnimatedImagePlayer {
         updateDisplayLink()
     }
 
-    /// Drops the frames that are in memory, for all players of the animation, but for the next ones of those that play, which can
-    /// only be had again by drawing what comes before them. Those that could not be decoded are tried again.
+    /// Removes the frames in memory for all players of the animation, except the next ones of those that play, which could only
+    /// be recreated by drawing everything before them. Frames that failed to decode are tried again.
     public func clearFrameBuffer() { pool.removeAll() }
 
     // MARK: Time
 
-    /// Goes on to a reading of the clock, in seconds since any moment. The first one after a start counts as the start, and one that
-    /// lies before the last counts for nothing.
+    /// Advances to a clock reading, in seconds since any fixed moment. The first reading after a start counts as the start; a
+    /// reading earlier than the last adds no time.
     public func update(at seconds: Double) {
         guard isPlaying, seconds.isFinite else { return showAwaited() }
         let elapsed = seconds - (lastReading ?? seconds)
@@ -203,8 +202,8 @@ public final class AnimatedImagePlayer {
         advance(by: elapsed)
     }
 
-    /// Seconds until the next frame can be due; 0 when one is awaited, as after ``beginSeeking(toFrameAt:loopCount:)``. For whoever sleeps
-    /// between frames.
+    /// The seconds until the next frame can be due, for callers that sleep between frames; 0 while a frame is pending, as after
+    /// ``beginSeeking(toFrameAt:loopCount:)``.
     public var timeUntilNextFrame: Double { playback.remaining { provider.duration(at: $0) } }
 
     private func advance(by elapsed: Double) {
@@ -214,7 +213,7 @@ public final class AnimatedImagePlayer {
             pool.contains($0)
         }
         for action in actions {
-            // A handler may have stopped it.
+            // A handler may have stopped the player.
             guard isPlaying else { return }
             switch action {
             case .show(let index):
@@ -233,7 +232,7 @@ public final class AnimatedImagePlayer {
         animationFrameHandler?(index, frame)
     }
 
-    /// Shows the frame that was sought while nothing plays, if it has come.
+    /// Shows the sought frame while paused, if it has been decoded.
     private func showAwaited() {
         guard !isPlaying, isSeeking, pool.contains(playback.index) else { return }
         let index = playback.index
@@ -258,7 +257,7 @@ public final class AnimatedImagePlayer {
 
     // MARK: Memory
 
-    /// Frames that are decoded before they are needed, as far as the budget allows: enough for one that takes long.
+    /// The number of frames to decode ahead, as far as the budget allows: enough to absorb one slow frame.
     private static let readAhead = 4
 
     private var request: Request {

@@ -1,10 +1,10 @@
-/// What tells a player that the screen is about to be drawn: a widget's frame clock, or a timer.
+/// A source of ticks, such as a widget's frame clock or a timer, called before the screen is drawn.
 public protocol AnimationDisplayLink: AnyObject {
-    /// Begins to call `tick`, on the thread that the player is used on, each time before the screen is drawn.
+    /// Starts calling `tick`, on the player's thread, each time before the screen is drawn.
     ///
-    /// - Parameter tick: takes the time of the reading, in seconds since any moment; readings never go back.
+    /// - Parameter tick: Takes the time in seconds since any fixed moment; it never decreases.
     func start(_ tick: @escaping (_ seconds: Double) -> Void)
 
-    /// Ends the calls. May be called within one, and when none are made.
+    /// Stops the calls. May be called within one, and when stopped already.
     func stop()
 }

@@ -1,23 +1,23 @@
-/// The decoded frames of one animation, and what its players wish for. Pure; frames are whatever `Frame` is.
+/// The decoded frames of one animation and the requests of its players. Pure logic; `Frame` can be any type.
 ///
-/// How many may be here is said in bytes, by the most generous of those who play, or of all players when none plays. Within that, what
-/// players wish for stays, the most urgent first, and the next frame of each stays in any case. Of the rest the frame that was used
-/// last goes first when there are too many: in an animation that runs in circles it is the one that is needed again last.
+/// The capacity is a number of bytes: the largest limit among the players that play, or among all if none plays. Within it, requested
+/// frames stay, the most urgent first; the next frame of each player always stays. Of the other frames, the most recently used is
+/// evicted first: in a loop it is the one needed again last.
 struct AnimationFrameBuffer<Frame> {
     enum Lookup {
         case there(Frame)
-        /// It cannot be decoded, or there is no room for it now.
+        /// The frame cannot be decoded, or memory for it is short now.
         case failed
         case absent
     }
 
     private struct Player {
-        /// What it needs next, most urgent first; empty for one that does not play.
+        /// The frames needed next, most urgent first; empty while paused.
         var wishes: [Int] = []
-        /// Whether the first of them should be seen already.
+        /// True if the first of them is already due.
         var isWaiting = false
         var isPlaying = false
-        /// The most bytes of frames that it allows.
+        /// The maximum bytes of frames that this player allows.
         var byteLimit = 0
     }
 
@@ -28,33 +28,33 @@ struct AnimationFrameBuffer<Frame> {
 
     private var entries: [Int: Entry] = [:]
     private var failed: Set<Int> = []
-    /// Those for which there was no room: passed over once, and then tried again.
+    /// Frames skipped once because memory was short; they are tried again afterwards.
     private var passed: Set<Int> = []
     private var players: [UInt64: Player] = [:]
-    /// In the order in which they came, so that nothing depends on hashes.
+    /// The players in the order in which they joined, so that nothing depends on hashing.
     private var order: [UInt64] = []
     private var useCount: UInt64 = 0
-    /// The bytes of the biggest frame so far: the first one may be smaller than the others, being opaque.
+    /// The bytes of the largest frame so far: the first one may be smaller than the others, being opaque.
     private var frameByteCount = 0
 
-    /// Frames that are there.
+    /// The number of decoded frames.
     var count: Int { entries.count }
-    /// Whether anyone plays.
+    /// True if any player plays.
     var isPlaying: Bool { players.values.contains(where: \.isPlaying) }
 
-    /// The most frames that may be there beside the next one of each who plays. 1 until the size of a frame is known.
+    /// The maximum number of frames besides the next one of each playing player. 1 until the size of a frame is known.
     var capacity: Int {
         let playing = players.values.lazy.filter(\.isPlaying).map(\.byteLimit).max()
         guard let limit = playing ?? players.values.lazy.map(\.byteLimit).max() else { return 0 }
         return frameByteCount > 0 ? max(limit / frameByteCount, 1) : 1
     }
 
-    /// Whether nobody has to wait for a frame: it is there, or cannot be had.
+    /// Returns whether a frame need not be waited for: it is decoded, or unobtainable.
     func contains(_ index: Int) -> Bool {
         entries[index] != nil || failed.contains(index) || passed.contains(index)
     }
 
-    /// Looks a frame up for being shown.
+    /// Looks up a frame to show it.
     mutating func use(_ index: Int) -> Lookup {
         guard var entry = entries[index] else {
             return passed.remove(index) != nil || failed.contains(index) ? .failed : .absent
@@ -65,10 +65,10 @@ struct AnimationFrameBuffer<Frame> {
         return .there(entry.frame)
     }
 
-    /// Says what a player that plays needs next, most urgent first, and how many bytes of frames it allows to be there.
+    /// Sets the frames that a playing player needs next, most urgent first, and the maximum bytes of frames that it allows.
     ///
-    /// - Parameter isWaiting: the first of them should be seen already.
-    /// - Returns: the frames that gave way, to be let go of outside of locks; so do the other functions.
+    /// - Parameter isWaiting: True if the first of them is already due.
+    /// - Returns: The evicted frames, to be released outside of locks. The other functions return the same.
     mutating func wish(_ player: UInt64, for indices: [Int], isWaiting: Bool, byteLimit: Int) -> [Frame] {
         if players[player] == nil { order.append(player) }
         players[player] = Player(wishes: indices, isWaiting: isWaiting, isPlaying: true, byteLimit: byteLimit)
@@ -76,27 +76,27 @@ struct AnimationFrameBuffer<Frame> {
         return evict()
     }
 
-    /// A player does not play now, and needs nothing.
+    /// Marks a player as paused; it needs no frames.
     mutating func withdraw(_ player: UInt64) -> [Frame] {
         guard let byteLimit = players[player]?.byteLimit else { return [] }
         players[player] = Player(byteLimit: byteLimit)
         return evict()
     }
 
-    /// A player has gone.
+    /// Removes a player.
     mutating func forget(_ player: UInt64) -> [Frame] {
         guard players.removeValue(forKey: player) != nil else { return [] }
         order.removeAll { $0 == player }
         return evict()
     }
 
-    /// The frame to decode now, and how urgent that is; nil when all are there that should be.
+    /// Returns the frame to decode now and its priority; nil if all requested frames are decoded.
     func next() -> (index: Int, priority: LoadPriority)? { firstKept { !contains($0) } }
 
-    /// Whether a frame should be here and is not.
+    /// Returns whether a frame is requested but missing.
     func lacks(_ index: Int) -> Bool { !contains(index) && firstKept { $0 == index } != nil }
 
-    /// Takes a frame that was decoded; nil for one that cannot be.
+    /// Inserts a decoded frame; nil marks it as undecodable.
     mutating func insert(_ frame: Frame?, at index: Int, byteCount: Int) -> [Frame] {
         guard let frame else {
             failed.insert(index)
@@ -109,17 +109,17 @@ struct AnimationFrameBuffer<Frame> {
         return evict() + [former?.frame].compactMap(\.self)
     }
 
-    /// There is no room to decode a frame now.
+    /// Skips a frame while memory is short.
     mutating func pass(_ index: Int) { passed.insert(index) }
 
-    /// Drops all frames but those that players need next, which could be had again only by drawing what comes before them. Those that
-    /// could not be decoded are tried again.
+    /// Removes all frames except those needed next, which could be recreated only by drawing everything before them. Frames that
+    /// failed to decode are tried again.
     mutating func removeAll() -> [Frame] {
         (failed, passed) = ([], [])
         return removeUnneeded()
     }
 
-    /// Drops all frames but those that a player needs next, if it is the only one that plays, or nobody does.
+    /// Removes all frames except those needed next, unless another player plays.
     mutating func dropUnneeded(by player: UInt64) -> [Frame] {
         players.contains { $0.key != player && $0.value.isPlaying } ? [] : removeUnneeded()
     }
@@ -141,7 +141,7 @@ struct AnimationFrameBuffer<Frame> {
         return dropped.map(\.value.frame)
     }
 
-    /// The frames that shall be here for those who play.
+    /// The requested frames that fit the capacity.
     private func kept() -> Set<Int> {
         var result: Set<Int> = []
         _ = firstKept {
@@ -151,13 +151,13 @@ struct AnimationFrameBuffer<Frame> {
         return result
     }
 
-    /// Goes over the frames that shall be here, the most urgent ones of all players before the others, until one is what is looked for.
+    /// Visits the frames to keep, the most urgent ones of all players first, and returns the first one that satisfies the predicate.
     private func firstKept(_ isWanted: (Int) -> Bool) -> (index: Int, priority: LoadPriority)? {
         var seen: Set<Int> = []
         let capacity = capacity
         let most = players.values.lazy.map(\.wishes.count).max() ?? 0
         for rank in 0..<most {
-            // What is awaited comes before what is only next.
+            // Frames that are due come before frames that are only next.
             for isWaiting in [true, false] {
                 for id in order {
                     guard let player = players[id], player.isWaiting == isWaiting, rank < player.wishes.count,

@@ -5,10 +5,10 @@ extension AnimationFramePool {
         case refused
     }
 
-    /// Room for the next frame. Who has to wait for it gets another turn when it is there.
+    /// Reserves memory for the next frame. If it has to wait for the budget, the pool gets another turn once the budget answers.
     func room(_ priority: LoadPriority) -> Room {
         let need = budget.isOn ? frameNeed : 0
-        // Frames that are there take nothing, so they need not wait either.
+        // Frames that are decoded already reserve nothing, so they need not wait either.
         guard need > 0 else {
             giveUpRoom()
             return .there(nil)
@@ -26,14 +26,14 @@ extension AnimationFramePool {
             state.withLock { $0.room.answered(nil) }
             return taken(answer)
         case .waiting(let request):
-            // Nobody may need the frame by now.
+            // The frame may no longer be needed.
             if !state.withLock({ $0.room.waits(for: request) }) { budget.cancel(request) }
             if state.withLock({ $0.buffer.next() == nil }) { giveUpRoom() }
             return .awaited
         }
     }
 
-    /// Gives back what is reserved for a frame that nobody needs, or takes back that it is asked for.
+    /// Releases the reservation of a frame that is no longer needed, or cancels its request.
     func giveUpRoom() {
         let (request, answer) = state.withLock { $0.room.giveUp() }
         withExtendedLifetime(answer) {}
@@ -45,7 +45,7 @@ extension AnimationFramePool {
             state.room.answered(answer)
             return state.buffer.next()?.priority
         }
-        // In any case somebody has to come, if only to give it back.
+        // A turn is needed in any case, if only to release the reservation.
         lane.request(self, priority ?? .low)
     }
 
@@ -55,7 +55,7 @@ extension AnimationFramePool {
         return .there(reservation)
     }
 
-    /// Bytes for the next frame, and for what the decoder is going to keep, as long as that does not count yet.
+    /// The bytes of the next frame, and of what the decoder is going to keep as long as that is not charged yet.
     private var frameNeed: Int {
         let most = state.withLock { $0.frameByteCount }
         let need = provider.frameNeed(atLeast: most)

@@ -1,13 +1,13 @@
-/// Decodes the frames of one animation for all who play it, one at a time, and keeps those that are needed.
+/// Decodes the frames of one animation for all its players, one at a time, and keeps those that are needed.
 final class AnimationFramePool: Sendable {
     struct State {
         var buffer = AnimationFrameBuffer<Image>()
         var decodedCount = 0
-        /// Room in a budget, while one is on.
+        /// The memory reservation for the next frame, while a budget is on.
         var room = AnimationRoom()
-        /// Of the biggest frame so far.
+        /// The bytes of the largest frame so far.
         var frameByteCount = 0
-        /// What the lane was told.
+        /// The last value passed to the lane.
         var isPlaying = false
     }
 
@@ -24,22 +24,22 @@ final class AnimationFramePool: Sendable {
 
     deinit { giveUpRoom() }
 
-    /// Frames that are in memory.
+    /// The number of frames in memory.
     var count: Int { state.withLock { $0.buffer.count } }
-    /// Frames that were decoded so far.
+    /// The number of frames decoded so far.
     var decodedCount: Int { state.withLock { $0.decodedCount } }
 
     func contains(_ index: Int) -> Bool { state.withLock { $0.buffer.contains(index) } }
 
-    /// A frame that is there.
+    /// Looks up a frame to show it.
     func use(_ index: Int) -> AnimationFrameBuffer<Image>.Lookup { state.withLock { $0.buffer.use(index) } }
 
-    /// Says what a player that plays needs next; what is not there is decoded, on the threads for frames.
+    /// Sets the frames that a playing player needs next; missing ones are decoded on the threads for frames.
     ///
     /// - Parameters:
-    ///   - isWaiting: the first one should be seen already.
-    ///   - byteLimit: the most bytes of frames that the player allows.
-    ///   - first: the frame 0, if the player has it already.
+    ///   - isWaiting: True if the first of them is already due.
+    ///   - byteLimit: The maximum bytes of frames that the player allows.
+    ///   - first: Frame 0, if the player has it already.
     func wish(_ player: UInt64, for indices: [Int], isWaiting: Bool, byteLimit: Int, first: Image? = nil) {
         change { buffer in
             var dropped = buffer.wish(player, for: indices, isWaiting: isWaiting, byteLimit: byteLimit)
@@ -50,16 +50,16 @@ final class AnimationFramePool: Sendable {
         }
     }
 
-    /// A player does not play now: nothing is decoded for it, and what is there for it may give way.
+    /// Marks a player as paused: nothing is decoded for it, and its frames may be evicted.
     func withdraw(_ player: UInt64) { change { $0.withdraw(player) } }
 
-    /// Drops the frames that the player does not need next, if no other one plays.
+    /// Removes the frames that the player does not need next, unless another player plays.
     func dropUnneeded(by player: UInt64) { change { $0.dropUnneeded(by: player) } }
 
-    /// A player has gone.
+    /// Removes a player.
     func forget(_ player: UInt64) { change { $0.forget(player) } }
 
-    /// Drops all frames but the next ones of those who play, and what the decoder keeps beside them.
+    /// Removes all frames except the next ones of playing players, and the decoder's own buffers.
     func removeAll() {
         change { $0.removeAll() }
         lane.releaseDecoder()
@@ -77,15 +77,15 @@ final class AnimationFramePool: Sendable {
         if let next { lane.request(self, next) } else { giveUpRoom() }
     }
 
-    /// Parts of a frame in one turn: what is given up is given up soon, and others get their turn.
+    /// The number of parts of a frame decoded per turn, so that cancellation takes effect soon and other pools get their turn.
     private static let partsPerTurn = 8
 
     /// Decodes the next frame that is needed, or a part of it, on this thread. Called by the lane.
     ///
-    /// - Returns: how urgent the next turn is; nil when there is nothing left to do.
+    /// - Returns: The priority of the next turn; nil if there is nothing left to do.
     func decodeNext() -> LoadPriority? {
         guard let (index, priority) = state.withLock({ $0.buffer.next() }) else {
-            // What it asked room for may have gone while that was awaited.
+            // The frame of a pending reservation may no longer be needed.
             giveUpRoom()
             return nil
         }
@@ -107,7 +107,7 @@ final class AnimationFramePool: Sendable {
             return take(nil, at: index)
         }
         guard let image = frame else {
-            // Only a part of it.
+            // Only a part of the frame is decoded.
             reservation?.end()
             return state.withLock { $0.buffer.next()?.priority }
         }
@@ -115,7 +115,7 @@ final class AnimationFramePool: Sendable {
         return take(image, at: index)
     }
 
-    /// Keeps a frame, or remembers that it cannot be had; how urgent the next one is.
+    /// Stores a frame, or records that it is undecodable. Returns the priority of the next one.
     private func take(_ frame: Image?, at index: Int) -> LoadPriority? {
         let (dropped, next) = state.withLock { state -> ([Image], LoadPriority?) in
             state.decodedCount += 1
@@ -127,7 +127,7 @@ final class AnimationFramePool: Sendable {
         return next
     }
 
-    /// Does without a frame this time; how urgent the next one is.
+    /// Skips a frame this time. Returns the priority of the next one.
     private func pass(_ index: Int) -> LoadPriority? {
         state.withLock { state in
             state.buffer.pass(index)

@@ -1,5 +1,5 @@
-/// The pools of the animations that have players: one for each provider, as long as it has any. Those whose frames come from one decoder
-/// share a lane.
+/// The frame pools of all animations that have players: one per provider, as long as it has any. Pools whose frames come from the same
+/// decoder share a lane.
 package final class AnimationFramePools: Sendable {
     package static let shared = AnimationFramePools(memoryPressure: .shared)
 
@@ -29,10 +29,10 @@ package final class AnimationFramePools: Sendable {
         self.queue = queue
     }
 
-    /// Pools that exist.
+    /// The number of pools.
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// The pool of a provider, and a number for the player. To be ended with ``leave(_:player:)``.
+    /// Returns the pool of a provider and an identifier for the player. Balance it with ``leave(_:player:)``.
     func join(_ provider: any AnimatedImageProvider) -> (pool: AnimationFramePool, player: UInt64) {
         defer { observeMemoryPressure() }
         let decoder = provider.frameDecoder
@@ -59,10 +59,11 @@ package final class AnimationFramePools: Sendable {
         return Entry(pool: AnimationFramePool(provider, lane: lane.lane))
     }
 
-    /// A player has gone; with the last one go the pool and its frames, and with the last pool of a decoder what that keeps.
+    /// Removes a player. The last player releases the pool and its frames; the last pool of a decoder releases the decoder's
+    /// buffers.
     func leave(_ pool: AnimationFramePool, player: UInt64) {
         pool.forget(player)
-        // Listening to memory pressure takes a thread, so that ends with the last pool, outside the lock.
+        // Listening to memory pressure takes a thread, so it ends with the last pool, outside the lock.
         let (isUnused, observation) = state.withLock { state -> (Bool, MemoryPressureMonitor.Registration?) in
             let key = ObjectIdentifier(pool.provider)
             guard var entry = state.entries[key], entry.pool === pool else { return (false, nil) }
@@ -78,7 +79,7 @@ package final class AnimationFramePools: Sendable {
             return (isUnused, state.observation)
         }
         if isUnused {
-            // By then someone may play it again.
+            // A new player may have joined by then.
             pool.lane.releaseDecoder { [self] in
                 state.withLock { $0.lanes[ObjectIdentifier(pool.lane.decoder)] == nil }
             }
@@ -94,7 +95,7 @@ package final class AnimationFramePools: Sendable {
         return entry.pools == 0
     }
 
-    /// Drops all frames of all pools but those that are shown next; those that are shown stay with who shows them.
+    /// Removes all frames of all pools except those shown next; players keep the frames that they show.
     package func removeAllFrames() {
         let pools = state.withLock { $0.entries.values.map(\.pool) }
         for pool in pools { pool.removeAll() }

@@ -1,21 +1,21 @@
-/// The turns of the pools that share a decoder: one frame, or a part of one, at a time, so that no thread waits for another's frame.
+/// Schedules the pools that share a decoder: one frame, or a part of one, at a time, so that no thread waits for another's frame.
 ///
-/// The most urgent pool is next, among equals the one that has waited longest; so players that are elsewhere in an animation, and
-/// variants of it, get on equally.
+/// The most urgent pool is next; among equals, the one that has waited longest. So players at different positions of an animation,
+/// and its variants, progress equally.
 final class AnimationLane: Sendable {
     private struct State {
-        /// In the order in which they came.
+        /// The waiting pools, in the order of their requests.
         var waiting: [(pool: AnimationFramePool, priority: LoadPriority)] = []
         var job: WorkItem?
         var jobPriority = LoadPriority.low
         var isRunning = false
-        /// Pools of which someone plays.
+        /// The number of pools with a playing player.
         var playingCount = 0
-        /// What the decoder keeps between frames, in a budget.
+        /// The budget charge for the decoder's buffers between frames.
         var charge: MemoryCharge?
     }
 
-    /// Who decodes.
+    /// The shared decoder.
     let decoder: any AnimatedImageProvider
     private let queue: WorkQueue
     private let state = Lock(State())
@@ -25,8 +25,7 @@ final class AnimationLane: Sendable {
         self.queue = queue
     }
 
-    /// A pool has something to decode, or has become more urgent. It gets its turn, and more of them until it says that there is
-    /// nothing left.
+    /// Adds a pool that has something to decode, or raises its priority. The pool gets turns until it has nothing left to do.
     func request(_ pool: AnimationFramePool, _ priority: LoadPriority) {
         state.withLock { state in
             add(pool, priority, &state)
@@ -34,33 +33,33 @@ final class AnimationLane: Sendable {
         }
     }
 
-    /// A pool begins to play, or has ended.
+    /// Counts a pool that starts or stops playing.
     func setPlaying(_ isPlaying: Bool) {
         state.withLock { $0.playingCount += isPlaying ? 1 : -1 }
         guard let gradual = decoder as? any GradualAnimation else { return }
         if isPlaying { gradual.beginPlaying() } else { gradual.endPlaying() }
     }
 
-    /// Lets go of what the decoder keeps, as far as no player needs it for its next frame.
+    /// Releases the decoder's buffers, as far as no player needs them for its next frame.
     ///
-    /// - Parameter isUnused: asked when the decoder's turn has come; if it says no, nothing happens.
+    /// - Parameter isUnused: Called when the decoder's turn has come; if it returns false, nothing happens.
     func releaseDecoder(if isUnused: @escaping @Sendable () -> Bool = { true }) {
-        // Not here: the decoder may be busy, and nobody must wait for it.
+        // Asynchronous: the decoder may be busy, and the caller must not block on it.
         queue.submit(priority: .high) { [self] in
             let isPlaying = state.withLock { $0.playingCount > 0 }
-            // Others than those of this library may let go of everything.
+            // Other implementations than this library's may release everything.
             guard isUnused(), !isPlaying || decoder is any GradualAnimation else { return }
             decoder.releaseDecoder()
-            // While somebody plays, what the next frame is made of stays.
+            // While a player plays, the buffers for its next frame stay.
             let charge = state.withLock { $0.playingCount > 0 ? nil : $0.charge.take() }
             withExtendedLifetime(charge) {}
         }
     }
 
-    /// Whether what the decoder keeps counts in a budget.
+    /// True if the decoder's buffers are charged to a budget.
     var isCharged: Bool { state.withLock { $0.charge != nil } }
 
-    /// Counts what the decoder keeps, as a part of what is reserved for a frame, unless it counts already. Called in a pool's turn.
+    /// Charges the decoder's buffers to the reservation of a frame, unless they are charged already. Called in a pool's turn.
     func charge(_ byteCount: Int, of reservation: MemoryReservation) {
         guard byteCount > 0, !isCharged, let charge = reservation.charge(byteCount) else { return }
         state.withLock { $0.charge = charge }
@@ -97,7 +96,7 @@ final class AnimationLane: Sendable {
         state.withLock { state in
             state.isRunning = false
             if let priority { add(pool, priority, &state) }
-            // One job a turn, so that other animations get theirs in between.
+            // One job per turn, so that other animations get theirs in between.
             submit(&state)
         }
     }

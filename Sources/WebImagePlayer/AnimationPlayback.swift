@@ -1,30 +1,30 @@
-/// Where a playing animation is, and what is to be done when time has passed. Pure: it holds numbers only.
+/// The position of a playing animation, and the actions due after a time step. Pure logic; it holds only numbers.
 ///
-/// No frame is ever skipped: when frames come late, the animation slows down.
+/// No frame is ever skipped: if frames are late, the animation slows down.
 struct AnimationPlayback: Sendable {
     enum Action: Sendable, Hashable {
-        /// Show a frame, which is there.
+        /// Show a decoded frame.
         case show(Int)
-        /// So many loops have been played.
+        /// A loop has ended; the number of loops played so far.
         case loop(Int)
-        /// All loops have been played, or nothing can move.
+        /// All loops have been played, or the animation cannot move.
         case stop
     }
 
     var frameCount: Int
-    /// 0 is for ever.
+    /// The number of times to play; 0 is forever.
     var totalLoopCount: Int
-    /// How fast, 1 is as the file says; 0 and less stop at the next tick.
+    /// The speed; 1 is the file's own. 0 or less stops at the next tick.
     var rate = 1.0
     var mode = AnimationPlaybackMode.normal
-    /// The frame that is shown, or is to be shown next if ``isPending``.
+    /// The index of the frame that is shown, or that is next if ``isPending``.
     private(set) var index = 0
     private(set) var loopCount = 0
-    /// Whether the frame at ``index`` is to be shown and has not been.
+    /// True until the frame at ``index`` has been shown.
     private(set) var isPending = true
-    /// Seconds that the frame has been shown.
+    /// The seconds for which the frame has been shown.
     private var time = 0.0
-    /// In a mode that bounces: whether it goes back.
+    /// True while a bouncing mode runs backwards.
     private var goesBack = false
 
     init(frameCount: Int, totalLoopCount: Int) {
@@ -32,7 +32,7 @@ struct AnimationPlayback: Sendable {
         self.totalLoopCount = max(totalLoopCount, 0)
     }
 
-    /// Begins or goes on. At the first frame, modes that run backwards begin at the last.
+    /// Starts or resumes. At the first frame, backward modes start at the last.
     mutating func start() {
         guard index == 0, mode == .reverse || mode == .reversedBounce, frameCount > 0 else { return }
         index = frameCount - 1
@@ -40,15 +40,15 @@ struct AnimationPlayback: Sendable {
         isPending = true
     }
 
-    /// Goes back to the beginning.
+    /// Returns to the beginning.
     mutating func reset() {
         (index, loopCount, time) = (0, 0, 0)
         (isPending, goesBack) = (true, false)
     }
 
-    /// Goes to a frame. One that does not exist is ignored; false then.
+    /// Seeks to a frame. Returns false, and changes nothing, if it is out of range.
     ///
-    /// - Parameter isShown: whoever asks for this shows it; otherwise it is shown as soon as it is there.
+    /// - Parameter isShown: True if the caller shows the frame itself; otherwise it is shown once decoded.
     mutating func seek(to target: Int, loopCount: Int, isShown: Bool = true) -> Bool {
         guard (0..<frameCount).contains(target) else { return false }
         (index, self.loopCount) = (target, max(loopCount, 0))
@@ -56,20 +56,20 @@ struct AnimationPlayback: Sendable {
         return true
     }
 
-    /// The frame at ``index`` has been shown.
+    /// Marks the frame at ``index`` as shown.
     mutating func noteShown() { isPending = false }
 
-    /// The clock has gone on by so many seconds.
+    /// Advances the clock by a number of seconds.
     ///
     /// - Parameters:
-    ///   - duration: how long a frame is shown, in seconds.
-    ///   - isThere: whether a frame can be shown now.
-    /// - Returns: what is to be done, in this order; at most one frame is shown.
+    ///   - duration: Returns how long a frame is shown, in seconds.
+    ///   - isThere: Returns whether a frame can be shown now.
+    /// - Returns: The actions to perform, in this order; at most one frame is shown.
     mutating func tick(_ elapsed: Double, duration: (Int) -> Double, isThere: (Int) -> Bool) -> [Action] {
         guard frameCount > 1, rate > 0 else { return [.stop] }
         var actions: [Action] = []
         if isPending {
-            // Its time begins when it is seen.
+            // A frame's time starts when it is shown.
             guard isThere(index) else { return [] }
             isPending = false
             actions.append(.show(index))
@@ -78,7 +78,7 @@ struct AnimationPlayback: Sendable {
         let shown = duration(index) / rate
         guard time >= shown - Self.tolerance else { return actions }
         let (following, back) = step(from: index, goesBack)
-        // What is left over counts for the next frame, but never for more than one.
+        // Surplus time counts for the next frame, but never for more than one.
         time = min(time - shown, duration(following) / rate)
         (index, goesBack) = (following, back)
         isPending = true
@@ -90,17 +90,17 @@ struct AnimationPlayback: Sendable {
         return actions
     }
 
-    /// Clock readings are differences of big numbers: a frame must not stay for one more picture of the screen because of the last
-    /// digits. In seconds.
+    /// The tolerance, in seconds, when durations are compared. Clock readings are differences of large numbers; a rounding error
+    /// must not delay a frame by a whole screen refresh.
     private static let tolerance = 1e-6
 
-    /// Seconds until the frame's time is over; 0 when a frame waits to be shown.
+    /// Returns the seconds until the frame's time is over; 0 while a frame is pending.
     func remaining(duration: (Int) -> Double) -> Double {
         guard !isPending, rate > 0 else { return 0 }
         return max(duration(index) / rate - time, 0)
     }
 
-    /// The frames that are needed next, the first one first, each once, at most `limit`.
+    /// Returns the frames that are needed next, in order and without repetition, at most `limit`.
     func upcoming(_ limit: Int) -> [Int] {
         guard frameCount > 0 else { return [] }
         var (position, back) = (index, goesBack)
@@ -113,7 +113,7 @@ struct AnimationPlayback: Sendable {
         return result
     }
 
-    /// The frame after one, and whether it goes back from there.
+    /// Returns the frame after one, and whether playback runs backwards from there.
     private func step(from position: Int, _ goesBack: Bool) -> (index: Int, goesBack: Bool) {
         let last = frameCount - 1
         switch mode {

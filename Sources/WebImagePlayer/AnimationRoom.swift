@@ -1,11 +1,11 @@
-/// What an animation asks of a budget for its next frame: once at a time, and nothing that was answered is lost. Pure.
+/// The memory request of an animation for its next frame: one at a time, and no answer is lost. Pure logic.
 struct AnimationRoom {
     typealias Answer = DecodedMemoryBudget.Answer
 
-    /// What to do for the next frame.
+    /// The next step to reserve memory for a frame.
     enum Step {
         case take(Answer)
-        /// It has been asked for already; that is to become as urgent as the frame is now.
+        /// Already requested; the request takes on the frame's current priority.
         case wait(UInt64?)
         case ask
     }
@@ -14,7 +14,7 @@ struct AnimationRoom {
     private var answer: Answer?
     private var isWaiting = false
 
-    /// A frame is needed.
+    /// Begins a reservation for a frame.
     mutating func begin() -> Step {
         if let answer = answer.take() { return .take(answer) }
         guard !isWaiting else { return .wait(request) }
@@ -22,23 +22,23 @@ struct AnimationRoom {
         return .ask
     }
 
-    /// The answer will come.
+    /// Records the identifier of a request that is answered later.
     ///
-    /// - Returns: whether it is still wanted; else the request is to be taken back.
+    /// - Returns: True if the request is still wanted; otherwise the caller cancels it.
     mutating func waits(for id: UInt64) -> Bool {
         if isWaiting { request = id }
         return isWaiting || answer != nil
     }
 
-    /// The budget has answered, and that is kept if it is not taken at once.
+    /// Stores the budget's answer until it is taken.
     mutating func answered(_ answer: Answer?) {
         (request, isWaiting) = (nil, false)
         self.answer = answer
     }
 
-    /// No frame is needed any more.
+    /// Ends the request: no frame is needed any more.
     ///
-    /// - Returns: what is to be taken back, and what is to be let go of outside of locks.
+    /// - Returns: The request to cancel, and the answer to release outside of locks.
     mutating func giveUp() -> (request: UInt64?, answer: Answer?) {
         isWaiting = false
         return (request.take(), answer.take())

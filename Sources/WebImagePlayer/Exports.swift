@@ -1,2 +1,2 @@
-// Re-exported: who imports this module has the types that it speaks of.
+// Re-exported, because this module's API uses its types.
 @_exported public import WebImageModel
