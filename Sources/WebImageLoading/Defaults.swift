@@ -1,16 +1,16 @@
-// What everything uses unless told otherwise. The parts do not know each other: here they are put together.
+// The default instances. The components do not depend on each other; they are combined here.
 
 extension ImageCache {
-    /// The cache of the namespace "default" in the default directory.
+    /// The cache with the namespace "default" in the default directory.
     public static let shared = ImageCache()
 
-    /// A cache of its own directory, made if needed: `namespace` in `directory`. Images without bytes are encoded by
-    /// ``ImageCodersManager/shared``.
+    /// Creates a cache with a separate directory, created if needed: `namespace` in `directory`. Images without bytes are encoded
+    /// by ``ImageCodersManager/shared``.
     ///
     /// - Parameters:
-    ///   - namespace: the name of the directory; "/" and NUL in it become "_".
-    ///   - directory: where that is; ``defaultDiskCacheDirectory`` if nil.
-    ///   - config: copied.
+    ///   - namespace: The name of the directory; "/" and NUL in it become "_".
+    ///   - directory: The parent directory; ``defaultDiskCacheDirectory`` if nil.
+    ///   - config: Copied.
     public convenience init(
         namespace: String = "default",
         directory: String? = nil,
@@ -21,36 +21,36 @@ extension ImageCache {
 }
 
 extension ImageCachesManager {
-    /// A manager of ``ImageCache/shared``.
+    /// The manager of ``ImageCache/shared``.
     public static let shared = ImageCachesManager()
 
-    /// A manager of ``ImageCache/shared``.
+    /// Creates a manager of ``ImageCache/shared``.
     public convenience init() { self.init(caches: [ImageCache.shared]) }
 }
 
 extension ImageLoadersManager {
-    /// The manager that everything uses unless told otherwise: http, https, file and data URLs.
+    /// The default loader, for http, https, file and data URLs.
     public static let shared = ImageLoadersManager()
 
-    /// A manager of the built-in loaders.
+    /// Creates a manager of the built-in loaders.
     public convenience init() { self.init(loaders: Self.builtIn) }
 
-    /// Data URLs, files, and ``WebImageDownloader/shared``.
+    /// The loaders for data URLs and files, and ``WebImageDownloader/shared``.
     public static var builtIn: [any ImageLoading] {
         [DataURLImageLoader.shared, FileImageLoader.shared, WebImageDownloader.shared]
     }
 }
 
 extension IsolatedImageCoder {
-    /// A coder that encodes, and decodes what is not isolated, with ``ImageCodersManager/shared``.
+    /// Creates a coder that uses ``ImageCodersManager/shared`` for encoding, and for decoding formats that are not isolated.
     ///
-    /// - Parameter isolation: what is decoded in workers, and how.
+    /// - Parameter isolation: The formats to decode in workers, and their settings.
     public convenience init(_ isolation: DecodeIsolation = DecodeIsolation()) {
         self.init(isolation, base: ImageCodersManager.shared)
     }
 }
 
 extension DecodeWorker {
-    /// As ``runIfRequested(coder:)`` with ``ImageCodersManager/shared``.
+    /// Runs a requested worker as ``runIfRequested(coder:)`` does, with ``ImageCodersManager/shared``.
     public static func runIfRequested() { runIfRequested(coder: ImageCodersManager.shared) }
 }

@@ -88,9 +88,9 @@ import Testing
         let server = try server("max-age=600")
         _ = try get(server, "--cache-policy", "http")
         let fresh = try get(server, "--cache-policy", "http", "--explain")
-        #expect(fresh.explanation?.contains("serves: max-age says that it is fresh.") ?? false)
+        #expect(fresh.explanation?.contains("is used: max-age says that it is fresh.") ?? false)
         let asked = try get(server, "--cache-policy", "http", "--explain", "-H", "Cache-Control: no-cache")
-        #expect(asked.explanation?.contains("the request wants the server to be asked.") ?? false)
+        #expect(asked.explanation?.contains("the request requires revalidation.") ?? false)
         #expect(asked.explanation?.contains("There is nothing newer.") ?? false)
     }
 

@@ -42,7 +42,7 @@ import Testing
         let objects = try CommandLineHarness.objects(run)
         #expect(objects.count == 2 && run.errors.isEmpty)
         let (good, bad) = (objects.first { $0.error == nil }, objects.first { $0.error != nil })
-        #expect(good?.explanation?.hasPrefix("a.jpg: The caches were not asked, so it was downloaded") ?? false)
+        #expect(good?.explanation?.hasPrefix("a.jpg: The caches were not queried, so it was downloaded") ?? false)
         #expect(good?.explanation?.contains("Stored") == false)
         #expect(bad?.explanation?.hasPrefix("b.jpg: ") ?? false && bad?.explanation?.contains("status 500") ?? false)
         let plain = try CommandLineHarness.objects(harness.run(["get"] + urls + ["--json", "--no-cache"]))

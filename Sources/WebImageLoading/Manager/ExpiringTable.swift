@@ -1,11 +1,11 @@
-/// Values that hold for a time, of at most `limit` keys: those that were inserted longest ago go first, so that a service that is fed bad
-/// URLs does not grow. In memory; a pure value. All but ``removeAll(where:)`` takes the same time, however many keys there are.
+/// An in-memory table of values with an expiry time and at most `limit` keys. The oldest insertions are evicted first, so that a service
+/// that is fed bad URLs does not grow. Every operation but ``removeAll(where:)`` takes the same time, however many keys there are.
 struct ExpiringTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Entry {
         var value: Value
         var since: Double
         var until: Double
-        /// In the order of insertion.
+        /// The key's position in the order of insertion.
         var place: UInt64
     }
 
@@ -15,21 +15,22 @@ struct ExpiringTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     init(limit: Int) { self.limit = max(limit, 1) }
 
-    /// How many keys are held, with those whose time is over.
+    /// The number of keys, including expired ones.
     var count: Int { entries.count }
-    /// Places that are taken up, also by keys that have left.
+    /// The number of entries in the order, including those of removed keys.
     var placeCount: Int { order.entryCount }
 
-    /// A key's value, if it still holds. Before it was inserted it does not: the clock was set back, and nobody knows how far.
+    /// Returns a key's value if it has not expired. A time before the insertion counts as expired: the clock was set back by an
+    /// unknown amount.
     ///
-    /// - Parameter time: read only if there is a value.
+    /// - Parameter time: Evaluated only if there is a value.
     func value(of key: Key, at time: @autoclosure () -> Double) -> Value? {
         guard let entry = entries[key] else { return nil }
         let now = time()
         return now >= entry.since && now < entry.until ? entry.value : nil
     }
 
-    /// Holds a value for a time from now, in the unit of `now`; not at all when that is not above zero.
+    /// Stores a value for a time from now, in the unit of `now`; does nothing if the time is not above zero.
     mutating func insert(_ key: Key, _ value: Value, at now: Double, for time: Double) {
         guard time > 0 else { return }
         remove(key)
@@ -42,7 +43,7 @@ struct ExpiringTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         if let entry = entries.removeValue(forKey: key) { _ = order.remove(entry.place) }
     }
 
-    /// Cost: a look at each key.
+    /// Removes all keys that match. Linear in the number of keys.
     mutating func removeAll(where isOver: (Key) -> Bool) {
         for key in entries.keys.filter(isOver) { remove(key) }
     }

@@ -6,13 +6,14 @@ struct LoadDelivery: Sendable {
     let operation: WebImageLoadOperation
     let plan: LoadPlan
     let options: WebImageOptions
-    /// What memory had.
+    /// The result of the memory lookup.
     let lookup: MemoryLookup
 
     private var url: URL { plan.url }
     private var resultKey: String { plan.cacheKey ?? "" }
 
-    /// Begins; with a delegate only after a look through the caches, and if that allows it. Each load asks for itself.
+    /// Starts the load. With a delegate, it queries the caches first, and asks the delegate only on a miss. Each load asks
+    /// separately.
     func beginAsking(_ progress: (@Sendable (LoadProgress) -> Void)?) {
         guard manager.delegate != nil, !options.contains(.fromCacheOnly) else { return begin(progress) }
         let load: @Sendable () -> Void = {
@@ -63,10 +64,10 @@ struct LoadDelivery: Sendable {
         }
     }
 
-    /// Has what is newer got for those who come later.
+    /// Starts a refresh in the background, for later loads.
     private func refreshBehind() {
         let refreshes = manager.refreshes
-        // Whoever has the image may wait for this at once.
+        // A caller that has the image may wait for the refreshes at once.
         refreshes.enter()
         manager.pipeline.subscribe(to: ResultWork(plan: plan), priority: .low, isCounted: false) { result in
             guard case .success(.image(let image)) = result else { return refreshes.leave() }
@@ -83,13 +84,13 @@ struct LoadDelivery: Sendable {
     func finish(_ result: WorkResult) {
         switch result {
         case .success(.image(let image)): finish(image)
-        case .success: end(WebImageError(.badImageData, "the load brought no image", url: url))
+        case .success: end(WebImageError(.badImageData, "the load returned no image", url: url))
         case .failure(let error): end(error.with(url: url))
         }
     }
 
     private func finish(_ image: PipelineImage) {
-        // What the caches have says nothing of the server.
+        // Cached images say nothing about the server.
         if image.loaded != nil || image.status?.isConfirmed == true {
             manager.noteEnd(of: url, options: options, loader: plan.loader, error: nil)
             plan.decode.original.fetch.map { manager.noteFound(MissingRequest(url: $0.url, headers: $0.headers)) }
@@ -106,7 +107,7 @@ struct LoadDelivery: Sendable {
         if options.contains(.waitStoreCache) { image.stores.whenDone(end) } else { end() }
     }
 
-    /// Whether an image is what was delivered before. What the work sent may be another one than memory had then.
+    /// Returns whether an image equals the one delivered before. The work may have sent another image than memory held then.
     private func isShown(_ image: PipelineImage) -> Bool {
         guard let shown = operation.interimHash else { return false }
         let hash = image.image.metadata.knownSourceHash ?? image.status?.contentHash ?? 0
@@ -116,8 +117,8 @@ struct LoadDelivery: Sendable {
     private func end(_ error: WebImageError) {
         let terms = plan.terms
         if let terms, operation.interimHash != nil {
-            // Not remembered as failed: that would keep what is cached from being loaded, too. What was delivered was allowed to serve by
-            // a policy, and then a refresh that fails is nobody's business.
+            // Not recorded as a failed URL: that would block loads of the cached image, too. If a cache policy allowed the delivered
+            // image, a failed refresh is not reported.
             return terms.asksAlways ? operation.end(.failure(error)) : operation.endQuietly()
         }
         if !error.isOfRefresh {
@@ -131,7 +132,7 @@ struct LoadDelivery: Sendable {
 
     // MARK: Counting
 
-    /// Counts the last image of a load.
+    /// Counts the final image of a load.
     private func noteFinal(_ image: PipelineImage) {
         if image.status == nil {
             if plan.terms != nil { manager.note(lookup, forKey: resultKey, operation) }
@@ -141,12 +142,12 @@ struct LoadDelivery: Sendable {
         }
     }
 
-    /// Counts something cached that is delivered after it was judged, or before it is refreshed.
+    /// Counts a cached image that is delivered after its cache status was decided, or before it is refreshed.
     func noteCached(_ image: PipelineImage) {
         if image.source == .memory {
             manager.totals.memory.hits.add()
         } else {
-            // What lay in memory was of no use.
+            // An unusable image in memory counts as a miss.
             manager.note(lookup.hit == nil ? lookup : .missed(.absent), forKey: resultKey, operation)
         }
         manager.totals.noteDisk(.success(.image(image)), wasAsked: true)

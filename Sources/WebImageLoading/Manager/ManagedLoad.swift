@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// One load: delivers what memory has if that serves, else begins the work that gets the image, and delivers what that sends.
+/// One load: delivers a usable image from memory, otherwise starts the work for the image and delivers its results.
 struct ManagedLoad: Sendable {
-    /// What is loaded.
+    /// The kind of a load.
     enum Kind {
         case image
         /// The original bytes.
         case data
-        /// The original bytes, which are only brought to disk.
+        /// The original bytes, only stored on disk.
         case store
     }
 
@@ -15,12 +15,12 @@ struct ManagedLoad: Sendable {
     let operation: WebImageLoadOperation
     let url: URL
     let load: ResolvedLoad
-    /// Nil if the key filter gave none.
+    /// Nil if the key filter returned none.
     let originalKey: String?
-    /// Empty if the key filter gave none.
+    /// Empty if the key filter returned none.
     let resultKey: String
     let progress: (@Sendable (LoadProgress) -> Void)?
-    /// What memory has.
+    /// The result of the memory lookup.
     private(set) var lookup = MemoryLookup.missed(.notAsked)
 
     private var options: WebImageOptions { load.options }
@@ -63,7 +63,7 @@ struct ManagedLoad: Sendable {
         )
     }
 
-    /// What the server said of an image that it does not have, if that still holds and the load is to heed it.
+    /// Returns the cached "not found" answer of the server, if it has not expired and applies to this load.
     func knownMissing(_ terms: LoadPlan.Revalidation?) -> WebImageError? {
         guard terms?.policy == .http, terms?.asksAlways == false, !options.contains(.fromCacheOnly) else { return nil }
         return manager.knownMissing(missingRequest)
@@ -79,9 +79,9 @@ struct ManagedLoad: Sendable {
         plan.imageFromDiskSync(for: operation, LoadTrace(operation.observation, of: manager.pipeline))
     }
 
-    // MARK: What is there at once
+    // MARK: Available immediately
 
-    /// Shows what is cached before the loader is asked whether there is something newer.
+    /// Delivers the cached image before the loader is asked for a newer one.
     private func refresh(_ plan: LoadPlan) {
         var image = lookup.hit.map { PipelineImage(image: $0.image, source: .memory) }
         if image == nil, options.contains(.queryDiskDataSync) {
@@ -97,7 +97,8 @@ struct ManagedLoad: Sendable {
         if operation.isRunning { delivery(plan.shown).begin(progress) }
     }
 
-    /// Delivers what is cached if it is known to serve, else has it judged.
+    /// Delivers the cached image if it is known to be usable without asking the server; otherwise starts the work that decides
+    /// it.
     private func judge(_ terms: LoadPlan.Revalidation) {
         if let error = knownMissing(terms) { return operation.end(.failure(error)) }
         var terms = terms
@@ -134,7 +135,7 @@ struct ManagedLoad: Sendable {
         }
     }
 
-    /// Reads it on the caller's thread.
+    /// Reads the validators on the caller's thread.
     private func knownOnDisk(_ terms: inout LoadPlan.Revalidation) -> KnownValidators? {
         guard let originalKey else { return nil }
         if let known = originalCache.validatorsSync(forKey: originalKey) { return known }
@@ -145,7 +146,7 @@ struct ManagedLoad: Sendable {
         return known
     }
 
-    /// Delivers an image from memory, if no bytes have to be read for it in the background.
+    /// Delivers an image from memory, unless its bytes have to be read in the background.
     private func deliver(_ hit: MemoryHit, _ status: CacheStatus? = nil) -> Bool {
         guard !readsDataLater(of: hit) else { return false }
         var (image, data): (Image, Data?) = (hit.image, nil)
@@ -159,7 +160,7 @@ struct ManagedLoad: Sendable {
     // MARK: Encoded bytes of images from memory
 
     private func readsData(of hit: MemoryHit) -> Bool {
-        // A byte limit made the image other than its bytes, and a load that may only look into memory reads no disk.
+        // A byte limit made the image differ from its bytes, and a load that may only query memory reads no disk.
         options.contains(.queryMemoryData) && hit.image.metadata.scaleDownLimitBytes == 0
             && load.context?.queryCacheType?.includesDisk ?? true
     }
@@ -168,7 +169,7 @@ struct ManagedLoad: Sendable {
         readsData(of: hit) && !options.contains(.queryMemoryDataSync)
     }
 
-    /// Reads them here. As ``ResultWork`` does: with something stored in between, once more.
+    /// Reads the bytes on this thread. If something is stored meanwhile, it reads once more, as ``ResultWork`` does.
     private func withDataNow(_ hit: MemoryHit) -> (Image, Data?) {
         var hit = hit
         let isOriginal = resultKey == originalKey

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What happens during one load, as a sequence. Made by ``WebImageManager/events(with:options:context:)``.
+/// A sequence of the events of one load. Returned by ``WebImageManager/events(with:options:context:)``.
 public struct WebImageEvents: AsyncSequence, Sendable {
     /// An event.
     public typealias Element = WebImageEvent
@@ -10,7 +10,7 @@ public struct WebImageEvents: AsyncSequence, Sendable {
     let options: WebImageOptions
     let context: WebImageContext?
 
-    /// An iterator; each one is a load of its own.
+    /// Returns an iterator; each one starts a separate load.
     public func makeAsyncIterator() -> Iterator { Iterator(events: self) }
 
     /// Waits for the next event of a load.
@@ -20,9 +20,9 @@ public struct WebImageEvents: AsyncSequence, Sendable {
 
         init(events: WebImageEvents) { self.events = events }
 
-        /// The next event, nil after the last result.
+        /// Returns the next event; nil after the last result.
         ///
-        /// - Throws: ``WebImageError``, once; also when a cached picture was delivered and could not be refreshed.
+        /// - Throws: ``WebImageError``, once; also if a cached image was delivered and could not be refreshed.
         public mutating func next() async throws -> WebImageEvent? {
             let load = load ?? events.start()
             self.load = load
@@ -34,7 +34,7 @@ public struct WebImageEvents: AsyncSequence, Sendable {
         }
     }
 
-    /// A load that is iterated; it ends with the last iterator.
+    /// The load being iterated; it is cancelled with the last iterator.
     private final class RunningLoad: Sendable {
         let feed: EventFeed
         let operation: WebImageLoadOperation
@@ -65,15 +65,15 @@ public struct WebImageEvents: AsyncSequence, Sendable {
     }
 }
 
-/// Keeps events until someone asks for them. Of readings of the progress that follow each other it keeps the latest, so it holds
-/// little however slow the reader is; results are all kept.
+/// Buffers events until they are read. Of consecutive progress events it keeps only the latest, which bounds its size however
+/// slow the reader is. All results are kept.
 final class EventFeed: Sendable {
     typealias Next = Result<WebImageEvent?, WebImageError>
 
     private struct State {
         var events: [WebImageEvent] = []
         var isFinished = false
-        /// Told once.
+        /// Thrown once.
         var error: WebImageError?
         var waiters: [CheckedContinuation<Next, Never>] = []
 
@@ -87,7 +87,7 @@ final class EventFeed: Sendable {
 
     private let state = Lock(State())
 
-    /// Adds an event; nothing after the end.
+    /// Adds an event; ignored after the end.
     func add(_ event: WebImageEvent) {
         let waiter = state.withLock { state -> CheckedContinuation<Next, Never>? in
             guard !state.isFinished else { return nil }
@@ -111,7 +111,7 @@ final class EventFeed: Sendable {
         for (waiter, next) in ready { waiter.resume(returning: next) }
     }
 
-    /// The next event, waiting for it; nil after the end.
+    /// Waits for the next event; nil after the end.
     func next() async -> Next {
         await withCheckedContinuation { continuation in
             let next = state.withLock { state -> Next? in

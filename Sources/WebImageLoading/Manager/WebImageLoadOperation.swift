@@ -2,62 +2,61 @@ public import FoundationEssentials
 
 /// One load of one caller.
 ///
-/// Its completion is called on the callback queue, whatever happens: with the picture, an error, or
-/// ``WebImageError/Code/cancelled``. It is called once, unless a result says that it is not ``WebImageResult/isFinal``: then one
-/// more call may come.
+/// Its completion is always called on the callback queue: with the image, an error, or ``WebImageError/Code/cancelled``. It is
+/// called once, unless a result is not ``WebImageResult/isFinal``: then one more call may follow.
 public final class WebImageLoadOperation: WebImageOperation {
     typealias Completion = @Sendable (Result<WebImageResult, WebImageError>) -> Void
 
-    /// Who gets the results.
+    /// The receiver of the results.
     enum Receiver: Sendable {
-        /// Gets each image as it comes.
+        /// Receives each image as it arrives.
         case each(Completion)
-        /// Can take only one: the last image, with what went wrong after it.
+        /// Receives only one result: the final image, with any error that followed it.
         case last(Completion)
-        /// Gets each image, and hears which is the last.
+        /// Receives each image, and is notified which is the last.
         case deliveries(@Sendable (Delivery) -> Void)
-        /// Gets the original bytes and no image; none from a load that brings them to disk.
+        /// Receives the original bytes and no image; empty data from a load that only stores them on disk.
         case data(@Sendable (Result<Data, WebImageError>) -> Void)
     }
 
-    /// Something that a load delivers.
+    /// A delivery of a load.
     package enum Delivery: Sendable {
         /// A preview, or an image that is being refreshed; another delivery follows.
         case interim(WebImageResult)
-        /// Nothing follows.
+        /// The last delivery.
         case last(Result<WebImageResult, WebImageError>)
-        /// The interim result before it was the last.
+        /// The interim result before was the last.
         case nothingMore
     }
 
     private struct State {
-        /// Nil when the load has ended.
+        /// Nil after the load has ended.
         var receiver: Receiver?
-        /// Delivers one after the other and in order, on a concurrent queue too; nil before the first interim result.
+        /// Delivers the results in order and one at a time, also on a concurrent queue; nil before the first interim result.
         var mailbox: CallbackMailbox?
         var subscription: Pipeline.Subscription?
-        /// How often shared work was begun.
+        /// The number of times that shared work was started.
         var turn: UInt32 = 0
-        /// What the caller said last; nil if nothing.
+        /// The caller's latest priority; nil if never set.
         var priority: LoadPriority?
         var isCancelled = false
-        /// The hash of the bytes of an image after which another was announced (0 when that is not known), and where it came from.
+        /// The source and content hash of the interim image that another may follow; the hash is 0 if unknown.
         var interim: (hash: UInt64, source: ImageCacheType)?
-        /// For a receiver who takes only one: that image as the last of its load, with what went wrong after it.
+        /// For a receiver of only one result: that image as the final one, with any error that followed it.
         var held: (@Sendable (WebImageError?) -> WebImageResult)?
     }
 
     private static let lastNumber = Counter()
-    /// Later loads have higher ones.
+    /// Later loads have higher numbers.
     let number = UInt64(lastNumber.add())
-    /// What is being loaded; nil if the caller's string was no URL.
+    /// The URL to load; nil if the caller's string was not a valid URL.
     public let url: URL?
     private let callbackQueue: CallbackQueue
     private let pipeline: Pipeline
     private let totals: LoadTotals?
-    /// Nil when nobody observes the load.
+    /// Nil if the load has no observer.
     let observation: LoadObservation?
-    /// The list that the load may be in until it ends.
+    /// The list that may hold the load until it ends.
     private let running: Lock<[UInt64: WebImageLoadOperation]>?
     private let state: Lock<State>
 
@@ -79,16 +78,17 @@ public final class WebImageLoadOperation: WebImageOperation {
         state = Lock(State(receiver: receiver))
     }
 
-    /// Whether ``cancel()`` came before the end.
+    /// A Boolean value that indicates whether ``cancel()`` was called before the end.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Whether the load has ended: nothing is to be delivered any more, or only what already waits for the callback queue.
+    /// A Boolean value that indicates whether the load has ended: nothing more is delivered, except what already waits for the
+    /// callback queue.
     public var isFinished: Bool { state.withLock { $0.receiver == nil } }
 
-    /// The hash of the bytes of an image after which another was announced (0 when that is not known); nil before.
+    /// The content hash of the interim image that another may follow (0 if unknown); nil before.
     var interimHash: UInt64? { state.withLock { $0.interim?.hash } }
 
-    /// Whether its caller can take one result alone.
+    /// True if the receiver takes only one result.
     var takesOneResult: Bool {
         state.withLock { state in
             if case .last? = state.receiver { return true }
@@ -96,21 +96,22 @@ public final class WebImageLoadOperation: WebImageOperation {
         }
     }
 
-    /// Whether something is still to be delivered.
+    /// True until the last delivery.
     var isRunning: Bool { !isFinished }
 
-    /// Gives the load up: its completion is called now (on the callback queue) with ``WebImageError/Code/cancelled``, also after
-    /// a result that was not final. Work that nobody else waits for stops.
+    /// Cancels the load. Its completion is called now (on the callback queue) with ``WebImageError/Code/cancelled``, also after a
+    /// result that was not final. Work without other subscribers stops.
     public func cancel() { Self.cancel([self], in: pipeline) }
 
-    /// Cancels loads in this order: all of them leave the work that they wait for, in the background if there are very many, and are told.
+    /// Cancels loads in this order: all of them unsubscribe from their work, in the background if there are very many, and are then
+    /// notified.
     static func cancel(_ loads: [WebImageLoadOperation], in pipeline: Pipeline) {
         let endings = loads.map { $0.takeEnd(isCancelled: true) }
         pipeline.unsubscribe(endings.compactMap(\.subscription))
         for (load, ending) in zip(loads, endings) { load.finish(ending, with: .failure(.cancelled(load.url))) }
     }
 
-    /// Makes the load more or less urgent while it runs.
+    /// Changes the priority of the load while it runs.
     public func setPriority(_ priority: LoadPriority) {
         let subscription = state.withLock { state in
             state.priority = priority
@@ -119,8 +120,8 @@ public final class WebImageLoadOperation: WebImageOperation {
         if let subscription { pipeline.setPriority(priority, of: subscription) }
     }
 
-    /// Begins shared work in the name of this load, in the place of what it waited for before, which is given up if it has not
-    /// ended. Does nothing when the load is over, and gives the work up again if that happens meanwhile.
+    /// Subscribes this load to shared work, in place of the previous work, which is cancelled if it has not ended. Does nothing
+    /// after the load has ended, and unsubscribes if that happens meanwhile.
     func subscribe(
         to work: any Work,
         priority: LoadPriority,
@@ -147,7 +148,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         )
         guard let subscription else { return }
         let latest = state.withLock { state -> LoadPriority? in
-            // Work that ends at once may have begun other work, which is then what the load waits for.
+            // Work that ends at once may have started other work, which is then what the load waits for.
             guard state.receiver != nil, state.turn == turn.number else { return nil }
             state.subscription = subscription
             return state.priority ?? turn.priority
@@ -159,21 +160,21 @@ public final class WebImageLoadOperation: WebImageOperation {
         if latest != turn.priority { pipeline.setPriority(latest, of: subscription) }
     }
 
-    /// A cancel that comes before the subscription is known cannot give it up yet; it tells nothing more all the same.
+    /// Suppresses progress after the end: a cancel that comes before the subscription is known cannot unsubscribe yet.
     private func whileRunning(
         _ progress: @escaping @Sendable (LoadProgress) -> Void
     ) -> @Sendable (LoadProgress) -> Void {
         { [self] in if isRunning { progress($0) } }
     }
 
-    /// Delivers a preview, or an image that is being refreshed. Nothing after the end.
+    /// Delivers a preview, or an image that is being refreshed. Ignored after the end.
     func deliver(_ interim: WebImageResult, isPreview: Bool = false) {
         let mailbox = state.withLock { state -> CallbackMailbox? in
             guard let receiver = state.receiver else { return nil }
             let mailbox = state.mailbox ?? CallbackMailbox(callbackQueue)
             state.mailbox = mailbox
             if !isPreview { state.interim = (interim.image.metadata.sourceHash, interim.cacheType) }
-            // Under the lock, so that nothing that ends the load gets in before it.
+            // Under the lock, so that no end of the load gets in before it.
             switch receiver {
             case .each(let completion): mailbox.append { completion(.success(interim)) }
             case .last: if !isPreview { state.held = { interim.asLast(refreshError: $0) } }
@@ -187,9 +188,9 @@ public final class WebImageLoadOperation: WebImageOperation {
         mailbox.deliver()
     }
 
-    /// Ends the load, the first time it is called.
+    /// Ends the load; only the first call counts.
     ///
-    /// - Parameter leavesWork: whether shared work that it waits for has not ended, and is left to those who need it.
+    /// - Parameter leavesWork: True if shared work that it waits for has not ended, and is left to its other subscribers.
     func end(_ result: Result<WebImageResult, WebImageError>, leavesWork: Bool = false) {
         let ending = takeEnd()
         if leavesWork, let subscription = ending.subscription { pipeline.unsubscribe(subscription) }
@@ -221,13 +222,13 @@ public final class WebImageLoadOperation: WebImageOperation {
         }
     }
 
-    /// Ends the load without a further call of the completion: the interim result that was delivered before was the last.
+    /// Ends the load without another call of the completion: the interim result delivered before was the last.
     func endQuietly() {
         let ending = takeEnd()
         guard let receiver = ending.receiver else { return }
         guard let interim = ending.interim else {
-            // It would be a load that never completes.
-            let error = WebImageError(.cacheNotModified, "the load ended without a picture")
+            // Otherwise the load would never complete.
+            let error = WebImageError(.cacheNotModified, "the load ended without an image")
             return finish(ending, with: .failure(error))
         }
         leave()
@@ -240,22 +241,22 @@ public final class WebImageLoadOperation: WebImageOperation {
         }
     }
 
-    /// Calls the receiver for the last time, after what was delivered before.
+    /// Calls the receiver for the last time, after all earlier deliveries.
     private func call(_ mailbox: CallbackMailbox?, _ body: @escaping @Sendable () -> Void) {
         guard let mailbox else { return callbackQueue.async(body) }
         mailbox.append(body)
         mailbox.deliver()
     }
 
-    /// Counts the end and takes the load off the manager's list.
+    /// Counts the end and removes the load from the manager's list.
     private func leave(_ error: WebImageError? = nil) {
         totals?.noteEnd(error)
         let ended = running?.withLock { $0.removeValue(forKey: number) }
         withExtendedLifetime(ended) {}
     }
 
-    /// Takes all that a load leaves behind; empty if it had ended before. At once: between two sections
-    /// ``subscribe(to:priority:progress:completion:)`` could leave work that nobody gives up.
+    /// Takes the state of a load; empty if it had ended before. In one critical section: between two,
+    /// ``subscribe(to:priority:progress:completion:)`` could leave work that nobody cancels.
     private func takeEnd(isCancelled: Bool = false) -> State {
         state.withLock { state in
             guard state.receiver != nil else { return State() }

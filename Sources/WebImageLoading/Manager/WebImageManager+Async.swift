@@ -3,9 +3,9 @@ public import FoundationEssentials
 extension WebImageManager {
     /// Loads an image.
     ///
-    /// What lies in memory is returned without a suspension. Cancelling the task cancels the load.
+    /// An image in memory is returned without suspending. Cancelling the task cancels the load.
     ///
-    /// - Throws: ``WebImageError``; ``WebImageError/Code/cancelled`` when the task is cancelled.
+    /// - Throws: ``WebImageError``; ``WebImageError/Code/cancelled`` if the task is cancelled.
     public func image(
         with url: URL,
         options: WebImageOptions = [],
@@ -14,15 +14,15 @@ extension WebImageManager {
         try await result(with: url, options: options, context: context).image
     }
 
-    /// Loads an image and says where it came from.
+    /// Loads an image and returns it with its source and details.
     ///
-    /// With ``WebImageOptions/refreshCached`` this is the last picture: the one that was cached if the server has nothing newer
-    /// or could not be asked, which ``WebImageResult/refreshError`` tells.
+    /// With ``WebImageOptions/refreshCached``, this is the final image: the cached one if the server has no newer one, or if the
+    /// refresh failed, which ``WebImageResult/refreshError`` describes.
     ///
-    /// ``WebImageOptions/queryDiskDataSync`` and ``WebImageOptions/queryMemoryDataSync`` have no effect here: nothing may block
-    /// a thread of Swift's concurrency.
+    /// ``WebImageOptions/queryDiskDataSync`` and ``WebImageOptions/queryMemoryDataSync`` have no effect here, because they would
+    /// block a thread of Swift's concurrency pool.
     ///
-    /// - Throws: ``WebImageError``; ``WebImageError/Code/cancelled`` when the task is cancelled.
+    /// - Throws: ``WebImageError``; ``WebImageError/Code/cancelled`` if the task is cancelled.
     public func result(
         with url: URL,
         options: WebImageOptions = [],
@@ -37,11 +37,11 @@ extension WebImageManager {
         }
     }
 
-    /// Loads an image and tells what happens meanwhile: readings of the progress, then the result; with
-    /// ``WebImageOptions/refreshCached`` also the one that was cached, before.
+    /// Loads an image and returns its events: progress, then the result. With ``WebImageOptions/refreshCached``, the cached image
+    /// comes before.
     ///
-    /// The load starts with the first call of the iterator's `next()`, and is cancelled when the iterating task is or the
-    /// iterator goes. A reader that is slower than the network sees the latest reading only; results are never lost.
+    /// The load starts with the first call of the iterator's `next()`. It is cancelled with the iterating task, or when the
+    /// iterator is released. A reader slower than the network sees only the latest progress; results are never lost.
     public func events(
         with url: URL,
         options: WebImageOptions = [],
@@ -51,7 +51,7 @@ extension WebImageManager {
     }
 
     private func memoryResult(_ url: URL, _ load: ResolvedLoad) -> WebImageResult? {
-        // An observed load takes the long way, on which everything is told.
+        // An observed load takes the slow path, which reports every event.
         guard !load.isObserved, load.options.isDisjoint(with: [.refreshCached, .queryMemoryData]),
             cachePolicy(for: load) == .immutable, problem(with: url, load) == nil,
             let original = originalKey(for: url, load)

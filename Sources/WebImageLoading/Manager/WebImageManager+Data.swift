@@ -1,13 +1,13 @@
 public import FoundationEssentials
 
 extension WebImageManager {
-    /// The original bytes of a URL, from the disk cache if they are there, else from the loader, without decoding them.
-    /// Shares a download with loads of the same picture. Bytes that come from the loader are not stored, because nothing
-    /// has shown yet that they are a picture. Of the load's ``CachePolicy`` holds what holds of images, but that nothing is asked
-    /// behind what is stale: the server is asked first.
+    /// Returns the original bytes of a URL without decoding them, from the disk cache or else from the loader. Shares the
+    /// download with loads of the same image. Bytes from the loader are not stored, because they have not been verified to be an
+    /// image. The load's ``CachePolicy`` applies as for images, except that stale data is revalidated first, never in the
+    /// background.
     ///
-    /// - Throws: ``WebImageError``; ``WebImageError/Code/cancelled`` when the task is cancelled,
-    ///   ``WebImageError/Code/badImageData`` when a loader made the picture and has no bytes of it.
+    /// - Throws: ``WebImageError``; ``WebImageError/Code/cancelled`` if the task is cancelled,
+    ///   ``WebImageError/Code/badImageData`` if a loader generated the image and has no bytes of it.
     public func data(
         with url: URL,
         options: WebImageOptions = [],
@@ -19,9 +19,8 @@ extension WebImageManager {
 }
 
 extension ManagedLoad {
-    /// Gets the original bytes.
     func startData() {
-        // The server is asked before what is stale is served, as nothing is sent twice here.
+        // Stale data is revalidated before it is delivered, as there is only one delivery here.
         var terms = manager.revalidation(url, load)
         if terms?.asksAlways == true { terms = terms?.policy == .immutable ? nil : terms?.byPolicy }
         if let error = knownMissing(terms) { return operation.end(.failure(error)) }
@@ -34,7 +33,7 @@ extension ManagedLoad {
                 if original.loaded != nil { manager.noteFound(missingRequest) }
                 operation.end(original.entry.data, from: original.source)
             case .success:
-                operation.end(.failure(WebImageError(.badImageData, "the load brought no data", url: url)))
+                operation.end(.failure(WebImageError(.badImageData, "the load returned no data", url: url)))
             case .failure(let error):
                 manager.noteMissing(error.with(url: url), plan)
                 operation.end(.failure(error.with(url: url)))
@@ -42,11 +41,11 @@ extension ManagedLoad {
         }
     }
 
-    /// Brings the original bytes to disk, if they are not there.
+    /// Stores the original bytes on disk, unless they are there.
     func startStoring() {
         let plan = plan(nil)
         let original = plan.decode.original
-        // Without a key, or where originals may not be stored, there is nothing to be done.
+        // Without a key, or if originals may not be stored, the load fails.
         guard let originalKey, original.storesDisk else { return operation.end(.failure(.notStorable(url))) }
         guard !load.options.contains(.fromLoaderOnly) else { return store(plan) }
         original.cache.containsImage(forKey: originalKey, in: .disk) { type in
@@ -61,7 +60,7 @@ extension ManagedLoad {
         guard load.options.contains(.fromCacheOnly) || manager.mayDownload(url) else {
             return operation.end(.failure(.downloadRefused(url)))
         }
-        // What strangers send is on disk only once it was decoded; of others the header tells enough.
+        // Untrusted data is stored only after it was decoded; for trusted sources, parsing the header is enough.
         let work = StoreWork(decode: plan.decode, decodes: !manager.policy.isTrusted)
         operation.subscribe(to: work, priority: load.options.priority, progress: nil) { result in
             var error: WebImageError?
@@ -73,7 +72,7 @@ extension ManagedLoad {
 }
 
 extension WebImageError {
-    /// The error of a picture that is to be brought to disk and has no place there.
+    /// The error of an image that cannot be stored on disk.
     static func notStorable(_ url: URL?) -> WebImageError {
         WebImageError(.invalidDownloadOperation, "it has no cache key, or originals are not stored on disk", url: url)
     }

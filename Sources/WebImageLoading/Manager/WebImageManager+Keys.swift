@@ -1,20 +1,20 @@
 public import FoundationEssentials
 
 extension WebImageManager {
-    /// The key under which the original of `url` lies in the caches; empty if the key filter gives none. The
-    /// ``optionsProcessor`` is not asked. With fields or credentials of the downloader that say who asks, a digest of them is part of it.
+    /// Returns the cache key of the original at `url`; empty if the key filter returns none. The ``optionsProcessor`` is not called. If
+    /// the downloader's header fields or credentials identify the user, the key includes a digest of them.
     public func cacheKey(for url: URL) -> String { originalKey(for: url, given(nil)) ?? "" }
 
-    /// The key under which the result of a load with `context` lies in the caches: that of the original, with a suffix for
-    /// a thumbnail size and one for a transformer. Empty if the key filter gives none. The ``optionsProcessor`` is not asked:
-    /// where it changes sizes, transformers or filters, the key is another. With fields among the context's
-    /// ``WebImageContext/additionalHeaders`` that say who asks, such as `Authorization` and `Cookie`, a digest of them is part of it.
+    /// Returns the cache key of the result of a load with `context`: the original's key, with a suffix for a thumbnail size and one
+    /// for a transformer. Empty if the key filter returns none. The ``optionsProcessor`` is not called; if it changes sizes,
+    /// transformers or filters, the load has another key. If the context's ``WebImageContext/additionalHeaders`` contain fields that
+    /// identify the user, such as `Authorization` and `Cookie`, the key includes a digest of them.
     public func cacheKey(for url: URL, context: WebImageContext?) -> String {
         let load = given(context)
         return originalKey(for: url, load).map { resultKey(for: $0, load) } ?? ""
     }
 
-    /// A load that the ``optionsProcessor`` is not asked about.
+    /// A load without the ``optionsProcessor``.
     private func given(_ context: WebImageContext?) -> ResolvedLoad {
         ResolvedLoad(options: [], context: context, parts: parts)
     }
@@ -24,11 +24,11 @@ extension WebImageManager {
         guard let filter = load.context?.cacheKeyFilter ?? load.parts?.values.cacheKeyFilter else {
             return rights.key(url.absoluteString)
         }
-        // All that has an empty key would lie under the same one.
+        // Otherwise all URLs with an empty key would share an entry.
         return filter.cacheKey(for: url).flatMap { $0.isEmpty ? nil : rights.key($0) }
     }
 
-    /// With whose rights a URL is loaded: those of the context's fields and of the loader's own.
+    /// The access rights for loading a URL: those of the context's header fields and the loader's own.
     func rights(of url: URL, _ load: ResolvedLoad) -> LoadRights {
         var request = ImageLoadRequest(url: url)
         if let context = load.context, context.hasRareProperties {
@@ -47,7 +47,7 @@ extension WebImageManager {
         }
         if let transformer = transformer(for: load) {
             var transformerKey = transformer.transformerKey
-            // Transformers work in points: with another scale the same one makes other pixels.
+            // Transformers work in points: the same one produces other pixels at another scale.
             if let scale = context?.explicitScale, scale != ImageScaleFactor.forKey(originalKey) {
                 transformerKey += "-Scale(\(FixedDecimal.string(scale)))"
             }
@@ -63,14 +63,14 @@ extension WebImageManager {
             case .some(.none): nil
             case .transformer(let transformer)?: transformer
             }
-        // A chain of nothing makes nothing: the result is the original, and lies under its key.
+        // An empty chain changes nothing: the result is the original, with the same key.
         if let chain = choice as? PipelineTransformer, chain.flattened.isEmpty { return nil }
         return choice
     }
 }
 
 extension WebImageContext {
-    /// The scale that the context gives, in place of the one that the key tells.
+    /// The scale given by the context, in place of the one in the key.
     var explicitScale: Double? {
         if let imageScaleFactor, imageScaleFactor >= 1 { return imageScaleFactor }
         guard let factor = decodeOptions?.scaleFactor, factor > 1 else { return nil }

@@ -3,18 +3,18 @@ public import FoundationEssentials
 extension WebImageManager {
     /// Loads an image.
     ///
-    /// What lies in memory is delivered before the call returns when the callback queue runs inline (the default queue
-    /// does on the main thread).
+    /// An image in memory is delivered before the call returns if the callback queue runs inline (the default queue does on the
+    /// main thread).
     ///
     /// - Parameters:
-    ///   - url: http, https, file or data.
-    ///   - options: how the load behaves.
-    ///   - context: what it uses in place of the manager's parts and defaults.
-    ///   - progress: called while bytes arrive, on a background thread.
-    ///   - completion: called exactly once on the context's callback queue, by default the main thread; with
-    ///     ``WebImageOptions/refreshCached`` once more, in order and never at the same time, after a result that is not
-    ///     ``WebImageResult/isFinal``, if there is something newer.
-    /// - Returns: the running load, to cancel it or change its priority.
+    ///   - url: An http, https, file or data URL.
+    ///   - options: The behavior of the load.
+    ///   - context: Overrides of the manager's components and defaults.
+    ///   - progress: Called while bytes arrive, on a background thread.
+    ///   - completion: Called exactly once on the context's callback queue, by default the main thread. With
+    ///     ``WebImageOptions/refreshCached``, a result that is not ``WebImageResult/isFinal`` is followed by one more call if
+    ///     there is a newer image, in order and never concurrently.
+    /// - Returns: The running load, to cancel it or change its priority.
     @discardableResult
     public func loadImage(
         with url: URL?,
@@ -26,7 +26,7 @@ extension WebImageManager {
         begin(url, resolve(url, options, context), progress: progress, receiver: .each(completion))
     }
 
-    /// Loads an image from a string; one that is no URL ends with ``WebImageError/Code/invalidURL``.
+    /// Loads an image from a string. An invalid URL ends with ``WebImageError/Code/invalidURL``.
     @discardableResult
     public func loadImage(
         with string: String,
@@ -38,16 +38,16 @@ extension WebImageManager {
         let url = URL(string: string)
         return begin(
             url,
-            complaint: "'\(string.prefix(200))' is no URL",
+            complaint: "invalid URL '\(string.prefix(200))'",
             resolve(url, options, context),
             progress: progress,
             receiver: .each(completion)
         )
     }
 
-    /// Loads an image for a receiver that has to know whether something follows.
+    /// Loads an image for a receiver that has to know whether another delivery follows.
     ///
-    /// - Parameter receiver: called for each picture, and at the end if no last picture comes; on the context's callback queue.
+    /// - Parameter receiver: Called for each image, and at the end without a final image; on the context's callback queue.
     package func loadDeliveries(
         with url: URL?,
         options: WebImageOptions = [],
@@ -58,7 +58,7 @@ extension WebImageManager {
         begin(url, resolve(url, options, context), progress: progress, receiver: .deliveries(receiver))
     }
 
-    /// Begins a load after the processor, or ends it at once with what is wrong with it.
+    /// Starts a load after the options processor, or ends it at once if it is invalid.
     func begin(
         _ url: URL?,
         complaint: @autoclosure () -> String = "the URL is missing or empty",
@@ -99,14 +99,14 @@ extension WebImageManager {
         return operation
     }
 
-    /// Why a load does not begin; nil where it does.
+    /// Returns the error that prevents a load from starting; nil if it may start.
     func problem(with url: URL, _ load: ResolvedLoad) -> WebImageError? {
         if let refusal = refusal(of: url, load.context) { return refusal }
         guard !load.options.contains(.retryFailed), isFailed(url) else { return nil }
         return WebImageError(.blacklisted, "the URL failed before and is not tried again without retryFailed", url: url)
     }
 
-    /// Looks for the image in memory, unless the load must not.
+    /// Looks up the image in memory, if the load may.
     func lookUp(_ key: String, of originalKey: String?, _ load: ResolvedLoad) -> MemoryLookup {
         let (options, context) = (load.options, load.context)
         guard let originalKey else { return .missed(.noKey) }
@@ -134,15 +134,15 @@ extension WebImageManager {
     }
 }
 
-/// An image from memory: as it lies there, and as the load means it.
+/// An image found in memory: the cached object, and the image to deliver.
 struct MemoryHit {
-    /// The very object in the cache.
+    /// The cached object itself.
     let cached: Image
-    /// The same at the load's scale.
+    /// The image at the load's scale; only its first frame if the load wants that.
     let image: Image
 }
 
-/// What a look into memory came to.
+/// The result of a memory lookup.
 enum MemoryLookup {
     case found(MemoryHit)
     case missed(WebImageLoadEvent.MissReason)

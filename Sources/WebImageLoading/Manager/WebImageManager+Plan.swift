@@ -1,11 +1,11 @@
 import FoundationEssentials
 
 extension WebImageManager {
-    /// Resolves everything that decides how the image is got.
+    /// Resolves everything that determines how the image is loaded.
     ///
     /// - Parameters:
-    ///   - revalidation: how long what is cached serves; nil for ever.
-    ///   - permission: asked before the loader is.
+    ///   - revalidation: The rules for how long cached images stay usable; nil for forever.
+    ///   - permission: Called before the loader is asked.
     func plan(
         url: URL,
         originalKey: String?,
@@ -20,7 +20,7 @@ extension WebImageManager {
         let isOriginal = originalKey == resultKey && cache === originalCache
         let query = asksCaches ? context?.queryCacheType ?? .all : .none
         var originalQuery = asksCaches ? context?.originalQueryCacheType ?? .disk : .none
-        // One key, one lookup: what is said of the result holds for an original that is the result.
+        // One key, one lookup: if the original is the result, the result's cache type applies.
         if isOriginal { originalQuery = ImageCacheType(memory: false, disk: query.includesDisk) }
         let originalStore = context?.originalStoreCacheType ?? .disk
         let serializer = serializer(for: load)
@@ -77,7 +77,7 @@ extension WebImageManager {
         )
     }
 
-    /// What decodes and encodes.
+    /// The coder for decoding and encoding.
     private func coder(for load: ResolvedLoad) -> any ImageCoder {
         let place = load.context?.decoding ?? load.parts?.values.decoding ?? .inProcess
         return place.within(domain: workerDomain).coder(
@@ -85,8 +85,8 @@ extension WebImageManager {
         )
     }
 
-    /// The decode options of a load. Size options come from the context alone, because only those are part of the key: a
-    /// scaled image must never lie under the key of the whole one.
+    /// Returns the decode options of a load. Size options come only from the context, because only those are part of the key: a
+    /// scaled image must never be stored under the key of the full-size one.
     func decodeOptions(for key: String, _ load: ResolvedLoad) -> ImageDecodeOptions {
         let context = load.context
         var result = ImageDecodeOptions(context ?? WebImageContext(), options: load.options, key: key)
@@ -99,15 +99,15 @@ extension WebImageManager {
 }
 
 extension Image {
-    /// The image at the scale that a load means: loads with other scales find one entry of pixels. The pixels of a
-    /// transformed image depend on the scale, and its key tells it.
+    /// Returns the image at the load's scale: loads with different scales share one entry of pixels. The pixels of a transformed
+    /// image depend on the scale, which is part of its key.
     func scaled(to factor: Double) -> Image {
         metadata.isTransformed || scale == factor ? self : with(scale: factor)
     }
 
-    /// Whether an image from memory serves a load with this byte limit (0 for none): one that was decoded with a lower
-    /// limit is not the picture that the load means, though both have the same key. Nor is the first frame alone of an
-    /// animation, unless that is what the load means, nor a damaged picture where damage is refused.
+    /// Returns whether an image from memory is usable for a load with this byte limit (0 for none). An image decoded with a lower
+    /// limit is not, though both have the same key. Neither is the first frame of an animation, unless the load wants only that,
+    /// nor a damaged image if the load refuses damage.
     func serves(_ options: ImageDecodeOptions) -> Bool {
         serves(scaleDownLimitBytes: options.scaleDownLimitBytes)
             && !(metadata.isDamaged && options.refusesDamagedData)

@@ -1,23 +1,23 @@
 import FoundationEssentials
 
 extension WebImageManager {
-    /// A manager for sources that a policy is to look after, with ``SourcePolicy/untrusted`` for URLs that strangers name.
+    /// Creates a manager with a source policy, such as ``SourcePolicy/untrusted`` for URLs from untrusted users.
     ///
-    /// All formats (``SourcePolicy/isolatedFormats``) are decoded in worker processes (``decoding``, which can be set to more or less). Where there
-    /// is no worker program (``DecodeWorker``), loads end with ``WebImageError/Code/decoderUnavailable``.
+    /// The formats in ``SourcePolicy/isolatedFormats`` (by default all) are decoded in worker processes; ``decoding`` can be set to more or less.
+    /// Without a worker program (``DecodeWorker``), their loads end with ``WebImageError/Code/decoderUnavailable``.
     ///
-    /// It has a downloader of its own, which is its ``imageLoader`` unless the policy allows `data` URLs, too, and whose
-    /// ``WebImageDownloaderConfig/sourcePolicy`` is the policy. Files and loaders of one's own have no part in it: a load whose context
-    /// names a loader is refused.
+    /// The manager has a separate downloader, which is its ``imageLoader`` unless the policy also allows `data` URLs; its
+    /// ``WebImageDownloaderConfig/sourcePolicy`` is the policy. Files and custom loaders are excluded: a load whose context names a loader is
+    /// refused.
     ///
-    /// URLs are looked at before the caches are, so nothing is served for one that may not be asked.
+    /// URLs are checked before the caches are queried, so a refused URL is never served from a cache.
     ///
     /// - Parameters:
-    ///   - policy: what is allowed. With ``SourcePolicy/trusted`` the manager is like any other, on a downloader of its own.
-    ///   - cache: where pictures are kept. Nil, the default, is a cache of the policy's own namespace
-    ///     (``SourcePolicy/cacheNamespace``) in the default directory, which managers with like policies share. One that other managers
-    ///     use would serve their pictures for a stranger's URL, too, if its host is a name of a place that only they may ask.
-    ///   - config: the downloader's config, whose policy is replaced, and whose bounds hold where they are tighter than the policy's.
+    ///   - policy: The sources and costs to allow. With ``SourcePolicy/trusted``, the manager is like any other, with a separate downloader.
+    ///   - cache: The image cache. Nil, the default, is a cache with the policy's namespace (``SourcePolicy/cacheNamespace``) in the default
+    ///     directory, shared by managers with equal policies. A cache shared with other managers would also serve their images for an untrusted
+    ///     URL, even one whose host only those managers may contact.
+    ///   - config: The downloader's config. Its policy is replaced; its limits apply where they are tighter than the policy's.
     public convenience init(
         policy: SourcePolicy,
         cache: (any ImageCaching)? = nil,
@@ -28,7 +28,7 @@ extension WebImageManager {
         self.init(policy: policy, cache: cache, downloader: WebImageDownloader(config: config))
     }
 
-    /// - Parameter downloader: one with the policy in its config.
+    /// - Parameter downloader: A downloader whose config has the policy.
     convenience init(
         policy: SourcePolicy,
         cache: (any ImageCaching)?,
@@ -52,13 +52,13 @@ extension WebImageManager {
         decoding = policy.decoding
     }
 
-    /// Why a load does not begin, under the manager's policy or in this process; nil where it may. What is decided here holds for the
-    /// caches, too.
+    /// Returns the error that prevents a load from starting under the manager's policy or in this process; nil if it may start. It
+    /// also applies to the caches.
     func refusal(of url: URL, _ context: WebImageContext?) -> WebImageError? {
         if let problem = DetachedThread.forkProblem { return problem.with(url: url) }
         guard !policy.isTrusted else { return nil }
         if let loader = context?.imageLoader, loader !== imageLoader {
-            let words = "the source is refused: a loader of one's own does not check where it goes"
+            let words = "the source is refused: custom loaders do not check the addresses they connect to"
             return WebImageError(.sourceRefused, words, url: url)
         }
         return policy.refusal(of: url)
@@ -66,8 +66,8 @@ extension WebImageManager {
 }
 
 extension SourcePolicy {
-    /// Where pictures are decoded under the policy, unless a manager or a context says otherwise: ``isolatedFormats`` in processes of
-    /// their own, the others in this one.
+    /// The place where images are decoded under the policy, unless a manager or a context overrides it: ``isolatedFormats`` in
+    /// separate processes, the others in this one.
     public var decoding: DecodingPlace {
         guard !isTrusted, !isolatedFormats.isEmpty else { return .inProcess }
         var isolation = DecodeIsolation(formats: isolatedFormats)
@@ -77,7 +77,7 @@ extension SourcePolicy {
     }
 }
 
-/// The caches of policies, as long as anybody uses them: managers with like policies share one.
+/// The caches of policies, as long as they are in use: managers with equal policies share one.
 enum PolicyCaches {
     private struct Place {
         weak var cache: ImageCache?
@@ -89,7 +89,7 @@ enum PolicyCaches {
         guard !policy.isTrusted else { return .shared }
         let namespace = policy.cacheNamespace
         if let cache = places.withLock({ $0[namespace]?.cache }) { return cache }
-        // Made without the lock: it looks at directories.
+        // Created without the lock: it accesses directories.
         let made = ImageCache(namespace: namespace)
         return places.withLock { places in
             if let cache = places[namespace]?.cache { return cache }

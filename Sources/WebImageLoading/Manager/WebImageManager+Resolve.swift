@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// Options and context of a load after the manager's processor.
+/// The options and context of a load after the manager's options processor.
 struct ResolvedLoad: Sendable {
     var options: WebImageOptions
     var context: WebImageContext?
-    /// The manager's own parts when the load began.
+    /// The manager's own components when the load started.
     let parts: WebImageManager.Parts?
 
-    /// The same, called back on the thread that ends its work.
+    /// The same load, called back on the thread that ends its work.
     var inline: ResolvedLoad {
         var load = self
         load.context = context ?? WebImageContext()
@@ -15,8 +15,8 @@ struct ResolvedLoad: Sendable {
         return load
     }
 
-    /// The same for a load that is awaited: it never blocks one of the few threads of Swift's concurrency, which the caller
-    /// cannot have meant.
+    /// The same load for an async caller: it never blocks a thread of Swift's concurrency pool, which the caller cannot have
+    /// intended.
     var awaited: ResolvedLoad {
         var load = inline
         load.options.subtract([.queryDiskDataSync, .queryMemoryDataSync])
@@ -24,14 +24,15 @@ struct ResolvedLoad: Sendable {
     }
 }
 
-// MARK: The context's parts, or else the manager's
+// MARK: The context's components, or else the manager's
 
 extension WebImageManager {
-    /// The first step of every load: asks the processor, showing it the manager's own parts where the context has none. Without
-    /// a processor nothing is copied; what the context lacks is taken from the manager when it is needed.
+    /// Resolves a load, as the first step of every load: calls the options processor with the manager's components filled into
+    /// the context where it has none. Without a processor nothing is copied; missing components are taken from the manager when
+    /// needed.
     func resolve(_ url: URL?, _ options: WebImageOptions, _ context: WebImageContext?) -> ResolvedLoad {
         var load = processed(url, options, context)
-        // The one place where a policy changes how a load is made. Limits of decoding follow with the decode options.
+        // The only place where a policy changes a load. Its decoding limits are applied with the decode options.
         if !policy.isTrusted { load.options.subtract([.handleCookies, .allowInvalidSSLCertificates]) }
         return load
     }
@@ -62,7 +63,7 @@ extension WebImageManager {
         load.context?.cacheSerializer ?? load.parts?.values.cacheSerializer
     }
 
-    /// Who decides how long what is cached serves a load.
+    /// The policy that decides how long a cached image stays usable for a load.
     func cachePolicy(for load: ResolvedLoad) -> CachePolicy {
         load.context?.cachePolicy ?? load.parts?.values.cachePolicy ?? .immutable
     }

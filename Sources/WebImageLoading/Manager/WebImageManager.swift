@@ -1,45 +1,47 @@
 public import FoundationEssentials
 
-/// The one door for every load: asks the caches, loads what they do not have, decodes, transforms, stores, delivers.
+/// The entry point of every load: queries the caches, loads what they lack, decodes, transforms, stores and delivers.
 ///
-/// Safe to use from any thread. Loads of one picture share the work, also across managers.
+/// Thread-safe. Loads of the same image are coalesced, also across managers.
 public final class WebImageManager: Sendable {
-    /// The manager that everything uses unless told otherwise: the shared cache and the shared loaders.
+    /// The default manager, with the shared cache and the shared loaders.
     public static let shared = WebImageManager()
 
-    /// The cache.
+    /// The image cache.
     public let imageCache: any ImageCaching
-    /// The loader.
+    /// The loader for images that are not cached.
     public let imageLoader: any ImageLoading
-    /// Which sources may be asked, and what their answers may cost. ``SourcePolicy/trusted`` unless the manager was made with another.
+    /// The policy for allowed sources and the cost of their responses. ``SourcePolicy/trusted`` unless the manager was created with
+    /// another.
     public let policy: SourcePolicy
-    /// Whose workers decode its images; nil for those of the program's own loads.
+    /// The domain of the worker processes that decode its images; nil for those of the program's own loads.
     let workerDomain: String?
     let pipeline: Pipeline
     let clock: ClockSource
     let settings: Lock<Settings>
-    /// What this manager's loads have come to.
+    /// The counters of this manager's loads.
     let totals = LoadTotals()
-    /// Refreshes that no load waits for.
+    /// Background refreshes that no load waits for.
     let refreshes = StoreGroup()
-    /// Loads under way that can be cancelled, by their number.
+    /// Running loads that can be cancelled, by their number.
     let running = Lock<[UInt64: WebImageLoadOperation]>([:])
     let activity = Lock(Activity())
 
     struct Activity {
-        /// URLs that failed for good and are not tried again.
+        /// URLs that failed permanently and are not tried again.
         var failedURLs = ExpiringTable<URL, Void>(limit: 10_000)
         var missing = ExpiringTable<MissingRequest, WebImageError>(limit: 1024)
     }
 
-    /// A manager of a cache and a loader.
+    /// Creates a manager with a cache and a loader.
     ///
     /// - Parameters:
-    ///   - cache: where pictures are looked for and stored; ``defaultImageCache`` by default, and if there is none, the shared one.
-    ///     The budget evicts from its memory.
-    ///   - loader: what brings what the cache does not have; ``defaultImageLoader`` by default, and if there is none, the shared one.
-    ///   - memoryBudget: what decoded pictures may take; by default the process's, which is off until it has a limit. Work is shared
-    ///     with managers that have the same one.
+    ///   - cache: The image cache; ``defaultImageCache`` by default, and if there is none, the shared one. The memory budget evicts
+    ///     from its memory.
+    ///   - loader: The loader for images that are not cached; ``defaultImageLoader`` by default, and if there is none, the shared
+    ///     one.
+    ///   - memoryBudget: The memory limit of decoded images; by default the process's, which is off until it has a limit. Work is
+    ///     shared only among managers with the same budget.
     public convenience init(
         cache: (any ImageCaching)? = nil,
         loader: (any ImageLoading)? = nil,
@@ -52,7 +54,7 @@ public final class WebImageManager: Sendable {
         )
     }
 
-    /// Within which its loads decode.
+    /// The memory budget that limits this manager's decodes.
     public var memoryBudget: DecodedMemoryBudget { pipeline.budget }
 
     package init(
@@ -75,14 +77,14 @@ public final class WebImageManager: Sendable {
         }
     }
 
-    /// Whether a load is under way.
+    /// A Boolean value that indicates whether a load is running.
     public var isRunning: Bool { runningCount > 0 }
 
-    /// Loads under way that can be cancelled.
+    /// The number of running loads that can be cancelled.
     var runningCount: Int { running.withLock { $0.count } }
 
-    /// Returns when no refresh is under way that a server allowed to come behind a stale picture (`stale-while-revalidate`), and what
-    /// the refreshes brought has been stored. A program that is about to end waits for it, so that the next one has what is newer.
+    /// Waits until every background refresh (`stale-while-revalidate`) has ended and its result is stored. Call it before the program
+    /// exits, so that its next run has the newer images.
     ///
     /// Each refresh takes as long as a download may; see ``WebImageDownloaderConfig``.
     public func finishRefreshes() async {
@@ -91,12 +93,12 @@ public final class WebImageManager: Sendable {
 
     /// Cancels every load of this manager, the latest first.
     public func cancelAll() {
-        // The latest first: an earlier one would hand its place in the downloader to a later one that is about to go, too.
+        // The latest first: an earlier load would hand its download slot to a later one that is about to be cancelled, too.
         let loads = running.withLock { exchange(&$0, for: [:]) }.sorted { $0.key > $1.key }
         WebImageLoadOperation.cancel(loads.map(\.value), in: pipeline)
     }
 
-    /// Allows a URL that failed before, or at which there was nothing, to be tried again.
+    /// Allows a URL that failed before, or was not found, to be tried again.
     public func removeFailedURL(_ url: URL) {
         activity.withLock { activity in
             activity.failedURLs.remove(url)
@@ -104,31 +106,32 @@ public final class WebImageManager: Sendable {
         }
     }
 
-    /// Allows every URL that failed before, or at which there was nothing, to be tried again.
+    /// Allows every URL that failed before, or was not found, to be tried again.
     public func removeAllFailedURLs() {
         activity.withLock { $0 = Activity() }
     }
 
-    /// What a server said of a request for which it has nothing, if that still holds.
+    /// Returns the server's cached "not found" answer to a request, if it has not expired.
     func knownMissing(_ request: MissingRequest) -> WebImageError? {
         activity.withLock { $0.missing.value(of: request, at: clock.wallTime()) }
     }
 
-    /// Forgets that there was nothing.
+    /// Removes the cached "not found" answer of a request.
     func noteFound(_ request: MissingRequest) { activity.withLock { $0.missing.remove(request) } }
 
-    /// Whether a URL failed before and is not tried again without ``WebImageOptions/retryFailed``; see ``failedURLLifetime``.
+    /// Returns whether a URL failed before and is not tried again without ``WebImageOptions/retryFailed``; see
+    /// ``failedURLLifetime``.
     public func isFailed(_ url: URL) -> Bool {
         activity.withLock { $0.failedURLs.value(of: url, at: Double(clock.monotonicNanoseconds())) != nil }
     }
 
-    /// Remembers or forgets a URL by how its load ended.
+    /// Adds a URL to the failed ones or removes it, depending on how its load ended.
     func noteEnd(of url: URL, options: WebImageOptions, loader: (any ImageLoading)?, error: WebImageError?) {
         guard let error else {
             if options.contains(.retryFailed) { removeFailedURL(url) }
             return
         }
-        // What lies in the cache says nothing about what the URL would have brought.
+        // A cache query says nothing about what the URL would have returned.
         guard !options.contains(.fromCacheOnly), error.isWorthRemembering else { return }
         let isBlocked =
             delegate?.imageManager(self, shouldBlockFailedURL: url, error: error)
@@ -140,7 +143,7 @@ public final class WebImageManager: Sendable {
 }
 
 extension WebImageError {
-    /// Whether the error says something about the URL, and not only about this one load.
+    /// True if the error is about the URL, and not only about this one load.
     fileprivate var isWorthRemembering: Bool {
         switch code {
         case .limitExceeded where isOfMemoryBudget: false

@@ -1,45 +1,47 @@
 public import FoundationEssentials
 
-/// Decides for a manager what may be downloaded and which failures are remembered. Both methods are called on any thread, no
-/// lock held, and must be quick.
+/// Decides which images a manager may download and which failures it remembers. Both methods can be called on any thread, without
+/// a lock held, and must be quick.
 public protocol WebImageManagerDelegate: AnyObject, Sendable {
-    /// Whether a picture that is not in the caches may be asked of the loader; also asked before one that is cached is
-    /// refreshed, which a no prevents. True by default.
+    /// Returns whether an image that is not cached may be requested from the loader. Also called before a cached image is
+    /// refreshed; false prevents that. True by default.
     ///
-    /// A load that may not ends with ``WebImageError/Code/downloadRefused``, which is never remembered as a failure.
+    /// A load that is not allowed ends with ``WebImageError/Code/downloadRefused``, which is never remembered as a failure.
     func imageManager(_ manager: WebImageManager, shouldDownloadImageFor url: URL) -> Bool
 
-    /// Whether a URL that failed with `error` should not be tried again until asked to, in place of what the loader says about
-    /// it; nil, which is the default, leaves that to the loader.
+    /// Returns whether a URL that failed with `error` should not be tried again until requested, overriding the loader's
+    /// decision; nil, the default, leaves it to the loader.
     ///
-    /// Not asked about cancelled loads, refused ones, and those that only asked the caches: they are never remembered.
+    /// Not called for cancelled loads, refused ones, and cache-only ones: they are never remembered.
     func imageManager(_ manager: WebImageManager, shouldBlockFailedURL url: URL, error: WebImageError) -> Bool?
 }
 
 extension WebImageManagerDelegate {
-    /// True.
+    /// Returns true.
     public func imageManager(_ manager: WebImageManager, shouldDownloadImageFor url: URL) -> Bool { true }
 
-    /// Nil.
+    /// Returns nil.
     public func imageManager(_ manager: WebImageManager, shouldBlockFailedURL url: URL, error: WebImageError) -> Bool? {
         nil
     }
 }
 
 extension WebImageManager {
-    /// Decides what may be downloaded and which failures are remembered; held weakly, nil by default. Loads of a manager with a
-    /// delegate look through the caches first, for themselves, and ask it then.
+    /// The delegate, which decides what may be downloaded and which failures are remembered; held weakly, nil by default. With a
+    /// delegate, each load queries the caches first, and then asks the delegate.
     public var delegate: (any WebImageManagerDelegate)? {
         get { settings.withLock { $0.delegate } }
         set { settings.withLock { $0.delegate = newValue } }
     }
 
-    /// Whether the delegate allows a URL to be downloaded; asked after a cache miss, and before a refresh. True without one.
+    /// Returns whether the delegate allows a URL to be downloaded; called after a cache miss, and before a refresh. True without
+    /// a delegate.
     func mayDownload(_ url: URL) -> Bool {
         delegate?.imageManager(self, shouldDownloadImageFor: url) ?? true
     }
 
-    /// What asks the delegate before a loader is asked for a URL, for one load; nil without one. Equal to no other load's.
+    /// Returns the permission that asks the delegate on behalf of one load before a loader is asked; nil without a delegate. It
+    /// equals no other load's.
     func permission(for url: URL, _ load: WebImageLoadOperation) -> LoadPlan.Permission? {
         guard delegate != nil else { return nil }
         return LoadPlan.Permission(
@@ -50,7 +52,7 @@ extension WebImageManager {
 }
 
 extension WebImageError {
-    /// The error of a load that the delegate did not allow.
+    /// The error of a load that the delegate refused.
     static func downloadRefused(_ url: URL) -> WebImageError {
         WebImageError(
             .downloadRefused,
@@ -59,6 +61,6 @@ extension WebImageError {
         )
     }
 
-    /// Whether a look through the caches that ended with this error found nothing of use: no entry, or one that is no picture.
+    /// True if a cache query with this error found nothing usable: no entry, or an entry that is not an image.
     var isCacheMiss: Bool { code != .cancelled && code != .transformFailed }
 }

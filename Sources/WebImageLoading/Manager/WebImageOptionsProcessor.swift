@@ -1,22 +1,22 @@
 public import FoundationEssentials
 
-/// Changes options and context of every load of a manager before anything else looks at them, for example to give all
-/// pictures of one host a header field, or those under a path a thumbnail size.
+/// Changes options and context of every load of a manager before anything else, for example to add a header field for all images
+/// of one host, or a thumbnail size for those under a path.
 public final class WebImageOptionsProcessor: Sendable {
     private let body: @Sendable (URL?, WebImageOptions, WebImageContext) -> WebImageOptionsResult?
 
-    /// A processor of a closure, which is called on the thread of whoever begins a load and must be quick; a nil answer leaves
-    /// everything as it is.
+    /// Creates a processor from a closure. The closure is called on the thread that starts the load and must be quick; returning
+    /// nil changes nothing.
     ///
-    /// The context holds the manager's own transformer, key filter and serializer where the load gave none. The URL is nil when
-    /// the load has none, which then fails whatever is answered.
+    /// The context contains the manager's own transformer, key filter and serializer where the load gave none. If the URL is nil,
+    /// the load fails whatever the closure returns.
     public init(
         _ body:
             @escaping @Sendable (_ url: URL?, _ options: WebImageOptions, _ context: WebImageContext) ->
             WebImageOptionsResult?
     ) { self.body = body }
 
-    /// What a load goes on with; nil means what it came with.
+    /// Returns the options and context for the load; nil to leave them unchanged.
     public func process(
         _ url: URL?,
         options: WebImageOptions,
@@ -24,14 +24,14 @@ public final class WebImageOptionsProcessor: Sendable {
     ) -> WebImageOptionsResult? { body(url, options, context) }
 }
 
-/// What a ``WebImageOptionsProcessor`` answers.
+/// The result of a ``WebImageOptionsProcessor``.
 public struct WebImageOptionsResult: Sendable {
-    /// The options in place of the load's.
+    /// The options that replace the load's.
     public var options: WebImageOptions
-    /// The context in place of the load's.
+    /// The context that replaces the load's.
     public var context: WebImageContext
 
-    /// Options and a context.
+    /// Creates a result of options and a context.
     public init(options: WebImageOptions, context: WebImageContext) {
         self.options = options
         self.context = context

@@ -1,47 +1,47 @@
 public import FoundationEssentials
 
-/// What a load ends with.
+/// The result of a load.
 public struct WebImageResult: Sendable {
-    /// The picture.
+    /// The image.
     public internal(set) var image: Image
-    /// The encoded bytes of just this image; nil for one from memory (but see ``WebImageOptions/queryMemoryData``), and for one
-    /// that was made from them as a thumbnail or by a transformer. For one that a byte limit made smaller on its way from
-    /// disk or a loader, those of the whole picture.
+    /// The encoded bytes of exactly this image; nil if it comes from memory (but see ``WebImageOptions/queryMemoryData``), or was
+    /// made as a thumbnail or by a transformer. If a byte limit scaled it down on its way from disk or a loader, the bytes of the
+    /// full-size image.
     public internal(set) var data: Data?
-    /// Where it came from: ``ImageCacheType/none`` means from a loader, for example the network.
+    /// The source of the image: ``ImageCacheType/none`` means a loader, for example the network.
     public let cacheType: ImageCacheType
-    /// What was asked for.
+    /// The requested URL.
     public let url: URL
-    /// The key it lies under in the caches; empty if the key filter gave none.
+    /// The cache key; empty if the key filter returned none.
     public let cacheKey: String
-    /// The HTTP response, if this load brought one.
+    /// The HTTP response, if this load received one.
     public internal(set) var response: HTTPResponse?
-    /// How long the download took, if this load had one.
+    /// The metrics of the download, if this load had one.
     public internal(set) var metrics: DownloadMetrics?
-    /// False for a picture after which another call of the completion may come: one from the cache that is being refreshed
-    /// (``WebImageOptions/refreshCached``), and previews of one that is still arriving (``WebImageOptions/progressiveLoad``),
+    /// False for an image that another call of the completion may follow: a cached one that is being refreshed
+    /// (``WebImageOptions/refreshCached``), and previews of one that is still downloading (``WebImageOptions/progressiveLoad``),
     /// whose ``ImageMetadata/isIncremental`` is true.
     public internal(set) var isFinal = true
     var standing: Standing?
 
-    /// Why the picture could not be refreshed, and is the one that was cached. With ``WebImageOptions/refreshCached`` of the async
-    /// forms alone: the others hear of it in a second call.
+    /// The error of a failed refresh, because of which the image is the cached one. Set only with
+    /// ``WebImageOptions/refreshCached`` in the async functions; the others report it in a second call.
     public var refreshError: WebImageError? { standing?.refreshError }
 
-    /// Whether the picture is from the cache and by the load's ``CachePolicy`` should have been asked for anew: because it may
-    /// serve while the server is asked, or because the server could not be. False under ``CachePolicy/immutable``.
+    /// A Boolean value that indicates whether the image is cached and stale by the load's ``CachePolicy``: it was served while it
+    /// is revalidated, or because the server could not be reached. False under ``CachePolicy/immutable``.
     public var isStale: Bool { standing?.isStale ?? false }
 
-    /// Seconds since the server made the picture or last said that it still serves, for one from the cache; nil under
-    /// ``CachePolicy/immutable``, for one that the load brought, and where nothing is known of it.
+    /// The seconds since the server generated or last validated the cached image; nil under ``CachePolicy/immutable``, for an
+    /// image from the loader, and if unknown.
     public var age: Double? { standing?.age }
 
-    /// The same, announced as one after which another may come.
+    /// The same result, marked as one that another may follow.
     var asInterim: WebImageResult { with { $0.isFinal = false } }
 
-    /// The same, with what is known of how far it serves.
+    /// Returns the same result with the image's cache status.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: The seconds since 1970.
     func with(_ status: CacheStatus, now: Double) -> WebImageResult {
         guard cacheType != .none else { return self }
         let record = status.known?.validators?.record
@@ -55,9 +55,9 @@ public struct WebImageResult: Sendable {
         }
     }
 
-    /// The same without the encoded bytes, for who keeps it as long as a picture is shown.
+    /// Returns the same result without the encoded bytes, to be kept as long as an image is shown.
     ///
-    /// - Parameter image: the same picture with other pixels; nil leaves it.
+    /// - Parameter image: The same image with other pixels; nil leaves it.
     package func kept(as image: Image? = nil) -> WebImageResult {
         with {
             $0.image = image ?? self.image
@@ -65,7 +65,7 @@ public struct WebImageResult: Sendable {
         }
     }
 
-    /// The same as the last of its load, with what went wrong after it.
+    /// Returns the same result as the final one of its load, with any error that followed it.
     func asLast(refreshError: WebImageError?) -> WebImageResult {
         with {
             $0.isFinal = true
@@ -79,7 +79,7 @@ public struct WebImageResult: Sendable {
         return copy
     }
 
-    /// How far an image from the cache serves. A class, to keep results small: one is made for every image from memory.
+    /// The cache status of an image. A class, to keep results small: one is created for every image from memory.
     final class Standing: Sendable {
         let age: Double?
         let isStale: Bool
@@ -105,10 +105,10 @@ extension WebImageResult {
     }
 }
 
-/// What happens during a load.
+/// An event of a load.
 public enum WebImageEvent: Sendable {
-    /// Bytes arrive.
+    /// More bytes have arrived.
     case progress(LoadProgress)
-    /// The picture is there; the last event if it is ``WebImageResult/isFinal``.
+    /// An image; the last event if it is ``WebImageResult/isFinal``.
     case result(WebImageResult)
 }

@@ -1,5 +1,5 @@
-/// A value behind a reference, for keys that contain each other: a copy costs one more owner, and the hash is computed once. Equal if
-/// the values are.
+/// A value behind a reference, for nested keys: a copy costs one retain, and the hash is computed once. Boxes are equal if their
+/// values are.
 struct Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
     private final class Box: Sendable {
         let value: Value
@@ -17,7 +17,7 @@ struct Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
 
     var value: Value { box.value }
 
-    /// The same with one thing changed.
+    /// Returns a copy with a change.
     func with(_ change: (inout Value) -> Void) -> Boxed {
         var copy = value
         change(&copy)
@@ -31,7 +31,7 @@ struct Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(box.hash) }
 }
 
-/// A value that is compared by something else, for values that are not Hashable: objects by their identity, for example.
+/// A value compared by a separate identifier, for values that are not Hashable: objects by their identity, for example.
 struct Identified<Value: Sendable, ID: Hashable & Sendable>: Hashable, Sendable {
     let value: Value
     let id: ID
@@ -47,6 +47,6 @@ struct Identified<Value: Sendable, ID: Hashable & Sendable>: Hashable, Sendable 
 }
 
 extension Identified where ID == ObjectIdentifier {
-    /// An object, compared by its identity.
+    /// Creates an object compared by its identity.
     init(_ object: Value) where Value: AnyObject { self.init(object, by: ObjectIdentifier(object)) }
 }

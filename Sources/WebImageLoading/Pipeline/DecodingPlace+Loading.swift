@@ -1,12 +1,12 @@
 extension DecodingPlace {
-    /// The same place with workers that only the loads of one policy have.
+    /// Returns the same place with workers that only loads of this policy use.
     package func within(_ policy: SourcePolicy) -> DecodingPlace {
         policy.isTrusted ? self : within(domain: policy.cacheNamespace)
     }
 }
 
 extension WebImageContext {
-    /// What decodes and encodes where there is no manager that could say.
+    /// Returns the coder for decoding and encoding without a manager.
     func coder() -> any ImageCoder {
         (decoding ?? .inProcess).coder(insteadOf: imageCoder ?? ImageCodersManager.shared)
     }

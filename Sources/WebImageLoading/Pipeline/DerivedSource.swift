@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// What is known of an original that is kept nowhere, by what was made of it.
+/// The validators of an original that is stored nowhere, taken from an image made of it.
 struct DerivedSource: Hashable, Sendable {
-    /// What a server is asked with, and what its answer is compared with.
+    /// The validators for revalidation, and the content hash that the response is compared with.
     let known: KnownValidators
-    /// Where an image in memory has it from.
+    /// The object through which images in memory share the validators.
     private let held: Identified<HeldValidators, ObjectIdentifier>?
-    /// The entry of what was made of it.
+    /// The entry of the derived image.
     private let cache: Identified<any ImageCaching, ObjectIdentifier>
     private let cacheKey: String
 
-    /// What an image in memory holds; nil when it holds nothing, because an entry on disk tells it or nobody knows.
+    /// Takes the validators attached to an image in memory; nil if it has none, because they are on disk or unknown.
     init?(_ image: Image?, of cache: any ImageCaching, _ cacheKey: String) {
         guard let image, let held = image.metadata.heldValidators, let validators = held.validators,
             let hash = image.metadata.knownSourceHash
@@ -21,7 +21,7 @@ struct DerivedSource: Hashable, Sendable {
         self.cacheKey = cacheKey
     }
 
-    /// What is stored on disk with what was made of it.
+    /// Takes the validators stored on disk with the derived image.
     init?(_ known: KnownValidators?, _ image: Image?, of cache: any ImageCaching, _ cacheKey: String) {
         guard let known, let hash = known.contentHash else { return nil }
         self.known = known
@@ -31,7 +31,7 @@ struct DerivedSource: Hashable, Sendable {
         self.cacheKey = cacheKey
     }
 
-    /// Notes what the server has said of the same bytes since: in memory, and with what was made of them on disk.
+    /// Updates the validators after the server confirmed the same bytes: in memory, and in the derived image's entry on disk.
     func renew(_ now: KnownValidators) {
         guard let hash = now.contentHash, hash == known.contentHash, now.validators != known.validators else { return }
         held?.value.validators = now.validators
@@ -41,16 +41,16 @@ struct DerivedSource: Hashable, Sendable {
     }
 }
 
-/// What a server said of bytes that are kept nowhere, held by the images in memory that were made of them.
+/// The validators of bytes that are stored nowhere, attached to the images in memory that were made of them.
 ///
-/// All images that come of one decode share it, so that an answer that renews one renews them all.
+/// All images of one decode share this object, so that one revalidation renews them all.
 package final class HeldValidators: Sendable {
     private let value: Lock<CacheValidators?>
 
-    /// - Parameter validators: with the hash of what was received.
+    /// - Parameter validators: With the hash of the received bytes.
     init(_ validators: CacheValidators?) { value = Lock(validators) }
 
-    /// What the latest answer said.
+    /// The validators of the latest response.
     var validators: CacheValidators? {
         get { value.withLock { $0 } }
         set { value.withLock { $0 = newValue } }
@@ -58,14 +58,14 @@ package final class HeldValidators: Sendable {
 }
 
 extension ImageMetadata {
-    /// What the server said of the bytes that the image was made of, where no entry on disk has it.
+    /// The validators of the source bytes, if no entry on disk has them.
     package var heldValidators: HeldValidators? { attachment.value as? HeldValidators }
 }
 
 extension Image {
-    /// The image, known to be made of bytes with this hash.
+    /// Returns the image with the hash of its source bytes.
     ///
-    /// - Parameter held: what the server said of them, if that is written down nowhere.
+    /// - Parameter held: The validators of the bytes, if they are stored nowhere.
     func with(sourceHash: UInt64, held: HeldValidators? = nil, extendedData: Data? = nil) -> Image {
         var metadata = metadata
         metadata.sourceHash = sourceHash

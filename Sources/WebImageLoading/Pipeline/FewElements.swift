@@ -1,4 +1,4 @@
-/// Elements in the order they were added, the first in place: for lists that mostly have one.
+/// A list in insertion order that stores its first element inline, for lists that mostly have one.
 struct FewElements<Element>: Sequence {
     private var first: Element?
     private var others: [Element] = []
@@ -9,7 +9,7 @@ struct FewElements<Element>: Sequence {
         if first == nil { first = element } else { others.append(element) }
     }
 
-    /// Takes the first out that matches; nil if none does. O(n).
+    /// Removes and returns the first matching element; nil if none matches. O(n).
     @discardableResult
     mutating func removeFirst(where matches: (Element) -> Bool) -> Element? {
         guard let first else { return nil }
@@ -30,7 +30,7 @@ struct FewElements<Element>: Sequence {
         }
     }
 
-    /// Takes all out.
+    /// Removes and returns all elements.
     mutating func removeAll() -> FewElements {
         defer { self = FewElements() }
         return self

@@ -1,8 +1,8 @@
 extension ImageCaching {
-    /// Stores in the place of what lies under the key, also where a cache leaves entries alone that exist; levels that are not
-    /// stored to lose what they have, since it is out of date.
+    /// Stores an image in place of the key's entry, even in caches that do not overwrite entries. Levels that it is not stored in
+    /// lose their entry, which is out of date.
     ///
-    /// - Parameter completion: called when everything is done.
+    /// - Parameter completion: Called when everything is done.
     func replace(with request: ImageStoreRequest, completion: @escaping @Sendable () -> Void) {
         let (key, type) = (request.key, request.cacheType)
         if !type.includesMemory { removeImage(forKey: key, from: .memory, completion: nil) }
@@ -17,19 +17,19 @@ extension ImageCaching {
         disk.cacheType = .disk
         let rest = disk
         if self is ImageCache {
-            // Its writes do not undo a removal before them. Both at once, because a clear may come while one would wait for
-            // the removal, and must be the last word.
+            // Its writes do not undo an earlier removal. Both are queued at once: a clear that comes while the write waited for
+            // the removal must come last.
             removeImage(forKey: key, from: .disk, completion: nil)
             return store(rest, completion: completion)
         }
-        // Only when the old entry is gone: a write that comes while the removal waits would take its place.
+        // Only after the old entry is removed: a pending removal would otherwise delete the new one.
         removeImage(forKey: key, from: .disk) { [self] in store(rest, completion: completion) }
     }
 
-    /// Whether a store may leave an entry as it is: other caches than the library's own do not tell.
+    /// True if a store may keep an existing entry, which is unknown for other caches than the library's own.
     private var keepsExistingEntries: Bool { (self as? ImageCache)?.config.writesWithoutOverwriting ?? true }
 
-    /// Reads what is stored with an entry, on the caller's thread.
+    /// Reads the validators stored with an entry, on the caller's thread.
     func validatorsSync(forKey key: String) -> KnownValidators? {
         if let own = self as? ImageCache { return own.readValidators(forKey: key) }
         return diskEntry(forKey: key).map { KnownValidators($0) }

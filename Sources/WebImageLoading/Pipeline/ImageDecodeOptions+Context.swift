@@ -1,11 +1,11 @@
 extension ImageDecodeOptions {
-    /// The decode options that a load's context and options mean: those of the context's own properties win over its
-    /// ``WebImageContext/decodeOptions``. For caches and loaders of one's own that decode.
+    /// Creates the decode options of a load from its context and options. The context's own properties override its
+    /// ``WebImageContext/decodeOptions``. For custom caches and loaders that decode.
     ///
     /// - Parameters:
-    ///   - context: what the load says of decoding.
-    ///   - options: those that concern decoding are looked at.
-    ///   - key: tells the scale (`@2x`), where the context does not.
+    ///   - context: The context of the load.
+    ///   - options: The options of the load; only those about decoding are used.
+    ///   - key: The source of the scale (`@2x`), if the context has none.
     public init(_ context: WebImageContext, options: WebImageOptions, key: String) {
         self = context.decodeOptions ?? ImageDecodeOptions()
         if options.contains(.decodeFirstFrameOnly) { decodeFirstFrameOnly = true }

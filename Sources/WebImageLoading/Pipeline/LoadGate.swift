@@ -1,8 +1,8 @@
-/// Holds back loads while too many downloaded bytes wait to be decoded, so that a fast network and a slow processor do
-/// not fill the memory.
+/// Back-pressure from decoding to loading: a limiter that delays loads while too many downloaded bytes wait to be decoded, so
+/// that a fast network and a slow processor do not fill the memory.
 ///
-/// Every load that is let in counts with an estimate until it ends, and then with the bytes it brought until they are
-/// decoded. The bound is soft: it can be passed by what the loads already let in bring above the estimate.
+/// Each admitted load reserves an estimate until it ends, and then its actual bytes until they are decoded. The limit is soft:
+/// admitted loads that exceed the estimate can exceed it.
 package final class LoadGate: Sendable {
     private struct State {
         var reserved = 0
@@ -15,20 +15,20 @@ package final class LoadGate: Sendable {
     private let limit: Int
     private let estimate: Int
 
-    /// A gate that is open below `limit` bytes and takes a load to bring `estimate` bytes.
+    /// Creates a limiter that is open below `limit` bytes and estimates `estimate` bytes per load.
     init(limit: Int, estimate: Int = 256 << 10) {
         self.limit = limit
         self.estimate = estimate
     }
 
-    /// Bytes that have been reserved and not released.
+    /// The bytes currently reserved.
     package var reservedByteCount: Int { state.withLock { $0.reserved } }
 
-    /// Loads that wait to be let in.
+    /// The number of loads waiting to be admitted.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Calls `body` as soon as there is room: at once, or on the thread that makes room. Returns a ticket if it waits.
-    /// The load counts as running until `body` drops the reservation it is given.
+    /// Calls `body` as soon as the load is admitted: at once, or on the thread that releases a reservation. Returns a ticket if
+    /// it waits. The load counts as running until `body` releases its reservation.
     func pass(priority: LoadPriority, _ body: @escaping Body) -> Ticket? {
         let ticket = state.withLock { state -> Ticket? in
             guard state.reserved >= limit else {
@@ -41,7 +41,7 @@ package final class LoadGate: Sendable {
         return ticket
     }
 
-    /// Counts bytes until the reservation goes.
+    /// Reserves bytes until the reservation is released.
     func reserve(_ byteCount: Int) -> ByteReservation {
         state.withLock { $0.reserved += byteCount }
         return ByteReservation(byteCount: byteCount, gate: self)
@@ -60,17 +60,17 @@ package final class LoadGate: Sendable {
         for body in ready { body(ByteReservation(byteCount: estimate, gate: self)) }
     }
 
-    /// A place in the line.
+    /// A position in the queue.
     struct Ticket: RunningWork {
         fileprivate let id: UInt64
         fileprivate let gate: LoadGate
 
-        /// Leaves the line.
+        /// Removes the load from the queue.
         func cancel() {
             let body = gate.state.withLock { $0.waiting.remove(id) }
             withExtendedLifetime(body) {}
         }
-        /// Goes in, whatever has been reserved.
+        /// Admits the load regardless of the limit.
         func enter() {
             let estimate = gate.estimate
             let body = gate.state.withLock { state -> Body? in
@@ -81,12 +81,12 @@ package final class LoadGate: Sendable {
             body?(ByteReservation(byteCount: estimate, gate: gate))
         }
 
-        /// Moves to another priority.
+        /// Changes the priority in the queue.
         func setPriority(_ priority: LoadPriority) { gate.state.withLock { $0.waiting.setPriority(priority, of: id) } }
     }
 }
 
-/// Bytes counted against a ``LoadGate`` as long as this object lives.
+/// A reservation of bytes in a ``LoadGate``, released with this object.
 final class ByteReservation: Sendable {
     private let byteCount: Int
     private let gate: LoadGate

@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// The events of one load on their way to its observers: in order, one at a time, with one end and nothing after it.
+/// The delivery of one load's events to its observers: in order, one at a time, with one end event and none after it.
 final class LoadObservation: Sendable {
     private struct State {
         var hasStarted = false
         var isOver = false
-        /// Of the last event, in nanoseconds since the load's start.
+        /// The time of the last event, in nanoseconds since the load's start.
         var time: UInt64 = 0
     }
 
@@ -20,7 +20,7 @@ final class LoadObservation: Sendable {
     private let mailbox = CallbackMailbox(.inline)
     private let state = Lock(State())
 
-    /// Begins to observe a load; it must be ended.
+    /// Starts observing a load. Must be ended.
     init(
         _ observers: [any WebImageLoadObserver],
         url: URL?,
@@ -40,25 +40,25 @@ final class LoadObservation: Sendable {
         if !state.withLock({ $0.isOver }) { pipeline.observationEnded() }
     }
 
-    /// Leaves an event that happened at a time of the pipeline's clock; ``deliver()`` brings it. Calls nobody, so it may be done
-    /// with a lock held that events are to be ordered by.
+    /// Enqueues an event with a time of the pipeline's clock for ``deliver()``. Calls no observer, so it may be called under the
+    /// lock that orders events.
     func post(_ kind: WebImageLoadEvent.Kind, at time: UInt64) {
         state.withLock { append(kind, at: time, &$0) }
     }
 
-    /// Brings what was left, unless another thread is at it, which then does.
+    /// Delivers enqueued events, unless another thread is delivering, which then delivers them, too.
     func deliver() { mailbox.deliver() }
 
-    /// Tells of something that happens now.
+    /// Reports an event that happens now.
     func note(_ kind: WebImageLoadEvent.Kind) {
         post(kind, at: pipeline.clock.monotonicNanoseconds())
         deliver()
     }
 
-    /// Tells that the load has begun, the first time.
+    /// Reports that the load has started; only the first call counts.
     func noteStart(cacheKey: String) { note(.started(cacheKey: cacheKey, options: options)) }
 
-    /// Tells of the end, the first time.
+    /// Reports the end; only the first call counts.
     func end(_ kind: WebImageLoadEvent.Kind) {
         let time = pipeline.clock.monotonicNanoseconds()
         let isFirst = state.withLock { state -> Bool in
@@ -70,7 +70,7 @@ final class LoadObservation: Sendable {
         deliver()
     }
 
-    /// Tells of the end by what the load ended with.
+    /// Reports the end with the load's result.
     func end(_ result: Result<WebImageResult, WebImageError>) {
         switch result {
         case .success(let result): end(.delivered(result.cacheType))
@@ -84,10 +84,10 @@ final class LoadObservation: Sendable {
             guard !state.hasStarted else { return }
             state.hasStarted = true
         } else if !state.hasStarted {
-            // A load can end before anything was known of it, or hear first of what others did.
+            // A load can end before it is resolved, or join shared work whose events come first.
             append(.started(cacheKey: "", options: options), at: time, &state)
         }
-        // Work that several threads do: what is told later has not happened earlier.
+        // Several threads report events of shared work: times never decrease.
         state.time = max(state.time, time > start ? time - start : 0)
         let event = WebImageLoadEvent(loadID: id, url: url, time: state.time, kind: kind)
         mailbox.append { [observers] in
@@ -97,7 +97,7 @@ final class LoadObservation: Sendable {
 }
 
 extension LoadObservation {
-    /// The observation of a load; nil when nobody observes it.
+    /// Creates the observation of a load; nil if it has no observers.
     convenience init?(_ load: ResolvedLoad, url: URL?, pipeline: Pipeline) {
         let observers = load.observers
         guard !observers.isEmpty else { return nil }
@@ -106,10 +106,10 @@ extension LoadObservation {
 }
 
 extension ResolvedLoad {
-    /// Whether anybody observes the load.
+    /// True if the load has an observer.
     var isObserved: Bool { parts?.values.observer != nil || context?.rare?.values.observer != nil }
 
-    /// The manager's observer and the context's, if those are two.
+    /// The manager's observer and the context's, without duplicates.
     fileprivate var observers: [any WebImageLoadObserver] {
         let own = context?.rare?.values.observer
         guard let first = parts?.values.observer else { return own.map { [$0] } ?? [] }

@@ -1,20 +1,20 @@
 import FoundationEssentials
 
 extension LoadPlan {
-    /// The result, if it lies in memory.
+    /// Returns the result if it is in memory.
     func memoryHit() -> PipelineImage? {
         guard queriesMemory, let cacheKey else { return nil }
         guard let image = memoryImage(forKey: cacheKey, of: cache) else { return untransformedMemoryHit() }
         return PipelineImage(image: image, source: .memory)
     }
 
-    /// The bytes of an entry under the result's key, unless they are known to be another image's: what made the one new may have left the
-    /// other, as the load of a thumbnail does with the whole image in memory.
+    /// Returns the bytes of an entry under the result's key, unless they are known to belong to another image. An update of one cache
+    /// level may not have updated the other: the load of a thumbnail leaves the full-size image in memory.
     func data(of entry: CachedImageData?, for image: Image) -> Data? {
         entry.flatMap { $0.mayBelong(to: image, isOriginal: isOriginal) ? $0.data : nil }
     }
 
-    /// The result, if it lies in memory under another key because it must not be transformed.
+    /// Returns the result if it is in memory under another key because it must not be transformed.
     func untransformedMemoryHit() -> PipelineImage? {
         guard queriesMemory, gate != .open, let key = untransformedKey,
             let image = memoryImage(forKey: key, of: cache), !gate.admits(image)
@@ -22,7 +22,7 @@ extension LoadPlan {
         return PipelineImage(image: image, source: .memory, cacheKey: key)
     }
 
-    /// The original at full size, if it lies in memory, may be used and is of use.
+    /// Returns the full-size original if it is in memory, allowed and useful.
     func originalMemoryHit() -> PipelineImage? {
         guard result.value.queriesOriginalMemory, !chain.isEmpty, !decode.options.isThumbnail, let originalKey,
             let image = memoryImage(forKey: originalKey, of: decode.original.cache)
@@ -36,9 +36,9 @@ extension LoadPlan {
         return (options.decodeFirstFrameOnly ? image.still : image).scaled(to: options.scaleFactor)
     }
 
-    /// The image of an entry that was stored under the result's own key; nil if it is no picture.
+    /// Decodes an entry stored under the result's own key; nil if it is not an image.
     ///
-    /// - Parameter options: in place of ``derivedOptions``, to make less of the picture.
+    /// - Parameter options: Replaces ``derivedOptions``, to decode a smaller image.
     func decodeDerived(
         _ entry: CachedImageData,
         _ options: ImageDecodeOptions?,
@@ -59,7 +59,7 @@ extension LoadPlan {
         }
     }
 
-    /// Applies the whole chain, or nothing of it.
+    /// Applies the whole chain, or none of it.
     func transformed(_ input: PipelineImage, _ trace: LoadTrace) throws(WebImageError) -> PipelineImage {
         guard gate.admits(input.image) else { return input }
         var image = input

@@ -24,10 +24,10 @@ extension LoadPlan {
     /// The plan without revalidation.
     var unjudged: LoadPlan { with { $0.revalidation = nil } }
 
-    /// The same when it is known that the loader may be asked.
+    /// The plan after the permission to ask the loader was given.
     var permitted: LoadPlan { with { $0.permission = nil } }
 
-    /// The same for a load whose caller was shown what memory has.
+    /// The plan of a load whose caller already received the image from memory.
     var shown: LoadPlan {
         with {
             $0.isShown = true
@@ -36,7 +36,7 @@ extension LoadPlan {
         }
     }
 
-    /// Whether the loader may be asked, and serves the URL.
+    /// True if the loader may be asked, and handles the URL.
     var mayAskLoader: Bool {
         let original = decode.original
         return original.plan.value.permission?.value() ?? true && original.fetch?.canStart ?? false
@@ -76,7 +76,7 @@ extension LoadPlan {
         }
     }
 
-    /// The same with what is known of an original that is not kept.
+    /// Returns the plan with the validators of an original that is not stored.
     func judged(by derived: DerivedSource) -> LoadPlan {
         with { $0.revalidation = $0.revalidation?.with { $0.derived = Boxed(derived) } }
     }

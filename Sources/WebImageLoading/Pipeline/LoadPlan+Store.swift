@@ -1,13 +1,13 @@
 import FoundationEssentials
 
 extension LoadPlan {
-    /// Puts an image that was read under the result's own key into memory.
+    /// Stores an image that was read under the result's own key in memory.
     func storedInMemory(_ image: PipelineImage, _ trace: LoadTrace) -> PipelineImage {
         if let cacheKey, store.includesMemory { storeInMemory(image.image, forKey: cacheKey, of: cache, trace) }
         return image
     }
 
-    /// Starts the writes that the result calls for.
+    /// Starts the writes of the result.
     func stored(_ image: PipelineImage, _ trace: LoadTrace) -> PipelineImage {
         guard image.isStorable else { return unstored(image) }
         guard isTransformedAsAsked(image) else { return storedUntransformed(image, trace) }
@@ -22,7 +22,7 @@ extension LoadPlan {
         return image.stored(group)
     }
 
-    /// What may not be kept; what was kept of an older picture is out of date all the same.
+    /// Skips storing an image that must not be stored; also removes the outdated entry of an older one.
     private func unstored(_ image: PipelineImage) -> PipelineImage {
         if replaces, let cacheKey { cache.removeImage(forKey: cacheKey, from: .all, completion: nil) }
         return image.stored(image.stores)
@@ -47,9 +47,9 @@ extension LoadPlan {
         _ trace: LoadTrace,
         completion: @escaping @Sendable () -> Void
     ) {
-        // On disk nothing tells a result that a byte limit made smaller, of the first frame alone, or of damaged data, from one of the
-        // whole picture. And to encode all frames of a thumbnail, or of what a transformer makes, costs more than to make those that are
-        // shown of the original.
+        // On disk, nothing distinguishes a result from the full image if it was scaled down by a byte limit, is only the first frame, or
+        // was damaged. And encoding all frames of a thumbnail or transformed animation costs more than making the shown frames from the
+        // original.
         let metadata = image.image.metadata
         let isPart = metadata.scaleDownLimitBytes > 0 || metadata.isFirstFrame || metadata.isDamaged
         let moves = image.image.animation != nil || metadata.isAnimated && !metadata.isTransformed
@@ -67,21 +67,21 @@ extension LoadPlan {
         if target != .none { trace.note(.stored(key: key, target)) }
         if replaces {
             guard isOnDisk else { return cache.replace(with: request, completion: completion) }
-            // What lies on disk as the original is new already.
+            // The entry on disk is the original, which is new already.
             if !target.includesMemory { cache.removeImage(forKey: key, from: .memory, completion: nil) }
         }
         guard target != .none else { return completion() }
         cache.store(request, completion: completion)
     }
 
-    /// Sees to the bytes that go to disk, and what is told with them of where they are from.
+    /// Adds the bytes to store on disk, and the validators of their source.
     private func addBytes(of image: PipelineImage, to request: inout ImageStoreRequest) {
-        // Bytes of the whole picture must not be made of an image of less.
+        // Bytes of the full image must not be encoded from a reduced one.
         let given = isOriginal ? decode.wholePicture(image.image) : image.image
         let made = result.value.serializer?.value.bytes(for: given, data: image.data, url: url)
         let isSource = isOriginal && (made == nil || made == image.data)
         let hash = image.image.metadata.sourceHash
-        // Where the original is not kept, the result is asked for with its validators.
+        // If the original is not stored, the result is revalidated with its validators.
         let isAlone = isOriginal || !decode.original.storesDisk
         request.validators = decode.original.rule.validators(
             of: isAlone ? image.loaded?.response : nil,
@@ -90,20 +90,20 @@ extension LoadPlan {
         if let made { request.data = made }
     }
 
-    /// Whether the bytes of the result lie on disk already, or are being written there as the original.
+    /// Returns whether the bytes of the result are on disk already, or being written there as the original.
     private func isOnDisk(_ image: PipelineImage) -> Bool {
         guard isOriginalEntry else { return false }
         return image.source == .disk || decode.original.storesDisk
     }
 
-    // MARK: What must not be transformed
+    // MARK: Images that must not be transformed
 
     private func isTransformedAsAsked(_ image: PipelineImage) -> Bool {
         chain.isEmpty || image.image.metadata.isTransformed
     }
 
-    /// Stores an image that the gate kept from the transformers where one without transformers lies: in memory. On disk it is
-    /// the original.
+    /// Stores an image that the gate excluded from transformation in memory, under the key of the untransformed image. On disk it
+    /// is the original.
     private func storedUntransformed(_ image: PipelineImage, _ trace: LoadTrace) -> PipelineImage {
         if let untransformedKey, store.includesMemory, image.source != .memory {
             storeInMemory(image.image, forKey: untransformedKey, of: cache, trace)
@@ -116,7 +116,7 @@ extension LoadPlan {
 }
 
 extension PipelineImage {
-    /// The same when nothing of it has still to be stored.
+    /// Returns a copy with nothing left to store.
     fileprivate func stored(_ group: StoreGroup) -> PipelineImage {
         var copy = self
         copy.stores = group

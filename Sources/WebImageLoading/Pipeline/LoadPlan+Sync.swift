@@ -1,12 +1,11 @@
 import FoundationEssentials
 
 extension LoadPlan {
-    /// Reads, decodes and transforms what lies on disk on the caller's thread; nil if there is nothing usable.
+    /// Reads, decodes and transforms an image from disk on the caller's thread; nil if none is usable.
     ///
-    /// Tells only of what is found: after that the disk is looked at in the background.
+    /// Reports only hits: after a miss, the disk is queried again in the background.
     ///
-    /// - Parameter operation: the load; what is made for it is not stored if it was cancelled meanwhile, for example by a
-    ///   transformer.
+    /// - Parameter operation: The load. If it was cancelled meanwhile, for example by a transformer, the image is not stored.
     func imageFromDiskSync(for operation: WebImageLoadOperation, _ trace: LoadTrace) -> PipelineImage? {
         if let hit = untransformedMemoryHit() {
             trace.note(.memoryHit(key: hit.cacheKey ?? ""))

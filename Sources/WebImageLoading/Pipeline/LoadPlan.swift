@@ -1,29 +1,30 @@
 import FoundationEssentials
 
-/// How one image is loaded, resolved once from a URL, options, context and the manager's defaults.
+/// The plan of one image load, resolved once from a URL, options, context and the manager's defaults.
 ///
-/// Stages contain the ones before them, and each is the key of the work that performs it: loads share the work of a stage if their plans
-/// are equal up to there. So what a stage depends on is a property of its value, and there is no second key to copy it to.
+/// Each stage contains the stages before it, and is the key of the work that performs it. Loads whose plans are equal up to a stage
+/// share its work (request coalescing). Everything that a stage depends on is a property of its value, so no second key has to be kept
+/// in sync.
 struct LoadPlan: Sendable {
-    /// Getting bytes from a loader.
+    /// The stage that gets bytes from a loader.
     struct Fetch: Hashable, Sendable {
-        /// The absolute URL, by which URLs are compared.
+        /// The absolute URL string, by which URLs are compared.
         let address: String
         let url: Uncompared<URL>
-        /// The loader that serves the URL, not a collection of loaders.
+        /// The loader that handles the URL, not a collection of loaders.
         let loader: Identified<any ImageLoading, ObjectIdentifier>
-        /// Which settings of the loader hold: loads do not join those that were asked for before a change.
+        /// The generation of the loader's settings: loads do not join works started before a change.
         let generation: Int
-        /// Only those that change what is sent; see ``WebImageOptions/affectingRequest``.
+        /// Only the options that change the request; see ``WebImageOptions/affectingRequest``.
         let options: WebImageOptions
         var headers: HTTPHeaders
         let loadValues: OptionValues
         /// The hooks and the retry policy of the context; nil for most loads.
         let hooks: Boxed<LoadHooks>?
-        /// Owns the hooks.
+        /// Retains the hooks.
         let rare: Uncompared<WebImageContext.Rare?>
         let rights: LoadRights
-        /// Whether it waits while too many downloaded bytes are still to be decoded.
+        /// True if it is subject to back-pressure while too many downloaded bytes wait to be decoded.
         let isGated: Uncompared<Bool>
 
         init(_ request: ImageLoadRequest, by loader: any ImageLoading, rights: LoadRights = .none, isGated: Bool = true)
@@ -44,44 +45,44 @@ struct LoadPlan: Sendable {
         }
     }
 
-    /// How long what is cached of an original serves.
+    /// The rules for how long a cached original stays usable.
     struct Revalidation: Hashable, Sendable {
-        /// Whether the loader is asked whatever is known, and what is cached shown meanwhile (``WebImageOptions/refreshCached``).
+        /// True if the loader is asked in any case, and the cached image delivered meanwhile (``WebImageOptions/refreshCached``).
         let asksAlways: Bool
         let policy: CachePolicy
         let request: HTTPCacheRequest
-        /// What is known of an original that is not on disk, from what was made of it.
+        /// The validators of an original that is not on disk, from an image derived from it.
         var derived: Boxed<DerivedSource>?
-        /// Whether something is cached of which nothing is known.
+        /// True if a cached image has no known validators.
         var isInMemory = false
 
-        /// The same for a load that gets what is stale only if the loader cannot be asked.
+        /// The same for a load that accepts a stale image only if the loader cannot be asked.
         var byPolicy: Revalidation { Revalidation(asksAlways: false, policy: policy, request: request) }
     }
 
-    /// Getting the original bytes, from disk or from a loader.
+    /// The stage that gets the original bytes, from disk or from a loader.
     struct Original: Hashable, Sendable {
-        /// Nil if only the caches may be asked.
+        /// Nil if only the caches may be queried.
         var fetch: Boxed<Fetch>?
         let cache: Identified<any ImageCaching, ObjectIdentifier>
-        /// Nil if the caches must not be asked, or the key filter returned none.
+        /// Nil if the caches must not be queried, or the key filter returned none.
         let cacheKey: String?
         var queriesDisk: Bool
         let storesDisk: Bool
-        /// Nil if what is on disk serves as long as it lies there.
+        /// Nil if the entry on disk never expires.
         var revalidation: Boxed<Revalidation>?
-        /// The bytes, if they are at hand.
+        /// The bytes, if they are already available.
         var given: Identified<GivenData, ObjectIdentifier>?
-        /// Asked before the loader is; nil if it may be.
+        /// Called before the loader is asked; nil if no permission is needed.
         var permission: Permission?
         let rule: Uncompared<StorageRule>
-        /// Whether loads under ``rule`` store something else than others.
+        /// True if loads under ``rule`` store other responses than other loads.
         let isSelective: Bool
-        /// What is required of an entry on disk; nil for nothing.
+        /// The requirements on an entry on disk; nil for none.
         var entryRule: EntryRule?
-        /// Makes the bytes that are written to disk; nil to write them as they came.
+        /// Produces the bytes written to disk; nil to write the received ones.
         let serializer: Identified<CacheSerializer, ObjectIdentifier>?
-        /// Whether it replaces work that has looked at the disk.
+        /// True if it replaces work that has already queried the disk.
         var isSecondTry = Uncompared(value: false)
 
         init(
@@ -110,17 +111,17 @@ struct LoadPlan: Sendable {
         }
     }
 
-    /// Making an image of the original bytes.
+    /// The stage that decodes the original bytes to an image.
     struct Decode: Hashable, Sendable {
         var original: Boxed<Original>
         let coder: Identified<any ImageCoder, CoderIdentity>
         let options: ImageDecodeOptions
-        /// Whether previews are made while the bytes arrive.
+        /// True if previews are decoded while bytes arrive.
         var isProgressive: Bool
-        /// How an image that came without bytes is encoded for the disk; nil for the defaults. Not compared: one entry is written for all
+        /// The options for encoding an image without bytes for the disk; nil for the defaults. Not compared: one entry is written for all
         /// loads that share the bytes, with the options of the one that started.
         let encodeOptions: Uncompared<Boxed<ImageEncodeOptions>?>
-        /// The first transformer that the image is passed to. Not compared: only the memory it needs is asked for.
+        /// The first transformer of the chain. Not compared: only its memory need is used.
         let transformer: Uncompared<(any ImageTransformer)?>
 
         init(
@@ -140,17 +141,17 @@ struct LoadPlan: Sendable {
         }
     }
 
-    /// Storing the original bytes on disk without making the image for anybody.
+    /// The stage that stores the original bytes on disk without an image for callers.
     struct Store: Hashable, Sendable {
         let decode: Boxed<Decode>
-        /// Whether the bytes are decoded before; otherwise only their header is read.
+        /// True if the bytes are decoded first; otherwise only their header is parsed.
         let decodes: Bool
     }
 
     /// The transformers of a load.
     struct Chain: Hashable, Sendable {
         private(set) var transformers: [Identified<any ImageTransformer, String>]
-        /// What the transformers are applied to; open without any.
+        /// The images that the transformers are applied to; all, without transformers.
         let gate: TransformGate
 
         init(_ transformers: [any ImageTransformer], gate: TransformGate = .open) {
@@ -161,11 +162,11 @@ struct LoadPlan: Sendable {
         var isEmpty: Bool { transformers.isEmpty }
         var first: (any ImageTransformer)? { transformers.first?.value }
         var last: (any ImageTransformer)? { transformers.last?.value }
-        /// All as one; nil for none.
+        /// The whole chain as one transformer; nil if empty.
         var whole: PipelineTransformer? { isEmpty ? nil : PipelineTransformer(transformers.map(\.value)) }
         /// The key of ``whole``.
         var key: String { transformers.map(\.id).joined(separator: "-") }
-        /// All but the last.
+        /// The chain without its last transformer.
         var droppingLast: Chain {
             var copy = self
             copy.transformers.removeLast()
@@ -173,23 +174,23 @@ struct LoadPlan: Sendable {
         }
     }
 
-    /// Applying a chain, or the beginning of one, to the decoded image.
+    /// The stage that applies a chain, or a prefix of one, to the decoded image.
     struct Transform: Hashable, Sendable {
         let decode: Boxed<Decode>
         /// At least one transformer.
         var chain: Chain
-        /// Where the results of shorter chains may be in memory, and the key they are based on; nil to not look.
+        /// The cache that may have the results of shorter chains in memory, and their base key; nil to not look.
         let memory: Uncompared<(cache: any ImageCaching, baseKey: String)?>
-        /// What the result is passed to in a longer chain: only the memory it needs is asked for.
+        /// The next transformer in a longer chain: only its memory need is used.
         var next: Uncompared<(any ImageTransformer)?> = Uncompared(value: nil)
     }
 
-    /// Reading an entry of a disk cache.
+    /// The stage that reads an entry of a disk cache.
     struct DiskEntry: Hashable, Sendable {
         let cache: Identified<any ImageCaching, ObjectIdentifier>
         let cacheKey: String
-        /// Of the key when the read was asked for: one that is asked for after a store does not join one from before it. Nil for a cache that
-        /// does not tell.
+        /// The generation of the key when the read was requested: a read requested after a store does not join one from before it. Nil for a
+        /// cache without generations.
         let generation: Generation?
 
         init(cache: any ImageCaching, cacheKey: String, generation: Generation? = nil) {
@@ -199,44 +200,44 @@ struct LoadPlan: Sendable {
         }
     }
 
-    /// Getting the image that callers asked for, stored where they want it.
+    /// The stage that gets the requested image and stores it in the requested caches.
     struct Result: Hashable, Sendable {
         let url: Uncompared<URL>
         var decode: Boxed<Decode>
         let chain: Chain
         let cache: Identified<any ImageCaching, ObjectIdentifier>
-        /// The key of the result; nil if the caches take no part.
+        /// The key of the result; nil if no cache is used.
         let cacheKey: String?
         var queriesMemory: Bool
         var queriesDisk: Bool
         var queriesOriginalMemory: Bool
-        /// Whether those who wait were shown what memory has, before it is refreshed.
+        /// True if the callers already received the image from memory, before it is refreshed.
         var isShown = false
-        /// Whether an image from memory gets its encoded bytes from disk (``WebImageOptions/queryMemoryData``).
+        /// True if an image from memory gets its encoded bytes from disk (``WebImageOptions/queryMemoryData``).
         let readsMemoryData: Bool
         let store: ImageCacheType
         let storesOriginalInMemory: Bool
         /// Nil for the defaults.
         let encodeOptions: Boxed<ImageEncodeOptions>?
-        /// Makes the bytes that are written to disk; nil if nothing is written.
+        /// Produces the bytes written to disk; nil if nothing is written.
         let serializer: Identified<CacheSerializer, ObjectIdentifier>?
-        /// Whether what is stored replaces what is there, whatever the caches do by themselves.
+        /// True if the stored image replaces existing entries, even in caches that do not overwrite.
         var replaces: Bool
     }
 
-    /// Asked whether a loader may be; equal to none of another load.
+    /// The permission to ask a loader; equal to no other load's.
     typealias Permission = Identified<@Sendable () -> Bool, ObjectIdentifier>
 
     let result: Boxed<Result>
 }
 
-// MARK: Reading it
+// MARK: Properties
 
 extension LoadPlan {
     var url: URL { result.value.url.value }
     var decode: DecodeWork { DecodeWork(plan: result.value.decode) }
     var chain: Chain { result.value.chain }
-    /// The work of the chain, which has at least one transformer.
+    /// The work of the chain, which must not be empty.
     var transform: TransformWork {
         let memory = Uncompared(value: prefixMemory)
         return TransformWork(plan: Boxed(Transform(decode: result.value.decode, chain: chain, memory: memory)))
@@ -249,16 +250,16 @@ extension LoadPlan {
     var replaces: Bool { result.value.replaces }
 
     var originalKey: String? { decode.original.cacheKey }
-    /// Whether the result is the original itself, and not a thumbnail or transformed.
+    /// True if the result is the original itself, neither a thumbnail nor transformed.
     var isOriginal: Bool { cacheKey == originalKey }
-    /// Whether result and original are one entry of one cache.
+    /// True if result and original are the same entry of the same cache.
     var isOriginalEntry: Bool { isOriginal && cache === decode.original.cache }
-    /// Whether to look on disk for the result as it was stored. The original is looked for by ``OriginalWork``.
+    /// True if the disk is queried for the stored result. ``OriginalWork`` queries it for the original.
     var queriesDerivedDisk: Bool { result.value.queriesDisk && !(isOriginalEntry && decode.original.queriesDisk) }
-    /// The loader, if one may be asked.
+    /// The loader, if it may be asked.
     var loader: (any ImageLoading)? { decode.original.fetch?.loader }
 
-    /// The key of what the chain is applied to.
+    /// The key of the image that the chain is applied to.
     var untransformedKey: String? {
         guard let originalKey else { return nil }
         let options = decode.options
@@ -271,16 +272,16 @@ extension LoadPlan {
         )
     }
 
-    /// The memory that may hold results of shorter chains.
+    /// The memory cache that may hold results of shorter chains.
     var prefixMemory: (cache: any ImageCaching, baseKey: String)? {
-        // The keys of shorter chains tell nothing of a scale of the context's.
+        // The keys of shorter chains do not contain the context's scale.
         guard queriesMemory, let originalKey, decode.options.scaleFactor == ImageScaleFactor.forKey(originalKey),
             let untransformedKey
         else { return nil }
         return (cache, untransformedKey)
     }
 
-    /// How an entry is decoded that was stored under the result's own key.
+    /// The options for decoding an entry stored under the result's own key.
     var derivedOptions: ImageDecodeOptions {
         var options = decode.options
         if !isOriginal { options.thumbnailPixelSize = nil }

@@ -1,7 +1,7 @@
-/// Something that happened to shared work, and when.
+/// An event of shared work, and its time.
 struct WorkNote: Sendable {
     let kind: WebImageLoadEvent.Kind
-    /// By the pipeline's clock.
+    /// A time of the pipeline's clock.
     let time: UInt64
 
     init(_ kind: WebImageLoadEvent.Kind, at time: UInt64) {
@@ -10,54 +10,54 @@ struct WorkNote: Sendable {
     }
 }
 
-/// Where something that happens in loads is told: to all loads that wait for a piece of shared work, or to one load.
+/// The destination of events: all loads subscribed to a piece of shared work, or one load.
 ///
-/// While nobody observes any load of the pipeline, an event is not made and no clock is read: telling costs a look at a number.
+/// While no load of the pipeline is observed, no event is created and no clock is read: reporting costs reading one counter.
 struct LoadTrace: LoadTelling {
     let pipeline: Pipeline
-    /// Whose callers are all told; nil for those of one load.
+    /// The job whose subscribers are all notified; nil for one load.
     private let job: WorkJob?
     private let observation: LoadObservation?
 
-    /// To all that wait for a job.
+    /// Reports to all subscribers of a job.
     init(_ job: WorkJob) { (pipeline, self.job, observation) = (job.pipeline, job, nil) }
 
-    /// To one load, if it is observed.
+    /// Reports to one load, if it is observed.
     init(_ observation: LoadObservation?, of pipeline: Pipeline) {
         (self.pipeline, job, self.observation) = (pipeline, nil, observation)
     }
 
-    /// Whether it is worth while to make events.
+    /// True if any load is observed.
     @inline(__always)
     var isActive: Bool { pipeline.isObserved }
 
-    /// Callers whom it concerns.
+    /// The number of callers notified.
     var callerCount: Int { job.map { pipeline.callerCount(of: $0) } ?? 1 }
 
-    /// Keeps a download that a job has under way, for callers that ask for what is known of it.
+    /// Keeps a job's running download, for callers that query its record.
     func hold(_ download: any ImageLoaderOperation) {
         if let record = download as? DownloadRecord { job?.hold(record) }
     }
 
-    /// Counts another attempt of a download.
+    /// Counts a retry of a download.
     func countRetry() { pipeline.totals.retries.add() }
 
-    /// The time by the pipeline's clock; 0 when nobody observes.
+    /// The time of the pipeline's clock; 0 if no load is observed.
     var now: UInt64 { isActive ? pipeline.clock.monotonicNanoseconds() : 0 }
 
-    /// Nanoseconds since `start`; 0 when nobody observed then.
+    /// Returns the nanoseconds since `start`; 0 if no load was observed then.
     func elapsed(since start: UInt64) -> UInt64 {
         let now = start == 0 ? 0 : now
         return now > start ? now - start : 0
     }
 
-    /// Tells what happened.
+    /// Reports an event.
     @inline(__always)
     func note(_ kind: @autoclosure () -> WebImageLoadEvent.Kind) {
         if isActive { send(kind()) }
     }
 
-    /// Tells what happened, observed or not.
+    /// Reports an event, whether a load is observed or not.
     @inline(never)
     func send(_ kind: WebImageLoadEvent.Kind) {
         if let job { pipeline.note(kind, of: job) } else { observation?.note(kind) }
@@ -65,10 +65,10 @@ struct LoadTrace: LoadTelling {
 }
 
 extension WorkJob {
-    /// To the observers of all loads that wait for this job.
+    /// The trace that reports to all observed loads subscribed to this job.
     var trace: LoadTrace { LoadTrace(self) }
 
-    /// Tells the observers of all loads that wait for this job what happened.
+    /// Reports an event to all observed loads subscribed to this job.
     @inline(__always)
     func note(_ kind: @autoclosure () -> WebImageLoadEvent.Kind) {
         if pipeline.isObserved { pipeline.note(kind(), of: self) }
@@ -76,7 +76,7 @@ extension WorkJob {
 }
 
 extension LoadTrace {
-    /// Runs a decode of so many bytes, counts it and tells of it.
+    /// Performs a decode of a number of bytes, counts it and reports it.
     func decoding(
         _ byteCount: Int,
         _ body: () throws(WebImageError) -> PipelineImage
@@ -90,7 +90,7 @@ extension LoadTrace {
         return result
     }
 
-    /// Runs a transformer and tells of it.
+    /// Applies a transformer and reports it.
     func transforming(_ input: PipelineImage, by transformer: any ImageTransformer) throws(WebImageError)
         -> PipelineImage
     {
@@ -100,7 +100,7 @@ extension LoadTrace {
         return result
     }
 
-    /// Tells that the original bytes of a picture are given to the disk, if they are and that was not done before.
+    /// Reports that the original bytes are being stored on disk, if they are and it was not reported before.
     func noteStore(of original: OriginalData, by work: OriginalWork) {
         guard work.storesDisk, let key = work.cacheKey, original.store?.isPending ?? false else { return }
         pipeline.totals.storedByteCount.add(original.entry.data.count)
@@ -109,7 +109,7 @@ extension LoadTrace {
 }
 
 extension WorkKey {
-    /// What another load that joins this work shares.
+    /// The stage that another load joining this work shares.
     var stage: WebImageLoadEvent.Stage {
         switch self {
         case .diskRead: .disk

@@ -1,14 +1,14 @@
-/// Runs shared work: the driver around ``WorkGraph``.
+/// Runs shared work: the driver of ``WorkGraph``.
 ///
-/// Every decision is made by the graph under one lock; what it decides is done after the lock is released. Callbacks run
-/// on whichever thread ended the work.
+/// The graph makes every decision under one lock; its actions are performed after the lock is released. Callbacks run on the
+/// thread that ended the work.
 package final class Pipeline: Sendable {
     typealias Subscription = WorkGraph<WorkJob>.Subscription
     private typealias Action = WorkGraph<WorkJob>.Action
 
-    /// Who waits for a job.
+    /// A subscriber of a job.
     struct Subscriber: Sendable {
-        /// What few subscribers want.
+        /// The options that few subscribers need.
         fileprivate final class Extras: Sendable {
             let progress: ProgressRelay?
             let observation: LoadObservation?
@@ -24,21 +24,21 @@ package final class Pipeline: Sendable {
 
         fileprivate var wantsProgress: Bool { extras?.progress != nil || extras?.observation != nil }
 
-        /// Whether it takes values of a kind.
+        /// Returns whether it accepts values of a kind.
         func takes(_ kind: WorkValue.Kind) -> Bool { extras?.values?.kinds.contains(kind) ?? false }
     }
 
     private struct State {
         var graph = WorkGraph<WorkJob>()
-        /// Subscribers who want to hear of progress.
+        /// The number of subscribers to progress.
         var listenerCount = 0
-        /// How far jobs are, as long as nobody listens: progress comes often, and passing it through the graph is not free.
+        /// The latest progress of jobs without listeners: progress is frequent, and passing it through the graph is not free.
         var unheard: [ObjectIdentifier: (job: WorkJob, progress: LoadProgress)] = [:]
-        /// How often work was joined that ran already.
+        /// The number of times that running work was joined.
         var joinCount = 0
         let partialCount: Counter
 
-        /// Tells the graph what it was not told while nobody listened; the first who does learns it by joining.
+        /// Passes the recorded progress on to the graph, so that the first listener receives it by joining.
         mutating func tellGraphOfUnheard() {
             for (job, progress) in unheard.values { _ = graph.tell(.progress(progress), of: job) }
             unheard = [:]
@@ -52,23 +52,23 @@ package final class Pipeline: Sendable {
         }
     }
 
-    /// The pipeline that managers share, so that two managers' loads of one picture are one.
+    /// The pipeline that managers share, so that loads of the same image are coalesced across managers.
     static let shared = Pipeline()
 
-    /// Threads that decode and transform.
+    /// The threads for decoding and transforming.
     let decodeQueue: WorkQueue
     package let gate: LoadGate
-    /// What decoded pictures may take of memory.
+    /// The memory limit of decoded images.
     let budget: DecodedMemoryBudget
-    /// Where events get their times from.
+    /// The clock of event times.
     let clock: ClockSource
-    /// What has been done in all.
+    /// The counters of all work.
     let totals = WorkTotals()
-    /// Where progress closures are called.
+    /// The queue for progress closures.
     private let progressQueue: CallbackQueue
-    /// Loads under way that somebody observes.
+    /// The number of running loads that are observed.
     private let observedCount = Counter()
-    /// Most loads have nobody who wants bytes of a body that is still arriving, and look no further.
+    /// The number of subscribers to partial data. Usually 0, so that most loads check nothing else.
     private let partialCount = Counter()
     private let state: Lock<State>
 
@@ -87,32 +87,32 @@ package final class Pipeline: Sendable {
         state = Lock(State(partialCount: partialCount))
     }
 
-    /// Pieces of work that run.
+    /// The number of running works.
     package var runningCount: Int { state.withLock { $0.graph.nodeCount } }
-    /// Callers and dependents that wait.
+    /// The number of subscribed callers and dependents.
     package var waitingCount: Int { state.withLock { $0.graph.subscriptionCount } }
-    /// Subscribers who take bytes of bodies that are still arriving.
+    /// The number of subscribers to partial data.
     var partialTakerCount: Int { partialCount.value }
-    /// How often work was joined that ran already, or whose result was still at hand.
+    /// The number of times that work was joined which was running, or whose result was still available.
     var joinCount: Int { state.withLock { $0.joinCount } }
 
-    /// Whether anybody observes a load; as long as nobody does, events are not even made.
+    /// True if any load is observed; otherwise events are not even created.
     @inline(__always)
     var isObserved: Bool { observedCount.value > 0 }
 
     func observationBegan() { observedCount.add() }
     func observationEnded() { observedCount.add(-1) }
 
-    /// Joins `work`, starting it if nobody has.
+    /// Joins `work`, starting it if it is not running.
     ///
     /// - Parameters:
-    ///   - parent: the job that depends on it; if that has ended, nothing happens.
-    ///   - progress: called zero or more times before `completion`, on background threads that nothing else waits for.
-    ///   - observation: gets the events of the work.
-    ///   - isCounted: whether joining work that runs is told in statistics.
-    ///   - values: gets values of some kinds, zero or more times before `completion`.
-    ///   - completion: called exactly once, unless the subscription is given up first.
-    /// - Returns: a place for ``unsubscribe(_:)`` and ``setPriority(_:of:)``; nil if the parent has ended.
+    ///   - parent: The job that depends on it; if it has ended, nothing happens.
+    ///   - progress: Called zero or more times before `completion`, on background threads that nothing else waits for.
+    ///   - observation: Receives the events of the work.
+    ///   - isCounted: True if joining running work counts in statistics.
+    ///   - values: Receives values of some kinds, zero or more times before `completion`.
+    ///   - completion: Called exactly once, unless the subscription is cancelled first.
+    /// - Returns: A subscription for ``unsubscribe(_:)`` and ``setPriority(_:of:)``; nil if the parent has ended.
     @discardableResult
     func subscribe(
         to work: any Work,
@@ -152,11 +152,11 @@ package final class Pipeline: Sendable {
         return subscription
     }
 
-    /// Gives a subscription up. True if it had not been completed; then it never will.
+    /// Cancels a subscription. Returns true if it had not been completed; then it never will.
     ///
     /// - Parameters:
-    ///   - note: called first, if it had not been completed.
-    ///   - end: called last, if it had not been completed, and after the progress that is on its way.
+    ///   - note: Called first, if it had not been completed.
+    ///   - end: Called last, if it had not been completed, and after pending progress.
     @discardableResult
     func unsubscribe(
         _ subscription: Subscription,
@@ -180,10 +180,10 @@ package final class Pipeline: Sendable {
         return true
     }
 
-    /// Callers that wait for a piece of work, directly or through other work.
+    /// Returns the number of callers that wait for a job, directly or through other work.
     func callerCount(of job: WorkJob) -> Int { state.withLock { $0.graph.callerCount(of: job) } }
 
-    /// The work that a subscription depends on in the end, also after the end: where there is one, the download.
+    /// Returns the work that a subscription finally depends on, also after its end: the download, if there is one.
     func source(of subscription: Subscription) -> WorkJob {
         if case .fetch = subscription.node.key { return subscription.node }
         return state.withLock { _ in
@@ -193,8 +193,8 @@ package final class Pipeline: Sendable {
         }
     }
 
-    /// Gives up those of the subscriptions that have not been completed, in this order: at once, or in the background if there are more
-    /// than some hundreds.
+    /// Cancels those subscriptions that have not been completed, in this order: at once, or in the background if there are more than
+    /// some hundreds.
     func unsubscribe(_ subscriptions: [Subscription]) {
         let atOnce = 512
         guard subscriptions.count > atOnce else { return leave(subscriptions[...]) }
@@ -209,7 +209,7 @@ package final class Pipeline: Sendable {
         update { state in subscriptions.flatMap { state.graph.unsubscribe($0) ?? [] } }
     }
 
-    /// Makes the work more or less urgent for one subscriber.
+    /// Changes the priority of one subscriber.
     func setPriority(_ priority: LoadPriority, of subscription: Subscription) {
         update { $0.graph.setPriority(priority, of: subscription) }
     }
@@ -224,21 +224,21 @@ package final class Pipeline: Sendable {
         }
     }
 
-    /// Passes an event on to the observers of all loads that wait for a piece of work.
+    /// Reports an event to the observers of all loads that wait for a job.
     func note(_ kind: WebImageLoadEvent.Kind, of job: WorkJob) {
         let note = WorkNote(kind, at: clock.monotonicNanoseconds())
         update { $0.graph.tell(.note(note), of: job) }
     }
 
-    /// Sends a value to those who wait for a piece of work and take it.
+    /// Sends a value to the subscribers of a job that accept it.
     func send(_ value: WorkValue, from job: WorkJob) { update { $0.graph.tell(.value(value), of: job) } }
 
-    /// Whether anybody takes bytes of the body that a piece of work gets, before it is whole; may change at any time.
+    /// Returns whether any subscriber accepts partial data of the body that a job loads; may change at any time.
     func wantsPartialData(of job: WorkJob) -> Bool {
         partialCount.value > 0 && state.withLock { $0.graph.hasReceiver(of: job) { $0.takes(.partial) } }
     }
 
-    /// Lets work be found by another key, too. False if that key's work runs already.
+    /// Makes work available under another key, too. Returns false if work of that key is already running.
     func alias(_ job: WorkJob, as key: WorkKey) -> Bool { state.withLock { $0.graph.alias(job, as: key) } }
 
     func finish(_ job: WorkJob, with result: WorkResult) {
@@ -258,13 +258,13 @@ package final class Pipeline: Sendable {
         )
     }
 
-    /// What of the actions is done under the lock.
+    /// Performs the part of the actions that needs the lock.
     private func settle(_ actions: [Action], _ state: inout State) {
         for action in actions {
             switch action {
             case .cancel(let job): state.forget(job)
             case .deliver(let subscriber, _, _), .forget(let subscriber): state.forget(subscriber)
-            // The lock is what orders events that come from several threads.
+            // The lock orders events that come from several threads.
             case .progress(let subscriber, let progress):
                 subscriber.extras?.observation?.post(.progress(progress), at: clock.monotonicNanoseconds())
             case .note(let subscriber, let note): subscriber.extras?.observation?.post(note.kind, at: note.time)
@@ -273,7 +273,8 @@ package final class Pipeline: Sendable {
         }
     }
 
-    /// What is done outside the lock. What actions own, closures of callers among it, is let go of with them, outside it too.
+    /// Performs the actions outside the lock. Objects owned by actions, including callers' closures, are released with them
+    /// outside the lock, too.
     private func perform(_ actions: some Sequence<Action>) {
         for action in actions {
             switch action {
@@ -286,7 +287,7 @@ package final class Pipeline: Sendable {
             case .note(let subscriber, _): subscriber.extras?.observation?.deliver()
             case .deliver(let subscriber, let parent, let result):
                 (subscriber.extras?.progress).end(result) {
-                    // A job that is cancelled while its result is handed out to several gets nothing.
+                    // A job that is cancelled while its result is delivered to several subscribers receives nothing.
                     if parent?.isCancelled != true { subscriber.completion(result) }
                 }
             case .value(let subscriber, let parent, let value):

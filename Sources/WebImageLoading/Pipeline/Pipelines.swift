@@ -1,4 +1,4 @@
-/// The pipelines of budgets other than that of the process. Holds none of them.
+/// The pipelines of budgets other than the process's, held weakly.
 private enum Pipelines {
     struct Entry: Sendable {
         weak var pipeline: Pipeline?
@@ -8,10 +8,10 @@ private enum Pipelines {
 }
 
 extension DecodedMemoryBudget {
-    /// The pipeline of all managers that are made with this budget: they share work as others do.
+    /// The pipeline shared by all managers with this budget, so that their loads are coalesced.
     var pipeline: Pipeline {
         guard !isProcessWide else { return .shared }
-        // What is looked at may be the last reference by now, and has to go outside the lock.
+        // These may be the last references by now, and must be released outside the lock.
         let (pipeline, seen) = Pipelines.entries.withLock { entries -> (Pipeline, [Pipeline]) in
             let there = entries.compactMap(\.pipeline)
             if let known = there.first(where: { $0.budget === self }) { return (known, there) }

@@ -1,14 +1,14 @@
 import FoundationEssentials
 
-/// What is stored of the answers that a load brings, and what is noted with it.
+/// The rule for which responses of a load are stored, and with what metadata.
 struct StorageRule: Sendable {
-    /// Who decides how long a picture serves.
+    /// The policy that decides how long an image stays usable.
     let policy: CachePolicy
-    /// What is asked, as far as it is known before a request is sent.
+    /// The request, as far as known before it is sent.
     let request: HTTPCacheRequest
     let clock: ClockSource
 
-    /// What stores everything.
+    /// Creates a rule that stores everything by default.
     init(
         policy: CachePolicy = .immutable,
         request: HTTPCacheRequest = HTTPCacheRequest(),
@@ -19,18 +19,19 @@ struct StorageRule: Sendable {
         self.clock = clock
     }
 
-    /// Whether loads with this rule store other things than those with another; those of one URL that do not, share their work.
+    /// True if loads with this rule store other responses than those with another. Loads of the same URL share their work if
+    /// theirs do not.
     var isSelective: Bool { policy == .http }
 
-    /// What to do about something cached.
+    /// Returns the decision about a cached response.
     ///
-    /// - Parameter isStored: whether there is something, also if nothing is known of it.
+    /// - Parameter isStored: True if there is one, even if nothing is known about it.
     func decision(for known: KnownValidators?, isStored: Bool) -> HTTPCacheDecision {
         let (record, now) = (known?.validators?.record, clock.wallTime())
         return HTTPCacheMachine.decide(record, isStored: isStored, request: request, policy: policy, now: now)
     }
 
-    /// Whether an entry serves by now without asking: somebody else may have asked after a load had found that it does not.
+    /// Returns whether an entry is usable without asking the server: another load may have revalidated it meanwhile.
     func serves(_ validators: CacheValidators?) -> Bool {
         guard validators?.record != nil else { return false }
         let known = KnownValidators(validators: validators)
@@ -38,18 +39,18 @@ struct StorageRule: Sendable {
         return false
     }
 
-    /// Whether what came with a response may be stored; what came without one may.
+    /// Returns whether data with this response may be stored; data without a response may.
     func admits(_ response: HTTPResponse?) -> Bool {
         response.map { HTTPCacheMachine.mayStore($0, request: request, policy: policy) } ?? true
     }
 
-    /// What is noted with bytes that came with a response.
+    /// Returns the metadata to store with the bytes of a response.
     ///
-    /// - Parameter receivedHash: of what was received, if other bytes are stored.
+    /// - Parameter receivedHash: The hash of the received bytes, if other bytes are stored.
     func validators(of response: HTTPResponse?, receivedHash: UInt64?) -> CacheValidators? {
-        // A loader that gives no response tells no time either, and a time to live counts from some moment.
+        // A loader without a response provides no time either, and a time to live needs a start.
         let response = response ?? bareResponse
-        // Those of other statuses belong to an error page or to a part.
+        // Other statuses are those of an error page or a part.
         guard let response, (200...299).contains(response.statusCode), response.statusCode != 206 else {
             return CacheValidators(record: nil, receivedHash: receivedHash)
         }
@@ -62,25 +63,25 @@ struct StorageRule: Sendable {
         return HTTPResponse(url: url, statusCode: 200)
     }
 
-    /// What a server is asked with about bytes of which these are known.
+    /// Returns the validators for a conditional request about bytes with the known ones.
     ///
-    /// Of what was stored for another request its tag alone: a 304 to a date would not say which of the URL's pictures is meant
-    /// (RFC 9111, 4.3.1).
+    /// For a response stored for another request, only the entity tag: a 304 to a date would not identify which of the URL's
+    /// images is meant (RFC 9111, 4.3.1).
     func conditions(from known: CacheValidators?) -> CacheValidators? {
         guard policy == .http, let record = known?.record, !record.isSelected(by: request) else { return known }
         return CacheValidators(etag: known?.etag, lastModified: nil)
     }
 
-    /// What is noted with bytes of which a server says that they are what it has.
+    /// Returns the metadata of bytes that a server confirmed.
     ///
-    /// - Returns: nil when what it says is about other bytes, which have to be fetched then.
+    /// - Returns: Nil if the 304 does not match these bytes, which must then be fetched.
     func renewed(_ known: CacheValidators?, by notModified: HTTPResponse) -> CacheValidators? {
         let now = clock.wallTime()
         if let record = known?.record {
             let updated = HTTPCacheMachine.updated(record, by: notModified, request: request, now: now)
             return updated.flatMap { CacheValidators(record: $0, receivedHash: known?.receivedHash) }
         }
-        // Stored by somebody who noted the validators alone, or nothing.
+        // Stored by code that recorded only the validators, or nothing.
         var headers = notModified.headers
         headers["ETag"] = headers["ETag"] ?? known?.etag
         headers["Last-Modified"] = headers["Last-Modified"] ?? known?.lastModified
@@ -91,22 +92,22 @@ struct StorageRule: Sendable {
     }
 }
 
-/// What an original on disk must be to serve a load under a policy: another manager may have stored it. Pure.
+/// The requirements of a policy on an original from disk, which another manager may have stored. A pure value.
 ///
-/// Pixels, frames and time are bounded when it is decoded.
+/// Pixels, frames and time are limited when it is decoded.
 struct EntryRule: Sendable, Hashable {
     let formats: Set<ImageFormat>
     let maximumByteCount: Int
 
-    /// Nil where nothing is asked.
+    /// Nil if nothing is required.
     init?(_ policy: SourcePolicy) {
         guard !policy.isTrusted else { return nil }
         (formats, maximumByteCount) = (policy.formats, policy.maximumByteCount)
     }
 
-    /// Why it does not serve, or nil.
+    /// Returns the error that makes the data unusable; nil if it is usable.
     ///
-    /// - Parameter isRemade: whether a serializer of the user's writes what is on disk, in a format of its own choice.
+    /// - Parameter isRemade: True if a user's serializer writes the bytes on disk, in a format of its choice.
     func problem(of data: Data, isRemade: Bool) -> WebImageError? {
         guard data.count <= maximumByteCount else {
             return .limitExceeded("maximumByteCount", allowed: maximumByteCount, required: data.count)

@@ -1,4 +1,4 @@
-/// Counts writes that are under way and tells those who want to wait for them.
+/// Counts pending writes and notifies waiters of their end.
 final class StoreGroup: Sendable {
     private struct State {
         var pending = 0
@@ -7,10 +7,10 @@ final class StoreGroup: Sendable {
 
     private let state = Lock(State())
 
-    /// One more write.
+    /// Adds a pending write.
     func enter() { state.withLock { $0.pending += 1 } }
 
-    /// One write has ended.
+    /// Ends a pending write.
     func leave() {
         let ready = state.withLock { state -> [@Sendable () -> Void] in
             state.pending -= 1
@@ -21,7 +21,7 @@ final class StoreGroup: Sendable {
         for waiter in ready { waiter() }
     }
 
-    /// Calls `body` when no write is under way: at once, or on the thread that ends the last.
+    /// Calls `body` when no write is pending: at once, or on the thread that ends the last one.
     func whenDone(_ body: @escaping @Sendable () -> Void) {
         let isDone = state.withLock { state -> Bool in
             guard state.pending > 0 else { return true }
@@ -32,29 +32,28 @@ final class StoreGroup: Sendable {
     }
 }
 
-/// What is known of original bytes when they are to be stored.
+/// The contents of original bytes that are to be stored.
 struct StoreContents: Sendable {
-    /// The whole picture that the bytes are; nil when less than that was decoded.
+    /// The full image of the bytes; nil if less was decoded.
     var image: Image?
-    /// What encodes a picture that has no bytes, and how.
+    /// The coder for an image without bytes, and its options.
     var coder: any ImageCoder
     var encodeOptions: ImageEncodeOptions
-    /// What was decoded of the bytes, at whatever size, for a ``ThumbHash``.
+    /// The decoded image, at any size, for a ``ThumbHash``.
     var seen: Image?
 }
 
-/// Stores the original bytes the first time it is asked to, however many decodes they go through.
+/// Stores the original bytes once, however many decodes use them.
 final class StoreOnce: Sendable {
     typealias Body = @Sendable (StoreContents, StoreGroup) -> Void
 
     private let body: Lock<Body?>
     private let group = StoreGroup()
 
-    /// - Parameter body: starts the write of what the bytes were decoded to, and ends it with `leave()` of the group, which has
-    ///   been entered for it.
+    /// - Parameter body: Starts the write, and ends it with `leave()` of the group, which was entered for it.
     init(_ body: @escaping Body) { self.body = Lock(body) }
 
-    /// Starts the write if it has not been started.
+    /// Starts the write unless it was started before.
     func start(_ contents: StoreContents) {
         let first = body.withLock { body -> Body? in
             defer { body = nil }
@@ -65,9 +64,9 @@ final class StoreOnce: Sendable {
         first(contents, group)
     }
 
-    /// Whether nobody has started the write.
+    /// True until the write is started.
     var isPending: Bool { body.withLock { $0 != nil } }
 
-    /// Calls `body` when the write, if it was started, has ended.
+    /// Calls `body` when the write, if started, has ended.
     func whenDone(_ body: @escaping @Sendable () -> Void) { group.whenDone(body) }
 }

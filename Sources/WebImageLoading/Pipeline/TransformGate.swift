@@ -1,24 +1,24 @@
-/// Which pictures transformers are applied to: a transformer makes a still bitmap of an animation or a drawing, so those are
-/// left alone unless that is asked for.
+/// Selects the images that transformers are applied to. A transformer turns an animation or a vector image into a still bitmap,
+/// so these are excluded unless requested.
 struct TransformGate: Hashable, Sendable {
-    /// Whether animations are transformed.
+    /// True if animations are transformed.
     var transformsAnimations: Bool
-    /// Whether vector images are transformed.
+    /// True if vector images are transformed.
     var transformsVectors: Bool
 
-    /// Everything is transformed.
+    /// The gate that admits every image.
     static let open = TransformGate(transformsAnimations: true, transformsVectors: true)
 
-    /// Whether the chain is applied to an image.
+    /// Returns whether the chain is applied to an image.
     func admits(_ image: Image) -> Bool {
         (transformsAnimations || !image.metadata.isAnimated) && (transformsVectors || !image.metadata.isVector)
     }
 }
 
 extension TransformGate {
-    /// What the options of a load say.
+    /// Creates the gate from the options of a load.
     ///
-    /// - Parameter decodesFirstFrameOnly: whether animations are still pictures to this load.
+    /// - Parameter decodesFirstFrameOnly: True if this load decodes animations as still images.
     init(_ options: WebImageOptions, decodesFirstFrameOnly: Bool) {
         transformsAnimations = decodesFirstFrameOnly || options.contains(.transformAnimatedImage)
         transformsVectors = options.contains(.transformVectorImage)

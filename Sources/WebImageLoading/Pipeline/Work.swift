@@ -1,12 +1,12 @@
-/// A piece of shared work: a part of a plan, which names it, and how that is performed.
+/// A piece of shared work: the part of a plan that identifies it, and its implementation.
 protocol Work: Sendable {
     var key: WorkKey { get }
-    /// Begins; must not block. The work ends by calling `job.finish`, on any thread.
+    /// Starts the work; must not block. The work ends by calling `job.finish`, on any thread.
     func start(_ job: WorkJob)
 }
 
 extension WorkKey {
-    /// The work that the key names.
+    /// The work identified by the key.
     fileprivate var work: any Work {
         switch self {
         case .diskRead(let plan): DiskReadWork(plan: plan)
@@ -22,7 +22,7 @@ extension WorkKey {
     }
 }
 
-/// An operation of a loader or a cache, which may have a priority.
+/// A running operation of a loader or a cache, which may have a priority.
 private struct HeldOperation: RunningWork {
     let operation: any WebImageOperation
 
@@ -35,9 +35,9 @@ extension WorkGraph.Subscription: RunningWork where Node == WorkJob {
     func setPriority(_ priority: LoadPriority) { node.pipeline.setPriority(priority, of: self) }
 }
 
-/// A piece of work that runs.
+/// A running piece of work.
 ///
-/// It is made under the pipeline's lock and started outside; a cancel or a change of priority can therefore come before
+/// It is created under the pipeline's lock and started outside. A cancellation or a change of priority can therefore come before
 /// the start, and is kept for it.
 final class WorkJob: WorkGraphNode, @unchecked Sendable {
     // Sendable because the pipeline's lock guards `links`.
@@ -58,8 +58,8 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
 
     static func takes(_ value: WorkValue, _ receiver: Receiver) -> Bool { receiver.takes(value.kind) }
 
-    /// Downloaded bytes are found as long as they are decoded: the disk does not have them before they have proved to be a picture. A load
-    /// that comes meanwhile and wants another size would download them again. A refresh wants newer ones.
+    /// Keeps downloaded bytes available while they are decoded: they are not on disk until they are verified to be an image, and another
+    /// load that wants another size meanwhile would download them again. Not for a refresh, which wants newer bytes.
     static func keeps(_ output: WorkResult, of key: WorkKey) -> Bool {
         guard case .original(let plan) = key, case .success(.data(let original)) = output else { return false }
         return original.source == .none && plan.value.revalidation == nil && plan.value.given == nil
@@ -86,7 +86,7 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
 
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
     var priority: LoadPriority { state.withLock { $0.priority } }
-    /// What the library's own downloader knows of the download, for callers that ask; also after the end.
+    /// The record of the library's own downloader about this download, for callers that query it; also after the end.
     var download: DownloadRecord? { state.withLock { $0.download } }
 
     func start() {
@@ -102,7 +102,7 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         handle?.cancel()
     }
 
-    /// Takes over a priority unless a later one (by `version`) has come before it.
+    /// Applies a priority unless one with a later `version` came first.
     func setPriority(_ priority: LoadPriority, version: UInt32) {
         let isNews = state.withLock { state -> Bool in
             guard version > state.version else { return false }
@@ -113,9 +113,9 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         if isNews { applyPriority() }
     }
 
-    /// Keeps what is under way now, for cancel and priority; gives it up at once if the job was cancelled meanwhile.
+    /// Holds the running operation, for cancellation and priority; cancels it at once if the job was cancelled meanwhile.
     ///
-    /// - Parameter isOvertaken: whether something later may have come before it, which is then what stays.
+    /// - Parameter isOvertaken: True if a later operation may have been held first, which then stays.
     func hold(_ handle: any RunningWork, isOvertaken: Bool = false) {
         let (isCancelled, former) = state.withLock { state -> (Bool, (any RunningWork)?) in
             guard !state.isCancelled else { return (true, nil) }
@@ -123,15 +123,15 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
             defer { state.handle = handle }
             return (false, state.handle)
         }
-        // Handles own operations of loaders and caches, whose end may come back here: never let go of one under the lock.
+        // Handles own operations of loaders and caches, whose deinit may call back here: never release one under the lock.
         withExtendedLifetime(former) {}
         if isCancelled { handle.cancel() } else { applyPriority() }
     }
 
-    /// Whether it does not wait for what is to be decoded.
+    /// True if it ignores back-pressure from decoding.
     var skipsGate: Bool { state.withLock { $0.skipsGate } }
 
-    /// Does not wait, or no longer, for what is to be decoded.
+    /// Ignores back-pressure from decoding from now on, and admits the job if it is waiting.
     func skipGate() {
         let handle = state.withLock { state in
             state.skipsGate = true
@@ -140,13 +140,13 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         (handle as? LoadGate.Ticket)?.enter()
     }
 
-    /// Holds what a loader or a cache has under way.
+    /// Holds the running operation of a loader or a cache.
     func hold(_ operation: any WebImageOperation) { hold(HeldOperation(operation: operation)) }
 
-    /// Keeps a download, for ``download``.
+    /// Keeps the record of a download, for ``download``.
     func hold(_ download: DownloadRecord) { state.withLock { $0.download = download } }
 
-    /// Calls the handle until what it was told last is what holds: two threads may get here in either order.
+    /// Repeats until the handle has the latest priority: two threads may get here in either order.
     private func applyPriority() {
         while true {
             let (handle, priority) = state.withLock { ($0.handle, $0.priority) }
@@ -156,10 +156,10 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         }
     }
 
-    /// Waits for other work, in the name of this one. A job that is cancelled hears nothing, also when the result is being
-    /// handed out to several at that moment: what nobody waits for is not gone on with, nor stored.
+    /// Subscribes this job to other work. A cancelled job is not called back, even while the result is being delivered to several
+    /// subscribers: unneeded work is neither continued nor stored.
     ///
-    /// - Parameter values: gets values of one kind that the other work sends; others go to those who wait for this one.
+    /// - Parameter values: Receives values of one kind from the other work; others go to the subscribers of this job.
     func require(
         _ work: any Work,
         values: WorkValue.Receiver? = nil,
@@ -168,13 +168,13 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         pipeline.subscribe(to: work, parent: self, values: values, completion: body)
     }
 
-    /// Sends a value to those who wait for this work.
+    /// Sends a value to the subscribers of this job.
     func send(_ value: WorkValue) { if !isCancelled { pipeline.send(value, from: self) } }
 
     func report(_ progress: LoadProgress) { pipeline.report(progress, of: self) }
 
     func finish(_ result: WorkResult) {
-        // What was held is over; letting go of it here breaks the cycle between a job and its operation.
+        // Releasing the held operation breaks the reference cycle between a job and its operation.
         let former = state.withLock { state -> (any RunningWork)? in
             defer { state.handle = nil }
             return state.handle
@@ -183,11 +183,11 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         pipeline.finish(self, with: result)
     }
 
-    /// Does a part of the work on a decode thread, once there is memory for what it costs.
+    /// Performs a part of the work on a decode thread, once its memory cost is reserved.
     ///
     /// - Parameters:
-    ///   - image: see ``WorkQueue/submit(cost:of:after:priority:_:)``.
-    ///   - queue: in place of the pipeline's.
+    ///   - image: See ``WorkQueue/submit(cost:of:after:priority:_:)``.
+    ///   - queue: Replaces the pipeline's queue.
     func perform(
         _ cost: MemoryCost,
         after image: Image? = nil,
@@ -198,12 +198,12 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         hold(queue.submit(cost: cost, of: pipeline.budget, after: image, priority: priority, body))
     }
 
-    /// Makes an image of another on a decode thread, when there is room for it; its outcome ends the job.
+    /// Creates an image from another on a decode thread, once its memory is reserved; the result ends the job.
     ///
     /// - Parameters:
-    ///   - transformer: what makes the other, for what that takes.
-    ///   - next: what the result is given to then.
-    ///   - end: what becomes of the result before the job ends.
+    ///   - transformer: The transformer, for its memory need.
+    ///   - next: The next transformer for the result.
+    ///   - end: Processes the result before the job ends.
     func transform(
         _ input: Image,
         by transformer: (any ImageTransformer)?,
@@ -211,7 +211,7 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         _ body: @escaping @Sendable () throws(WebImageError) -> PipelineImage,
         then end: @escaping @Sendable (PipelineImage) -> PipelineImage = { $0 }
     ) {
-        // It owns what goes in, and is let go of before the end.
+        // The closure owns the input, and is released before the end.
         let steps = Lock<(@Sendable () throws(WebImageError) -> PipelineImage)?>(body)
         perform(.transforming(input, by: transformer), after: input) { [self] given in
             guard let body = steps.withLock({ $0.take() }), !isCancelled else { return }

@@ -1,35 +1,35 @@
-/// What a ``WorkGraph`` is made of: something that does work, with a place for the graph's bookkeeping.
+/// A node of a ``WorkGraph``: an object that performs work, with storage for the graph's bookkeeping.
 protocol WorkGraphNode: AnyObject, Sendable {
     associatedtype Key: Hashable & Sendable
-    /// Who waits.
+    /// A subscriber.
     associatedtype Receiver: Sendable
     associatedtype Output: Sendable
-    /// Something that work sends before its output.
+    /// A value that work sends before its output.
     associatedtype Value: Sendable
-    /// Something that happened to work, for those who observe it; passed on as it is.
+    /// An event of the work for observers, passed on unchanged.
     associatedtype Note: Sendable
 
-    /// Names the work. Never changes.
+    /// Identifies the work. Never changes.
     var key: Key { get }
-    /// Whether a receiver takes a value; one that does not passes it on to those who wait for its own node.
+    /// Returns whether a receiver accepts a value; otherwise the value goes to the subscribers of the receiver's own node.
     static func takes(_ value: Value, _ receiver: Receiver) -> Bool
-    /// Whether a node of this key is found with its output as long as nodes that depend on it run.
+    /// Returns whether a finished node of this key stays available with its output while nodes that depend on it run.
     static func keeps(_ output: Output, of key: Key) -> Bool
-    /// What one who gets kept output is told of how it came, after the note that it joined; nil for nothing.
+    /// Returns a note about the origin of kept output, sent to late subscribers after the note that they joined; nil for none.
     static func summary(of output: Output, after note: Note) -> Note?
-    /// The graph's, and guarded by whatever guards the graph.
+    /// The graph's bookkeeping, protected by the lock that protects the graph.
     var links: WorkLinks<Self> { get set }
 }
 
-/// What a graph knows of one of its nodes.
+/// The graph's bookkeeping of one node.
 struct WorkLinks<Node: WorkGraphNode> {
-    /// Somebody who waits for a node: a caller, or a node that depends on it.
+    /// A subscriber of a node: a caller, or a node that depends on it.
     fileprivate struct Subscriber {
         let number: UInt32
         var priority: LoadPriority
         let parent: Node?
         let receiver: Node.Receiver
-        /// Whether it has the output.
+        /// True if it has received the output.
         var isServed = false
     }
 
@@ -38,22 +38,22 @@ struct WorkLinks<Node: WorkGraphNode> {
         let number: UInt32
     }
 
-    /// What few nodes have: reports for those who join late, and what is found after the end.
+    /// Rarely used state: reports for late subscribers, and the kept output.
     fileprivate struct Reports {
         var progress: LoadProgress?
         var notes: [Node.Note] = []
-        /// The newest.
+        /// The latest value.
         var value: Node.Value?
-        /// Another key that the node is found by.
+        /// Another key of the node.
         var alias: Node.Key?
         var output: Node.Output?
     }
 
-    /// What the node depended on last; stays after the end.
+    /// The node's latest dependency; stays after the end.
     fileprivate(set) var source: Node?
     fileprivate(set) var isRunning = false
     fileprivate(set) var priority = LoadPriority.normal
-    /// Whether the node has ended and is still found.
+    /// True if the node has ended but is still available.
     fileprivate var isKept = false
     fileprivate var version: UInt32 = 0
     fileprivate var lastNumber: UInt32 = 0
@@ -61,85 +61,85 @@ struct WorkLinks<Node: WorkGraphNode> {
     fileprivate var dependencies = FewElements<Dependency>()
 }
 
-/// Who waits for which piece of shared work, what it depends on, and how urgent it is.
+/// The bookkeeping of request coalescing: the subscribers of each piece of shared work, its dependencies, and its priority.
 ///
-/// Pure bookkeeping: events go in as method calls, and out come the actions that a driver has to perform. It starts no
-/// threads, calls nobody and holds no lock. A piece of work ("node") is found by its key as long as it runs. Subscribers
-/// are callers, or other nodes that depend on it. A node's priority is the highest of its subscribers'; when the last one
-/// leaves, the node is cancelled, and leaves what it depends on.
+/// Pure logic: events are method calls, which return the actions for a driver to perform. It starts no threads, calls no closures and
+/// holds no lock. A piece of work (a "node") can be joined by its key while it runs. Subscribers are callers, or other nodes that depend
+/// on it. A node's priority is the highest of its subscribers'. When the last subscriber leaves, the node is cancelled, and leaves its
+/// dependencies.
 ///
-/// A node sends values, and at last its output. A value goes to the subscribers that take it; past those that do not, to whoever waits
-/// for them. A node may be found after its end, with its output: until the first of the nodes that depend on it ends, or all of them are
-/// cancelled.
+/// A node sends values, and finally its output. A value goes to each subscriber that accepts it; if one does not, the value goes to that
+/// one's own subscribers. A node may stay available with its output after its end: until the first of the nodes that depend on it ends,
+/// or all of them are cancelled.
 ///
-/// What is known of a node is kept in it, so that a long queue takes little memory. Cost: each event takes time in proportion to the
-/// subscribers it touches.
+/// The state of a node is stored in it, so that a long queue needs little memory. Each event takes time proportional to the number of
+/// subscribers that it affects.
 struct WorkGraph<Node: WorkGraphNode> {
     typealias Receiver = Node.Receiver
     private typealias Reports = WorkLinks<Node>.Reports
 
-    /// A place among those who wait for a node.
+    /// One subscription of a node.
     struct Subscription: Sendable {
         let node: Node
         fileprivate let number: UInt32
     }
 
-    /// Something that a node tells before its output.
+    /// News that a node reports before its output.
     enum News {
-        /// How far it is.
+        /// Its progress.
         case progress(LoadProgress)
-        /// What happened.
+        /// An event.
         case note(Node.Note)
         case value(Node.Value)
     }
 
-    /// What the driver has to do, in order.
+    /// The actions that the driver has to perform, in order.
     enum Action: Sendable {
-        /// Begin the work of a new node.
+        /// Start the work of a new node.
         case start(Node)
-        /// Give up the work of a node that nobody waits for any more.
+        /// Cancel the work of a node without subscribers.
         case cancel(Node)
-        /// Tell the work of a node how urgent it is now. Of two such actions the one with the higher version counts,
-        /// in whatever order drivers get to them.
+        /// Change the priority of a node's work. Of two such actions, the one with the higher version counts, in whatever order
+        /// they are performed.
         case setPriority(Node, LoadPriority, version: UInt32)
-        /// Tell a caller how far it is.
+        /// Report progress to a caller.
         case progress(Receiver, LoadProgress)
-        /// Tell a caller what happened.
+        /// Report an event to a caller.
         case note(Receiver, Node.Note)
-        /// Give a subscriber a value. The node is the one that depends on it, if any.
+        /// Send a value to a subscriber. The node is the dependent one, if any.
         case value(Receiver, Node?, Node.Value)
-        /// Release notes, a value and an output; they may own anything.
+        /// Release notes, a value and an output, which may own any object.
         case discard([Node.Note], Node.Value?, Node.Output?)
-        /// Give a subscriber the outcome; it is none any more. The node is the one that depends on it, if any.
+        /// Deliver the output to a subscriber, which ends its subscription. The node is the dependent one, if any.
         case deliver(Receiver, Node?, Node.Output)
-        /// Forget a subscriber that left, or whose dependent has ended; it gets nothing.
+        /// Release a subscriber that left, or whose dependent node has ended; it receives nothing.
         case forget(Receiver)
     }
 
-    /// How many notes a node keeps.
+    /// The maximum number of notes kept per node.
     static var noteLimit: Int { 16 }
 
-    /// Nodes that are found: those that run, and those that are kept.
+    /// The nodes that can be joined: running and kept ones.
     private var nodes: [Node.Key: Node] = [:]
     private var reports: [ObjectIdentifier: Reports] = [:]
-    /// Subscriptions that have not been delivered or given up.
+    /// The number of subscriptions that have been neither delivered nor cancelled.
     private(set) var subscriptionCount = 0
 
-    /// Nodes that run.
+    /// The number of running nodes.
     private(set) var nodeCount = 0
 
-    /// Callers that wait for a node, directly or through others.
+    /// Returns the number of callers that wait for a node, directly or through other nodes.
     func callerCount(of node: Node) -> Int {
         node.links.subscribers.reduce(0) { $0 + ($1.parent.map { callerCount(of: $0) } ?? 1) }
     }
 
-    /// Joins the node of `key`, making it if there is none.
+    /// Joins the node of `key`, creating it if needed.
     ///
     /// - Parameters:
-    ///   - parent: the node that depends on it; its priority counts, and `priority` does not.
-    ///   - note: what the subscriber and those behind it are told if the node runs already.
-    ///   - make: makes a node with that priority.
-    /// - Returns: nil if `parent` does not run any more.
+    ///   - parent: The node that depends on it; its priority replaces `priority`.
+    ///   - note: Reported to the subscriber and the callers behind it if the node is running already.
+    ///   - make: Creates a node with that priority.
+    /// - Returns: Nil if `parent` is not running any more.
     mutating func subscribe(
         to key: Node.Key,
         priority: LoadPriority,
@@ -160,7 +160,7 @@ struct WorkGraph<Node: WorkGraphNode> {
         let output = node.links.isKept ? reports[ObjectIdentifier(node)]?.output : nil
         node.links.lastNumber &+= 1
         let number = node.links.lastNumber
-        // A caller who gets kept output at once does not wait; a node that does keeps the output as long as it runs.
+        // A caller that receives kept output at once does not wait; a dependent node keeps the output while it runs.
         if output == nil || parent != nil {
             node.links.subscribers.append(
                 WorkLinks.Subscriber(
@@ -180,7 +180,7 @@ struct WorkGraph<Node: WorkGraphNode> {
         if existing != nil {
             if output == nil { updatePriority(of: node, &actions) }
             if let note { forward(.note(note), receiver, parent, &actions) }
-            // While nobody observed, no notes were made.
+            // Notes were not created while nobody observed.
             if let output, let note, reports[ObjectIdentifier(node)]?.notes.isEmpty ?? true,
                 let summary = Node.summary(of: output, after: note)
             {
@@ -192,7 +192,7 @@ struct WorkGraph<Node: WorkGraphNode> {
         return (Subscription(node: node, number: number), existing == nil, actions)
     }
 
-    /// Lets a running node be found by another key, too. False if there is another node with that key.
+    /// Makes a running node available under another key, too. Returns false if another node has that key.
     mutating func alias(_ node: Node, as key: Node.Key) -> Bool {
         guard node.links.isRunning else { return true }
         guard nodes[key] == nil else { return false }
@@ -201,28 +201,28 @@ struct WorkGraph<Node: WorkGraphNode> {
         return true
     }
 
-    /// Leaves; nil if the subscription had been delivered or left before.
+    /// Cancels a subscription; nil if it was delivered or cancelled before.
     mutating func unsubscribe(_ subscription: Subscription) -> [Action]? {
         var actions: [Action] = []
         return leave(subscription.node, subscription.number, &actions) ? actions : nil
     }
 
-    /// Changes how urgent the work is for one caller.
+    /// Changes the priority of one caller.
     mutating func setPriority(_ priority: LoadPriority, of subscription: Subscription) -> [Action] {
         var actions: [Action] = []
         setPriority(priority, subscription.node, subscription.number, &actions)
         return actions
     }
 
-    /// Tells those who wait for the node, directly or through others: of a value, the first on each way who take it. Who joins later is
-    /// told the latest.
+    /// Reports news to the direct and indirect subscribers of a node; a value goes to the first ones on each path that accept it. Later
+    /// subscribers receive the latest.
     mutating func tell(_ news: News, of node: Node) -> [Action] {
         var actions: [Action] = []
         tell(news, of: node, &actions)
         return actions
     }
 
-    /// Whether anybody who waits for the node, directly or through others, fits.
+    /// Returns whether any direct or indirect subscriber of a node matches.
     func hasReceiver(of node: Node, where fits: (Receiver) -> Bool) -> Bool {
         guard node.links.isRunning else { return false }
         for subscriber in node.links.subscribers {
@@ -232,7 +232,7 @@ struct WorkGraph<Node: WorkGraphNode> {
         return false
     }
 
-    /// Ends a node: its subscribers get `output` in the order they came. Nothing if it was cancelled before.
+    /// Ends a node: its subscribers receive `output` in the order in which they joined. Does nothing if it was cancelled before.
     mutating func finish(_ node: Node, with output: Node.Output) -> [Action] {
         guard node.links.isRunning else { return [] }
         var actions: [Action] = []
@@ -260,7 +260,7 @@ struct WorkGraph<Node: WorkGraphNode> {
         return actions
     }
 
-    // MARK: Beginning and ending
+    // MARK: Start and end
 
     private mutating func begin(_ node: Node, _ priority: LoadPriority) -> Node {
         nodeCount += 1
@@ -275,7 +275,7 @@ struct WorkGraph<Node: WorkGraphNode> {
         node.links.isRunning = false
     }
 
-    /// Nobody finds the node any more.
+    /// Makes the node unavailable for joining.
     private mutating func remove(_ node: Node) {
         if nodes[node.key] === node { nodes[node.key] = nil }
         guard !reports.isEmpty, let alias = reports[ObjectIdentifier(node)]?.alias else { return }
@@ -286,7 +286,7 @@ struct WorkGraph<Node: WorkGraphNode> {
         subscriber.parent?.links.dependencies.removeFirst { $0.node === node && $0.number == subscriber.number }
     }
 
-    /// False if the subscriber was not there any more.
+    /// Removes a subscriber; false if it was removed before.
     @discardableResult
     private mutating func leave(_ node: Node, _ number: UInt32, _ actions: inout [Action]) -> Bool {
         guard let subscriber = node.links.subscribers.removeFirst(where: { $0.number == number }) else { return false }
@@ -309,7 +309,7 @@ struct WorkGraph<Node: WorkGraphNode> {
         return true
     }
 
-    /// - Parameter isDone: whether the node has used what it depends on, so that those who come now have to ask for newer.
+    /// - Parameter isDone: True if the node has used its dependencies, so that later subscribers need newer ones.
     private mutating func leaveDependencies(of node: Node, isDone: Bool, _ actions: inout [Action]) {
         for dependency in node.links.dependencies.removeAll() {
             if isDone, dependency.node.links.isKept { remove(dependency.node) }
@@ -372,7 +372,7 @@ struct WorkGraph<Node: WorkGraphNode> {
 }
 
 extension WorkLinks.Reports {
-    /// Keeps news for those who join late; what they replace is to be released.
+    /// Keeps news for late subscribers; returns the replaced ones for release.
     fileprivate mutating func keep(_ news: WorkGraph<Node>.News) -> WorkGraph<Node>.Action? {
         switch news {
         case .progress(let progress): self.progress = progress

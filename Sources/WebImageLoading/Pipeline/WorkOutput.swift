@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What a piece of shared work ends with.
+/// The output of a piece of shared work.
 enum WorkOutput: Sendable {
     case diskEntry(CachedImageData?)
     case query(ImageCacheResult)
@@ -14,13 +14,13 @@ typealias WorkResult = Result<WorkOutput, WebImageError>
 
 /// A value that shared work sends before its output.
 enum WorkValue: Sendable {
-    /// Bytes of a body that is still arriving.
+    /// The bytes received so far of a body.
     case partial(PartialImageData.Snapshot)
-    /// An image of a body that is still arriving.
+    /// An image of the bytes received so far.
     case preview(Image)
-    /// How something cached stands that serves while a newer one is asked for.
+    /// The cache status of a stale image that is used while a newer one is requested.
     case staleStatus(CacheStatus)
-    /// The image of it.
+    /// That stale image.
     case stale(PipelineImage)
 
     struct Kind: OptionSet, Sendable {
@@ -41,7 +41,7 @@ enum WorkValue: Sendable {
         }
     }
 
-    /// Takes values of some kinds.
+    /// Receives values of some kinds.
     struct Receiver: Sendable {
         let kinds: Kind
         let body: @Sendable (WorkValue) -> Void
@@ -56,39 +56,39 @@ enum WorkValue: Sendable {
     }
 }
 
-/// The original bytes of a picture, and the duty to store them once they have proved to be a picture.
+/// The original bytes of an image, and the task of storing them once they are verified to be an image.
 struct OriginalData: Sendable {
     var entry: CachedImageData
-    /// Where the bytes came from: `.disk`, or `.none` for a loader.
+    /// The source of the bytes: `.disk`, or `.none` for a loader.
     var source: ImageCacheType
     var loaded: LoadedImageData?
-    /// Stores the bytes on disk the first time it is called; nil when they are not to be stored.
+    /// Stores the bytes on disk the first time it is called; nil if they are not to be stored.
     var store: StoreOnce?
-    /// Counts the bytes against the pipeline's bound on undecoded data as long as it lives.
+    /// The reservation for undecoded bytes, released with this value.
     var reservation: ByteReservation?
-    /// Whether the caches may keep it, and what is made of it.
+    /// True if the caches may store the bytes, and images made of them.
     var isStorable = true
 
-    /// Whether a loader made the picture, and has no bytes of it.
+    /// True if a loader generated the image, without bytes of it.
     var isWithoutBytes: Bool { entry.data.isEmpty && loaded?.image != nil }
 }
 
 /// An image on its way to the callers.
 struct PipelineImage: Sendable {
     var image: Image
-    /// The encoded bytes of just this image; nil for one that was scaled or transformed.
+    /// The encoded bytes of exactly this image; nil if it was scaled or transformed.
     var data: Data?
-    /// The untransformed picture at full size, as long as it may still have to be stored.
+    /// The untransformed image at full size, while it may still have to be stored.
     var original: Image?
     var source: ImageCacheType
     var loaded: LoadedImageData?
-    /// The key that the image lies under, where that is another than the load's: that of an image that was not transformed.
+    /// The cache key of the image, if it is not the load's: that of an untransformed image.
     var cacheKey: String?
-    /// Whether the caches may keep it.
+    /// True if the caches may store it.
     var isStorable = true
-    /// How far it serves, if what is cached was judged.
+    /// The cache status, if the image was revalidated.
     var status: CacheStatus?
-    /// Whether it is what was sent before as stale.
+    /// True if it equals the stale image sent before.
     var isUnchanged = false
     /// Ends when everything has been written to the caches.
     var stores = StoreGroup()

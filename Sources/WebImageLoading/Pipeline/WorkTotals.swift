@@ -1,4 +1,4 @@
-/// What a pipeline has done in all: plain counters that are added to without a lock.
+/// The counters of a pipeline's work, updated without a lock.
 final class WorkTotals: Sendable {
     let downloads = Counter()
     let downloadFailures = Counter()
@@ -14,13 +14,13 @@ final class WorkTotals: Sendable {
         decodedPixelCount.add(pixelCount)
     }
 
-    /// The loader was asked.
+    /// Counts a started download.
     func noteDownload() {
         downloads.add()
         runningDownloads.add()
     }
 
-    /// The loader has answered.
+    /// Counts the end of a download.
     func noteEnd(of result: Result<LoadedImageData, WebImageError>) {
         runningDownloads.add(-1)
         switch result {
@@ -28,7 +28,7 @@ final class WorkTotals: Sendable {
             let count = loaded.metrics?.receivedByteCount ?? 0
             receivedByteCount.add(count > 0 ? Int(clamping: count) : loaded.data.count)
         case .failure(let error):
-            // A refresh that finds nothing new has not failed.
+            // "Not modified" is not a failure.
             if error.code != .cancelled, error.code != .cacheNotModified { downloadFailures.add() }
         }
     }

@@ -247,7 +247,7 @@ import WebImage
             return nil
         }
         #expect(verdicts.map(\.outcome) == [.serves] && verdicts.map(\.age) == [20])
-        #expect(recording.explanation.contains("What is cached (20 s old) serves: max-age says that it is fresh."))
+        #expect(recording.explanation.contains("The cached image (20 s old) is used: max-age says that it is fresh."))
     }
 
     @Test func `With queryDiskDataSync what is fresh on disk is delivered before the call returns`() async throws {

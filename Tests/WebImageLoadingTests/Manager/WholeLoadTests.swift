@@ -38,7 +38,7 @@ import Testing
 
     @Test func `A load that cannot begin says why, from a URL and from a string`() async {
         let harness = ManagerHarness.answering()
-        for (text, words) in [("", "missing or empty"), ("http://[bad", "'http://[bad' is no URL")] {
+        for (text, words) in [("", "missing or empty"), ("http://[bad", "invalid URL 'http://[bad'")] {
             let outcome = Outcome()
             let operation = harness.manager.loadImage(with: text, context: harness.context()) { outcome.record($0) }
             #expect(operation.isFinished && outcome.count == 1)

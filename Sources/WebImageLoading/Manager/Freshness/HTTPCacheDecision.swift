@@ -1,63 +1,63 @@
-/// What an HTTP cache does with a request.
+/// The decision of an HTTP cache about a request.
 enum HTTPCacheDecision: Sendable, Hashable {
-    /// What is stored serves; the server is not asked.
+    /// The stored response is used; the server is not asked.
     case hit(HTTPFreshness)
-    /// What is stored is stale and serves all the same; the server is asked behind it.
+    /// The stored response is stale but used; it is revalidated in the background.
     case serveStale(HTTPFreshness)
-    /// The server is asked first, whether what is stored still serves.
+    /// The stored response is revalidated before it is used.
     case revalidate(HTTPFreshness, ifFailing: HTTPStaleFallback)
-    /// The server is asked as if nothing was stored: there is nothing, or it is not for this request.
+    /// The server is asked as if nothing were stored: nothing is, or it does not match this request.
     case fetch(HTTPCacheRule)
-    /// The request wants an answer from the cache alone, and there is none: a 504.
+    /// The request accepts only a cached response, and there is none: a 504.
     case unsatisfiable(HTTPCacheRule)
 }
 
-/// When what is stored serves although it could not be revalidated.
+/// The failures of a revalidation in which the stored response is used.
 struct HTTPStaleFallback: Sendable, Hashable {
-    /// When no server could be reached.
+    /// True if it is used when no server can be reached.
     var whenUnreachable: Bool
-    /// When the server answered with 500, 502, 503 or 504.
+    /// True if it is used when the server answers with 500, 502, 503 or 504.
     var whenServerFails: Bool
 
     static let never = HTTPStaleFallback(whenUnreachable: false, whenServerFails: false)
     static let always = HTTPStaleFallback(whenUnreachable: true, whenServerFails: true)
 }
 
-/// What decided, as a part of an English sentence for people who ask why a picture was or was not loaded anew.
+/// The rule behind a decision. Its text is part of an English sentence that explains why an image was or was not loaded again.
 enum HTTPCacheRule: String, Sendable, Hashable, CaseIterable {
-    // The policy alone.
-    case immutablePolicy = "the policy takes what is cached as it is"
-    case revalidatePolicy = "the policy asks the server each time"
-    case withinTimeToLive = "its time to live is not over"
-    case pastTimeToLive = "its time to live is over"
-    // Nothing there to be served.
-    case nothingStored = "nothing is stored"
-    case noRecord = "nothing is known of the answer it came with"
-    case varies = "it was made for a request with other header fields"
-    case variesOnAll = "Vary says that it may be for one request only"
-    case onlyIfCached = "the request allows only what is cached, and nothing cached may serve"
+    // Decided by the policy.
+    case immutablePolicy = "the policy never revalidates"
+    case revalidatePolicy = "the policy revalidates every time"
+    case withinTimeToLive = "its time to live has not expired"
+    case pastTimeToLive = "its time to live has expired"
+    // No usable response.
+    case nothingStored = "nothing is cached"
+    case noRecord = "no response metadata is stored with it"
+    case varies = "it was stored for a request with other header fields"
+    case variesOnAll = "Vary limits it to one request"
+    case onlyIfCached = "the request allows only cached responses, and none is usable"
     // Fresh.
     case maxAge = "max-age says that it is fresh"
     case expires = "Expires says that it is fresh"
-    case heuristic = "it has long not changed, so it counts as fresh"
-    case immutableResponse = "the server says that it never changes while it is fresh"
-    case requestMaxStale = "it is stale, and max-stale of the request allows that"
-    // Not fresh, or to be asked about all the same.
-    case noCache = "the server wants to be asked each time"
-    case requestNoCache = "the request wants the server to be asked"
-    case requestMaxAge = "it is older than max-age of the request allows"
-    case requestMinFresh = "it will not be fresh for as long as min-fresh of the request wants"
-    case mustRevalidate = "it is stale, and must-revalidate forbids to serve it unasked"
+    case heuristic = "it has not changed for a long time, so it counts as fresh"
+    case immutableResponse = "the response is immutable while it is fresh"
+    case requestMaxStale = "it is stale, but the request's max-stale allows that"
+    // Not fresh, or to be revalidated in any case.
+    case noCache = "the server requires revalidation every time"
+    case requestNoCache = "the request requires revalidation"
+    case requestMaxAge = "it is older than the request's max-age allows"
+    case requestMinFresh = "it does not stay fresh as long as the request's min-fresh requires"
+    case mustRevalidate = "it is stale, and must-revalidate requires revalidation"
     case expired = "it is stale"
-    case redirected = "the redirect that led to it has to be followed anew"
-    // Stale and served.
-    case staleWhileRevalidate = "it is stale, and stale-while-revalidate lets it serve while the server is asked"
+    case redirected = "the redirect that led to it has expired"
+    // Stale and used.
+    case staleWhileRevalidate = "it is stale, and stale-while-revalidate allows that meanwhile"
 
     var explanation: String { rawValue }
 }
 
 extension CacheVerdict {
-    /// What is told of a decision; nil when nothing is cached.
+    /// Creates the verdict for observers; nil if nothing is cached.
     init?(_ decision: HTTPCacheDecision) {
         let (outcome, rule, age): (Outcome, HTTPCacheRule, Double?)
         switch decision {

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
 extension HTTPCacheMachine {
-    /// Seconds for which a 404 or 410 is remembered that does not say for how long.
+    /// The seconds for which a 404 or 410 without an explicit lifetime is remembered.
     static let shortNegativeLifetime = 60.0
 
-    /// Whether a final response to a GET may be stored.
+    /// Returns whether a final response to a GET may be stored.
     ///
-    /// Under ``CachePolicy/http`` RFC 9111, 3 decides, and nothing is stronger than `no-store`. Under other policies everything
-    /// that has a body of its own may be.
+    /// Under ``CachePolicy/http``, RFC 9111, 3 decides, and `no-store` overrides everything. Under other policies, every response
+    /// with a body may be stored.
     static func mayStore(_ response: HTTPResponse, request: HTTPCacheRequest, policy: CachePolicy) -> Bool {
         guard policy == .http else { return response.statusCode != 304 }
         let status = response.statusCode
@@ -16,18 +16,18 @@ extension HTTPCacheMachine {
             status != 304, !control.says(.mustUnderstand) || isUnderstood(status)
         else { return false }
         let hasValidator = response.headers["ETag"] != nil || response.headers["Last-Modified"] != nil
-        // Nothing could make it serve again.
+        // No revalidation could make it usable again.
         if response.headers.listedNames(of: "Vary").contains("*"), !hasValidator { return false }
         return isHeuristicallyCacheable(status) || hasValidator || control.maxAge != nil || control.says(.isPublic)
             || control.says(.isPrivate) || response.headers["Expires"] != nil
     }
 
-    /// The record of a response that is stored; it came `now`, if it does not say.
+    /// Returns the record of a response that is stored. `now` is its time of arrival unless the response has one.
     static func record(of response: HTTPResponse, request: HTTPCacheRequest, now: Double) -> HTTPCacheRecord {
         record(response.statusCode, response.headers, response.exchange, request, now, redirectLifetime: nil)
     }
 
-    /// - Parameter redirectLifetime: where nothing is known of how the answer came.
+    /// - Parameter redirectLifetime: Used if the response has no exchange.
     private static func record(
         _ statusCode: Int,
         _ headers: HTTPHeaders,
@@ -47,7 +47,8 @@ extension HTTPCacheMachine {
         return record
     }
 
-    /// Seconds for which a 404 or 410 is remembered: what it says, or ``shortNegativeLifetime``; nil for not at all.
+    /// Returns the seconds for which a 404 or 410 is remembered: its explicit lifetime, or ``shortNegativeLifetime``; nil if not
+    /// at all.
     static func negativeLifetime(
         of response: HTTPResponse,
         request: HTTPCacheRequest,
@@ -59,7 +60,7 @@ extension HTTPCacheMachine {
         else { return nil }
         let record = record(of: response, request: request, now: now)
         let facts = record.facts
-        // It is remembered for the URL, whoever asks.
+        // It is remembered for every requester of the URL.
         let isForAll = !facts.variesOnAll && !facts.vary.contains("authorization") && !facts.vary.contains("cookie")
         guard isForAll, !facts.control.says(.noCache), !request.control.says(.noCache) else { return nil }
         guard let lifetime = record.explicitLifetime else { return shortNegativeLifetime }
@@ -67,7 +68,7 @@ extension HTTPCacheMachine {
         return remaining > 0 ? remaining : nil
     }
 
-    /// Seconds for which the redirects before a response lead to it; nil without a bound.
+    /// Returns the seconds for which the redirects before a response stay valid; nil if unlimited.
     static func redirectLifetime(_ exchange: HTTPExchange) -> Double? {
         exchange.redirects.compactMap { lifetime(of: $0, exchange) }.min()
     }
@@ -87,8 +88,9 @@ extension HTTPCacheMachine {
         return HTTPCacheRecord.positive(lifetime.seconds - record.initialAge)
     }
 
-    /// The record after a 304 (RFC 9111, 3.2 and 4.3.4): its fields in place of those of the same name, and its times.
-    /// Request and time are used where the answer does not say. Nil when it is not about what is stored, which has to be fetched then.
+    /// Returns the record after a 304 (RFC 9111, 3.2 and 4.3.4): its fields replace those of the same name, and its times replace the
+    /// old ones. The request and `now` are used if the response has no exchange. Nil if the 304 does not match the stored response,
+    /// which must then be fetched.
     static func updated(
         _ old: HTTPCacheRecord,
         by notModified: HTTPResponse,
@@ -97,29 +99,29 @@ extension HTTPCacheMachine {
     ) -> HTTPCacheRecord? {
         guard notModified.statusCode == 304, isAbout(old, notModified.headers) else { return nil }
         var headers = old.headers
-        // Both are of the message, not of what it is about; without them the answer is made now.
+        // Both describe the message, not the stored response; without them, the response counts as generated now.
         headers["date"] = nil
         headers["age"] = nil
         let news = notModified.headers.kept
         for field in news.fields where isUpdated(field.name) { headers[field.name] = nil }
         for field in news.fields where isUpdated(field.name) { headers.add(name: field.name, value: field.value) }
-        // Many answers that add fields could make it grow without end: only what is kept of them counts.
+        // Only the fields that are kept count, so that repeated 304s with new fields cannot make the record grow forever.
         let exchange = notModified.exchange
         return record(old.statusCode, headers, exchange, request, now, redirectLifetime: old.redirectLifetime)
     }
 
-    /// What a stored response says when it is delivered: its fields, and its age.
+    /// Returns the stored response as it is delivered: its header fields, and its age.
     static func delivered(_ record: HTTPCacheRecord, url: URL, now: Double) -> HTTPResponse {
         var headers = record.headers
         headers["age"] = String(Int(min(record.age(at: now), HTTPDirective.longestTime)))
         return HTTPResponse(url: url, statusCode: record.statusCode, headers: headers)
     }
 
-    /// Whether the validators of a 304 are those of what is stored. One without any is about what it was asked about.
+    /// Returns whether the validators of a 304 match the stored response. A 304 without validators matches.
     private static func isAbout(_ record: HTTPCacheRecord, _ headers: HTTPHeaders) -> Bool {
         let stored = record.headers.firstValue(of: "ETag").flatMap { HTTPEntityTag($0) }
         if let etag = headers.firstValue(of: "ETag").flatMap({ HTTPEntityTag($0) }) {
-            // Servers that compress weaken the tag of a whole answer and not that of a 304, so the mark is not compared.
+            // The weak flag is not compared: servers that compress weaken the tag of a full response but not that of a 304.
             if let stored { return stored.opaque == etag.opaque }
             if !etag.isWeak { return false }
         }
@@ -129,7 +131,7 @@ extension HTTPCacheMachine {
         return modified == storedModified
     }
 
-    /// Whether a field of a 304 is put in place of the stored one: those that describe the stored bytes stay.
+    /// Returns whether a field of a 304 replaces the stored one. Fields that describe the stored bytes stay.
     private static func isUpdated(_ name: String) -> Bool {
         switch name {
         case "content-encoding", "content-type", "content-range", "content-length": false
@@ -137,7 +139,7 @@ extension HTTPCacheMachine {
         }
     }
 
-    /// Whether a status means something that stays for a while (RFC 9110, 15.1).
+    /// Returns whether a status is heuristically cacheable (RFC 9110, 15.1).
     static func isHeuristicallyCacheable(_ status: Int) -> Bool {
         switch status {
         case 200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501: true
@@ -145,7 +147,7 @@ extension HTTPCacheMachine {
         }
     }
 
-    /// Whether what a cache has to do with a status is known here.
+    /// Returns whether the caching rules of a status are known here.
     private static func isUnderstood(_ status: Int) -> Bool {
         switch status {
         case 200, 203, 204, 300...303, 307, 308, 400, 401, 403...405, 410, 414, 500...504: true

@@ -1,8 +1,8 @@
-/// What an HTTP cache does, as a function of what is stored, the request, the policy and the time (`now`, in seconds since 1970). It has
-/// no state and no clock.
+/// The logic of an HTTP cache, as pure functions of the stored record, the request, the policy and the time (`now`, in seconds since
+/// 1970). It has no state and no clock.
 enum HTTPCacheMachine {
-    /// What to do with a request, whose directives count under ``CachePolicy/http`` only. Without a record nothing is stored or, with
-    /// `isStored`, nothing is known of it.
+    /// Returns the decision about a request, whose directives count only under ``CachePolicy/http``. Without a record, nothing is
+    /// stored, or with `isStored`, nothing is known about the stored response.
     static func decide(
         _ record: HTTPCacheRecord?,
         isStored: Bool,
@@ -56,18 +56,18 @@ enum HTTPCacheMachine {
         }
     }
 
-    /// What RFC 9111, 4 says of a stored response to a request that may ask the server; nil for one that it is for, and that says nothing
-    /// about caching.
+    /// Returns the decision of RFC 9111, 4 about a stored response to a request that may ask the server. A nil request matches the
+    /// response and has no cache directives.
     static func decide(_ record: HTTPCacheRecord, for request: HTTPCacheRequest?, now: Double) -> HTTPCacheDecision {
         let standing = record.standing(at: now)
         if record.facts.variesOnAll {
-            // A 304 says that it is the one; nothing else can.
+            // Only a 304 can confirm that the response matches.
             return record.facts.validators != nil
                 ? .revalidate(answer(standing, .variesOnAll), ifFailing: .never) : .fetch(.variesOnAll)
         }
         if let request, !record.isSelected(by: request) { return .fetch(.varies) }
         let (control, wish) = (record.facts.control, request?.control ?? HTTPCacheControl())
-        // What must not be stored may be here all the same, under another policy.
+        // A no-store response may have been stored under another policy.
         if control.says(.noCache) || control.says(.noStore) {
             return .revalidate(answer(standing, .noCache), ifFailing: .never)
         }
@@ -96,9 +96,10 @@ enum HTTPCacheMachine {
         return .revalidate(answer(standing, standing.rule), ifFailing: fallback(control, standing))
     }
 
-    /// Why the request wants something newer than what is stored; nil when it does not.
+    /// Returns the reason why the request needs a newer response; nil if it does not.
     private static func objection(of control: HTTPCacheControl, to standing: HTTPCacheStanding) -> HTTPCacheRule? {
-        // Who reloads a page asks with 0, and that is what `immutable` is for. With 0 the server is asked however young it is.
+        // Reloading a page sends max-age=0, for which `immutable` was invented. Otherwise 0 asks the server, however young the
+        // response is.
         if let most = control.maxAge, standing.age > most || most == 0 {
             guard most == 0, standing.rule == .immutableResponse else { return .requestMaxAge }
         }
@@ -106,8 +107,9 @@ enum HTTPCacheMachine {
         return nil
     }
 
-    /// What serves when the server cannot tell. What is fresh needs nobody's leave; what is stale serves without a connection
-    /// unless that is forbidden (RFC 9111, 4.2.4), and in place of an error where the origin allows it (RFC 5861, 4).
+    /// Returns the failures in which the stored response is used. A fresh response is always usable. A stale one is usable
+    /// without a connection unless forbidden (RFC 9111, 4.2.4), and in place of a server error if the origin allows it (RFC 5861,
+    /// 4).
     private static func fallback(_ control: HTTPCacheControl, _ standing: HTTPCacheStanding) -> HTTPStaleFallback {
         guard !standing.isFresh else { return .always }
         guard !control.says(.mustRevalidate) else { return .never }

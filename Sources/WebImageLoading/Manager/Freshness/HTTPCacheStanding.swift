@@ -1,51 +1,51 @@
-/// How a record stands at a moment: how old it is, and how long it serves yet (RFC 9111, 4.2).
+/// The cache status of a record at a point in time: its age and remaining lifetime (RFC 9111, 4.2).
 struct HTTPCacheStanding: Sendable, Hashable {
-    /// Seconds since the origin made it or last said that it serves; never negative.
+    /// The seconds since the origin generated or last validated it; never negative.
     var age: Double
-    /// The age at which it is over, in seconds; nil when nothing tells.
+    /// The age in seconds at which it becomes stale; nil if unknown.
     var lifetime: Double?
-    /// Seconds that remain of the lifetime; negative by what it is past.
+    /// The remaining seconds of its lifetime; negative after the end.
     var remaining: Double
-    /// What makes it fresh, or stale.
+    /// The rule that makes it fresh or stale.
     var rule: HTTPCacheRule
 
-    /// Whether its lifetime is not over.
+    /// True until its lifetime ends.
     var isFresh: Bool { remaining > 0 }
-    /// Seconds since its lifetime was over; 0 while it is not.
+    /// The seconds since its lifetime ended; 0 before.
     var staleness: Double { HTTPCacheRecord.positive(-remaining) }
 }
 
-/// How long something in the cache serves by what its server said, at a moment.
+/// The freshness of a cached response at a point in time, by what its server said.
 public struct HTTPFreshness: Sendable, Hashable {
-    /// The age in seconds at which it is stale; nil when nothing tells, and then it is stale at once.
+    /// The age in seconds at which it becomes stale; nil if unknown, and then it is stale at once.
     public var lifetime: Double?
-    /// Seconds since the server made it or last said that it serves; never negative.
+    /// The seconds since the server generated or last validated it; never negative.
     public var age: Double
-    /// Whether it serves without asking the server.
+    /// A Boolean value that indicates whether it is used without asking the server.
     public var isFresh: Bool
-    /// Why it does or does not.
+    /// The rule behind ``isFresh``.
     var rule: HTTPCacheRule
 
     var isStale: Bool { !isFresh }
 
-    /// Why it does or does not, as a part of an English sentence, for example "max-age says that it is fresh".
+    /// The reason for ``isFresh``, as part of an English sentence, for example "max-age says that it is fresh".
     public var explanation: String { rule.explanation }
 }
 
 extension HTTPCacheRecord {
-    /// How long something is fresh, and why.
+    /// The freshness lifetime, and its source.
     struct Lifetime: Sendable, Hashable {
-        /// From the origin's answer on.
+        /// From the time of the origin's response.
         var seconds: Double
         var rule: HTTPCacheRule
     }
 
-    /// A record that is further in the future than this many seconds is of a clock that was wrong: nobody knows how old it is.
+    /// A record further in the future than this many seconds was written with a wrong clock, so its age is unknown.
     static let longestLead = 86_400.0
-    /// The most seconds that something is fresh of which nothing is said.
+    /// The maximum heuristic lifetime in seconds, for responses without an explicit one.
     static let longestHeuristicLifetime = 7 * 86_400.0
 
-    /// How it stands at `now`, in seconds since 1970.
+    /// Returns the cache status at `now`, in seconds since 1970.
     func standing(at now: Double) -> HTTPCacheStanding {
         let age = age(at: now)
         guard !(responseTime - now > Self.longestLead) else {
@@ -71,20 +71,20 @@ extension HTTPCacheRecord {
         )
     }
 
-    /// Seconds since the origin made it or last said that it serves (RFC 9111, 4.2.3). A clock that was set back makes nothing
-    /// younger than it was when it came.
+    /// Returns the seconds since the origin generated or last validated it (RFC 9111, 4.2.3). A clock that was set back never
+    /// makes it younger than on arrival.
     func age(at now: Double) -> Double { initialAge + Self.positive(now - responseTime) }
 
-    /// The age it had when it came.
+    /// The age on arrival.
     var initialAge: Double {
         let delay = Self.positive(responseTime - requestTime)
         return max(Self.positive(responseTime - (facts.date ?? responseTime)), facts.age + delay)
     }
 
-    /// What the response says of its lifetime, or what follows from its last change; nil when nothing tells.
+    /// The explicit lifetime, or the heuristic one; nil if there is neither.
     var lifetime: Lifetime? { explicitLifetime ?? heuristicLifetime }
 
-    /// What the response says of its lifetime.
+    /// The explicit lifetime.
     var explicitLifetime: Lifetime? {
         if let maxAge = facts.control.maxAge { return Lifetime(seconds: maxAge, rule: .maxAge) }
         guard let expires = facts.expires else { return nil }
@@ -99,13 +99,13 @@ extension HTTPCacheRecord {
         return Lifetime(seconds: min(unchanged / 10, Self.longestHeuristicLifetime), rule: .heuristic)
     }
 
-    /// A number that is positive; 0 instead of any other, and of what is no number.
+    /// Returns a positive number unchanged; 0 for any other, including NaN.
     static func positive(_ value: Double) -> Double { value > 0 ? value : 0 }
 
-    /// How it stands at a moment under ``CachePolicy/http``, for a request that says nothing about caching. Costs less than a
-    /// microsecond.
+    /// Returns the freshness at a point in time under ``CachePolicy/http``, for a request without cache directives. Costs less
+    /// than a microsecond.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: The seconds since 1970.
     public func freshness(now: Double) -> HTTPFreshness {
         let standing = standing(at: now)
         let (rule, isFresh) =

@@ -1,13 +1,14 @@
 import FoundationEssentials
 
 extension WebImageManager {
-    /// What is stored of the answers to a load.
+    /// Returns the rule for storing the responses of a load.
     func storageRule(_ url: URL, _ load: ResolvedLoad) -> StorageRule {
         let policy = cachePolicy(for: load)
         return StorageRule(policy: policy, request: cacheRequest(url, policy, load), clock: clock)
     }
 
-    /// How long what is cached serves a load; nil if as long as it is there, or if the caches are not asked.
+    /// Returns the rules for how long cached images stay usable for a load; nil if they do not expire, or if the caches are not
+    /// queried.
     func revalidation(_ url: URL, _ load: ResolvedLoad) -> LoadPlan.Revalidation? {
         guard !load.options.contains(.fromLoaderOnly) else { return nil }
         let policy = cachePolicy(for: load)
@@ -17,7 +18,7 @@ extension WebImageManager {
         return LoadPlan.Revalidation(asksAlways: asksAlways, policy: policy, request: request)
     }
 
-    /// A load as a cache sees it; one that says nothing where the policy does not look at requests.
+    /// Returns the request of a load as the HTTP cache sees it; empty if the policy ignores requests.
     private func cacheRequest(_ url: URL, _ policy: CachePolicy, _ load: ResolvedLoad) -> HTTPCacheRequest {
         guard policy == .http else { return HTTPCacheRequest() }
         return HTTPCacheRequest(
@@ -26,7 +27,7 @@ extension WebImageManager {
         )
     }
 
-    /// Remembers that there is nothing at a URL, if that is what a load came to and its policy is to heed it.
+    /// Remembers a "not found" answer, if a load ended with one and its policy uses it.
     func noteMissing(_ error: WebImageError, _ plan: LoadPlan) {
         let rule = plan.decode.original.rule
         guard rule.policy == .http, let load = plan.decode.original.fetch, let response = error.response else { return }
@@ -41,18 +42,18 @@ extension WebImageManager {
     }
 }
 
-/// A request to which a server said that there is nothing (404, 410). Another request for the URL, for example with a password, may be
-/// answered otherwise.
+/// A request that the server answered with 404 or 410. Another request for the URL, for example with a password, may have another
+/// answer.
 struct MissingRequest: Hashable, Sendable {
     var url: URL
     var headers: HTTPHeaders
 }
 
 extension WebImageError {
-    /// The most bytes of a response's fields that are kept for each picture that there is not.
+    /// The maximum bytes of response fields kept for each missing image.
     private static let mostFieldBytes = 2048
 
-    /// The same without the response if that is long: whoever answers decides how long it is, and many answers are kept.
+    /// The same error, without a long response: its length is up to the server, and many errors are kept.
     var withoutBulk: WebImageError {
         let byteCount = response?.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } ?? 0
         guard byteCount > Self.mostFieldBytes else { return self }

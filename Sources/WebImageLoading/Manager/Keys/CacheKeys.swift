@@ -1,15 +1,15 @@
-/// How the keys of derived pictures are made from the key of the original.
+/// Derives the cache keys of processed images from the key of the original.
 ///
 /// The keys are SDWebImage's. They name files on disk, so they are part of the format of the cache directory.
 public enum CacheKeys {
-    /// What a thumbnail key contains.
+    /// A part of every thumbnail key.
     static let thumbnailMarker = "-Thumbnail("
 
-    /// The key of a picture that a transformer made: the transformer's key goes in front of the path extension
-    /// (`https://h/a.jpg?x=1` and `Flip` give `https://h/a-Flip.jpg?x=1`), or at the end of a key without one.
+    /// Returns the key of a transformed image. The transformer's key is inserted before the path extension (`https://h/a.jpg?x=1`
+    /// and `Flip` give `https://h/a-Flip.jpg?x=1`), or appended to a key without one.
     ///
-    /// In a URL (with a scheme other than `file`), characters of the transformer's key that a path cannot hold are
-    /// percent-encoded, braces for example; parentheses and commas are not. All other characters stay as they are.
+    /// In a URL (with a scheme other than `file`), characters of the transformer's key that a path cannot contain, such as
+    /// braces, are percent-encoded; parentheses and commas are not. All other characters stay as they are.
     public static func transformed(_ key: String, by transformerKey: String) -> String {
         let parts = KeyParts(key)
         let ext = parts.encodedExtension
@@ -21,8 +21,8 @@ public enum CacheKeys {
         return key[..<dot] + "-" + suffix + key[dot...]
     }
 
-    /// The key of a thumbnail: transformed by `Thumbnail({W,H},P)`, with the sides printed with six decimals and 1 or 0
-    /// for keeping the aspect ratio, 2 for covering the size with it.
+    /// Returns the key of a thumbnail: transformed by `Thumbnail({W,H},P)`. The sides have six decimals. P is 1 or 0 for keeping
+    /// the aspect ratio or not, and 2 for covering the size while keeping it.
     public static func thumbnail(
         _ key: String,
         size: ImageSize,

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// Where the picture was looked for, and what the loader did.
+/// The cache lookups and the actions of the loader.
 extension LoadExplanation {
-    /// Where it was looked for, and what the loader did if it was asked.
+    /// Describes the cache lookups, and the loader's actions if it was asked.
     static func way(_ story: LoadStory, _ phase: LoadStory.Phase) -> String? {
         let looks = self.looks(story, phase)
         guard phase.download.asked != nil else { return looks.isEmpty ? nil : looks + "." }
@@ -12,7 +12,7 @@ extension LoadExplanation {
         return details.isEmpty ? so + "." : "\(so): \(details)."
     }
 
-    /// What a refresh brought.
+    /// Describes the result of a refresh.
     static func news(_ story: LoadStory, _ phase: LoadStory.Phase) -> String? {
         guard phase.download.asked != nil || phase.isNotModified else { return nil }
         var parts = [details(phase.download)].filter { !$0.isEmpty }
@@ -23,14 +23,14 @@ extension LoadExplanation {
 
     private static func looks(_ story: LoadStory, _ phase: LoadStory.Phase) -> String {
         if phase.memoryMiss == .noKey || phase.diskLooks.contains(where: { $0.reason == .noKey }) {
-            return "it has no cache key and was not looked for in the caches"
+            return "it has no cache key and bypasses the caches"
         }
         let isNotAsked = !phase.diskLooks.isEmpty && phase.diskLooks.allSatisfy { $0.reason == .notAsked }
-        if phase.memoryMiss == .notAsked, isNotAsked { return "the caches were not asked" }
+        if phase.memoryMiss == .notAsked, isNotAsked { return "the caches were not queried" }
         var parts = phase.memoryMiss.map { [memoryMiss($0)] } ?? []
         for look in phase.diskLooks { parts.append(disk(look, isResult: look.key == story.key)) }
         if let key = phase.memoryHit {
-            parts.append(key == story.key ? "in memory" : "there in memory as what it is made of")
+            parts.append(key == story.key ? "in memory" : "found in memory as its source image")
         }
         let found = phase.memoryHit != nil || phase.diskLooks.last?.byteCount != nil
         guard found, parts.count > 1, let last = parts.popLast() else { return parts.joined(separator: ", ") }
@@ -41,39 +41,39 @@ extension LoadExplanation {
     private static func memoryMiss(_ reason: WebImageLoadEvent.MissReason) -> String {
         switch reason {
         case .absent, .damaged, .refused: "not in memory"
-        case .notAsked: "memory was not asked"
-        case .otherByteLimit: "in memory only as another byte limit made it"
-        case .firstFrameAlone: "in memory only the first frame alone"
+        case .notAsked: "memory was not queried"
+        case .otherByteLimit: "in memory only with another byte limit"
+        case .firstFrameAlone: "in memory only as its first frame"
         case .noKey: "it has no cache key"
         }
     }
 
     private static func disk(_ look: LoadStory.DiskLook, isResult: Bool) -> String {
         if let count = look.byteCount {
-            return (isResult ? "on disk" : "there as the original on disk") + " (\(Wording.bytes(Int64(count))))"
+            return (isResult ? "on disk" : "found on disk as the original") + " (\(Wording.bytes(Int64(count))))"
         }
         switch look.reason {
-        case .notAsked?: return isResult ? "the disk was not asked" : "the disk was not asked for the original"
-        case .damaged?: return isResult ? "what was on disk was no picture" : "the original on disk was no picture"
-        case .refused?: return "what was on disk is refused by the policy"
-        case .otherByteLimit?: return "on disk only as another byte limit made it"
-        case .firstFrameAlone?: return "on disk only the first frame alone"
+        case .notAsked?: return isResult ? "the disk was not queried" : "the disk was not queried for the original"
+        case .damaged?: return isResult ? "the entry on disk was not an image" : "the original on disk was not an image"
+        case .refused?: return "the entry on disk is refused by the policy"
+        case .otherByteLimit?: return "on disk only with another byte limit"
+        case .firstFrameAlone?: return "on disk only as its first frame"
         case .absent?, .noKey?, nil: return isResult ? "not on disk" : "nor is the original"
         }
     }
 
     static func joining(_ stage: WebImageLoadEvent.Stage) -> String {
         switch stage {
-        case .picture: "another load wanted the very same, and shared its work."
-        case .data: "another load was getting the same bytes, and shared them."
-        case .disk: "another load was reading the same from disk, and shared it."
-        case .download: "another load was downloading it, and shared the download."
-        case .decode: "another load was decoding the same, and shared the picture."
-        case .transform: "another load was transforming the same, and shared the picture."
+        case .picture: "joined another load of the same image."
+        case .data: "joined another load of the same bytes."
+        case .disk: "joined another load's disk read."
+        case .download: "joined another load's download."
+        case .decode: "joined another load's decode."
+        case .transform: "joined another load's transform."
         }
     }
 
-    // MARK: What the loader did
+    // MARK: The loader
 
     private static func source(_ story: LoadStory, _ download: LoadStory.Download) -> String {
         let isThere = download.end != nil
@@ -88,10 +88,10 @@ extension LoadExplanation {
 
     private static func details(_ download: LoadStory.Download) -> String {
         var parts: [String] = []
-        if download.waited >= 1_000_000 { parts.append("waited \(Wording.duration(download.waited)) for a place") }
+        if download.waited >= 1_000_000 { parts.append("waited \(Wording.duration(download.waited)) for a slot") }
         let start = download.sent ?? download.asked ?? 0
         if let response = download.response, response.time >= start {
-            // After retries the time would be that of all attempts.
+            // After retries, the time would include all attempts.
             let after = download.retries.isEmpty ? " after \(Wording.duration(response.time - start))" : ""
             if response.value.statusCode != 200 {
                 parts.append("status \(response.value.statusCode)\(after)")

@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// Says in words what happened in a load, and why.
+/// Explains in English what happened in a load, and why.
 public enum LoadExplanation {
-    /// One paragraph without line breaks, in English: where the picture was looked for, where it came from, what was done with
-    /// it, how long that took, and how it ended. Passwords and queries of URLs are not told.
+    /// Returns one paragraph without line breaks, in English: the cache lookups, the source of the image, its processing, the
+    /// times, and the result. Omits passwords and queries of URLs.
     ///
-    /// - Parameter events: those of one load, in order.
+    /// - Parameter events: The events of one load, in order.
     public static func text(_ events: [WebImageLoadEvent]) -> String {
         let story = LoadStory(events)
         var sentences: [String] = []
@@ -26,10 +26,10 @@ public enum LoadExplanation {
         sentences += [isFirst ? way(story, phase) : news(story, phase)].compactMap { $0 }
         if isFirst, phase.isNotModified { sentences.append("there is nothing newer.") }
         sentences += phase.download.retries.map {
-            "an attempt failed, \(words($0.error)), and was repeated after \(Wording.duration(seconds: $0.after))."
+            "an attempt failed (\(words($0.error))) and was retried after \(Wording.duration(seconds: $0.after))."
         }
         sentences += phase.decodes.map { decode in
-            let wait = decode.waited >= 1_000_000 ? ", after \(Wording.duration(decode.waited)) in line" : ""
+            let wait = decode.waited >= 1_000_000 ? ", after \(Wording.duration(decode.waited)) in the queue" : ""
             let time = decode.nanoseconds > 0 ? " in \(Wording.duration(decode.nanoseconds))" : ""
             return "decoded to \(decode.width)×\(decode.height)\(time)\(wait)."
         }
@@ -47,21 +47,21 @@ public enum LoadExplanation {
         return sentences.map(Wording.capitalized)
     }
 
-    /// What the policy said of what is cached.
+    /// Describes the policy's verdict on the cached image.
     private static func verdict(_ verdict: CacheVerdict) -> String {
         let age = verdict.age.map { " (\(Wording.duration(seconds: $0)) old)" } ?? ""
         let act =
             switch verdict.outcome {
-            case .serves: "what is cached\(age) serves"
-            case .servesStale: "what is cached\(age) serves while the server is asked"
-            case .asksFirst: "what is cached\(age) serves only if the server agrees"
-            case .loads: "what is cached is not for this request"
-            case .refuses: "what is cached may not be served"
+            case .serves: "the cached image\(age) is used"
+            case .servesStale: "the cached image\(age) is used while it is revalidated"
+            case .asksFirst: "the cached image\(age) is revalidated first"
+            case .loads: "the cached image does not match this request"
+            case .refuses: "the cached image may not be used"
             }
         return "\(act): \(verdict.explanation)."
     }
 
-    // MARK: What was done with it
+    // MARK: Storing
 
     private static func stores(_ story: LoadStory, _ phase: LoadStory.Phase) -> String? {
         func places(_ isIncluded: (String) -> Bool) -> String? {
@@ -80,16 +80,16 @@ public enum LoadExplanation {
         }
     }
 
-    // MARK: How it ended
+    // MARK: The end
 
     private static func end(_ story: LoadStory) -> String {
         let after = self.after(story.time)
         switch story.end {
         case .failed(let error)?: return "Failed \(after): \(words(error)) (code \(error.code.rawValue))."
         case .cancelled?: return "Cancelled \(after)."
-        case nil: return "Still under way \(after)."
+        case nil: return "Still running \(after)."
         default:
-            // The picture that was delivered before a refresh stays the last.
+            // The image delivered before a refresh stays the final one.
             let isOld = story.phases.count > 1 && story.phases.last?.isNotModified ?? false
             return isOld ? "Done \(after)." : "Delivered \(after)."
         }

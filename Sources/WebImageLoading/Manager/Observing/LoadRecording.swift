@@ -8,18 +8,18 @@
 /// print(recording.explanation)
 /// ```
 ///
-/// It keeps everything until it goes: do not leave one at a manager for long.
+/// It keeps all events until it is released: do not leave one on a manager for long.
 public final class LoadRecording: WebImageLoadObserver {
     private let list = Lock<[WebImageLoadEvent]>([])
 
-    /// A recording with nothing in it.
+    /// Creates an empty recording.
     public init() {}
 
-    /// All events so far, in the order they came; those of loads that run at the same time are mixed.
+    /// All events so far, in order of arrival; those of concurrent loads are interleaved.
     public var events: [WebImageLoadEvent] { list.withLock { $0 } }
 
-    /// What happened and why, a paragraph on a line of its own for each load, in the order the loads began. Paragraphs of loads
-    /// that have not ended say so.
+    /// An explanation of what happened and why: one paragraph per line for each load, in the order in which the loads started.
+    /// Paragraphs of unfinished loads say so.
     public var explanation: String {
         let events = events
         let loads = Dictionary(grouping: events, by: \.loadID)
@@ -28,6 +28,6 @@ public final class LoadRecording: WebImageLoadObserver {
         return order.compactMap { loads[$0].map(LoadExplanation.text) }.joined(separator: "\n")
     }
 
-    /// Keeps the event.
+    /// Records the event.
     public func loadDid(_ event: WebImageLoadEvent) { list.withLock { $0.append(event) } }
 }

@@ -1,18 +1,18 @@
 import FoundationEssentials
 
-/// What the events of one load come to, sorted by what they are about.
+/// The events of one load, grouped by topic.
 struct LoadStory {
-    /// A look at the disk for one key.
+    /// A disk lookup of one key.
     struct DiskLook {
         var key: String
-        /// Bytes of the entry; nil when nothing was found.
+        /// The bytes of the entry; nil if none was found.
         var byteCount: Int?
         var reason: WebImageLoadEvent.MissReason?
     }
 
-    /// What a loader did. Times are those of the events.
+    /// The actions of a loader. Times are those of the events.
     struct Download {
-        /// When it got in line for room, and in a downloader's line.
+        /// The times when it was queued for admission, and in a downloader's queue.
         var queued: UInt64?
         var waiting: UInt64?
         var asked: UInt64?
@@ -23,23 +23,23 @@ struct LoadStory {
         var end: (time: UInt64, byteCount: Int, metrics: DownloadMetrics?)?
     }
 
-    /// Everything up to a picture that was delivered, or to the end.
+    /// Everything up to a delivered image, or to the end.
     struct Phase {
         var memoryHit: String?
         var memoryMiss: WebImageLoadEvent.MissReason?
         var diskLooks: [DiskLook] = []
         var joined: [WebImageLoadEvent.Stage] = []
         var download = Download()
-        /// How long each took and was in line before, in nanoseconds.
+        /// The durations of each, and of its wait before, in nanoseconds.
         var decodes: [(width: Int, height: Int, nanoseconds: UInt64, waited: UInt64)] = []
         var transforms: [(key: String, nanoseconds: UInt64)] = []
         var stored: [(key: String, type: ImageCacheType)] = []
         var isNotModified = false
         var verdict: CacheVerdict?
-        /// Where the picture came from that ended the phase, and when.
+        /// The source and time of the image that ended the phase.
         var interim: (time: UInt64, source: ImageCacheType)?
 
-        /// The last look at a key says what came of it.
+        /// Only the last lookup of a key counts.
         mutating func look(_ look: DiskLook) {
             diskLooks.removeAll { $0.key == look.key }
             diskLooks.append(look)
@@ -49,9 +49,9 @@ struct LoadStory {
     var url: URL?
     var key = ""
     var phases = [Phase()]
-    /// The last event, if it is one after which nothing comes.
+    /// The last event, if it ends the load.
     var end: WebImageLoadEvent.Kind?
-    /// Of the last event.
+    /// The time of the last event.
     var time: UInt64 = 0
     private var queued: [WebImageLoadEvent.Stage: UInt64] = [:]
 
@@ -90,10 +90,10 @@ struct LoadStory {
 }
 
 extension LoadStory.Download {
-    /// Nanoseconds until the request was sent, as far as that was not done at once.
+    /// The nanoseconds of waiting until the request was sent.
     var waited: UInt64 {
         var waited: UInt64 = 0
-        // Everybody gets in line for room, so what a busy machine takes to go on is not called waiting.
+        // Every download is queued for admission, so a short delay on a busy machine does not count as waiting.
         if let queued, let asked, asked > queued, asked - queued >= 10_000_000 { waited += asked - queued }
         if let waiting, let sent, sent > waiting { waited += sent - waiting }
         return waited

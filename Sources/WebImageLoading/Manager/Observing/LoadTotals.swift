@@ -1,14 +1,14 @@
 import FoundationEssentials
 
-/// What a manager's loads have come to: plain counters that are added to without a lock.
+/// The counters of a manager's loads, updated without a lock.
 final class LoadTotals: Sendable {
-    /// Looks into a level of the caches.
+    /// The lookups in a cache level.
     struct Tier: Sendable {
         let hits = Counter()
         let misses = Counter()
     }
 
-    /// Images that the async forms found in memory: loads that are over before they have begun, counted by one addition.
+    /// Images that the async functions found in memory: such loads end before they start and cost one addition.
     let directHits = Counter()
     let delivered = Counter()
     let failed = Counter()
@@ -16,13 +16,13 @@ final class LoadTotals: Sendable {
     let memory = Tier()
     let disk = Tier()
 
-    /// Counts the end of a load; nil for one that delivered.
+    /// Counts the end of a load; nil for success.
     func noteEnd(_ error: WebImageError?) {
         (error == nil ? delivered : error?.code == .cancelled ? cancelled : failed).add()
     }
 
-    /// A load that looked on disk, or might have, has what it wanted, or not. One that found it in memory after all says
-    /// nothing about the disk, and one that was cancelled neither.
+    /// Counts the disk lookup of a load as a hit or a miss. A load that found its image in memory after all, or was cancelled,
+    /// counts as neither.
     func noteDisk(_ result: WorkResult, wasAsked: Bool) {
         guard wasAsked else { return }
         let source: ImageCacheType =
@@ -38,12 +38,12 @@ final class LoadTotals: Sendable {
 }
 
 extension LoadPlan {
-    /// Whether the disk is looked at for the result or for the original.
+    /// True if the disk is queried for the result or for the original.
     var asksDisk: Bool { queriesDerivedDisk || decode.original.queriesDisk }
 }
 
 extension WebImageManager {
-    /// Counts a look into memory, and tells of it.
+    /// Counts a memory lookup, and notifies the observer.
     func note(_ lookup: MemoryLookup, forKey key: String, _ operation: WebImageLoadOperation) {
         switch lookup {
         case .found:

@@ -1,69 +1,69 @@
-/// What loads have come to so far, and what is under way; see ``WebImageManager/statistics``.
+/// The counters of all loads so far, and of running work; see ``WebImageManager/statistics``.
 ///
-/// The counters are read one after the other while loads go on, so sums may be off by those that change just then.
+/// The counters are read one after the other while loads continue, so sums may be off by those that are just changing.
 public struct WebImageStatistics: Sendable, Hashable {
-    /// How often a level of the caches had what a load wanted.
+    /// The hits and misses of a cache level.
     public struct Tier: Sendable, Hashable {
-        /// Loads that got their picture there.
+        /// The number of loads that found their image there.
         public var hits = 0
-        /// Loads that looked there and did not.
+        /// The number of loads that queried the level and found nothing usable.
         public var misses = 0
-        /// The part of the looks that were hits, between 0 and 1; 0 when there were none.
+        /// The ratio of hits to lookups, between 0 and 1; 0 without lookups.
         public var hitRatio: Double { hits + misses == 0 ? 0 : Double(hits) / Double(hits + misses) }
     }
 
     // MARK: This manager's loads
 
-    /// The memory cache.
+    /// The lookups in the memory cache.
     public var memory = Tier()
-    /// The disk cache. A load that looks there for a thumbnail and then for the original counts once.
+    /// The lookups in the disk cache. A load that queries it for a thumbnail and then for the original counts once.
     public var disk = Tier()
-    /// Loads that were begun.
+    /// The number of loads started.
     public var loads = 0
-    /// Loads that delivered a picture.
+    /// The number of loads that delivered an image.
     public var delivered = 0
-    /// Loads that failed.
+    /// The number of loads that failed.
     public var failed = 0
-    /// Loads that were cancelled.
+    /// The number of loads that were cancelled.
     public var cancelled = 0
-    /// Loads under way.
+    /// The number of running loads.
     public var runningLoads = 0
 
-    // MARK: The work that managers share
+    // MARK: Work shared by managers
 
-    /// How often work was shared that others had begun.
+    /// The number of times that a load was coalesced with running work.
     public var joined = 0
-    /// How often a loader was asked.
+    /// The number of requests to loaders.
     public var downloads = 0
-    /// How often a loader failed; one that was cancelled, or found nothing newer, has not.
+    /// The number of failed requests to loaders; cancelled and "not modified" ones do not count.
     public var downloadFailures = 0
-    /// Further attempts that downloaders made on their own.
+    /// The number of automatic retries by downloaders.
     public var retries = 0
-    /// Bytes that loaders brought, as they came over the wire where that is known.
+    /// The bytes received by loaders, as transferred where that is known.
     public var receivedByteCount: Int64 = 0
-    /// Bytes from loaders that were given to disk caches; what is encoded for the disk is not counted.
+    /// The bytes from loaders that were passed to disk caches; data encoded for the disk does not count.
     public var storedByteCount: Int64 = 0
-    /// Pictures that were decoded.
+    /// The number of decoded images.
     public var decodes = 0
-    /// Pixels of those.
+    /// The number of pixels of the decoded images.
     public var decodedPixelCount: Int64 = 0
-    /// Pieces of work under way: readings, downloads, decodes and what waits for them.
+    /// The number of running works: disk reads, downloads, decodes, and works that depend on them.
     public var runningWorks = 0
-    /// Downloads that loaders have under way.
+    /// The number of running downloads.
     public var runningDownloads = 0
-    /// Downloads that wait for their turn: until there is room for their bytes, or in this manager's downloader.
+    /// The number of downloads waiting for their turn: for back-pressure to ease, or in this manager's downloader.
     public var waitingDownloads = 0
-    /// Decodes and transforms that wait for a thread.
+    /// The number of decodes and transforms waiting for a thread.
     public var waitingDecodes = 0
-    /// Bytes that wait to be decoded, or are expected to.
+    /// The bytes that wait to be decoded, or are expected to arrive for it.
     public var undecodedByteCount = 0
 }
 
 extension WebImageManager {
-    /// What the loads of this manager have come to, and what is under way. Downloads, decodes and queues are counted for all
-    /// managers together that share work, as all do that are made with ``init(cache:loader:memoryBudget:)`` without a budget.
+    /// The counters of this manager's loads, and of running work. Downloads, decodes and queues are counted for all managers that
+    /// share work, as do all created with ``init(cache:loader:memoryBudget:)`` without a budget.
     ///
-    /// Takes a few locks for a moment; the counting itself takes none.
+    /// Reading takes a few locks briefly; counting takes none.
     public var statistics: WebImageStatistics {
         var result = WebImageStatistics()
         let direct = totals.directHits.value
@@ -95,7 +95,7 @@ extension WebImageManager {
 }
 
 extension ImageLoading {
-    /// Callers that wait in downloaders for their turn, as far as that can be told.
+    /// The callers waiting in downloaders for their turn, as far as known.
     fileprivate var waitingDownloadCount: Int {
         if let downloader = self as? WebImageDownloader {
             let statistics = downloader.statistics

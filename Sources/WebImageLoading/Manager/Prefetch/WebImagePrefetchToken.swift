@@ -1,22 +1,22 @@
 public import FoundationEssentials
 
-/// A list given to a ``WebImagePrefetcher``.
+/// A list of URLs passed to a ``WebImagePrefetcher``.
 public final class WebImagePrefetchToken: WebImageOperation {
     private struct State {
         var progress: PrefetchProgress
-        // Both go at the end: a token may be kept for long, and what they hold with it.
+        // Both closures are released at the end: a token may be kept for long.
         var onProgress: (@Sendable (PrefetchProgress) -> Void)?
         var completion: (@Sendable (PrefetchProgress) -> Void)?
     }
 
-    /// The list.
+    /// The URLs of the list.
     public let urls: [URL]
     let target: WebImagePrefetcher.Target
     let options: WebImageOptions
     let context: WebImageContext?
-    /// Where the user is called.
+    /// Calls the user's closures.
     let mailbox: CallbackMailbox
-    /// Holds the token while the list is under way.
+    /// Retains the token while the list runs.
     weak let prefetcher: WebImagePrefetcher?
     private let state: Lock<State>
 
@@ -40,20 +40,20 @@ public final class WebImagePrefetchToken: WebImageOperation {
         state = Lock(State(progress: start, onProgress: progress, completion: completion))
     }
 
-    /// How far the list is.
+    /// The progress of the list.
     public var progress: PrefetchProgress { state.withLock { $0.progress } }
 
-    /// Whether ``cancel()`` came before the end.
+    /// A Boolean value that indicates whether ``cancel()`` was called before the end.
     public var isCancelled: Bool { progress.isCancelled }
 
-    /// Gives up what is not through: URLs that wait are not begun, loads that run are cancelled. The completion is called
-    /// with ``PrefetchProgress/isCancelled`` set.
+    /// Cancels the list: waiting URLs are not started, running loads are cancelled. The completion is called with
+    /// ``PrefetchProgress/isCancelled`` set.
     public func cancel() { prefetcher?.cancel([self]) }
 
-    /// Makes the list more or less urgent: what waits, and what runs.
+    /// Changes the priority of the list's waiting and running loads.
     public func setPriority(_ priority: LoadPriority) { prefetcher?.setPriority(priority, of: self) }
 
-    /// Counts a URL that is through.
+    /// Counts a finished URL.
     func advance(isSkipped: Bool) -> PrefetchProgress {
         state.withLock { state in
             state.progress.finishedCount += 1
@@ -62,12 +62,12 @@ public final class WebImagePrefetchToken: WebImageOperation {
         }
     }
 
-    /// Leaves the call of the progress closure in the mailbox.
+    /// Enqueues a call of the progress closure in the mailbox.
     func tell(_ progress: PrefetchProgress) {
         if let onProgress = state.withLock({ $0.onProgress }) { mailbox.append { onProgress(progress) } }
     }
 
-    /// Leaves the call of the completion in the mailbox.
+    /// Enqueues the call of the completion in the mailbox.
     func end(isCancelled: Bool = false) {
         let (completion, progress) = state.withLock { state in
             var progress = state.progress
@@ -79,17 +79,17 @@ public final class WebImagePrefetchToken: WebImageOperation {
     }
 }
 
-/// How far a list of prefetches is.
+/// The progress of a list of prefetches.
 public struct PrefetchProgress: Sendable, Hashable {
-    /// URLs that are through, whether there is a picture now or not.
+    /// The number of finished URLs, with or without an image.
     public var finishedCount = 0
-    /// URLs among them that brought none.
+    /// The number of finished URLs without an image.
     public var skippedCount = 0
-    /// URLs of the list.
+    /// The number of URLs in the list.
     public var totalCount: Int
-    /// Whether the list was cancelled before its end.
+    /// A Boolean value that indicates whether the list was cancelled before its end.
     public var isCancelled = false
 
-    /// Whether every URL is through.
+    /// A Boolean value that indicates whether every URL is finished.
     public var isComplete: Bool { finishedCount == totalCount }
 }

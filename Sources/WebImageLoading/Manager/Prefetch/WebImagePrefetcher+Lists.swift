@@ -1,27 +1,27 @@
 import FoundationEssentials
 
-/// The lists, as low-priority loads of the manager. Running loads retain the prefetcher, so it lives until its lists are through. A
-/// suspended prefetcher lives only as long as its owner retains it.
+/// Runs the lists as low-priority loads of the manager. Running loads retain the prefetcher, so it lives until its lists have
+/// finished. A suspended prefetcher lives only as long as its owner retains it.
 ///
-/// Loads are begun, and told of their priority, on one thread: so those calls are in order, a long list does not keep its
-/// caller, and loads that end inside the call that begins them do not nest.
+/// Loads are started, and their priority is changed, on a single thread. So these calls are in order, a long list does not block
+/// its caller, and loads that end inside the call that starts them do not nest.
 extension WebImagePrefetcher {
-    /// A list under way.
+    /// A running list.
     fileprivate struct List {
         let token: WebImagePrefetchToken
         var priority: LoadPriority
-        /// The place of each URL in the queue. They begin in the order of the list.
+        /// The position of each URL in the queue. They start in the order of the list.
         var places: [UInt64] = []
         var begunCount = 0
-        /// URLs that were begun and are not through, by their index; nil for those that are just being begun.
+        /// The started, unfinished URLs, by their index; nil for those that are just being started.
         var running: [Int: WebImageLoadOperation?] = [:]
     }
 
-    /// A URL that is to be loaded now.
+    /// A URL to load now.
     fileprivate typealias Start = (token: WebImagePrefetchToken, index: Int, priority: LoadPriority)
 
     struct State {
-        /// At most this many URLs are loaded at once; below 1 counts as 1.
+        /// The maximum number of concurrent loads; below 1 counts as 1.
         var width = 3
         var isSuspended = false
         var options: WebImageOptions = .lowPriority
@@ -31,15 +31,15 @@ extension WebImagePrefetcher {
         fileprivate var queue = JobHeap<ObjectIdentifier>()
         fileprivate var lists: [ObjectIdentifier: List] = [:]
 
-        /// URLs that were begun and are not through.
+        /// The number of started, unfinished URLs.
         fileprivate(set) var runningCount = 0
         var waitingCount: Int { queue.count }
         fileprivate var mayStart: Bool { !isSuspended && waitingCount > 0 && runningCount < max(width, 1) }
     }
 
-    /// Changes the settings, and begins what that allows.
+    /// Changes the settings, and starts the loads that they now allow.
     func change(_ body: (inout State) -> Void) {
-        // What is replaced is let go of outside the lock.
+        // The replaced values are released outside the lock.
         let former = state.withLock { state in
             let former = (state.context, state.callbackQueue)
             body(&state)
@@ -49,16 +49,16 @@ extension WebImagePrefetcher {
         pump()
     }
 
-    /// Begins a list of at least one URL.
+    /// Starts a list of at least one URL.
     func add(_ token: WebImagePrefetchToken, priority: LoadPriority) {
         state.withLock { $0.add(token, priority) }
         pump()
     }
 
-    /// Cancels several lists at once, so that the end of one does not let another begin something.
+    /// Cancels several lists at once, so that the end of one does not let another start a load.
     func cancel(_ tokens: [WebImagePrefetchToken]) {
         let loads = state.withLock { state in tokens.flatMap { state.cancel($0) } }
-        // The latest first: an earlier one would hand its place in the downloader to a later one that is about to go, too.
+        // The latest first: an earlier load would hand its download slot to a later one that is about to be cancelled, too.
         WebImageLoadOperation.cancel(loads.reversed(), in: manager.pipeline)
         for token in tokens { token.mailbox.deliver() }
         pump()
@@ -66,14 +66,14 @@ extension WebImagePrefetcher {
 
     func setPriority(_ priority: LoadPriority, of token: WebImagePrefetchToken) {
         state.withLock { $0.setPriority(priority, of: token) }
-        // What is told there is the priority of that moment, so the last of several changes wins.
+        // Reads the current priority, so the last of several changes wins.
         queue.submit(priority: .high) { [self] in
             guard let list = state.withLock({ $0.lists[ObjectIdentifier(token)] }) else { return }
             for (_, load) in list.running.sorted(by: { $0.key < $1.key }) { load?.setPriority(list.priority) }
         }
     }
 
-    /// Begins what may begin, on the queue.
+    /// Starts the loads that may start, on the queue.
     private func pump() {
         guard state.withLock({ $0.mayStart }) else { return }
         queue.submit { [self] in
@@ -85,7 +85,7 @@ extension WebImagePrefetcher {
         let load = manager.prefetch(start.token, start.index, start.priority) { [self] isSkipped in
             finish(start, isSkipped: isSkipped)
         }
-        // It may be through already, or its list cancelled.
+        // The load may have finished already, or its list was cancelled.
         if !state.withLock({ $0.hold(load, start) }) { load.cancel() }
     }
 
@@ -98,7 +98,7 @@ extension WebImagePrefetcher {
 }
 
 extension WebImagePrefetcher.State {
-    /// Lists under way, the earliest first.
+    /// The running lists, the earliest first.
     var tokens: [WebImagePrefetchToken] {
         lists.values.sorted { $0.places[0] < $1.places[0] }.map(\.token)
     }
@@ -110,7 +110,7 @@ extension WebImagePrefetcher.State {
         lists[id] = list
     }
 
-    /// The next URL to be loaded; nil when none may or can be.
+    /// Takes the next URL to load; nil if none may start or is left.
     fileprivate mutating func startNext() -> WebImagePrefetcher.Start? {
         guard mayStart, let id = queue.popFirst(), var list = lists[id] else { return nil }
         let start = (list.token, index: list.begunCount, list.priority)
@@ -121,7 +121,7 @@ extension WebImagePrefetcher.State {
         return start
     }
 
-    /// Keeps a load that was begun; false if it is through already, or its list cancelled.
+    /// Stores a started load; false if it has finished already, or its list was cancelled.
     fileprivate mutating func hold(_ load: WebImageLoadOperation, _ start: WebImagePrefetcher.Start) -> Bool {
         let id = ObjectIdentifier(start.token)
         guard lists[id]?.running[start.index] != nil else { return false }
@@ -129,7 +129,7 @@ extension WebImagePrefetcher.State {
         return true
     }
 
-    /// Notes the end of a load, and leaves the calls in the list's mailbox: the order of the ends is the order of the calls.
+    /// Records the end of a load, and enqueues the calls in the list's mailbox: their order is the order of the ends.
     fileprivate mutating func finish(_ start: WebImagePrefetcher.Start, isSkipped: Bool) -> WebImageLoadOperation? {
         let (token, id) = (start.token, ObjectIdentifier(start.token))
         guard let load = lists[id]?.running.removeValue(forKey: start.index) else { return nil }
@@ -165,7 +165,8 @@ extension WebImagePrefetcher.State {
         }
     }
 
-    /// Ends a list; its URLs that wait are never begun. The loads that run, in the order of the list, for the caller to cancel.
+    /// Ends a list without starting its waiting URLs. Returns the running loads, in the order of the list, for the caller to
+    /// cancel.
     fileprivate mutating func cancel(_ token: WebImagePrefetchToken) -> [WebImageLoadOperation] {
         guard let list = lists.removeValue(forKey: ObjectIdentifier(token)) else { return [] }
         runningCount -= list.running.count
@@ -174,7 +175,7 @@ extension WebImagePrefetcher.State {
         return list.running.sorted { $0.key < $1.key }.compactMap(\.value)
     }
 
-    /// Makes what waits more or less urgent.
+    /// Changes the priority of the waiting URLs.
     fileprivate mutating func setPriority(_ priority: LoadPriority, of token: WebImagePrefetchToken) {
         guard let list = lists[ObjectIdentifier(token)] else { return }
         lists[ObjectIdentifier(token)]?.priority = priority
@@ -185,7 +186,7 @@ extension WebImagePrefetcher.State {
 extension WebImageManager {
     /// Loads one URL of a list.
     ///
-    /// - Parameter end: called once, on any thread, perhaps before this returns; whether there is no picture.
+    /// - Parameter end: Called once, on any thread, possibly before this returns; true if no image was loaded.
     func prefetch(
         _ list: WebImagePrefetchToken,
         _ index: Int,
@@ -197,14 +198,14 @@ extension WebImageManager {
         if priority == .low { options.insert(.lowPriority) }
         if priority == .high { options.insert(.highPriority) }
         if list.target == .disk { context.storeCacheType = .disk }
-        // The lists are kept on the thread that ends the load; only the user is called on the user's queue.
+        // The list is updated on the thread that ends the load; only user closures are called on the user's queue.
         let load = resolve(url, options, context).inline
-        // A serializer makes the bytes on disk of the picture, so that has to be decoded; and how long what is there serves is
-        // judged where images are loaded.
+        // A serializer makes the bytes on disk from the image, which has to be decoded for that. And only image loads evaluate
+        // how long a cached image stays usable.
         if list.target == .disk, serializer(for: load) == nil, cachePolicy(for: load) == .immutable {
             return begin(url, load, as: .store, receiver: .data { end((try? $0.get()) == nil) })
         }
-        // A picture from the cache that is being refreshed is there, whatever becomes of the refresh.
+        // A cached image that is being refreshed counts as available, even if the refresh fails.
         let isThere = Lock(false)
         return begin(
             url,

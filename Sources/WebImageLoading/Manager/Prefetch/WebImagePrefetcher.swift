@@ -1,95 +1,94 @@
 public import FoundationEssentials
 
-/// Loads pictures into the caches before they are asked for.
+/// Loads images into the caches before they are needed.
 ///
-/// A few at a time, in the order of the list, urgent lists first. A view that asks for a picture which is being prefetched
-/// joins that load and makes it urgent. Lists are independent of each other. Safe to use from any thread.
+/// A few at a time, in the order of the list, urgent lists first. A view that requests an image being prefetched joins that load
+/// and raises its priority. Lists are independent of each other. Thread-safe.
 public final class WebImagePrefetcher: Sendable {
-    /// How far a picture is brought.
+    /// The caches that a prefetched image is stored in.
     public enum Target: Sendable, Hashable {
-        /// It is decoded and stored as the context says, by default in memory and on disk.
+        /// The image is decoded and stored as the context says, by default in memory and on disk.
         case memory
-        /// Its bytes are stored on disk. Only their header is read, to see that they are a picture; under a policy other than
-        /// ``SourcePolicy/trusted`` they are decoded for that.
+        /// The bytes are stored on disk. Only their header is parsed, to verify that they are an image; under a policy other than
+        /// ``SourcePolicy/trusted``, they are fully decoded for that.
         case disk
     }
 
-    /// The prefetcher on the shared cache and the shared loaders.
+    /// The prefetcher with the shared cache and the shared loaders.
     public static let shared = WebImagePrefetcher()
 
-    /// What loads the pictures.
+    /// The manager that loads the images.
     public let manager: WebImageManager
     let state = Lock(State())
     let queue: WorkQueue
     static let queue = WorkQueue(name: "webimage.prefetch", width: 1)
 
-    /// - Parameter manager: by default one of its own on the shared cache and loaders: it shares downloads with the
-    ///   shared manager, but not the list of URLs that failed.
+    /// - Parameter manager: By default a separate one with the shared cache and loaders: it shares downloads with the shared
+    ///   manager, but not the list of failed URLs.
     public convenience init(manager: WebImageManager? = nil) {
         self.init(manager: manager ?? WebImageManager(), queue: Self.queue)
     }
 
-    /// - Parameter queue: where loads are begun, one after the other.
+    /// - Parameter queue: Starts the loads, one after the other.
     init(manager: WebImageManager, queue: WorkQueue) {
         self.manager = manager
         self.queue = queue
     }
 
-    // Nobody can resume the lists of a suspended prefetcher any more.
+    // Lists of a suspended prefetcher could never be resumed.
     deinit { cancelPrefetching() }
 
-    /// At most this many URLs are loaded at once, over all lists; 3 by default, below 1 counts as 1. May be changed at any time.
+    /// The maximum number of concurrent loads over all lists; 3 by default, below 1 counts as 1. Can be changed at any time.
     public var maxConcurrentPrefetchCount: Int {
         get { state.withLock { $0.width } }
         set { change { $0.width = newValue } }
     }
 
-    /// While set, no further URL is begun; false by default. Releasing a suspended prefetcher cancels its lists.
+    /// While true, no further URL is started; false by default. Releasing a suspended prefetcher cancels its lists.
     public var isSuspended: Bool {
         get { state.withLock { $0.isSuspended } }
         set { change { $0.isSuspended = newValue } }
     }
 
-    /// Of lists that say nothing else; ``WebImageOptions/lowPriority`` by default.
+    /// The default options of lists; ``WebImageOptions/lowPriority`` by default.
     public var options: WebImageOptions {
         get { state.withLock { $0.options } }
         set { change { $0.options = newValue } }
     }
 
-    /// Of lists that have none of their own; nil by default.
+    /// The default context of lists; nil by default.
     public var context: WebImageContext? {
         get { state.withLock { $0.context } }
         set { change { $0.context = newValue } }
     }
 
-    /// Where delegate and closures are called, unless a context says otherwise; the main thread by default.
+    /// The queue for delegate and closures, unless a context overrides it; the main thread by default.
     public var callbackQueue: CallbackQueue {
         get { state.withLock { $0.callbackQueue } }
         set { change { $0.callbackQueue = newValue } }
     }
 
-    /// Hears of all lists; nil by default, and held weakly.
+    /// The delegate for all lists; nil by default, and held weakly.
     public var delegate: (any WebImagePrefetcherDelegate)? {
         get { state.withLock { $0.delegate } }
         set { change { $0.delegate = newValue } }
     }
 
-    /// URLs that are being loaded.
+    /// The number of URLs being loaded.
     public var runningCount: Int { state.withLock { $0.runningCount } }
-    /// URLs that wait.
+    /// The number of waiting URLs.
     public var waitingCount: Int { state.withLock { $0.waitingCount } }
 
-    /// Loads a list of URLs. A URL that is there twice counts twice, and is downloaded once.
+    /// Prefetches a list of URLs. A URL that occurs twice counts twice, and is downloaded once.
     ///
     /// - Parameters:
-    ///   - urls: what to load, in this order.
-    ///   - target: how far each picture is brought.
-    ///   - options: the prefetcher's by default.
-    ///   - context: the prefetcher's by default.
-    ///   - priority: what the options say by default.
-    ///   - completion: called once, when all are through or the list was cancelled; for an empty list before the call
-    ///     returns.
-    /// - Returns: the list, to cancel it, to make it more urgent, and to see how far it is.
+    ///   - urls: The URLs to load, in this order.
+    ///   - target: The caches to store the images in.
+    ///   - options: The prefetcher's by default.
+    ///   - context: The prefetcher's by default.
+    ///   - priority: That of the options by default.
+    ///   - completion: Called once, when all are finished or the list was cancelled; for an empty list before the call returns.
+    /// - Returns: The list, to cancel it, to change its priority, and to read its progress.
     @discardableResult
     public func prefetch(
         _ urls: [URL],
@@ -110,7 +109,7 @@ public final class WebImagePrefetcher: Sendable {
         )
     }
 
-    /// The same, and calls `progress` whenever a URL is through.
+    /// Prefetches a list of URLs, and calls `progress` for each finished URL.
     @discardableResult
     public func prefetch(
         _ urls: [URL],
@@ -142,7 +141,7 @@ public final class WebImagePrefetcher: Sendable {
         return token
     }
 
-    /// Loads a list of URLs and says how that went. Cancelling the task cancels the list.
+    /// Prefetches a list of URLs and returns the final progress. Cancelling the task cancels the list.
     public func prefetchAll(
         _ urls: [URL],
         target: Target = .memory,
@@ -169,23 +168,23 @@ public final class WebImagePrefetcher: Sendable {
     public func cancelPrefetching() { cancel(state.withLock { $0.tokens }) }
 }
 
-/// Hears how far a ``WebImagePrefetcher`` is, over all its lists. Called on the callback queue of the list concerned.
+/// Receives the progress of a ``WebImagePrefetcher`` over all its lists. Called on the callback queue of the list concerned.
 public protocol WebImagePrefetcherDelegate: AnyObject, Sendable {
-    /// A URL is through, whether it brought a picture or not; before the list's own progress is told.
+    /// Called when a URL is finished, with or without an image; before the list's own progress closure.
     ///
     /// - Parameters:
-    ///   - prefetcher: who reports.
-    ///   - url: the URL that is through.
-    ///   - finishedCount: URLs that are through, of all lists under way.
-    ///   - totalCount: URLs of all lists under way.
+    ///   - prefetcher: The prefetcher.
+    ///   - url: The finished URL.
+    ///   - finishedCount: The number of finished URLs of all running lists.
+    ///   - totalCount: The number of URLs of all running lists.
     func prefetcher(_ prefetcher: WebImagePrefetcher, didPrefetch url: URL, finishedCount: Int, totalCount: Int)
 
-    /// The last list under way is through, and was not cancelled; before its own completion is called.
+    /// Called when the last running list is finished and was not cancelled; before its own completion.
     ///
     /// - Parameters:
-    ///   - prefetcher: who reports.
-    ///   - totalCount: URLs of that list.
-    ///   - skippedCount: those that brought no picture.
+    ///   - prefetcher: The prefetcher.
+    ///   - totalCount: The number of URLs of that list.
+    ///   - skippedCount: The number of those without an image.
     func prefetcher(_ prefetcher: WebImagePrefetcher, didFinishWithTotalCount totalCount: Int, skippedCount: Int)
 }
 

@@ -1,21 +1,22 @@
 public import FoundationEssentials
 
-/// For loaders of one's own that look into the bytes.
+/// For custom loaders that inspect the bytes.
 ///
-/// A loader need not decode: it delivers bytes, and whoever asked decodes them for each caller by its own wishes. Loads of a manager
-/// that differ only in those share one request, which says nothing of them: full size, and the shared coders.
+/// A loader need not decode: it delivers bytes, which are decoded for each caller with the caller's options. Loads of a manager that
+/// differ only in decoding share one request, which contains none of their decode options: it means full size, and the shared
+/// coders.
 extension ImageLoadRequest {
-    /// How the picture is to be decoded, by the request's options and context.
+    /// The decode options of the request's options and context.
     public var decodeOptions: ImageDecodeOptions {
         ImageDecodeOptions(context ?? WebImageContext(), options: options, key: url.absoluteString)
     }
 
-    /// What is to decode: the context's coder, or the shared coders.
+    /// The coder of the context, or the shared coders.
     public var coder: any ImageCoder { context?.coder() ?? ImageCodersManager.shared }
 
-    /// Decodes on a decode thread, by ``decodeOptions`` and with ``coder``.
+    /// Decodes on a decode thread with ``decodeOptions`` and ``coder``.
     ///
-    /// - Throws: ``WebImageError`` as the coder throws it, with the request's URL.
+    /// - Throws: The coder's ``WebImageError``, with the request's URL.
     public func decode(_ data: Data) async throws(WebImageError) -> Image {
         let (coder, options) = (coder, decodeOptions)
         do throws(WebImageError) {

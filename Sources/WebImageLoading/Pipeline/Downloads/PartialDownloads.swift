@@ -1,31 +1,31 @@
 import FoundationEssentials
 
-/// Keeps parts of bodies that broke off: entries of a disk cache of its own, whose keys are digests.
+/// Stores the bodies of interrupted downloads, so that they can resume. A separate disk cache, whose keys are digests.
 ///
-/// The disk is only touched on ``queue``. Whether there is anything for a request is known without it once the directory has been
-/// read, so downloads that nothing is kept for do not wait.
+/// The disk is accessed only on ``queue``. Once the directory has been read, lookups of missing parts need no disk access, so
+/// downloads without a stored part do not wait.
 final class PartialDownloads: PartialBodyStore {
-    /// How much is kept, and for how long.
+    /// The limits of size and age.
     struct Limits: Sendable, Hashable {
-        /// Bytes of all files together.
+        /// The maximum bytes of all files together.
         var byteCount = 64 << 20
-        /// Seconds after the last write.
+        /// The maximum seconds after the last write.
         var age = 7.0 * 86_400
     }
 
     private struct State {
         var limits: Limits
         var cache: DiskCache?
-        /// The hashes of the URLs of all parts, and of some that are gone; nil until the directory has been read.
+        /// The URL hashes of all parts, and of some removed ones; nil until the directory has been read.
         var urls: Set<UInt64>?
-        /// When the directory was last read, in monotonic nanoseconds.
+        /// The time of the last directory read, in monotonic nanoseconds.
         var readAt: UInt64 = 0
         var isReading = false
-        /// What is still to be stored, or removed where it is nil: for each key the latest wish.
+        /// The pending writes, or removals (nil): the latest one for each key.
         var wishes: [PartialKey: PartialDownload?] = [:]
     }
 
-    /// For how many nanoseconds a reading of the directory holds: other processes leave parts there, too.
+    /// The nanoseconds until the directory is read again: other processes store parts there, too.
     static let refreshInterval: UInt64 = 10_000_000_000
     private static let sharedQueue = WorkQueue(name: "webimage-partial", width: 1)
 
@@ -35,7 +35,7 @@ final class PartialDownloads: PartialBodyStore {
     private let calls: FileCalls
     private let state: Lock<State>
 
-    /// - Parameter queue: runs one job at a time.
+    /// - Parameter queue: Must be serial.
     init(
         directory: String,
         limits: Limits = Limits(),
@@ -50,7 +50,7 @@ final class PartialDownloads: PartialBodyStore {
         state = Lock(State(limits: limits))
     }
 
-    /// The store that a config asks for. The present one stays if its directory does.
+    /// Returns the store for a config. An existing one stays if its directory does.
     static let asConfigured: PartialBodyStoreMaker = { config, former, clock in
         let config = config.withinPolicy
         guard let directory = config.partialDownloadDirectory, !directory.isEmpty else { return nil }
@@ -62,10 +62,10 @@ final class PartialDownloads: PartialBodyStore {
         return PartialDownloads(directory: directory, limits: limits, clock: clock)
     }
 
-    /// Where the files are: apart, so that no other cache takes them for its own, nor this one those of another.
+    /// The directory of the files, separate so that this cache and others do not mix their files.
     var path: String { directory + "/bodies" }
 
-    /// A smaller bound makes the oldest go at once.
+    /// The limits. Smaller ones remove the oldest parts at once.
     var limits: Limits {
         get { state.withLock { $0.limits } }
         set {
@@ -77,7 +77,7 @@ final class PartialDownloads: PartialBodyStore {
         }
     }
 
-    // MARK: From any thread
+    // MARK: Thread-safe
 
     func find(
         _ request: DownloadRequest,
@@ -86,7 +86,7 @@ final class PartialDownloads: PartialBodyStore {
     ) -> Bool {
         let now = clock.monotonicNanoseconds()
         let (isNothing, mustRead) = state.withLock { state -> (Bool, Bool) in
-            // Where nothing is to be kept nothing is used, and what there is goes.
+            // With a limit of 0, stored parts are not used, and are removed.
             let isOff = state.limits.byteCount <= 0
             let isDue = state.urls == nil ? isOff : now &- state.readAt > Self.refreshInterval
             let mustRead = isDue && !state.isReading
@@ -95,7 +95,7 @@ final class PartialDownloads: PartialBodyStore {
         }
         if mustRead { queue.submit { self.tidyUp() } }
         guard !isNothing else { return false }
-        // A key takes longer to make than most downloads can spare.
+        // Creating a key takes too long for most downloads.
         let url = PartialKey.hash(of: request.url.absoluteString)
         guard state.withLock({ $0.urls?.contains(url) ?? true }), let key = PartialKey(request) else { return false }
         queue.submit { completion(self.read(key, limit: limit)) }
@@ -135,7 +135,7 @@ final class PartialDownloads: PartialBodyStore {
             return
         }
         let entry = wish.entry
-        // With room for the trailer: a part that is too big must not evict others.
+        // Leaves space for the trailer: a part that is too big must not evict others.
         guard entry.extendedData != nil, entry.data.count <= limits.byteCount - (4 << 10) else { return }
         cache(making: true)?.store(entry, forKey: key.text)
     }
@@ -151,7 +151,7 @@ final class PartialDownloads: PartialBodyStore {
         return PartialDownload(entry.content, key: key)
     }
 
-    /// Removes what is too old or too much, and reads which parts there are.
+    /// Removes expired and surplus parts, and reads the list of parts.
     private func tidyUp() {
         var urls: Set<UInt64> = []
         if let cache = cache(making: false) {
@@ -163,14 +163,14 @@ final class PartialDownloads: PartialBodyStore {
         }
         let time = clock.monotonicNanoseconds()
         state.withLock { state in
-            // What is still to be written is not there yet.
+            // Pending writes are not in the directory yet.
             state.urls = state.wishes.reduce(into: urls) { if $1.value != nil { $0.insert($1.key.urlHash) } }
             state.readAt = time
             state.isReading = false
         }
     }
 
-    /// The cache with the present limits; nil where there is no directory yet, unless it is to be made.
+    /// The cache with the current limits; nil if the directory does not exist, unless it is to be created.
     private func cache(making: Bool) -> DiskCache? {
         let (limits, former) = state.withLock { ($0.limits, $0.cache) }
         guard former != nil || making || (try? CacheDirectory(path: path).open()) != nil else { return nil }

@@ -1,19 +1,19 @@
 public import FoundationEssentials
 
-/// One caller's part in a download.
+/// One caller's subscription to a download.
 ///
-/// Several callers that ask for the same thing share one download; each has a token of its own. Giving up one leaves the
-/// others; giving up the last one ends the download.
+/// Requests for the same download are coalesced; each caller has a separate token. Cancelling one leaves the others; cancelling
+/// the last one ends the download.
 public final class WebImageDownloadToken: ImageLoaderOperation {
     private struct State {
         var completion: (@Sendable (WorkResult) -> Void)?
-        /// Nil after the end: it has the hooks of the load.
+        /// Nil after the end, as it owns the hooks of the load.
         var subscription: Pipeline.Subscription?
         var download: DownloadRecord?
         var isCancelled = false
     }
 
-    /// What is being downloaded.
+    /// The URL being downloaded.
     public let url: URL
     private let pipeline: Pipeline
     private let state: Lock<State>
@@ -35,7 +35,7 @@ public final class WebImageDownloadToken: ImageLoaderOperation {
         state.withLock { state in
             if state.completion == nil { state.download = source.download } else { state.subscription = subscription }
         }
-        // It may have joined a load that waits for what is to be decoded.
+        // It may have joined a load that is delayed by back-pressure.
         if case .fetch(let plan) = source.key, plan.value.isGated.value { source.skipGate() }
     }
 
@@ -45,17 +45,17 @@ public final class WebImageDownloadToken: ImageLoaderOperation {
         return download ?? subscription.flatMap { pipeline.source(of: $0).download }
     }
 
-    /// What was sent, as a request modifier made it, redirects left out; nil until it has been sent.
+    /// The request as sent, after a request modifier and without redirects; nil until it has been sent.
     public var request: DownloadRequest? { download?.facts(\.course.request) }
 
-    /// The response, as a response modifier made it; nil until its head has arrived.
+    /// The response, after a response modifier; nil until its head has arrived.
     public var response: HTTPResponse? { download?.facts(\.course.response) }
 
-    /// How long the download took; nil until it has ended.
+    /// The metrics of the download; nil until it has ended.
     public var metrics: DownloadMetrics? { download?.facts(\.course.metrics) }
 
-    /// Gives up. The completion is called with ``WebImageError/Code/cancelled``, before this returns if its queue allows and
-    /// no other callback is running. No effect after the end.
+    /// Cancels this caller's download. The completion is called with ``WebImageError/Code/cancelled``, before this returns if its
+    /// queue allows and no other callback is running. No effect after the end.
     public func cancel() {
         guard let subscription else { return }
         pipeline.unsubscribe(subscription) {
@@ -65,10 +65,10 @@ public final class WebImageDownloadToken: ImageLoaderOperation {
         }
     }
 
-    /// Whether ``cancel()`` came before the end.
+    /// A Boolean value that indicates whether ``cancel()`` was called before the end.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Makes the download more or less urgent, while it waits to be started. It is as urgent as its most urgent caller.
+    /// Changes the priority of the download while it waits to start. The download has the highest priority of its callers.
     public func setPriority(_ priority: LoadPriority) {
         if let subscription { pipeline.setPriority(priority, of: subscription) }
     }

@@ -1,15 +1,15 @@
 public import FoundationEssentials
 
 extension WebImageDownloader {
-    /// Downloads a picture's bytes.
+    /// Downloads the bytes of an image.
     ///
     /// - Parameters:
-    ///   - url: http or https.
-    ///   - options: `handleCookies`, `allowInvalidSSLCertificates`, `lowPriority` and `highPriority` are looked at.
-    ///   - context: gives the callback queue, the header fields, the hooks and the retry policy.
-    ///   - progress: called on a background thread, in order and before `completion`, which waits for it.
-    ///   - callbackQueue: where `completion` runs; by default the context's, which is the main thread by default.
-    ///   - completion: called once. With ``WebImageError/Code/cancelled`` after a cancel.
+    ///   - url: An http or https URL.
+    ///   - options: `handleCookies`, `allowInvalidSSLCertificates`, `lowPriority` and `highPriority` have an effect.
+    ///   - context: Provides the callback queue, the header fields, the hooks and the retry policy.
+    ///   - progress: Called on a background thread, in order and before `completion`, which waits for it.
+    ///   - callbackQueue: The queue of `completion`; by default the context's, which is the main thread by default.
+    ///   - completion: Called once; after a cancel with ``WebImageError/Code/cancelled``.
     @discardableResult
     public func downloadData(
         with url: URL,
@@ -25,7 +25,8 @@ extension WebImageDownloader {
         }
     }
 
-    /// Downloads a picture's bytes; the parameters are those of the form with a completion. Cancelling the task leaves the download.
+    /// Downloads the bytes of an image. The parameters are those of the function with a completion. Cancelling the task cancels this
+    /// caller's download.
     ///
     /// - Throws: ``WebImageError`` of any code between 1000 and 2199.
     public func downloadData(
@@ -63,14 +64,15 @@ extension WebImageDownloader {
 }
 
 extension DownloaderCore {
-    /// What a caller of the downloader's own asks for. It waits for its turn in the downloader only, whatever is being decoded.
+    /// Returns the plan for a direct caller of the downloader. It waits only for its turn in the downloader, regardless of
+    /// back-pressure from decoding.
     func plan(_ request: ImageLoadRequest) -> LoadPlan.Fetch {
         LoadPlan.Fetch(request, by: self, rights: rights(for: request), isGated: false)
     }
 }
 
 extension ImageLoadRequest {
-    /// What a load asks a loader for.
+    /// Creates a load's request to a loader.
     init(_ url: URL, _ options: WebImageOptions, _ context: WebImageContext?) {
         self.init(
             url: url,
@@ -82,7 +84,7 @@ extension ImageLoadRequest {
         )
     }
 
-    /// The same without what loads that share a download may differ in.
+    /// The request without everything in which loads that share a download may differ.
     var reduced: ImageLoadRequest {
         var copy = self
         copy.options.formIntersection(.affectingRequest)

@@ -1,33 +1,32 @@
 public import FoundationEssentials
 
-/// A picture that was downloaded and decoded.
+/// A downloaded and decoded image.
 public struct DownloadedImage: Sendable {
-    /// The picture. Callers that asked for the same of one download get the same one.
+    /// The image. Callers that requested the same image of one download receive the same instance.
     public var image: Image
-    /// The bytes it was decoded from.
+    /// The bytes that it was decoded from.
     public var data: Data
     /// The HTTP response.
     public var response: HTTPResponse?
-    /// How long the download took.
+    /// The metrics of the download.
     public var metrics: DownloadMetrics?
 }
 
 extension WebImageDownloader {
-    /// Downloads a picture and decodes it on a decode thread as a load with this context would. Callers share the transfer, and the
-    /// decoding if they want the same of it.
+    /// Downloads an image and decodes it on a decode thread as a load with this context would. Callers share the transfer, and the
+    /// decode if their decode options are equal.
     ///
     /// - Parameters:
-    ///   - url: http or https.
-    ///   - options: as for `downloadData`, and `decodeFirstFrameOnly`, `preloadAllFrames`,
-    ///     `matchAnimatedImageClass` and `scaleDownLargeImages`.
-    ///   - context: gives the callback queue, the coder, everything that decodes, the header fields, the hooks and the
-    ///     retry policy; the key filter for the scale that a key tells. Caches and transformers have no part in a
-    ///     download.
-    ///   - decodeOptions: in place of the context's.
-    ///   - coder: what decodes, in place of the context's.
-    ///   - progress: called on a background thread, in order and before `completion`, which waits for it.
-    ///   - callbackQueue: where `completion` runs; by default the context's, which is the main thread by default.
-    ///   - completion: called once. With ``WebImageError/Code/cancelled`` after a cancel.
+    ///   - url: An http or https URL.
+    ///   - options: As for `downloadData`, and `decodeFirstFrameOnly`, `preloadAllFrames`, `matchAnimatedImageClass` and
+    ///     `scaleDownLargeImages`.
+    ///   - context: Provides the callback queue, the coder, all decode options, the header fields, the hooks and the retry policy,
+    ///     and the key filter for the scale in a key. Its caches and transformers are ignored.
+    ///   - decodeOptions: Replaces the context's.
+    ///   - coder: Replaces the context's.
+    ///   - progress: Called on a background thread, in order and before `completion`, which waits for it.
+    ///   - callbackQueue: The queue of `completion`; by default the context's, which is the main thread by default.
+    ///   - completion: Called once; after a cancel with ``WebImageError/Code/cancelled``.
     @discardableResult
     public func downloadImage(
         with url: URL,
@@ -79,8 +78,8 @@ extension WebImageDownloader {
         }
     }
 
-    /// Downloads a picture and decodes it; the parameters are those of the form with a completion. Cancelling the task leaves the
-    /// download.
+    /// Downloads and decodes an image. The parameters are those of the function with a completion. Cancelling the task cancels
+    /// this caller's download.
     ///
     /// - Throws: ``WebImageError`` of any code between 1000 and 2199.
     public func downloadImage(
@@ -105,6 +104,6 @@ extension WebImageDownloader {
         }
     }
 
-    /// Stands for the caches that have no part in a download.
+    /// A placeholder for the caches, which a download does not use.
     private static let noCaches = ImageCachesManager(caches: [])
 }

@@ -1,6 +1,6 @@
 extension WebImageDownloader {
-    /// The downloader that everything uses unless told otherwise; made from ``WebImageDownloaderConfig/default`` when it is
-    /// first used. It keeps bodies that broke off (``WebImageDownloaderConfig/partialDownloadDirectory``).
+    /// The default downloader, created from ``WebImageDownloaderConfig/default`` on first use. It stores the bodies of
+    /// interrupted downloads (``WebImageDownloaderConfig/partialDownloadDirectory``).
     public static let shared: WebImageDownloader = {
         var config = WebImageDownloaderConfig.default
         if config.partialDownloadDirectory == nil {
@@ -9,13 +9,12 @@ extension WebImageDownloader {
         return WebImageDownloader(config: config)
     }()
 
-    /// A downloader with connections of its own.
+    /// Creates a downloader with separate connections.
     public convenience init(config: WebImageDownloaderConfig = .default) {
         self.init(config: config, transport: CurlTransport())
     }
 
-    /// A downloader that moves its requests and responses with a transport of your own, which no other downloader may use:
-    /// it is invalidated with this one.
+    /// Creates a downloader with a custom transport, which no other downloader may use: it is invalidated with this one.
     public convenience init(config: WebImageDownloaderConfig = .default, transport: any HTTPTransport) {
         let core = DownloaderCore(
             config: config,
@@ -26,10 +25,10 @@ extension WebImageDownloader {
         self.init(core: core)
     }
 
-    /// Makes every later download fail with ``WebImageError/Code/invalidDownloadOperation`` and ends the network thread after
-    /// the last transfer.
+    /// Makes every later download fail with ``WebImageError/Code/invalidDownloadOperation`` and ends the network thread after the
+    /// last transfer.
     ///
-    /// - Parameter cancelling: whether what runs or waits is cancelled; otherwise it goes on to its end.
+    /// - Parameter cancelling: True to cancel running and waiting downloads; otherwise they continue to their end.
     ///
     /// No effect on ``shared``.
     public func invalidate(cancelling: Bool) {
@@ -41,9 +40,9 @@ extension WebImageDownloader {
         self.init(core: core, sharer: pipeline)
     }
 
-    /// Where downloads are shared: with other callers, and with the loads of managers.
+    /// The pipeline that coalesces downloads with other callers, and with the loads of managers.
     var pipeline: Pipeline { sharer as? Pipeline ?? .shared }
 
-    /// What the coders of ``ImageCodersManager/shared`` take.
+    /// The formats that the coders of ``ImageCodersManager/shared`` accept.
     package static let sharedAccept: @Sendable () -> AcceptField = { ImageCodersManager.shared.accept }
 }

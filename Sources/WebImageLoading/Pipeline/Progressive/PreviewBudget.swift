@@ -1,32 +1,32 @@
-/// Decides when a preview is made, so that all of them together cost no more than a part of the decode itself. Pure.
+/// Throttles previews, so that all of them together cost no more than a share of the decode itself. Pure logic.
 ///
-/// The first one is made as soon as there is something to see, unless it draws what is missing at a cost that is known before: then
-/// when so much has come that this fits. Whether there is time for another one is judged by what the last
-/// one took, and by how long the whole decode will take at the pace so far; of a body of unknown length, by how long it took so far.
+/// The first preview is made as soon as anything is visible. If it fills missing parts at a cost known in advance, it waits until
+/// that cost fits the budget. Another preview is made if the time of the last one fits the budget. The budget is based on the
+/// estimated time of the whole decode, or for a body of unknown length, on the decode time so far.
 struct PreviewBudget: Sendable {
-    /// The most that previews may cost, as a part of the decode.
+    /// The maximum cost of previews, relative to the decode.
     static let share = 0.25
 
     private var decoding = 0.0
     private var previewing = 0.0
     private var last: Double?
 
-    /// Decoding took so many seconds more.
+    /// Adds decode time, in seconds.
     mutating func noteDecode(_ seconds: Double) { decoding += max(seconds, 0) }
 
-    /// A preview took so many seconds.
+    /// Adds the time of a preview, in seconds.
     mutating func notePreview(_ seconds: Double) {
         last = max(seconds, 0)
         previewing += max(seconds, 0)
     }
 
-    /// Whether there is time for a preview.
+    /// Returns whether the budget allows a preview.
     ///
     /// - Parameters:
-    ///   - byteCount: bytes that are there.
-    ///   - expected: bytes that there will be; nil when that is not known, and then those that are there count as all.
-    ///   - missingPartCost: what a preview costs for what is missing, beside decoding that. If it costs anything, there is no
-    ///     preview of bodies of unknown length: all of it may be missing.
+    ///   - byteCount: The number of bytes received.
+    ///   - expected: The total number of bytes; nil if unknown, and then the received bytes count as all.
+    ///   - missingPartCost: The cost of filling the missing part in a preview, relative to decoding it. If above 0, bodies of
+    ///     unknown length have no previews, as all of it may be missing.
     func allowsPreview(byteCount: Int, of expected: Int64?, missingPartCost: Double = 0) -> Bool {
         let there = Double(max(byteCount, 0))
         let all = max(Double(expected ?? 0), there)

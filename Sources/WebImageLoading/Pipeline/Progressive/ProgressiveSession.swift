@@ -1,44 +1,44 @@
 import FoundationEssentials
 
-/// Decodes one picture while it arrives: at most one step at a time, on the threads for decoding, and each with all that has come
-/// meanwhile.
+/// Decodes one image while it downloads: at most one step at a time, on the decode threads, each with all bytes received so far.
 final class ProgressiveSession: RunningWork {
     typealias Completion = @Sendable (Image?) -> Void
-    /// Told what is known of the picture before it is there; gets it by calling its argument, if it is of use. Whether it was.
+    /// Receives the properties of the image before it is complete. It gets them by calling its argument, if needed, and returns
+    /// whether it used them.
     typealias HeaderReceiver = @Sendable (_ properties: () -> ImageProperties?) -> Bool
 
-    /// About the most pixels of a preview.
+    /// The approximate maximum number of pixels of a preview.
     static let previewPixelCount = 1 << 20
-    /// When a coder has not recognised so many bytes, there are no previews.
+    /// If a coder has not recognized the format within so many bytes, previews are off.
     private static let mostUnrecognized = 64 << 10
 
     private struct State {
         var next: PartialImageData.Snapshot?
-        /// The beginning that what came last belongs to.
+        /// The download attempt of the latest bytes.
         var attempt = 0
-        /// The whole picture, and who wants it.
+        /// The complete bytes, and their completion.
         var end: (data: Data, attempt: Int, completion: Completion)?
         var isRunning = false
-        /// Somebody else needs the memory.
+        /// True if the budget needs the memory back.
         var isReclaimed = false
-        /// Nothing more is decoded.
+        /// True if nothing more is decoded.
         var isOver = false
         var priority: LoadPriority
         var item: WorkItem?
     }
 
-    /// What only the step that runs touches.
+    /// State that only the running step accesses.
     private struct Work {
         var decoder: (any ProgressiveImageDecoder)?
         var attempt = 0
-        /// Bytes that the decoder was given.
+        /// The number of bytes passed to the decoder.
         var given = 0
         var budget = PreviewBudget()
-        /// The memory of the picture, while a budget is on.
+        /// The memory reservation of the image, while a budget is on.
         var room: ArrivingRoom?
-        /// The size, upright, that was told.
+        /// The reported size, upright.
         var told: (width: Int, height: Int)?
-        /// The bytes are no picture for it.
+        /// True after a failure; previews are off.
         var hasFailed = false
     }
 
@@ -50,16 +50,16 @@ final class ProgressiveSession: RunningWork {
     private let header: HeaderReceiver
     private let preview: @Sendable (Image) -> Void
     private let state: Lock<State>
-    // Only the step that runs touches it, and one step follows the other by way of the lock of `state`.
+    // Only the running step accesses it, and steps are ordered by the lock of `state`.
     private nonisolated(unsafe) var work = Work()
 
-    /// Both closures are called on decode threads, one after the other, and not after the completion of
+    /// Creates a session. Both closures are called on decode threads, one after the other, and not after the completion of
     /// ``finish(_:then:)``.
     ///
     /// - Parameters:
-    ///   - budget: where there must be room for the whole picture, or there are no previews.
-    ///   - header: asked in each step until it was of use, and then when the size as the picture is shown turns out to be another.
-    ///   - preview: called with each preview.
+    ///   - budget: Must have memory for the whole image, otherwise previews are off.
+    ///   - header: Called in each step until it used the properties, and again if the displayed size turns out to differ.
+    ///   - preview: Called with each preview.
     init(
         coder: any ProgressiveImageCoder,
         options: ImageDecodeOptions,
@@ -80,7 +80,7 @@ final class ProgressiveSession: RunningWork {
         state = Lock(State(priority: priority))
     }
 
-    /// Takes what has come so far.
+    /// Passes the bytes received so far.
     func take(_ snapshot: PartialImageData.Snapshot) {
         let former = state.withLock { state -> PartialImageData.Snapshot? in
             guard !state.isOver, state.end == nil else { return snapshot }
@@ -91,10 +91,10 @@ final class ProgressiveSession: RunningWork {
         run()
     }
 
-    /// Takes the whole picture, of the beginning that what came last belongs to.
+    /// Passes the complete bytes, of the same download attempt as the latest snapshot.
     ///
-    /// - Parameter completion: called once on a decode thread, unless the session is cancelled first, with what was decoded; nil when
-    ///   the picture has to be decoded at once.
+    /// - Parameter completion: Called once on a decode thread with the decoded image, unless the session is cancelled first; nil if
+    ///   the image has to be decoded in one go.
     func finish(_ data: Data, then completion: @escaping Completion) {
         state.withLock { if !$0.isOver { $0.end = (data, $0.attempt, completion) } }
         run()
@@ -119,7 +119,7 @@ final class ProgressiveSession: RunningWork {
         item?.setPriority(priority)
     }
 
-    /// Sees to it that a step runs if there is something to do.
+    /// Schedules a step if there is something to do.
     private func run() {
         let priority = state.withLock { state -> LoadPriority? in
             let hasWork = state.next != nil || state.end != nil || state.isReclaimed
@@ -137,7 +137,7 @@ final class ProgressiveSession: RunningWork {
             defer {
                 state.next = nil
                 state.isReclaimed = false
-                // Nothing follows, and this is kept by what it would keep: the item, and the bytes with who waits for their picture.
+                // Nothing follows. This breaks the cycles through the item, and through the bytes and their completion.
                 if state.end != nil {
                     (state.isOver, state.isRunning) = (true, false)
                     (state.end, state.item) = (nil, nil)
@@ -188,26 +188,26 @@ final class ProgressiveSession: RunningWork {
             work.budget.notePreview(seconds)
             return image.completed(by: options)
         } catch {
-            // The whole picture will tell what is wrong.
+            // The error is reported when the complete image is decoded.
             fail()
             return nil
         }
     }
 
-    /// No more previews: the picture is decoded when it is whole.
+    /// Stops previews: the image is decoded when it is complete.
     private func fail() {
         work.hasFailed = true
         work.decoder = nil
         work.room = nil
     }
 
-    /// Whether there is memory for all of the picture, at full size as it is kept while it arrives, and as it is wanted. It must be there
-    /// already, and is given back when others need it: previews are not worth an image of a cache.
+    /// Returns whether memory is reserved for the whole image, at full size as it is kept during the download, and at the requested size.
+    /// Only free memory is reserved, and it is released when others need it: previews are not worth evicting cached images.
     private func hasRoom(for data: Data) -> Bool {
         guard memory.isOn, work.room == nil else { return true }
         var whole = options
         (whole.thumbnailPixelSize, whole.scaleDownLimitBytes) = (nil, 0)
-        // As long as the header is not there, nobody knows.
+        // Unknown until the header has arrived.
         guard let full = try? coder.memoryNeed(of: data, options: whole),
             let own = try? coder.memoryNeed(of: data, options: options)
         else { return false }
@@ -220,7 +220,7 @@ final class ProgressiveSession: RunningWork {
         return work.room != nil
     }
 
-    /// The picture; without one there is no room for it either.
+    /// Returns the complete image; without one, its reservation is released, too.
     private func whole(_ data: Data, _ attempt: Int) -> Image? {
         begin(attempt, data.count)
         var image: Image?
@@ -229,7 +229,7 @@ final class ProgressiveSession: RunningWork {
             if image == nil { work.room = nil }
         }
         guard !work.hasFailed, let decoder = work.decoder else {
-            // All has come at once, or in a format that is no use in parts.
+            // All bytes came at once, or in a format that cannot be decoded incrementally.
             tell { try? coder.properties(of: data, limits: options.limits) }
             return nil
         }
@@ -243,7 +243,7 @@ final class ProgressiveSession: RunningWork {
         return image
     }
 
-    /// Tells what is known of the picture, unless its size was told before.
+    /// Reports the properties of the image, unless its size was reported before.
     private func tell(_ properties: () -> ImageProperties?) {
         var size: (width: Int, height: Int)?
         let former = work.told
@@ -257,7 +257,7 @@ final class ProgressiveSession: RunningWork {
         if wasOfUse { work.told = size }
     }
 
-    /// Another beginning is another picture; so are fewer bytes than there were, whatever the loader says.
+    /// Starts again for another download attempt, or if there are fewer bytes than before, whatever the loader reports.
     private func begin(_ attempt: Int, _ byteCount: Int) {
         if attempt != work.attempt || byteCount < work.given {
             work = Work()

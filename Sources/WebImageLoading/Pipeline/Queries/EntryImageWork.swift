@@ -1,16 +1,16 @@
 extension LoadPlan {
-    /// Making an image of an entry on disk, for queries of one cache.
+    /// The stage that decodes an entry on disk, for queries of one cache.
     struct EntryImage: Hashable, Sendable {
         let cache: Identified<ImageCache, ObjectIdentifier>
         let cacheKey: String
-        /// Of the key when the query began.
+        /// The generation of the key when the query started.
         var generation: Generation
         let coder: Identified<any ImageCoder, CoderIdentity>
         let options: ImageDecodeOptions
-        /// Whether an image that another query has put into memory meanwhile is taken instead.
+        /// True if an image that another query has stored in memory meanwhile is used instead.
         let queriesMemory: Bool
         let storesInMemory: Bool
-        /// Those that say what may be taken from memory.
+        /// The options that decide which images in memory are usable.
         let memoryOptions: WebImageOptions
 
         init(
@@ -33,7 +33,7 @@ extension LoadPlan {
             memoryOptions = options.intersection([.decodeFirstFrameOnly, .matchAnimatedImageClass])
         }
 
-        /// The same query, begun now.
+        /// The same query with the current generation.
         var renewed: EntryImage {
             var copy = self
             copy.generation = cache.value.generation(forKey: cacheKey)
@@ -42,8 +42,8 @@ extension LoadPlan {
     }
 }
 
-/// Makes an image of an entry of a disk cache and puts it into memory, once for all queries of the same at the same time. No loader is
-/// asked.
+/// Decodes an entry of a disk cache and stores it in memory, once for all concurrent equal queries (single flight). Does not use a
+/// loader.
 struct EntryImageWork: Work {
     let plan: Boxed<LoadPlan.EntryImage>
 
@@ -53,7 +53,7 @@ struct EntryImageWork: Work {
 
     var key: WorkKey { .entryImage(plan) }
 
-    /// The read of the entry, which loads and other queries share.
+    /// The read of the entry, shared with loads and other queries.
     var read: DiskReadWork {
         let entry = LoadPlan.DiskEntry(cache: cache, cacheKey: plan.value.cacheKey, generation: plan.value.generation)
         return DiskReadWork(plan: Boxed(entry))
@@ -67,17 +67,17 @@ struct EntryImageWork: Work {
             let cost = MemoryCost.decode(entry.data, coder, options)
             let item = cache.codingQueue.submit(cost: cost, of: cache.budget, priority: job.priority) { given in
                 guard !job.isCancelled else { return }
-                // What is refused has no image; nor has data that cannot be decoded.
+                // A refused decode returns no image, and neither do invalid data.
                 job.finish(.success(.query(image(of: entry, (try? given.get()) ?? nil))))
             }
             job.hold(item)
         }
     }
 
-    /// The image of an entry's bytes, put into memory. Another query of the key may have done so meanwhile: then its image,
-    /// without the bytes if it may be of others. Data that cannot be decoded gives a result without an image.
+    /// Decodes the bytes of an entry and stores the image in memory. If another query of the key has stored an image meanwhile,
+    /// returns that one, without the bytes if they may belong to another. Invalid data give a result without an image.
     ///
-    /// - Parameter given: with what it is decoded; nil where there is no room for that.
+    /// - Parameter given: The decode options; nil if the memory could not be reserved.
     private func image(of entry: CachedImageData, _ given: ImageDecodeOptions?) -> ImageCacheResult {
         if plan.value.queriesMemory, let image = imageInMemory,
             !(image.metadata.isDamaged && options.refusesDamagedData)
@@ -88,33 +88,33 @@ struct EntryImageWork: Work {
             return ImageCacheResult(data: entry.data, cacheType: .disk)
         }
         cache.budget.made(decoded)
-        // In memory it stands for what a load would have put there, and a refresh asks what it was made of.
+        // In memory it equals an image stored by a load, and a refresh needs the hash of its source.
         let image = decoded.with(sourceHash: entry.sourceHash, extendedData: entry.extendedData)
         if plan.value.storesInMemory { putIntoMemory(image, decodedWith: given) }
         return ImageCacheResult(image: image, data: entry.data, cacheType: .disk)
     }
 
-    /// The same on the caller's thread, within the budget and without waiting for others.
+    /// Decodes on the caller's thread, within the budget and without waiting for others.
     func imageNow(of entry: CachedImageData) -> ImageCacheResult {
         let result = try? cache.budget.perform(.decode(entry.data, coder, options)) { image(of: entry, $0) }
         return result ?? image(of: entry, nil)
     }
 
-    /// The image that is in memory now.
+    /// The image currently in memory.
     var imageInMemory: Image? { cache.imageFromMemory(forKey: plan.value.cacheKey, options: plan.value.memoryOptions) }
 
-    /// Whether the key has not changed since the query began.
+    /// True if the key has not changed since the query started.
     var isCurrent: Bool { cache.isCurrent(plan.value.generation, forKey: plan.value.cacheKey) }
 
-    /// Puts an image that was decoded from disk into memory: a thumbnail under its own key, and an image that a byte limit made smaller
-    /// not at all, since no key tells it from the whole one. Nor is it when the key was stored to or removed since the disk was read:
-    /// memory must not bring back what is gone.
+    /// Stores an image decoded from disk in memory: a thumbnail under a separate key; an image scaled down by a byte limit not at all,
+    /// since its key is that of the full-size one. Skipped if the key was stored or removed since the disk was read: memory must not
+    /// restore a removed image.
     private func putIntoMemory(_ image: Image, decodedWith options: ImageDecodeOptions) {
         guard cache.config.shouldCacheImagesInMemory else { return }
         let isWhole = image.pixelWidth * image.pixelHeight >= image.metadata.sourceWidth * image.metadata.sourceHeight
         let isPlainThumbnail = image.metadata.isThumbnail && image.metadata.scaleDownLimitBytes == 0
         if options.scaleDownLimitBytes > 0, !isWhole, !isPlainThumbnail { return }
-        // The first frame alone of an animation would pass for the animation.
+        // A first frame would be mistaken for the animation.
         if image.metadata.isFirstFrame { return }
         var key = plan.value.cacheKey
         if let size = options.thumbnailPixelSize, size.isUsable, !CacheKeys.isThumbnail(key) {
@@ -127,15 +127,15 @@ struct EntryImageWork: Work {
         }
         guard isCurrent else { return }
         cache.memoryCache.setImage(image, forKey: key, cost: image.memoryCost)
-        // A change between the two: its own image may be there by now, and stays.
+        // The key changed between the check and the store; a newer image stays.
         if !isCurrent { cache.memoryCache.removeImage(image, forKey: key) }
     }
 }
 
 extension WorkResult {
-    /// What was read of a disk.
+    /// The entry read from a disk.
     var diskEntry: CachedImageData? { if case .success(.diskEntry(let entry)) = self { entry } else { nil } }
 
-    /// What a query found.
+    /// The result of a query.
     var query: ImageCacheResult { if case .success(.query(let result)) = self { result } else { ImageCacheResult() } }
 }

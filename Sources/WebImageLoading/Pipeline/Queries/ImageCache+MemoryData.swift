@@ -1,8 +1,8 @@
 extension ImageCache {
-    /// Delivers an image from memory with its bytes from disk: before returning if that is asked for, else later. If something was stored in
-    /// between, tries once more with the image that is in memory then; if that fails too, decodes the bytes.
+    /// Delivers an image from memory with its bytes from disk: before returning if requested, otherwise later. If an image is stored
+    /// meanwhile, retries once with the image then in memory; if that fails, too, decodes the bytes.
     ///
-    /// - Parameter work: of a query that began before memory was looked at.
+    /// - Parameter work: A query started before memory was queried.
     func addData(
         to image: Image,
         _ work: EntryImageWork,
@@ -35,11 +35,11 @@ extension ImageCache {
 }
 
 extension EntryImageWork {
-    /// The work of the same query, begun now.
+    /// The work of the same query with the current generation.
     fileprivate var renewed: EntryImageWork { EntryImageWork(plan: Boxed(plan.value.renewed)) }
 
-    /// An image from memory and bytes from disk as one result if they belong together; nil when there was a store in between, or when
-    /// they are known to be of different images.
+    /// Returns an image from memory and bytes from disk as one result if they belong together; nil if there was a store in between,
+    /// or if they are known to be of different images.
     fileprivate func pair(_ image: Image, _ entry: CachedImageData?) -> ImageCacheResult? {
         guard let entry else { return ImageCacheResult(image: image, cacheType: .memory) }
         guard isCurrent, entry.mayBelong(to: image, isOriginal: true) else { return nil }
@@ -48,7 +48,7 @@ extension EntryImageWork {
 }
 
 extension ImageCacheResult {
-    /// What was read and decoded; the image of memory, if that gave none: a hit does not become a miss.
+    /// Creates a result of the decoded entry, or of the image from memory if decoding failed: a hit does not become a miss.
     fileprivate init(_ decoded: ImageCacheResult?, orElse image: Image) {
         if let decoded, decoded.image != nil {
             self = decoded

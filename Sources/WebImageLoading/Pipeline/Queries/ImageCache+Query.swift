@@ -2,26 +2,25 @@ public import FoundationEssentials
 
 /// Queries are loads without a loader: they share reads and decodes with each other, and reads with loads.
 extension ImageCache {
-    /// Looks for an image: in memory, then on disk, where it is decoded and put into memory.
+    /// Queries an image: in memory, then on disk, from where it is decoded and stored in memory.
     ///
-    /// A memory hit is delivered before the call returns, on the caller's thread, and so is everything with
-    /// ``WebImageOptions/queryDiskDataSync``, which reads and decodes on the caller's thread. Otherwise the result comes on
-    /// the context's callback queue (the main one by default). Queries of the same at the same time read and decode once.
+    /// A memory hit is delivered before the call returns, on the caller's thread. So is every result with ``WebImageOptions/queryDiskDataSync``,
+    /// which reads and decodes on the caller's thread. Otherwise the result is delivered on the context's callback queue (the main one by default).
+    /// Concurrent equal queries read and decode once.
     ///
-    /// With ``WebImageOptions/queryMemoryData`` a memory hit comes with the bytes that are stored with it, if there are any,
-    /// and so later, unless ``WebImageOptions/queryMemoryDataSync`` is there too or the disk is not to be looked at. Image and
-    /// bytes are of one store: when others were stored meanwhile, the image is made of the bytes. (Not so for an image of the
-    /// caller's own, of which nobody knows what bytes it was made of, when only one of memory and disk was written, or when
-    /// ``ImageCacheConfig/writesWithoutOverwriting`` kept the bytes of before.)
+    /// With ``WebImageOptions/queryMemoryData``, a memory hit is delivered with the bytes stored for it, if there are any. So it is delivered later,
+    /// unless ``WebImageOptions/queryMemoryDataSync`` is also set or `cacheType` excludes the disk. Image and bytes come from the same store: if
+    /// others were stored meanwhile, the image is decoded from the bytes. Exceptions are an image stored by the caller, whose source bytes are
+    /// unknown; a store to only one of memory and disk; and ``ImageCacheConfig/writesWithoutOverwriting``, which keeps the previous bytes.
     ///
     /// - Parameters:
-    ///   - key: the key; without one the result is empty.
-    ///   - options: `queryDiskDataSync`, `queryMemoryData`, `queryMemoryDataSync`, `decodeFirstFrameOnly`, `scaleDownLargeImages`, and the priorities have a meaning.
-    ///   - context: the callback queue, the coder, the decode options, and, if given, the cache type that the image is stored
-    ///     to when it comes from disk.
-    ///   - cacheType: where to look.
-    ///   - completion: called exactly once. The result says where the image came from; data is given when it came from disk,
-    ///     or was asked for.
+    ///   - key: The key; if empty, so is the result.
+    ///   - options: `queryDiskDataSync`, `queryMemoryData`, `queryMemoryDataSync`, `decodeFirstFrameOnly`, `scaleDownLargeImages`, and the priorities
+    ///     have an effect.
+    ///   - context: The callback queue, the coder, the decode options, and, if set, the cache type that an image from disk is stored in.
+    ///   - cacheType: The caches to query.
+    ///   - completion: Called exactly once. The result contains the source of the image; it contains data if the image came from disk, or if
+    ///     requested.
     @discardableResult
     public func queryImage(
         forKey key: String,
@@ -37,7 +36,7 @@ extension ImageCache {
         }
         if cacheType.includesMemory {
             let wantsData = options.contains(.queryMemoryData) && cacheType.includesDisk
-            // Before memory is looked at, so that a change in between is noticed.
+            // Before memory is queried, so that a change in between is detected.
             let before = wantsData ? work(forKey: key, options, context, queriesMemory: false) : nil
             let image = imageFromMemory(forKey: key, options: options)
             if let image, let before {
@@ -75,8 +74,7 @@ extension ImageCache {
         return EntryImageWork(plan: Boxed(plan))
     }
 
-    /// Looks for an image, see ``queryImage(forKey:options:context:cacheType:completion:)``; a cancelled task gets an empty
-    /// result.
+    /// Queries an image, see ``queryImage(forKey:options:context:cacheType:completion:)``; a cancelled task gets an empty result.
     public func queryImage(
         forKey key: String,
         options: WebImageOptions = [],
@@ -86,7 +84,7 @@ extension ImageCache {
         var inline = context ?? WebImageContext()
         inline.callbackQueue = .inline
         let context = inline
-        // Without this a synchronous query would block a cooperative thread, which the caller cannot have meant.
+        // Otherwise a synchronous query would block a cooperative thread, which the caller cannot have intended.
         let options = options.subtracting([.queryDiskDataSync, .queryMemoryDataSync])
         return await awaitOperation { completion in
             queryImage(
@@ -99,7 +97,7 @@ extension ImageCache {
         }
     }
 
-    /// The image on disk, decoded and put into memory; does not look there. Synchronous.
+    /// Returns the image on disk, decoded and stored in memory, without querying memory. Synchronous.
     public func imageFromDisk(
         forKey key: String,
         options: WebImageOptions = [],
@@ -109,7 +107,7 @@ extension ImageCache {
         return readEntry(forKey: key).flatMap { work.imageNow(of: $0).image }
     }
 
-    /// The image in memory, else the one on disk. Synchronous.
+    /// Returns the image in memory, or else the one on disk. Synchronous.
     public func image(
         forKey key: String,
         options: WebImageOptions = [],
@@ -118,7 +116,7 @@ extension ImageCache {
         imageFromMemory(forKey: key, options: options) ?? imageFromDisk(forKey: key, options: options, context: context)
     }
 
-    /// The encoded bytes on disk, read once for all who ask for them at the same time.
+    /// Returns the encoded bytes on disk, read once for all concurrent callers.
     public func diskData(forKey key: String) async -> Data? {
         await withCheckedContinuation { continuation in
             Pipeline.shared.subscribe(to: DiskReadWork(cache: self, cacheKey: key)) { result in

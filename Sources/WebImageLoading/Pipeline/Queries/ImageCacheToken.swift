@@ -1,15 +1,15 @@
 public import FoundationEssentials
 
-/// What a query found.
+/// The result of a query.
 public struct ImageCacheResult: Sendable {
-    /// The image, nil when there is none.
+    /// The image; nil if none was found.
     public var image: Image?
     /// The encoded bytes, if they were read from disk.
     public var data: Data?
-    /// Where the image came from: memory, disk, or none when there is none.
+    /// The source of the image: memory, disk, or none.
     public var cacheType: ImageCacheType
 
-    /// A result of its parts.
+    /// Creates a result.
     public init(image: Image? = nil, data: Data? = nil, cacheType: ImageCacheType = .none) {
         self.image = image
         self.data = data
@@ -17,12 +17,12 @@ public struct ImageCacheResult: Sendable {
     }
 }
 
-/// A query under way.
+/// A running query.
 ///
-/// Cancelling delivers an empty result at once (on the callback queue, so before the call returns if that is the main queue
-/// and the caller is on the main thread), and nothing after it.
+/// Cancelling delivers an empty result at once (on the callback queue, so before the call returns if that is the main queue and
+/// the caller is on the main thread), and nothing after it.
 public final class ImageCacheToken: WebImageOperation {
-    /// What is looked for.
+    /// The queried key.
     public let key: String
 
     let result: PendingResult<ImageCacheResult>
@@ -34,16 +34,16 @@ public final class ImageCacheToken: WebImageOperation {
         result = PendingResult(completion)
     }
 
-    /// Gives up the query.
+    /// Cancels the query.
     public func cancel() {
         guard let completion = result.cancel() else { return }
         callbackQueue.async { completion(ImageCacheResult()) }
     }
 
-    /// Whether ``cancel()`` was called before the result was delivered.
+    /// A Boolean value that indicates whether ``cancel()`` was called before the result was delivered.
     public var isCancelled: Bool { result.isCancelled }
 
-    /// Waits for shared work, unless the query was cancelled. What is waited for in a later stage takes the place of what was before.
+    /// Subscribes to shared work, unless the query was cancelled. A later stage replaces the work of an earlier one.
     func wait(
         for work: any Work,
         priority: LoadPriority,
@@ -54,7 +54,7 @@ public final class ImageCacheToken: WebImageOperation {
         result.attach(place, stage: stage)
     }
 
-    /// Delivers on the callback queue. A cancel that comes before that wins.
+    /// Delivers on the callback queue. A cancellation before that takes precedence.
     func finish(_ value: ImageCacheResult) {
         guard result.isWanted else { return }
         callbackQueue.async { self.result.finish(value) }

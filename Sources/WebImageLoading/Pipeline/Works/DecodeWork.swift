@@ -1,4 +1,4 @@
-/// Makes an image of the original bytes, and stores the bytes once they have proved to be a picture.
+/// Decodes the original bytes, and stores the bytes once they are verified to be an image.
 struct DecodeWork: Work {
     let plan: Boxed<LoadPlan.Decode>
 
@@ -27,7 +27,7 @@ struct DecodeWork: Work {
         }
     }
 
-    /// What decodes while the bytes arrive; nil when there can be no previews.
+    /// Returns the session that decodes while bytes arrive; nil if previews are impossible.
     private func previews(_ job: WorkJob) -> ProgressiveSession? {
         guard isProgressive, let coder = coder as? any ProgressiveImageCoder else { return nil }
         return ProgressiveSession(
@@ -38,7 +38,7 @@ struct DecodeWork: Work {
             clock: job.pipeline.clock,
             budget: job.pipeline.budget,
             header: { properties in
-                // Who comes to observe later is still told, since only then anybody was.
+                // Without an observer it counts as unused, so that a later observer is still notified.
                 guard job.pipeline.isObserved, let properties = properties() else { return false }
                 let (width, height) = properties.uprightSize
                 job.note(.headerRead(width: width, height: height, properties))
@@ -48,7 +48,7 @@ struct DecodeWork: Work {
         )
     }
 
-    /// - Parameter image: what was decoded while the bytes arrived.
+    /// - Parameter image: The image decoded while the bytes arrived.
     private func decode(_ original: OriginalData, _ job: WorkJob, decoded image: Image? = nil) {
         job.note(.queued(.decode))
         let arrived = Lock(image)
@@ -63,7 +63,7 @@ struct DecodeWork: Work {
                 job.pipeline.budget.made(made.image, for: plan.value.transformer.value)
                 deliver(made, original, job)
             } catch {
-                // Bytes on disk that are no picture must not stand in the way of a good download.
+                // Invalid bytes on disk must not prevent a good download.
                 guard original.source == .disk, self.original.fetch != nil, !error.isOfMemoryBudget else {
                     return job.finish(.failure(error.with(url: self.original.fetch?.url)))
                 }
@@ -74,19 +74,19 @@ struct DecodeWork: Work {
     }
 
     private func deliver(_ image: PipelineImage, _ original: OriginalData, _ job: WorkJob) {
-        // What nobody waits for any more is not stored either.
+        // Unneeded images are not stored either.
         guard !job.isCancelled else { return }
         job.trace.noteStore(of: original, by: self.original)
         if !job.isCancelled { job.finish(.success(.image(stored(image, original)))) }
     }
 
-    /// What making the picture costs: nothing of one that is there.
+    /// Returns the memory cost of the image; nothing for one that is decoded already.
     func cost(_ original: OriginalData, decoded image: Image? = nil) -> MemoryCost {
         if let image = original.loaded?.image {
             let need = image.reductionNeed(by: options).totalByteCount
             return need > 0 ? .bytes(need) : .nothing
         }
-        // The frames that follow the first are still to be decoded.
+        // The frames after the first have yet to be decoded.
         let isComplete = !options.preloadsAllFrames || options.decodeFirstFrameOnly
         if image != nil, isComplete { return .nothing }
         guard !original.entry.data.isEmpty else { return .nothing }
@@ -94,8 +94,8 @@ struct DecodeWork: Work {
     }
 
     /// - Parameters:
-    ///   - image: what was decoded while the bytes arrived.
-    ///   - options: in place of the work's own, to make less of the picture.
+    ///   - image: The image decoded while the bytes arrived.
+    ///   - options: Replaces the work's own, to decode a smaller image.
     func decoded(
         _ original: OriginalData,
         _ image: Image? = nil,
@@ -116,7 +116,7 @@ struct DecodeWork: Work {
         )
     }
 
-    /// What the images keep in mind of an answer whose bytes are not kept.
+    /// Returns the validators to attach to images whose bytes are not stored.
     private func held(_ original: OriginalData, _ hash: UInt64) -> HeldValidators? {
         guard self.original.rule.policy != .immutable, !self.original.storesDisk, original.isStorable, hash != 0,
             let response = original.loaded?.response
@@ -134,13 +134,13 @@ struct DecodeWork: Work {
         return try coder.completeImage(of: original.entry.data, options: options)
     }
 
-    /// Starts the write of the original bytes, if they are to be written and nobody has.
+    /// Starts the write of the original bytes, if they are to be stored and no other work has started it.
     private func stored(_ image: PipelineImage, _ original: OriginalData) -> PipelineImage {
         guard let store = original.store else { return image }
         var contents = contents(wholePicture(image.image))
         contents.seen = image.image
         store.start(contents)
-        // Not the image, which would stay in memory until all is written.
+        // Does not capture the image, which would stay in memory until everything is written.
         let stores = image.stores
         stores.enter()
         store.whenDone { stores.leave() }
@@ -155,7 +155,7 @@ struct DecodeWork: Work {
         )
     }
 
-    /// The image if it is all that the bytes are: no thumbnail, not made smaller, and not a part of an animation.
+    /// Returns the image if it represents all of the bytes: not a thumbnail, not scaled down, and not a part of an animation.
     func wholePicture(_ image: Image) -> Image? {
         let metadata = image.metadata
         let isPart = metadata.isThumbnail || metadata.isTransformed || metadata.scaleDownLimitBytes > 0

@@ -1,4 +1,4 @@
-/// Reads an entry of a disk cache, once for all who ask at the same time.
+/// Reads an entry of a disk cache, once for all concurrent requests (single flight).
 struct DiskReadWork: Work {
     let plan: Boxed<LoadPlan.DiskEntry>
 
@@ -20,7 +20,7 @@ struct DiskReadWork: Work {
 }
 
 extension DiskReadWork {
-    /// Reading the entry of a key.
+    /// Creates the read of a key's entry.
     init(cache: any ImageCaching, cacheKey: String) {
         self.init(plan: Boxed(LoadPlan.DiskEntry(cache: cache, cacheKey: cacheKey)))
     }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Gets the bytes of a URL from a loader, when the gate has room.
+/// Gets the bytes of a URL from a loader, subject to back-pressure.
 struct FetchWork: Work {
     let plan: Boxed<LoadPlan.Fetch>
 
@@ -10,8 +10,8 @@ struct FetchWork: Work {
 
     var key: WorkKey { .fetch(plan) }
 
-    /// The same, with the conditions that the bytes differ from those with these validators; conditions of the context's
-    /// header fields win.
+    /// Returns the work with a conditional request for bytes other than those with these validators; conditions in the context's
+    /// header fields take precedence.
     func conditional(on validators: CacheValidators?) -> FetchWork {
         let own = ["If-None-Match", "If-Modified-Since"]
         guard let conditions = validators?.conditions, !conditions.fields.isEmpty,
@@ -20,14 +20,14 @@ struct FetchWork: Work {
         return FetchWork(plan: plan.with { $0.headers = headers.overlaid(with: conditions) })
     }
 
-    /// Whether an answer was sent for with other rights than the load was asked for with: somebody has changed the downloader's fields
-    /// meanwhile, and what came is not to be found under the load's key.
+    /// Returns whether the request was sent with other access rights than the load's: the downloader's fields were changed meanwhile,
+    /// and the response must not be stored under the load's key.
     func isForOthers(_ response: HTTPResponse?) -> Bool {
         guard plan.value.rights.isKnown, let sent = response?.exchange?.rights else { return false }
         return sent.digest != plan.value.rights.digest
     }
 
-    /// What the loader is asked for.
+    /// Returns the request to the loader.
     private func request(_ priority: LoadPriority) -> ImageLoadRequest {
         ImageLoadRequest(
             url: url,
@@ -39,12 +39,12 @@ struct FetchWork: Work {
         )
     }
 
-    /// Whether the loader serves it.
+    /// True if the loader handles the URL.
     var canStart: Bool { loader.canLoad(request(.normal)) }
 
     func start(_ job: WorkJob) {
         guard canStart else {
-            let error = WebImageError(.invalidURL, "the loader does not serve URLs of this kind", url: url)
+            let error = WebImageError(.invalidURL, "the loader does not support this kind of URL", url: url)
             return job.finish(.failure(error))
         }
         job.note(.queued(.download))
@@ -75,7 +75,7 @@ struct FetchWork: Work {
             if case .success(let loaded) = result {
                 job.note(.downloaded(byteCount: loaded.data.count, loaded.metrics))
             }
-            // The bytes are counted before the admission is given back, so that the gate does not open in between.
+            // The bytes are reserved before the admission is released, so that the gate does not open in between.
             let outcome = result.map { WorkOutput.loaded($0, gate.reserve($0.data.count)) }
                 .mapError { $0.with(url: url) }
             withExtendedLifetime(admission?.withLock { $0.take() }) {}
@@ -86,11 +86,11 @@ struct FetchWork: Work {
 }
 
 extension ImageLoading {
-    /// Who serves a request in the end, what it is told apart by, and which of its settings hold.
+    /// Returns the loader that finally handles a request, its identity, and the generation of its settings.
     func source(of request: ImageLoadRequest) -> (loader: any ImageLoading, id: ObjectIdentifier, generation: Int) {
         switch self {
         case let manager as ImageLoadersManager:
-            // One that nobody serves may be served by the time it starts.
+            // A request without a loader may have one by the time it starts.
             guard let loader = manager.loader(for: request) else { return (self, ObjectIdentifier(self), 0) }
             return loader.source(of: request)
         case let downloader as WebImageDownloader:
@@ -104,6 +104,6 @@ extension ImageLoading {
 }
 
 extension WebImageOptions {
-    /// The options that change what a loader sends or accepts, and so which loads can be one.
+    /// The options that change what a loader sends or accepts, and so which loads can be coalesced.
     static let affectingRequest: WebImageOptions = [.handleCookies, .allowInvalidSSLCertificates]
 }

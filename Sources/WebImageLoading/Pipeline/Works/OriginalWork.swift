@@ -1,24 +1,24 @@
 import FoundationEssentials
 
-/// Gets the original bytes of a picture: from disk if they are there, else from a loader.
+/// Gets the original bytes of an image: from disk if they are there, else from a loader.
 struct OriginalWork: Work {
     let plan: Boxed<LoadPlan.Original>
 
     var cache: any ImageCaching { plan.value.cache.value }
-    /// The original key; nil if the caches take no part.
+    /// The original key; nil if no cache is used.
     var cacheKey: String? { plan.value.cacheKey }
     var queriesDisk: Bool { plan.value.queriesDisk }
     var storesDisk: Bool { plan.value.storesDisk }
-    /// Whether what lies on disk is out of date.
+    /// True if the entry on disk is out of date.
     private var replaces: Bool { plan.value.revalidation != nil }
     var rule: StorageRule { plan.value.rule.value }
     var serializer: CacheSerializer? { plan.value.serializer?.value }
-    /// Nil if only the caches may be asked.
+    /// Nil if only the caches may be queried.
     var fetch: FetchWork? { plan.value.fetch.map { FetchWork(plan: $0) } }
 
     var key: WorkKey { .original(plan) }
 
-    /// The same without a look at the disk, for when what is there cannot be decoded.
+    /// The same work without querying the disk, after its entry could not be decoded.
     var fromLoader: OriginalWork {
         let plan = withoutDisk.plan.with {
             $0.revalidation = nil
@@ -44,7 +44,7 @@ struct OriginalWork: Work {
         }
     }
 
-    /// Gets the bytes on disk if they serve, else newer ones.
+    /// Gets the bytes on disk if they are current, else newer ones.
     private func revalidate(_ work: RevalidationWork, _ job: WorkJob) {
         let unjudged = OriginalWork(plan: plan.with { $0.revalidation = nil })
         job.require(work) { result in
@@ -53,7 +53,7 @@ struct OriginalWork: Work {
             case .success(.revalidated(.current(let status))):
                 let stored = OriginalWork(plan: unjudged.plan.with { ($0.fetch, $0.permission) = (nil, nil) })
                 job.require(stored) { result in
-                    // What was there may have gone meanwhile.
+                    // The entry may have been removed meanwhile.
                     guard case .failure(let error) = result, error.code == .notCached, fetch != nil else {
                         return job.finish(result)
                     }
@@ -66,12 +66,12 @@ struct OriginalWork: Work {
         }
     }
 
-    /// Why an entry on disk does not serve; nil where it does.
+    /// Returns the error that makes an entry on disk unusable; nil if it is usable.
     func problem(of entry: CachedImageData) -> WebImageError? {
         plan.value.entryRule?.problem(of: entry.data, isRemade: serializer != nil)
     }
 
-    /// Why the disk is not looked at; nil when it is, or was.
+    /// The reason for not querying the disk; nil if it is or was queried.
     private var reasonNotToLook: WebImageLoadEvent.MissReason? {
         guard !plan.value.isSecondTry.value else { return nil }
         return cacheKey == nil ? .noKey : queriesDisk ? nil : .notAsked
@@ -83,7 +83,7 @@ struct OriginalWork: Work {
         guard plan.value.permission?.value() ?? true else {
             return job.finish(.failure(.downloadRefused(fetch.url)))
         }
-        // From here on it is what loads want that do not look at the disk.
+        // From here on, it equals the work of loads that do not query the disk.
         if queriesDisk {
             let same = withoutDisk
             guard job.pipeline.alias(job, as: same.key) else { return job.require(same) { job.finish($0) } }
@@ -94,7 +94,7 @@ struct OriginalWork: Work {
         }
     }
 
-    /// The same without a look at the disk, which loads ask for that want what the loader has.
+    /// The same work without querying the disk, as requested by loads from the loader only.
     private var withoutDisk: OriginalWork {
         let plan = plan.with {
             $0.queriesDisk = false
@@ -103,7 +103,7 @@ struct OriginalWork: Work {
         return OriginalWork(plan: plan)
     }
 
-    /// What a loader brought, with the duty to store it.
+    /// Returns the bytes from a loader, with the task of storing them.
     func data(of loaded: LoadedImageData, _ reservation: ByteReservation) -> OriginalData {
         let isStorable = rule.admits(loaded.response) && fetch?.isForOthers(loaded.response) != true
         return OriginalData(
@@ -123,7 +123,7 @@ struct OriginalWork: Work {
         guard storesDisk else { return makeRemoval() }
         let url = fetch?.url
         return StoreOnce { [cache, serializer, rule, replaces] contents, group in
-            // Without bytes the picture is stored as the loader made it, and encoded.
+            // Without bytes, the loader's own image is encoded and stored.
             let bytes = loaded.data.isEmpty && loaded.image != nil ? nil : loaded.data
             let image = loaded.image ?? contents.image
             let made = serializer?.bytes(for: image, data: bytes, url: url)
@@ -146,7 +146,7 @@ struct OriginalWork: Work {
         }
     }
 
-    /// In place of a store: what lies there of the old picture is out of date all the same.
+    /// Replaces a store: the entry of the old image is out of date in any case.
     private func makeRemoval() -> StoreOnce? {
         guard let cacheKey, replaces else { return nil }
         return StoreOnce { [cache] _, group in cache.removeImage(forKey: cacheKey, from: .all) { group.leave() } }
@@ -154,7 +154,7 @@ struct OriginalWork: Work {
 }
 
 extension CacheSerializer {
-    /// The bytes to store; nil also for none at all, which no reader could use.
+    /// Returns the bytes to store; nil also for empty ones, which would be useless.
     func bytes(for image: Image?, data: Data?, url: URL?) -> Data? {
         let result = self.data(for: image, data: data, url: url)
         return result?.isEmpty == true ? nil : result

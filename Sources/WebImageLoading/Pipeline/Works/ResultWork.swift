@@ -1,4 +1,4 @@
-/// Gets the image that callers asked for: from the caches under its own key, else made from the original; and stores it.
+/// Gets the requested image, from the caches under its own key or else made from the original, and stores it.
 struct ResultWork: Work {
     let plan: LoadPlan
 
@@ -6,7 +6,7 @@ struct ResultWork: Work {
 
     func start(_ job: WorkJob) {
         guard plan.terms == nil else { return RevalidatedResult(plan, job).start() }
-        // Between the caller's look into memory and now, another load may have put the image there.
+        // Another load may have stored the image in memory since the caller's lookup.
         if let hit = plan.memoryHit() {
             job.note(.memoryHit(key: hit.cacheKey ?? plan.cacheKey ?? ""))
             return plan.result.value.readsMemoryData ? readData(of: hit, job) : job.finish(.success(.image(hit)))
@@ -19,8 +19,8 @@ struct ResultWork: Work {
 
     /// Gets the encoded bytes of an image in memory from disk.
     ///
-    /// Image and bytes are looked up one after the other, and something may be stored in between. So memory is looked at again when the
-    /// bytes are there: they are delivered only with the image that was there before and after.
+    /// Image and bytes are looked up one after the other, and something may be stored in between. So memory is queried again after the
+    /// bytes are read: they are delivered only if the same image is in memory before and after.
     private func readData(of hit: PipelineImage, isSecond: Bool = false, _ job: WorkJob) {
         guard let cacheKey = plan.cacheKey, let cached = plan.cache.memoryImage(forKey: cacheKey),
             cached.metadata.scaleDownLimitBytes == 0
@@ -37,7 +37,7 @@ struct ResultWork: Work {
         }
     }
 
-    /// Decodes what was stored under the result's own key; if that is no picture, makes the result anew.
+    /// Decodes an entry stored under the result's own key; if it is invalid, makes the result again.
     private func decodeDerived(_ entry: CachedImageData, _ job: WorkJob) {
         job.note(.queued(.decode))
         job.perform(.decode(entry.data, plan.decode.coder, plan.derivedOptions)) { given in

@@ -1,15 +1,15 @@
 import FoundationEssentials
 
 /// The part of a ``ResultWork`` for loads with revalidation: requires a ``RevalidationWork``, then finds the cached image or makes the result
-/// of newer bytes. A stale image that serves while the loader is asked is sent first.
+/// from newer bytes. A stale image that may be used while the loader is asked is sent first.
 struct RevalidatedResult: Sendable {
     let plan: LoadPlan
     let job: WorkJob
 
-    /// The end waits for what was to be sent before it.
+    /// The end waits for the stale image that has to be sent first.
     private struct State {
         var isFinding = false
-        /// What was sent.
+        /// The stale image that was sent.
         var shown: PipelineImage?
         var end: (@Sendable () -> Void)?
     }
@@ -25,7 +25,7 @@ struct RevalidatedResult: Sendable {
             state.withLock { $0.shown = shown }
             return revalidate(plan)
         }
-        // What is cached is shown first, whatever is known of it; what the caches do not have is loaded as ever.
+        // The cached image is sent first, whatever its status; a cache miss is loaded as usual.
         find(madeOf: nil) { image in
             guard let image else { return finish(plan.unjudged) }
             guard plan.mayAskLoader else { return job.finish(.success(.image(image))) }
@@ -49,7 +49,7 @@ struct RevalidatedResult: Sendable {
 
     // MARK: Before the end
 
-    /// Sends what is cached.
+    /// Sends the stale cached image.
     private func serve(_ status: CacheStatus) {
         state.withLock { $0.isFinding = true }
         find(madeOf: status.contentHash) { image in
@@ -88,7 +88,7 @@ struct RevalidatedResult: Sendable {
         }
     }
 
-    /// Where the original is not kept, what was made of it tells.
+    /// If the original is not stored, looks for the validators of a derived image.
     private func lookForDerived(_ plan: LoadPlan) {
         guard let terms = plan.terms, terms.derived == nil, let key = plan.cacheKey,
             !plan.isOriginalEntry
@@ -121,16 +121,15 @@ struct RevalidatedResult: Sendable {
 
     private func finish(_ plan: LoadPlan) { job.require(ResultWork(plan: plan)) { job.finish($0) } }
 
-    // MARK: What is cached
+    // MARK: The cached image
 
-    /// Finds what the caches have that was made of bytes with this hash; if they have something older, makes it anew of the original on
-    /// disk.
+    /// Finds a cached image made of bytes with this hash; if the cached one is older, makes it again from the original on disk.
     private func find(madeOf hash: UInt64?, then: @escaping @Sendable (PipelineImage?) -> Void) {
         job.require(ResultWork(plan: plan.cached)) { result in
             guard case .success(.image(let image)) = result else { return then(nil) }
             guard !image.image.mayBeMade(of: hash) else { return then(image) }
             job.require(ResultWork(plan: plan.renewed)) { result in
-                // What lies on disk may be older than what is known of it, if something newer could not be written.
+                // The entry on disk may be older than the known validators, if a newer one could not be written.
                 guard case .success(.image(let image)) = result, image.image.mayBeMade(of: hash) else {
                     return then(nil)
                 }
@@ -141,7 +140,7 @@ struct RevalidatedResult: Sendable {
 }
 
 extension PipelineImage {
-    /// The same with how far it serves.
+    /// Returns the same image with its cache status.
     func with(_ status: CacheStatus) -> PipelineImage {
         var copy = self
         copy.status = status
@@ -150,7 +149,7 @@ extension PipelineImage {
 }
 
 extension Image {
-    /// Whether an image can be made of the bytes with this hash: false when both are known and differ.
+    /// Returns whether the image can be made of bytes with this hash: false if both hashes are known and differ.
     func mayBeMade(of hash: UInt64?) -> Bool {
         guard let hash, hash != 0, metadata.sourceHash != 0 else { return true }
         return metadata.sourceHash == hash

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// The freshness of a cached image.
+/// The cache status of an image.
 struct CacheStatus: Sendable {
-    /// The validators of the bytes that it was made of; without a hash if that is unknown, and nil for an image that only memory has.
+    /// The validators of its source bytes; without a hash if unknown, and nil for an image that is only in memory.
     var known: KnownValidators?
     var isStale = false
-    /// Why it could not be refreshed.
+    /// The error of a failed refresh.
     var error: WebImageError?
-    /// Whether the server said that it serves.
+    /// True if the server confirmed it.
     var isConfirmed = false
 
     /// The XXH3 of the bytes.
@@ -18,13 +18,13 @@ struct CacheStatus: Sendable {
 enum Revalidated: Sendable {
     /// Nothing is cached.
     case absent
-    /// The cached image serves.
+    /// The cached image is usable.
     case current(CacheStatus)
-    /// The loader brought other bytes than those that the cached image was made of.
+    /// The loader returned bytes other than those of the cached image.
     case newer(GivenData)
 }
 
-/// Original bytes that are at hand.
+/// Original bytes that are already available.
 final class GivenData: Sendable {
     let original: OriginalData
 
@@ -33,13 +33,13 @@ final class GivenData: Sendable {
 
 /// Revalidates the cached original: by its validators and the cache policy, or by a conditional request to the loader.
 ///
-/// If stale content may serve while the loader is asked, it is sent as a value first.
+/// A stale status that allows use while the loader is asked is sent first, as a value.
 struct RevalidationWork: Work {
     let plan: Boxed<LoadPlan.Original>
     private let terms: LoadPlan.Revalidation
     private let cacheKey: String
 
-    /// Nil for a plan that says nothing of it.
+    /// Nil for a plan without revalidation.
     init?(plan: Boxed<LoadPlan.Original>) {
         guard let terms = plan.value.revalidation?.value, let cacheKey = plan.value.cacheKey else { return nil }
         (self.plan, self.terms, self.cacheKey) = (plan, terms, cacheKey)
@@ -81,7 +81,7 @@ struct RevalidationWork: Work {
         }
     }
 
-    /// When only the caches may be asked, everything serves but the answer to another request.
+    /// Without a loader, every cached response is usable except that to another request.
     private func serveCached(_ status: CacheStatus, _ decision: HTTPCacheDecision, _ job: WorkJob) {
         var status = status
         status.isStale = true
@@ -95,9 +95,9 @@ struct RevalidationWork: Work {
 
     private var mayAsk: Bool { plan.value.permission?.value() ?? true }
 
-    // MARK: Asking
+    // MARK: Asking the loader
 
-    /// What is cached, and when it serves if the loader fails.
+    /// The cached status, and the failures of the loader in which it is used.
     private typealias Stale = (status: CacheStatus, fallback: HTTPStaleFallback)
 
     private func ask(_ job: WorkJob, _ status: CacheStatus, _ fallback: HTTPStaleFallback) {
@@ -113,21 +113,21 @@ struct RevalidationWork: Work {
             }
             if original.problem(of: entry) != nil {
                 job.note(.diskMissed(key: cacheKey, .refused))
-                // Nor is the server asked whether it is still the same.
+                // The server is not asked whether it has changed either.
                 return load(fetch, nil, stale, job)
             }
-            // Somebody else may have asked meanwhile.
+            // Another load may have revalidated it meanwhile.
             if !terms.asksAlways, rule.serves(entry.validators) { return confirm(entry.source, job) }
             load(fetch, entry.source, stale, job)
         }
     }
 
-    /// Asks the loader, for bytes other than those that are known if there are any.
+    /// Asks the loader, with a conditional request if validators are known.
     private func load(_ fetch: FetchWork, _ known: KnownValidators?, _ stale: Stale, _ job: WorkJob) {
         job.require(fetch.conditional(on: rule.conditions(from: known?.validators))) { result in
             if let known, let answer = notModified(result) {
                 if let known = renewed(known, by: answer) { return confirm(known, job) }
-                // It is about other bytes than those that are known: the whole has to come.
+                // The 304 is about other bytes than the known ones: fetch the full response.
                 return job.require(fetch) { end($0, nil, stale, job) }
             }
             end(result, known, stale, job)
@@ -144,13 +144,13 @@ struct RevalidationWork: Work {
         }
     }
 
-    /// - Parameter serves: whether what is cached serves all the same.
+    /// - Parameter serves: True if the cached image is used in spite of the error.
     private func fail(_ error: WebImageError, _ status: CacheStatus, _ serves: Bool, _ job: WorkJob) {
         guard serves else { return job.finish(.failure(terms.asksAlways ? error : error.ofRefresh)) }
         end(.current(CacheStatus(known: status.known, isStale: true, error: error)), job)
     }
 
-    /// The server has what is known.
+    /// Ends with the confirmed validators.
     private func confirm(_ known: KnownValidators, _ job: WorkJob) {
         job.note(.notModified)
         terms.derived?.value.renew(known)
@@ -159,11 +159,11 @@ struct RevalidationWork: Work {
 
     private func end(_ result: Revalidated, _ job: WorkJob) { job.finish(.success(.revalidated(result))) }
 
-    // MARK: What is known already
+    // MARK: Unchanged responses
 
-    /// An answer that nothing has changed.
+    /// A "not modified" response.
     private enum NotModified {
-        /// A loader of somebody's that says no more.
+        /// A custom loader's error without a response.
         case unexplained
         case response(HTTPResponse)
     }
@@ -179,8 +179,8 @@ struct RevalidationWork: Work {
         }
     }
 
-    /// What is known now if a load brought what was known. The entry gets what was noted of the answer, if that is something else:
-    /// with it the next refresh may come without a body, or not be needed.
+    /// Returns the updated validators if a loader returned the known bytes. The entry gets the new metadata if they differ: with
+    /// them, the next refresh may need no body, or not be needed.
     private func unchanged(_ loaded: LoadedImageData, _ known: KnownValidators) -> KnownValidators? {
         guard !loaded.data.isEmpty, loaded.data.contentHash == known.contentHash, rule.admits(loaded.response) else {
             return nil
@@ -189,7 +189,7 @@ struct RevalidationWork: Work {
         return amended(known, validators)
     }
 
-    /// What is known with a 304, which the entry gets; nil when that is about other bytes.
+    /// Returns the validators updated by a 304, also in the entry; nil if the 304 is about other bytes.
     private func renewed(_ known: KnownValidators, by answer: NotModified) -> KnownValidators? {
         guard case .response(let response) = answer else { return known }
         return rule.renewed(known.validators, by: response).map { amended(known, $0) }
@@ -205,7 +205,7 @@ struct RevalidationWork: Work {
 }
 
 extension HTTPStaleFallback {
-    /// Whether what is stored serves after this error.
+    /// Returns whether the stored response is used after this error.
     func allows(_ error: WebImageError) -> Bool {
         switch error.code {
         case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .secureConnectionFailed,

@@ -1,10 +1,10 @@
-/// Gets the original bytes of an image from a loader, and stores them on disk once they have proved to be an image.
+/// Gets the original bytes of an image from a loader, and stores them on disk once they are verified to be an image.
 struct StoreWork: Work {
     let plan: Boxed<LoadPlan.Store>
 
     init(plan: Boxed<LoadPlan.Store>) { self.plan = plan }
 
-    /// - Parameter decodes: whether the image is made; otherwise only its header is read.
+    /// - Parameter decodes: True to decode the image; otherwise only its header is parsed.
     init(decode: DecodeWork, decodes: Bool) {
         let fromLoader = LoadPlan.Decode(
             original: decode.original.fromLoader.plan,
@@ -23,7 +23,7 @@ struct StoreWork: Work {
         job.require(decode.original) { result in
             switch result {
             case .success(.data(let original)): check(original, job)
-            case .success: job.finish(.failure(WebImageError(.badImageData, "the load brought no data")))
+            case .success: job.finish(.failure(WebImageError(.badImageData, "the load returned no data")))
             case .failure(let error): job.finish(.failure(error))
             }
         }
@@ -31,7 +31,7 @@ struct StoreWork: Work {
 
     private func check(_ original: OriginalData, _ job: WorkJob) {
         let decodes = plan.value.decodes && !original.isWithoutBytes
-        // The header of what workers decode is read by them, too.
+        // The header of an isolated format is parsed by a worker, too.
         let queue = CodingQueue.queue(of: decode.coder, for: original.entry.data, else: job.pipeline.decodeQueue)
         job.perform(decodes ? decode.cost(original) : .nothing, on: queue) { given in
             guard !job.isCancelled else { return }

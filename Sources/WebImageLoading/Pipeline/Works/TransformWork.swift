@@ -49,7 +49,7 @@ struct TransformWork: Work {
         }
     }
 
-    /// Transforms previews, one at a time; those that come meanwhile are left out.
+    /// Transforms previews, one at a time; those that arrive meanwhile are skipped.
     private func previews(
         _ job: WorkJob,
         _ body: @escaping @Sendable (PipelineImage) throws(WebImageError) -> PipelineImage
@@ -77,7 +77,7 @@ struct TransformWork: Work {
         }
     }
 
-    /// Whether the gate admits what an image was made of, which a load with other options may have left in memory.
+    /// Returns whether the gate admits the source of an image, which a load with other options may have left in memory.
     private func admits(transformed image: Image) -> Bool {
         gate.admits(image) && (gate.transformsVectors || image.format != .svg)
     }
@@ -95,8 +95,8 @@ struct TransformWork: Work {
 }
 
 extension PipelineImage {
-    /// The transformed image; its bytes are no longer those of the original. What belongs to the picture goes along if the
-    /// transformer says so, but for what it gave itself.
+    /// Returns the transformed image, without the bytes of the original. The image's metadata is kept if the transformer allows
+    /// it, except what the transformer sets itself.
     func transformed(by transformer: any ImageTransformer) throws(WebImageError) -> PipelineImage {
         let result = try transformer.apply(to: image.withoutAnimation)
         var metadata = result.metadata
@@ -112,7 +112,7 @@ extension PipelineImage {
 }
 
 extension Image {
-    /// The picture with the frames of the animation that it is the first frame of, each transformed when it is asked for.
+    /// Returns the image with the frames of the animation that it is the first frame of, each transformed on demand.
     fileprivate func moving(as animation: AnimatedImage?, by transformer: any ImageTransformer) -> Image {
         guard let animation else { return self }
         let metadata = metadata

@@ -64,8 +64,8 @@ import WebImageLoading
                 (8, .stored(key: small, .all)), (8, .delivered(.disk)),
             ],
             text:
-                "photo.jpg: Not in memory, not on disk, but there as the original on disk (999 B). Decoded to 300×200 in 2.5 ms, "
-                + "after 3.5 ms in line. Stored on disk and in memory. Delivered after 8 ms."
+                "photo.jpg: Not in memory, not on disk, but found on disk as the original (999 B). Decoded to 300×200 in 2.5 ms, "
+                + "after 3.5 ms in the queue. Stored on disk and in memory. Delivered after 8 ms."
         ),
         Row(
             name: "thumbnail that is nowhere",
@@ -86,7 +86,7 @@ import WebImageLoading
                 (2, .delivered(.disk)),
             ],
             text:
-                "photo.jpg: In memory only as another byte limit made it; it was on disk (10 B). Delivered after 2 ms."
+                "photo.jpg: In memory only with another byte limit; it was on disk (10 B). Delivered after 2 ms."
         ),
         Row(
             name: "bytes on disk that are no picture",
@@ -96,7 +96,7 @@ import WebImageLoading
                 (4, .delivered(.none)),
             ],
             text:
-                "photo.jpg: Not in memory, what was on disk was no picture, so it was downloaded from example.com: 10 B in "
+                "photo.jpg: Not in memory, the entry on disk was not an image, so it was downloaded from example.com: 10 B in "
                 + "1 ms. Delivered after 4 ms."
         ),
         Row(
@@ -106,7 +106,7 @@ import WebImageLoading
                 (1, .downloaded(byteCount: 5, nil)), (2, .delivered(.none)),
             ],
             text:
-                "photo.jpg: The caches were not asked, so it was downloaded from example.com: 5 B in 1 ms. Delivered after "
+                "photo.jpg: The caches were not queried, so it was downloaded from example.com: 5 B in 1 ms. Delivered after "
                 + "2 ms."
         ),
         Row(
@@ -114,7 +114,7 @@ import WebImageLoading
             events: [
                 start, (0, .memoryMissed(.notAsked)), (1, .diskHit(key: key, byteCount: 12)), (2, .delivered(.disk)),
             ],
-            text: "photo.jpg: Memory was not asked; it was on disk (12 B). Delivered after 2 ms."
+            text: "photo.jpg: Memory was not queried; it was on disk (12 B). Delivered after 2 ms."
         ),
         Row(
             name: "no key",
@@ -122,7 +122,7 @@ import WebImageLoading
                 (0, .started(cacheKey: "", options: [])), (0, .memoryMissed(.noKey)), (0, .diskMissed(key: "", .noKey)),
                 (0, .downloadStarted), (1, .downloaded(byteCount: 5, nil)), (2, .delivered(.none)),
             ],
-            text: "photo.jpg: It has no cache key and was not looked for in the caches, so it was downloaded from "
+            text: "photo.jpg: It has no cache key and bypasses the caches, so it was downloaded from "
                 + "example.com: 5 B in 1 ms. Delivered after 2 ms."
         ),
         Row(
@@ -149,7 +149,7 @@ import WebImageLoading
                 (193, .stored(key: key, .disk)), (193, .stored(key: key, .memory)), (240, .delivered(.none)),
             ],
             text:
-                "photo.jpg: Not in memory, not on disk, so it was downloaded from example.com: waited 3 ms for a place, first "
+                "photo.jpg: Not in memory, not on disk, so it was downloaded from example.com: waited 3 ms for a slot, first "
                 + "byte after 41 ms, 245 KB in 180 ms (1.4 MB/s, HTTP 2, reused connection, 1 redirect). Decoded to 300×200 in "
                 + "9 ms. Stored on disk and in memory. Delivered after 240 ms."
         ),
@@ -163,7 +163,7 @@ import WebImageLoading
             ],
             text:
                 "photo.jpg: Not in memory, not on disk, so it was downloaded from example.com: 100 B in 1.6 s (HTTP 2, "
-                + "2 attempts). An attempt failed, status 503, and was repeated after 1.5 s. Delivered after 1.6 s."
+                + "2 attempts). An attempt failed (status 503) and was retried after 1.5 s. Delivered after 1.6 s."
         ),
         Row(
             name: "port, large and slow",
@@ -183,7 +183,7 @@ import WebImageLoading
                 (0.5, .downloaded(byteCount: 4096, nil)), (1, .delivered(.none)),
             ],
             text:
-                "My photo.jpg: Not in memory, the disk was not asked, so it was read from the file: 4.1 KB in 0.5 ms. "
+                "My photo.jpg: Not in memory, the disk was not queried, so it was read from the file: 4.1 KB in 0.5 ms. "
                 + "Delivered after 1 ms."
         ),
         Row(
@@ -208,7 +208,7 @@ import WebImageLoading
                 (25, .requestSent(attempt: 1)), (30, .downloaded(byteCount: 5, nil)), (30, .delivered(.none)),
             ],
             text:
-                "photo.jpg: It was downloaded from example.com: waited 25 ms for a place, 5 B in 5 ms. Delivered after 30 ms."
+                "photo.jpg: It was downloaded from example.com: waited 25 ms for a slot, 5 B in 5 ms. Delivered after 30 ms."
         ),
         Row(
             name: "sent late without having waited",
@@ -290,7 +290,7 @@ import WebImageLoading
         Row(
             name: "under way",
             events: nowhere,
-            text: "photo.jpg: Not in memory, not on disk, so example.com was asked. Still under way after 1 ms."
+            text: "photo.jpg: Not in memory, not on disk, so example.com was asked. Still running after 1 ms."
         ),
     ]
 
@@ -342,7 +342,7 @@ import WebImageLoading
                 (6, .delivered(.none)),
             ],
             text:
-                "photo.jpg: Another load wanted the very same, and shared its work. Not in memory. Delivered after 6 ms."
+                "photo.jpg: Joined another load of the same image. Not in memory. Delivered after 6 ms."
         ),
         Row(
             name: "joined download",
@@ -351,7 +351,7 @@ import WebImageLoading
                 (1, .downloadStarted), (5, .downloaded(byteCount: 9, nil)), (6, .delivered(.none)),
             ],
             text:
-                "photo.jpg: Another load was getting the same bytes, and shared them. Not in memory, not on disk, so it was "
+                "photo.jpg: Joined another load of the same bytes. Not in memory, not on disk, so it was "
                 + "downloaded from example.com: 9 B in 4 ms. Delivered after 6 ms."
         ),
         Row(
@@ -364,7 +364,7 @@ import WebImageLoading
                 (4, .stored(key: small, .all)), (4, .delivered(.memory)),
             ],
             text:
-                "photo.jpg: Not in memory, not on disk, but there in memory as what it is made of. Transformed by blur, tint "
+                "photo.jpg: Not in memory, not on disk, but found in memory as its source image. Transformed by blur, tint "
                 + "in 2 ms. Stored on disk and in memory. Delivered after 4 ms."
         ),
         Row(
