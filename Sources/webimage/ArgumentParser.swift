@@ -1,16 +1,16 @@
-/// What a user typed does not make sense; ends the program with status 64.
+/// An invalid command line; ends the program with status 64.
 struct UsageError: Error {
     var message: String
     init(_ message: String) { self.message = message }
 }
 
-/// An option that a command takes.
+/// An option of a command.
 struct OptionSpec {
-    /// The long name with dashes.
+    /// The long name with its dashes.
     var name: String
     /// The short name with its dash.
     var short: String?
-    /// What stands for the value in the help; nil for an option without one.
+    /// The placeholder for the value in the help; nil for an option without a value.
     var value: String?
     var help: String
 
@@ -22,9 +22,9 @@ struct OptionSpec {
     }
 }
 
-/// The words of a command line, sorted into options and the rest.
+/// The options and positional arguments of a command line.
 struct ParsedArguments {
-    /// Options in the order given, by long name.
+    /// The options by long name, in the order given.
     var options: [(name: String, value: String)] = []
     var positional: [String] = []
 
@@ -54,7 +54,7 @@ struct ParsedArguments {
     }
 }
 
-/// Sorts words by the GNU conventions: `--name value`, `--name=value`, `-n value`, `-nvalue`, `--` ends the options.
+/// Parses arguments by the GNU conventions: `--name value`, `--name=value`, `-n value`, `-nvalue`; `--` ends the options.
 struct ArgumentParser {
     var specs: [OptionSpec]
 
@@ -101,6 +101,6 @@ struct ArgumentParser {
     private func find(_ matches: (OptionSpec) -> Bool) -> OptionSpec? { specs.first(where: matches) }
 
     private func unknown(_ word: String) throws -> OptionSpec {
-        throw UsageError("there is no option \(word)")
+        throw UsageError("unknown option \(word)")
     }
 }

@@ -30,7 +30,7 @@ extension CacheCommand {
             let bytes = ByteCount.describe(Int64(stats.bytes))
             let space = ByteCount.describe(Int64(stats.allocated))
             Terminal.print(
-                "\(Terminal.plain(stats.path))\n\(stats.entries) entries, \(bytes) of pictures, \(space) on disk\n"
+                "\(Terminal.plain(stats.path))\n\(stats.entries) entries, \(bytes) of images, \(space) on disk\n"
             )
             if let first = stats.oldest, let last = stats.newest {
                 Terminal.print("last used between \(first) and \(last)\n")
@@ -46,14 +46,14 @@ extension CacheCommand {
         var created: String
         var modified: String
         var accessed: String
-        /// What the server said; nil where it was not noted.
+        /// The HTTP freshness; nil if no response metadata is stored.
         var freshness: Freshness?
     }
 
     private struct Freshness: Encodable {
         var fresh: Bool
         var ageSeconds: Double
-        /// Nil where nothing tells.
+        /// Nil if unknown.
         var lifetimeSeconds: Double?
         var reason: String
 
@@ -64,18 +64,18 @@ extension CacheCommand {
             reason = freshness.explanation
         }
 
-        /// To the millisecond, and so that JSON can say it.
+        /// Rounds to the millisecond, and to a finite number for JSON.
         private static func rounded(_ seconds: Double) -> Double {
             (min(max(seconds, 0), 1e12) * 1000).rounded() / 1000
         }
     }
 
-    /// "fresh for 5 min 3 s", "stale for 12 s", or nothing where the server's answer was not noted.
+    /// Returns "fresh for 5 min 3 s", "stale for 12 s", or "-" if no response metadata is stored.
     private static func words(_ freshness: HTTPFreshness?) -> String {
         guard let freshness else { return "-" }
-        guard let lifetime = freshness.lifetime else { return freshness.isFresh ? "fresh" : "to be asked about" }
+        guard let lifetime = freshness.lifetime else { return freshness.isFresh ? "fresh" : "needs revalidation" }
         if freshness.isFresh { return "fresh for \(TimeWords.describe(lifetime - freshness.age))" }
-        if freshness.age < lifetime { return "to be asked about" }
+        if freshness.age < lifetime { return "needs revalidation" }
         return "stale for \(TimeWords.describe(freshness.age - lifetime))"
     }
 
@@ -113,7 +113,7 @@ extension CacheCommand {
         var exists: Bool
     }
 
-    /// Prints the directory, or the files of sources; a source that is not in the cache fails.
+    /// Prints the directory, or the files of sources; a source that is not in the cache is a failure.
     static func path(_ cache: DiskCache, _ words: [String], json: Bool) throws -> Int32 {
         guard !words.isEmpty else {
             Terminal.print(
@@ -142,9 +142,9 @@ extension CacheCommand {
         var removed: Bool
     }
 
-    /// Removes sources or keys; one that is not in the cache fails.
+    /// Removes sources or keys; one that is not in the cache is a failure.
     static func remove(_ cache: DiskCache, _ words: [String], json: Bool) throws -> Int32 {
-        guard !words.isEmpty else { throw UsageError("remove takes the sources or keys to remove") }
+        guard !words.isEmpty else { throw UsageError("no source or key given") }
         var status = ExitStatus.success
         for word in words {
             let key = try key(of: word)
@@ -171,7 +171,7 @@ extension CacheCommand {
             Cleanup(expired: done.expiredCount, trimmed: done.trimmedCount, freed: done.freedByteCount),
             json: json,
             text: "\(done.expiredCount) expired and \(done.trimmedCount) more removed, "
-                + "\(ByteCount.describe(Int64(done.freedByteCount))) free again"
+                + "\(ByteCount.describe(Int64(done.freedByteCount))) freed"
         )
         return ExitStatus.success
     }
@@ -213,7 +213,7 @@ extension CacheCommand {
         Terminal.print(json ? JSONLine.text(value) : text + "\n")
     }
 
-    /// The key of a source; a word that is no URL is a key as it is.
+    /// Returns the key of a source; a word that is not a URL is itself the key.
     private static func key(of word: String) throws -> String {
         Source.isURL(word) ? try Source(word).url.absoluteString : word
     }

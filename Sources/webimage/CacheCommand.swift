@@ -1,22 +1,26 @@
 import FoundationEssentials
 import WebImage
 
-/// `webimage cache`: looks after a cache directory.
+/// `webimage cache`: manages a cache directory.
 enum CacheCommand: Command {
     static let name = "cache"
     static let usage = "stats|list|path|remove|trim|clear|verify [options] [SOURCE…]"
     static let summary = """
-        Looks after the cache: stats (entries and bytes), list, path [SOURCE…] (the directory, or files of sources),
-        remove SOURCE…, trim (removes expired entries, and the oldest down to --max-size), clear, verify (checks every
-        entry; --remove takes damaged ones away).
+        Manages the cache: stats (entries and bytes), list, path [SOURCE…] (the directory, or files of sources),
+        remove SOURCE…, trim (removes expired entries, and the oldest above --max-size), clear, verify (checks every
+        entry; --remove deletes damaged ones).
         """
     static let specs =
         [
-            OptionSpec("--max-age", value: "SECONDS", "for trim: entries not used for so long go; one week by default"),
+            OptionSpec(
+                "--max-age",
+                value: "SECONDS",
+                "for trim: remove entries not used for this long; one week by default"
+            ),
             OptionSpec(
                 "--max-size",
                 value: "BYTES",
-                "for trim: above it, the oldest go until half is left (500M, 2GiB)"
+                "for trim: above this size, remove the oldest until half is left (500M, 2GiB)"
             ),
             OptionSpec("--remove", "for verify: remove damaged entries"),
         ] + CommonOptions.cacheSpecs
@@ -24,7 +28,7 @@ enum CacheCommand: Command {
     static func run(_ arguments: ParsedArguments) async throws -> Int32 {
         let common = try CommonOptions(arguments)
         guard let action = arguments.positional.first else {
-            throw UsageError("say what to do: stats, list, path, remove, trim, clear or verify")
+            throw UsageError("no action given: stats, list, path, remove, trim, clear or verify")
         }
         let rest = Array(arguments.positional.dropFirst())
         if ["stats", "list", "trim", "clear", "verify"].contains(action), !rest.isEmpty {
@@ -57,7 +61,7 @@ enum CacheCommand: Command {
         case "verify":
             let removes = arguments.has("--remove")
             run = { verify(common.makeDiskCache(), removes: removes, json: common.json) }
-        default: throw UsageError("there is no 'cache \(action)'")
+        default: throw UsageError("unknown action '\(action)'")
         }
         return try await blocking(run)
     }

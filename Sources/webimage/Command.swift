@@ -1,7 +1,7 @@
 /// A command of the program.
 protocol Command: Sendable {
     static var name: String { get }
-    /// What follows the name in the help.
+    /// The arguments after the name in the help.
     static var usage: String { get }
     static var summary: String { get }
     static var specs: [OptionSpec] { get }
@@ -9,14 +9,14 @@ protocol Command: Sendable {
     static func run(_ arguments: ParsedArguments) async throws -> Int32
 }
 
-/// Statuses that the program ends with.
+/// The exit statuses of the program.
 enum ExitStatus {
     static let success: Int32 = 0
-    /// Some source failed.
+    /// At least one source failed.
     static let failure: Int32 = 1
-    /// The command line made no sense (`EX_USAGE`).
+    /// An invalid command line (`EX_USAGE`).
     static let usage: Int32 = 64
-    /// The system does not let the program work (`EX_OSERR`).
+    /// The system cannot run the program (`EX_OSERR`).
     static let system: Int32 = 71
 }
 
@@ -46,7 +46,7 @@ enum Program {
             break
         }
         guard let command = commands.first(where: { $0.name == first }) else {
-            Terminal.printError("there is no command '\(first)'; see webimage --help")
+            Terminal.printError("unknown command '\(first)'; see webimage --help")
             return ExitStatus.usage
         }
         return await run(command, Array(words.dropFirst()))
@@ -70,12 +70,12 @@ enum Program {
     }
 
     private static var help: String {
-        var text = "webimage loads pictures from the web: downloads, decodes, scales, caches and converts them.\n\n"
+        var text = "webimage loads images from the web: downloads, decodes, scales, caches and converts them.\n\n"
         text += "Usage: webimage <command> [options] …\n\nCommands:\n"
         for command in commands { text += "  \(padded(command.name, 10)) \(command.summary)\n" }
-        text += "\n'webimage <command> --help' tells the rest.\n"
+        text += "\nSee 'webimage <command> --help' for the options of a command.\n"
         text += "A source is an http, https, file or data URL, a file, or - for standard input.\n"
-        return text + "Status: 0 all well, 1 some source failed, 64 the command line makes no sense.\n"
+        return text + "Exit status: 0 success, 1 at least one source failed, 64 invalid command line.\n"
     }
 
     private static func help(for command: any Command.Type) -> String {
@@ -86,7 +86,7 @@ enum Program {
                 names.count > 30
                 ? "  \(names)\n\(padded("", 33))\(spec.help)\n" : "  \(padded(names, 30)) \(spec.help)\n"
         }
-        return text + "  \(padded("-h, --help", 30)) this text\n"
+        return text + "  \(padded("-h, --help", 30)) print this help\n"
     }
 
     private static func padded(_ text: String, _ width: Int) -> String {

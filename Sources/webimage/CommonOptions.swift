@@ -1,56 +1,63 @@
 import FoundationEssentials
 import WebImage
 
-/// The options that every command which loads something takes.
+/// The options of every command that loads images.
 struct CommonOptions: Sendable {
     var cacheDirectory: String?
     var namespace: String
     var usesCache: Bool
-    /// A transformer that is asked for is meant for every source.
+    /// Requested transformers apply to every source.
     var options: WebImageOptions = [.transformAnimatedImage, .transformVectorImage]
     var json: Bool
     var isQuiet: Bool
     var maxConcurrent: Int
-    /// How long what is cached serves.
+    /// The policy that decides how long cached images stay usable.
     var cachePolicy: CachePolicy
-    /// Where pictures are decoded.
+    /// The place where images are decoded.
     var decoding: DecodingPlace
-    /// Which sources may be asked.
+    /// The policy for allowed sources.
     var policy: SourcePolicy
-    /// The most bytes of decoded pictures; 0 for no limit.
+    /// The maximum bytes of decoded images; 0 for no limit.
     var memoryBudget: Int
     private var headers: [(String, String)] = []
     private var timeout: Double?
 
     static let cacheSpecs: [OptionSpec] = [
-        OptionSpec("--cache-dir", value: "DIR", "where caches are; $XDG_CACHE_HOME/webimage by default"),
-        OptionSpec("--namespace", value: "NAME", "which cache in there; 'default' by default"),
+        OptionSpec("--cache-dir", value: "DIR", "parent directory of the caches; $XDG_CACHE_HOME/webimage by default"),
+        OptionSpec("--namespace", value: "NAME", "name of the cache in that directory; 'default' by default"),
         OptionSpec("--json", "one JSON object per line on standard output"),
     ]
 
     static let loadSpecs: [OptionSpec] =
         cacheSpecs + [
             OptionSpec("--no-cache", "neither read nor write the cache"),
-            OptionSpec("--refresh", "load anew what is in the cache, and store it"),
+            OptionSpec("--refresh", "ignore cached images: load them again and store them"),
             OptionSpec(
                 "--cache-policy",
                 value: "POLICY",
-                "how long what is cached serves: immutable, http, revalidate or ttl=SECONDS"
+                "how long cached images stay fresh: immutable, http, revalidate or ttl=SECONDS"
             ),
-            OptionSpec("--cache-only", "load nothing; what is not in the cache is an error"),
+            OptionSpec("--cache-only", "use only the cache; an image that is not cached is an error"),
             OptionSpec("--header", short: "-H", value: "'NAME: VALUE'", "send a header field; may be repeated"),
-            OptionSpec("--timeout", value: "SECONDS", "longest time for one download; without it 15 s without a byte"),
-            OptionSpec("--isolated", "decode in processes without files, network and much memory; no previews"),
-            OptionSpec("--max-concurrent", short: "-j", value: "N", "downloads at once; 6 by default"),
-            OptionSpec("--quiet", "no progress bars and no lines about successes"),
+            OptionSpec(
+                "--timeout",
+                value: "SECONDS",
+                "maximum time of one download; by default, it fails after 15 s without data"
+            ),
+            OptionSpec(
+                "--isolated",
+                "decode in sandboxed processes: no files, no network, limited memory; no previews"
+            ),
+            OptionSpec("--max-concurrent", short: "-j", value: "N", "maximum concurrent downloads; 6 by default"),
+            OptionSpec("--quiet", "no progress bars and no lines for successful sources"),
         ] + SourceOptions.specs
 
-    /// Of commands that decode.
+    /// Options of commands that decode.
     static let memorySpecs: [OptionSpec] = [
         OptionSpec(
             "--memory-budget",
             value: "BYTES",
-            "most memory for decoded pictures, such as 512M; more waits, or is made smaller"
+            "memory limit of decoded images, such as 512M; others wait or are scaled down"
         )
     ]
 
@@ -67,9 +74,9 @@ struct CommonOptions: Sendable {
         timeout = try arguments.number("--timeout", in: 0.001...86_400)
         cachePolicy = try arguments.value("--cache-policy").map(Self.policy) ?? .immutable
         let modes = ["--no-cache", "--refresh", "--cache-only"].filter(arguments.has)
-        guard modes.count <= 1 else { throw UsageError("\(modes.joined(separator: " and ")) do not go together") }
+        guard modes.count <= 1 else { throw UsageError("\(modes.joined(separator: " and ")) cannot be combined") }
         guard usesCache || !arguments.has("--cache-policy") else {
-            throw UsageError("--no-cache and --cache-policy do not go together")
+            throw UsageError("--no-cache and --cache-policy cannot be combined")
         }
         if arguments.has("--refresh") { options.insert(.fromLoaderOnly) }
         if arguments.has("--cache-only") { options.insert(.fromCacheOnly) }
@@ -82,15 +89,15 @@ struct CommonOptions: Sendable {
 
     func makeCache() -> ImageCache { ImageCache(namespace: namespace, directory: cacheDirectory) }
 
-    /// The disk level of that cache alone.
+    /// Creates only the disk level of that cache.
     func makeDiskCache() -> DiskCache {
         DiskCache(path: ImageCache.diskCachePath(namespace: namespace, directory: cacheDirectory))
     }
 
-    /// Where downloads are kept that broke off.
+    /// The directory of interrupted downloads.
     private var partialDirectory: String { (cacheDirectory ?? ImageCache.defaultDiskCacheDirectory) + "/partial" }
 
-    /// Removes what is kept of downloads that broke off.
+    /// Removes the stored parts of interrupted downloads.
     func removePartialDownloads() async {
         var config = WebImageDownloaderConfig()
         config.partialDownloadDirectory = partialDirectory
@@ -132,7 +139,7 @@ struct CommonOptions: Sendable {
 
     private static func memoryBudget(_ text: String) throws -> Int {
         guard let bytes = ByteCount.parse(text), bytes >= 1_000_000 else {
-            throw UsageError("--memory-budget takes a number of bytes from 1M on, such as 512M, not '\(text)'")
+            throw UsageError("--memory-budget takes a number of bytes of at least 1M, such as 512M, not '\(text)'")
         }
         return Int(bytes)
     }
@@ -176,18 +183,17 @@ struct Session: Sendable {
         manager = common.makeManager(cache ?? NoCache.shared)
         manager.decoding = common.decoding
         common.decoding.isolation?.prepare()
-        // Without a cache there is nothing to be judged.
+        // Without a cache, no cache policy applies.
         if cache != nil { manager.cachePolicy = common.cachePolicy }
     }
 
-    /// What decodes where no manager does.
+    /// The coder for decoding without a manager.
     var coder: any ImageCoder {
         guard let isolation = common.decoding.isolation else { return ImageCodersManager.shared }
         return IsolatedImageCoder(isolation)
     }
 
-    /// A context for a source: what lies on this machine already is not put into the cache on disk, and without a cache none is
-    /// asked.
+    /// Returns a context for a source: local files are not stored in the disk cache, and with `--no-cache` no cache is used.
     func context(for source: Source) -> WebImageContext {
         var context = WebImageContext()
         guard cache != nil else {
@@ -205,14 +211,14 @@ struct Session: Sendable {
         return context
     }
 
-    /// Waits until everything is on disk, what is newer than a stale picture that was delivered included.
+    /// Waits until everything is on disk, including background refreshes of stale images.
     func close() async {
         await manager.finishRefreshes()
         await cache?.flush()
     }
 }
 
-/// A cache that holds nothing, for `--no-cache`.
+/// A cache that stores nothing, for `--no-cache`.
 final class NoCache: ImageCaching {
     static let shared = NoCache()
 

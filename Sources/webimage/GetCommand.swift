@@ -2,15 +2,15 @@ import FoundationEssentials
 import Glibc
 import WebImage
 
-/// `webimage get`: loads, changes, converts and writes pictures.
+/// `webimage get`: loads, transforms, converts and writes images.
 enum GetCommand: Command {
     static let name = "get"
     static let usage = "[options] SOURCE…"
     static let summary =
-        "Loads each URL or file through the cache and writes it, changed in the order of the options, and converted."
+        "Loads each URL or file through the cache, transforms it in the order of the options, converts and writes it."
     static let specs =
         OutputArguments.specs + ImageArguments.specs + CommonOptions.loadSpecs + CommonOptions.memorySpecs + [
-            OptionSpec("--explain", "tell what happened to each picture and why, in a paragraph")
+            OptionSpec("--explain", "explain what happened to each image and why, in a paragraph")
         ]
 
     private struct Line: Encodable {
@@ -33,15 +33,15 @@ enum GetCommand: Command {
         let common = try CommonOptions(arguments)
         let image = try ImageArguments(arguments)
         let output = try OutputArguments(arguments)
-        guard !arguments.positional.isEmpty else { throw UsageError("no source is named") }
+        guard !arguments.positional.isEmpty else { throw UsageError("no source given") }
         let (sources, files, session) = try await blocking {
             let sources = try arguments.positional.map { try Source($0) }
             return (sources, try output.files(for: sources), Session(common))
         }
         if case .standardOutput = files.target {
-            guard !common.json else { throw UsageError("--json and -o - both want standard output") }
+            guard !common.json else { throw UsageError("--json and -o - both write to standard output") }
             guard isatty(STDOUT_FILENO) == 0 else {
-                throw UsageError("standard output is a terminal, which gets no image bytes; 'show' draws there")
+                throw UsageError("standard output is a terminal; use 'show' to draw images there")
             }
         }
         try checkExtension(files.target, output)
@@ -52,7 +52,7 @@ enum GetCommand: Command {
             var context = session.context(for: source)
             image.apply(to: &context)
             if writesOneFrame(files.target, output) { context.decodeOptions?.decodeFirstFrameOnly = true }
-            // The result goes to a file; nobody asks memory for it again.
+            // The result goes to a file, so it is not needed in memory.
             context.storeCacheType = source.isRemote && common.usesCache ? .disk : ImageCacheType.none
             let explanation = explains ? Explanation(files.target, json: common.json) : nil
             context.observer = explanation?.recording
@@ -91,7 +91,7 @@ enum GetCommand: Command {
         return failures == 0 ? ExitStatus.success : ExitStatus.failure
     }
 
-    /// An output file whose extension names a format that cannot be written is a mistake of the command line.
+    /// Rejects an output file whose extension names a format that cannot be written.
     private static func checkExtension(_ target: OutputFiles.Target, _ output: OutputArguments) throws {
         if output.options.isLossless {
             let named: ImageFormat? =
@@ -108,11 +108,11 @@ enum GetCommand: Command {
             ImageFormat(fileExtension: fileExtension) != .undefined
         else { return }
         throw UsageError(
-            "\(path): pictures are written as \(OutputArguments.formatNames); --format says which, whatever the name"
+            "\(path): the output formats are \(OutputArguments.formatNames); --format overrides the extension"
         )
     }
 
-    /// Whether no more of an animation than its first frame is written, however many it has.
+    /// Returns whether only the first frame of an animation is written, however many it has.
     private static func writesOneFrame(_ target: OutputFiles.Target, _ output: OutputArguments) -> Bool {
         if output.options.encodeFirstFrameOnly { return true }
         var format = output.format
@@ -139,7 +139,7 @@ enum GetCommand: Command {
         let format = outputFormat(result, image, output, files.target)
         let data: Data
         var frames = result.image.metadata.frameCount
-        // Bytes that need no change are written as they came, without another loss.
+        // Bytes that need no change are written as received, without another loss.
         if image.isEmpty, !result.image.metadata.isFirstFrame, let bytes = result.data,
             ImageFormat(detecting: bytes) == format, output.allows(bytes, frames: frames),
             isSeenUpright(result.image, as: format)
@@ -147,7 +147,7 @@ enum GetCommand: Command {
             data = bytes
         } else {
             var options = output.options
-            // Turning alone loses nothing where nothing was lost before.
+            // A mere rotation must not make a lossless image lossy.
             if image.isEmpty, !output.changesBytes, format == .webp, let bytes = result.data, isLosslessWebP(bytes) {
                 options.isLossless = true
             }
@@ -164,13 +164,13 @@ enum GetCommand: Command {
         return Written(path: path, format: format, bytes: data.count, frames: frames)
     }
 
-    /// Whether other programs show the file's picture upright. Of PNG and WebP files many ignore the orientation tag, some
-    /// browsers among them.
+    /// Returns whether other programs display the file's image upright. Many, including some browsers, ignore the orientation tag
+    /// of PNG and WebP files.
     private static func isSeenUpright(_ image: Image, as format: ImageFormat) -> Bool {
         image.metadata.sourceOrientation == .up || format != .png && format != .webp
     }
 
-    /// Whether the first picture of a WebP file is lossless.
+    /// Returns whether the first image of a WebP file is lossless.
     private static func isLosslessWebP(_ data: Data) -> Bool {
         guard ImageFormat(detecting: data) == .webp else { return false }
         var offset = data.startIndex + 12
@@ -199,9 +199,9 @@ enum GetCommand: Command {
         }
         let own = result.data.map { ImageFormat(detecting: $0) } ?? result.image.format
         if output.options.isLossless { return own == .png || own == .tiff || own == .jpegXL ? own : .webp }
-        // Bytes of a format that is not written are passed on as they came, or the picture in one that is.
+        // Bytes of a format without an encoder are written as received, or the image in a format with one.
         let isAsItCame = result.data != nil && image.isEmpty && !output.changesBytes
-        // A still picture from a GIF file has more colours than that holds once something was done to it.
+        // A processed still image from a GIF file can have more colours than GIF supports.
         let isHeld = own != .gif || result.image.animation != nil || result.image.metadata.isFirstFrame
         if isAsItCame || ImageCodersManager.shared.canEncode(to: own) && isHeld { return own }
         return result.image.hasAlpha ? .png : .jpeg
@@ -248,7 +248,7 @@ enum GetCommand: Command {
 }
 
 extension Source {
-    /// What follows the last dot of a path's last component, in lower case; empty without one.
+    /// Returns the extension of a path's last component without the dot, in lower case; empty if there is none.
     static func fileExtension(of path: String) -> String {
         let name = path.split(separator: "/").last ?? ""
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }

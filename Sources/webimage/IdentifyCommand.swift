@@ -1,12 +1,12 @@
 import FoundationEssentials
 import WebImage
 
-/// `webimage identify`: what a picture is.
+/// `webimage identify`: prints the properties of images.
 enum IdentifyCommand: Command {
     static let name = "identify"
     static let usage = "[options] SOURCE…"
     static let summary =
-        "Tells format, size, frames, orientation, alpha, colours, bytes and ThumbHash of each URL or file."
+        "Prints format, size, frames, orientation, alpha, colours, bytes and ThumbHash of each URL or file."
     static let specs = CommonOptions.loadSpecs
 
     private struct Line: Encodable {
@@ -31,7 +31,7 @@ enum IdentifyCommand: Command {
             case bitsPerComponent, highDynamicRange, colorProfile, bytes, thumbHash
         }
 
-        /// Every key is always there; what is not known is null.
+        /// Every key is always present; an unknown value is null.
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(source, forKey: .source)
@@ -54,7 +54,7 @@ enum IdentifyCommand: Command {
 
     static func run(_ arguments: ParsedArguments) async throws -> Int32 {
         let common = try CommonOptions(arguments)
-        guard !arguments.positional.isEmpty else { throw UsageError("no source is named") }
+        guard !arguments.positional.isEmpty else { throw UsageError("no source given") }
         let (sources, session) = try await blocking {
             (try arguments.positional.map { try Source($0) }, Session(common))
         }
@@ -91,7 +91,7 @@ enum IdentifyCommand: Command {
         options.limits = limits
         options.thumbnailPixelSize = ImageSize(width: 100, height: 100)
         options.decodeFirstFrameOnly = true
-        // A picture whose header can be read and whose pixels cannot has properties and no hash.
+        // If the header is valid and the pixels are not, there are properties but no hash.
         var hash: String?
         if let image = try? await Image.decode(data, options: options, coder: coder) {
             hash = try? ThumbHash(image).base64
@@ -119,7 +119,7 @@ enum IdentifyCommand: Command {
         var parts = ["\(source.shortText): \(line.format) \(line.width)x\(line.height)"]
         if line.frames > 1 {
             let seconds = (line.durations.reduce(0, +) * 100).rounded() / 100
-            let loops = [0: "for ever", 1: "once"][line.loopCount] ?? "\(line.loopCount) times"
+            let loops = [0: "forever", 1: "once"][line.loopCount] ?? "\(line.loopCount) times"
             parts.append("\(line.frames) frames in \(seconds) s, \(loops)")
         }
         if line.pages > 1 { parts.append("\(line.pages) pages") }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImage
 
-/// What is done to a picture on its way: the options of `get` and `prefetch` that shape the result.
+/// The options of `get` and `prefetch` that process an image.
 struct ImageArguments: Sendable {
     var thumbnail: ImageSize?
     var scaling: ImageDecodeOptions.ScalingQuality = .high
@@ -13,9 +13,9 @@ struct ImageArguments: Sendable {
                 "--thumbnail",
                 short: "-t",
                 value: "WxH",
-                "scale to fit into W by H pixels, never bigger but for drawings; quickest if first"
+                "scale down to fit W by H pixels (vector images also up); fastest as first option"
             ),
-            OptionSpec("--scaling", value: "high|fast", "how such thumbnails are scaled: Lanczos (default) or box"),
+            OptionSpec("--scaling", value: "high|fast", "filter for these thumbnails: Lanczos (default) or box"),
         ] + TransformArguments.specs
 
     init(_ arguments: ParsedArguments) throws {
@@ -23,7 +23,7 @@ struct ImageArguments: Sendable {
             switch name {
             case "--thumbnail":
                 let box = try Self.size(value, of: name)
-                // What comes before everything else is done by the decoder.
+                // A thumbnail that is the first option is made by the decoder.
                 if thumbnail == nil, transformers.isEmpty {
                     thumbnail = box
                 } else {
@@ -49,7 +49,7 @@ struct ImageArguments: Sendable {
         var options = ImageDecodeOptions()
         options.scalingQuality = scaling
         context.decodeOptions = options
-        // Lengths are pixels, also of a picture whose name says that it has two to the point.
+        // Lengths are in pixels, even if the image's name contains a scale (@2x).
         if !transformers.isEmpty { context.imageScaleFactor = 1 }
         if transformers.count == 1 {
             context.imageTransformer = .transformer(transformers[0])
@@ -58,7 +58,7 @@ struct ImageArguments: Sendable {
         }
     }
 
-    /// "300x200", or "300" for a square.
+    /// Parses "300x200", or "300" for a square.
     static func size(_ text: String, of option: String) throws -> ImageSize {
         let parts = text.lowercased().split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
         let sides = parts.count == 1 ? [parts[0], parts[0]] : parts
@@ -69,37 +69,37 @@ struct ImageArguments: Sendable {
     }
 }
 
-/// How the result is written: format and quality.
+/// The options for writing the result, such as format and quality.
 struct OutputArguments: Sendable {
     var format: ImageFormat?
     var options = ImageEncodeOptions()
-    /// Whether bytes must be made anew even if they are of the format wanted.
+    /// True if the image must be encoded even if its bytes have the requested format.
     var changesBytes = false
     var output: String?
     private var overwrites = false
 
     static let specs: [OptionSpec] = [
-        OptionSpec("--output", short: "-o", value: "FILE|DIR", "where to write; - for standard output"),
-        OptionSpec("--force", "overwrite files in a directory; else a name that is taken gets a number"),
-        OptionSpec("--format", short: "-f", value: "NAME", "\(formatNames); else by the output's extension"),
-        OptionSpec("--quality", short: "-q", value: "0-100", "of lossy formats; 85 by default"),
-        OptionSpec("--lossless", "encode WebP, AVIF, HEIC and JPEG XL without loss"),
+        OptionSpec("--output", short: "-o", value: "FILE|DIR", "output file or directory; - for standard output"),
+        OptionSpec("--force", "overwrite files in a directory; otherwise existing names get a number"),
+        OptionSpec("--format", short: "-f", value: "NAME", "\(formatNames); default: by file extension"),
+        OptionSpec("--quality", short: "-q", value: "0-100", "quality of lossy formats; 85 by default"),
+        OptionSpec("--lossless", "lossless WebP, AVIF, HEIC and JPEG XL"),
         OptionSpec(
             "--max-file-size",
             value: "BYTES",
-            "the best quality of no more bytes (or 200K, 1.5M); else an error"
+            "use the best quality that fits this size (200K, 1.5M); an error if none does"
         ),
-        OptionSpec("--background", value: "#RRGGBB", "what transparent pixels are put on in JPEG; white by default"),
-        OptionSpec("--first-frame", "write the first frame of an animation alone"),
-        OptionSpec("--loops", value: "N", "how often an animation that is written plays; 0 is for ever"),
+        OptionSpec("--background", value: "#RRGGBB", "background of transparent pixels in JPEG; white by default"),
+        OptionSpec("--first-frame", "write only the first frame of an animation"),
+        OptionSpec("--loops", value: "N", "loop count of a written animation; 0 is forever"),
         OptionSpec(
             "--convert-timeout",
             value: "SECONDS",
-            "longest time to convert all frames of an animation; 120 by default, 0 for any"
+            "maximum time to convert the frames of an animation; 120 by default, 0 for no limit"
         ),
     ]
 
-    /// Seconds that the frames of one animation may take to be converted; nil for any.
+    /// The maximum seconds for converting the frames of one animation; nil for no limit.
     var convertTimeout: Double? = 120
 
     init(_ arguments: ParsedArguments) throws {
@@ -126,18 +126,18 @@ struct OutputArguments: Sendable {
         }
     }
 
-    /// Where results of these sources go.
+    /// Returns the output files for these sources.
     func files(for sources: [Source]) throws -> OutputFiles {
         try OutputFiles(output, sources: sources, overwrites: overwrites)
     }
 
-    /// Whether a file may be written as it came, if nothing was done to the picture.
+    /// Returns whether an unprocessed image may be written as received.
     func allows(_ data: Data, frames: Int) -> Bool {
         guard !changesBytes, frames == 1 || !options.encodeFirstFrameOnly else { return false }
         return options.maxFileSize == 0 || data.count <= options.maxFileSize
     }
 
-    /// "4096", "200K", "1.5M".
+    /// Parses "4096", "200K", "1.5M".
     private static func byteCount(_ text: String) throws -> Int {
         let units: [Character: Double] = ["K": 1024, "M": 1024 * 1024, "G": 1024 * 1024 * 1024]
         let unit = text.last.flatMap { units[Character($0.uppercased())] }
@@ -149,7 +149,7 @@ struct OutputArguments: Sendable {
         return Int(bytes)
     }
 
-    /// Formats that are written, each by the names it goes by.
+    /// The output formats with their names.
     private static let formats: [(names: [String], format: ImageFormat)] = [
         (["jpeg", "jpg"], .jpeg), (["png"], .png), (["apng"], .png), (["webp"], .webp), (["gif"], .gif),
         (["tiff", "tif"], .tiff),

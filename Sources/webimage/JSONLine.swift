@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// One JSON object per line on standard output.
+/// Formats output as one JSON object per line.
 enum JSONLine {
     static func text(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
@@ -9,7 +9,7 @@ enum JSONLine {
         return escaped(String(decoding: data, as: UTF8.self)) + "\n"
     }
 
-    /// The text with escapes for what the encoder leaves as it is and a terminal would obey. All of that is within strings.
+    /// Escapes the control characters that the encoder leaves and a terminal would interpret. They occur only within strings.
     private static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: \.isControl) else { return text }
         var result = ""
@@ -26,7 +26,7 @@ enum JSONLine {
         return result
     }
 
-    /// A time as ISO 8601 with milliseconds, in UTC.
+    /// Formats a time as ISO 8601 with milliseconds, in UTC.
     static func time(_ secondsSince1970: Double) -> String {
         Date(timeIntervalSince1970: secondsSince1970).formatted(
             Date.ISO8601FormatStyle(includingFractionalSeconds: true)

@@ -1,16 +1,16 @@
 import FoundationEssentials
 import WebImage
 
-/// How one source went.
+/// The outcome of one source.
 struct SourceOutcome: Sendable {
     var source: Source
     var result: Result<WebImageResult, WebImageError>
     var elapsedMilliseconds: Double
 }
 
-/// Runs an operation over a list, some at once.
+/// Runs an operation over a list with limited concurrency.
 enum Loading {
-    /// Calls `body` for every element with at most `width` under way; returns the number of those that failed.
+    /// Calls `body` for every element, at most `width` at a time; returns the number of failures.
     static func forEach<Element: Sendable>(
         _ elements: [Element],
         width: Int,
@@ -33,7 +33,7 @@ enum Loading {
         }
     }
 
-    /// Loads a source with bars.
+    /// Loads a source with progress bars.
     static func load(
         _ source: Source,
         id: Int,
@@ -71,7 +71,7 @@ enum Loading {
         return (microseconds / 10).rounded() / 100
     }
 
-    /// Tells of a failed source: on standard error, or as JSON.
+    /// Reports a failed source on standard error, or as JSON.
     static func report(
         _ error: WebImageError,
         _ source: Source,
@@ -89,7 +89,7 @@ enum Loading {
         await report(failure, name: source.shortText, json: json, display)
     }
 
-    /// Tells of a line of a list that is no source.
+    /// Reports an invalid line of a list.
     static func report(_ line: SourceList.BadLine, pass: Int?, json: Bool, _ display: ProgressDisplay) async {
         let code = WebImageError.Code.invalidURL.rawValue
         let failure = JSONLine.Failure(source: line.text, error: .init(code: code, message: line.message), pass: pass)
@@ -112,12 +112,12 @@ enum Loading {
 }
 
 extension WebImageError {
-    /// The explanation and its cause, without the URL.
+    /// The message and its cause, without the URL.
     var plainMessage: String { underlyingError.map { "\(message) (\($0))" } ?? message }
 }
 
 extension ImageCacheType {
-    /// The word for it in JSON.
+    /// The name in JSON.
     var word: String {
         switch self {
         case .none: "none"

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import WebImage
 
-/// Where results go: one file, a directory, or standard output.
+/// The destination of results: one file, a directory, or standard output.
 actor OutputFiles {
     enum Target: Sendable {
         case file(String)
@@ -13,11 +13,11 @@ actor OutputFiles {
 
     nonisolated let target: Target
     private var taken: Set<String> = []
-    /// The last number given to a name that several results have.
+    /// The last number appended to a name that several results share.
     private var numbers: [String: Int] = [:]
-    /// Files that are read, and so must not be written unless they are named as the output.
+    /// The input files, which must not be overwritten unless named as the output.
     private let sources: Set<FileIdentity>
-    /// Whether files that exist are replaced although a source chose their name.
+    /// True if existing files are replaced even if a source determined their name.
     private let overwrites: Bool
 
     private struct FileIdentity: Hashable {
@@ -32,8 +32,8 @@ actor OutputFiles {
         }
     }
 
-    /// - Parameter output: what `-o` said; a directory when there are several sources, when it exists as one, or when it
-    ///   ends with a slash. Without it, files go to the current directory.
+    /// - Parameter output: The value of `-o`. It is a directory if there are several sources, if it exists as one, or if it ends
+    ///   with a slash. Without it, files are written to the current directory.
     init(_ output: String?, sources: [Source], overwrites: Bool) throws {
         let sourceCount = sources.count
         self.overwrites = overwrites
@@ -55,8 +55,8 @@ actor OutputFiles {
 
     /// Writes a result and returns its path, "-" for standard output.
     ///
-    /// In a directory the source chooses the name. A name that is taken gets a number: by another result of this run, by a
-    /// source, or by anything that exists unless it may be overwritten.
+    /// In a directory, the name comes from the source. A number is appended if the name is used by another result of this run, by
+    /// a source, or by an existing file that may not be overwritten.
     func write(_ data: Data, stem: String, fileExtension: String) async throws -> String {
         let overwrites = overwrites
         switch target {
@@ -75,14 +75,14 @@ actor OutputFiles {
                     }
                     return path
                 } catch let error as OutputError where error.number == EEXIST && !overwrites {
-                    // Another program made a file of that name meanwhile.
+                    // Another program created a file of that name meanwhile.
                     continue
                 }
             }
         }
     }
 
-    /// A path for a result; no two results of one run get the same, and none that of a source.
+    /// Returns a path for a result. No two results of one run get the same path, and none that of a source.
     private func freePath(in directory: String, stem: String, fileExtension: String) -> String {
         let prefix = directory == "." ? "" : directory.hasSuffix("/") ? directory : directory + "/"
         let first = "\(prefix)\(stem).\(fileExtension)"
@@ -99,20 +99,20 @@ actor OutputFiles {
         !sources.isEmpty && FileIdentity(path).map(sources.contains) ?? false
     }
 
-    /// Whether there is anything of that name, a symbolic link that leads nowhere included.
+    /// Returns whether the path exists, including as a dangling symbolic link.
     private static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0
     }
 
-    /// The permissions for a file that replaces another, or is new.
+    /// Returns the permissions for a new file or a replacement.
     private static func mode(of path: String) -> mode_t {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return 0o666 }
         return status.st_mode & 0o777
     }
 
-    /// Does disk work away from Swift's own threads.
+    /// Performs disk work outside Swift's concurrency pool.
     private static func run(_ path: String, _ work: @escaping @Sendable () throws(OutputError) -> Void) async throws {
         let failure: OutputError? = try await blocking {
             do throws(OutputError) {
@@ -129,8 +129,7 @@ actor OutputFiles {
         guard data.withUnsafeBytes({ Terminal.write($0, to: STDOUT_FILENO) }) else { throw OutputError(errno) }
     }
 
-    /// Writes a file that the user named. A symbolic link is followed; what exists and is no file (a device, a pipe) is
-    /// written into.
+    /// Writes a file named by the user. Follows a symbolic link. Writes into an existing device or pipe.
     private static func writeNamed(_ data: Data, to path: String) throws(OutputError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -144,18 +143,18 @@ actor OutputFiles {
     private static func write(_ data: Data, into path: String) throws(OutputError) {
         let descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else {
-            throw errno == ENXIO ? OutputError(message: "nobody reads from it", number: ENXIO) : OutputError(errno)
+            throw errno == ENXIO ? OutputError(message: "no process reads from it", number: ENXIO) : OutputError(errno)
         }
         guard isatty(descriptor) == 0 else {
             close(descriptor)
-            throw OutputError(message: "is a terminal, which gets no image bytes", number: ENOTSUP)
+            throw OutputError(message: "is a terminal; image bytes are not written there", number: ENOTSUP)
         }
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
         try writeAll(data, closing: descriptor)
     }
 
-    /// Makes a file as a whole or not at all: under a name that nobody can foresee beside it, which is then renamed. Links
-    /// and pipes are never opened; `exclusive` fails with `EEXIST` when there is anything at the path.
+    /// Writes a file atomically: under an unpredictable name in the same directory, which is then renamed. Links and pipes are
+    /// never opened; `exclusive` fails with `EEXIST` if the path exists.
     private static func replace(
         _ path: String,
         with data: Data,
@@ -180,7 +179,7 @@ actor OutputFiles {
 
     private static func writeAll(_ data: Data, closing descriptor: Int32) throws(OutputError) {
         let failure = data.withUnsafeBytes { Terminal.write($0, to: descriptor) } ? 0 : errno
-        // Some file systems tell only now that there was no room.
+        // Some file systems report a full disk only on close.
         let isClosed = close(descriptor) == 0
         if failure != 0 || !isClosed { throw OutputError(failure != 0 ? failure : errno) }
     }
@@ -200,16 +199,16 @@ actor OutputFiles {
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         } catch {
-            // What the system said, not how Foundation wraps it.
+            // The system's message, not Foundation's wrapper.
             let cause = ((error as? CocoaError)?.underlying as? POSIXError)?.code
             let reason = cause.map { String(cString: strerror($0.rawValue)) } ?? "\(error)"
-            throw UsageError("\(path): cannot make the directory: \(reason)")
+            throw UsageError("\(path): cannot create the directory: \(reason)")
         }
     }
 
 }
 
-/// A result could not be written.
+/// The error of a result that could not be written.
 struct OutputError: Error {
     var message: String
     /// The `errno`.

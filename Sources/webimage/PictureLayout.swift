@@ -1,19 +1,19 @@
-/// Room in a terminal: cells, and the pixels of one.
+/// The space in a terminal: its cells, and the pixels of one.
 struct CellGrid: Sendable, Equatable {
     var columns: Int
     var rows: Int
     var cellWidth: Int
     var cellHeight: Int
 
-    /// Most pixels that are ever drawn: more than any screen has.
+    /// The maximum number of pixels drawn: more than any screen has.
     static let mostPixels = 1 << 25
 
-    /// Room in a terminal of that size, in which pixels are 0 when it does not tell of them.
+    /// Creates a grid for a terminal of that size; the pixels are 0 if the terminal does not report them.
     init(columns: Int, rows: Int, width: Int, height: Int) {
         self.columns = max(columns, 1)
         self.rows = max(rows, 1)
         let cell = (width / self.columns, height / self.rows)
-        // What a terminal says may be anything.
+        // The reported size may be wrong.
         let isSensible = (2...128).contains(cell.0) && (2...256).contains(cell.1)
         (cellWidth, cellHeight) = isSensible ? cell : (10, 20)
     }
@@ -22,8 +22,8 @@ struct CellGrid: Sendable, Equatable {
     var height: Int { rows * cellHeight }
     var isTooBig: Bool { width * height > Self.mostPixels }
 
-    /// The same room for character cells: no symbol is finer than eight by eight, of cells twice as high as wide that is eight by
-    /// sixteen.
+    /// The same space for character cells. The finest symbols are eight by eight; in cells twice as high as wide, that is eight
+    /// by sixteen.
     var forSymbols: CellGrid {
         var grid = self
         grid.cellWidth = 8
@@ -31,7 +31,7 @@ struct CellGrid: Sendable, Equatable {
         return grid
     }
 
-    /// The same with fewer rows and columns if there are too many for any screen.
+    /// The same grid with fewer rows and columns if it exceeds any screen.
     var bounded: CellGrid {
         var grid = self
         while grid.isTooBig {
@@ -42,19 +42,20 @@ struct CellGrid: Sendable, Equatable {
     }
 }
 
-/// Which cells a picture covers.
+/// The cells that an image covers.
 struct PictureLayout: Equatable {
     var columns: Int
     var rows: Int
-    /// The pixels that are stretched to those cells: the picture's, and in pixel graphics transparent ones at the right and below
+    /// The pixels that are stretched to those cells: the image's, and in pixel graphics transparent ones at the right and bottom
     /// up to whole cells.
     var width: Int
     var height: Int
 
     /// - Parameters:
-    ///   - width: of the picture, as `height` in pixels, both at least 1.
-    ///   - isGraphics: whether its pixels are those of the screen; else it is drawn with symbols, at most one pixel a column.
-    ///   - fills: whether it is made as big as there is room.
+    ///   - width: The image's width in pixels, at least 1, as is `height`.
+    ///   - isGraphics: True if its pixels are those of the screen; otherwise it is drawn with symbols, at most one pixel per
+    ///     column.
+    ///   - fills: True to enlarge it to the available space.
     init(width: Int, height: Int, in grid: CellGrid, isGraphics: Bool, fills: Bool) {
         let (pictureWidth, pictureHeight) = (Double(width), Double(height))
         let (cellWidth, cellHeight) = (Double(grid.cellWidth), Double(grid.cellHeight))
@@ -62,7 +63,7 @@ struct PictureLayout: Equatable {
         let scale = fills ? fit : min(isGraphics ? 1 : cellWidth, fit)
         let across = pictureWidth * scale / cellWidth
         let down = pictureHeight * scale / cellHeight
-        // A picture that fits exactly must not get a cell more by the last digits.
+        // A rounding error must not add a cell to an image that fits exactly.
         let rule: FloatingPointRoundingRule = isGraphics ? .up : .toNearestOrAwayFromZero
         let slack = isGraphics ? 1e-6 : 0
         columns = min(max(Int((across - slack).rounded(rule)), 1), grid.columns)

@@ -3,13 +3,13 @@ import WebImage
 
 /// `webimage prefetch`: loads a list into the cache.
 ///
-/// It loads as `get` does and not by ``WebImagePrefetcher``, which tells how many URLs are through and how many brought nothing. What is
-/// printed here of each one, and summed up, is more: its key, where it came from, its format, size, age and bytes, its error, and how
-/// far it is meanwhile. The order and the number at a time are those of a prefetcher.
+/// It loads as `get` does and does not use ``WebImagePrefetcher``, which reports only how many URLs are finished and how many have no
+/// image. This command prints more for each URL, and sums it up: the key, source, format, size, age, bytes, error and progress. The
+/// order and the concurrency are those of a prefetcher.
 enum PrefetchCommand: Command {
     static let name = "prefetch"
     static let usage = "[options] [FILE|URL|-]…"
-    static let summary = "Loads a list of URLs into the cache: one a line, from files or standard input."
+    static let summary = "Loads a list of URLs into the cache: one per line, from files or standard input."
     static let specs =
         ImageArguments.specs + [
             OptionSpec("--repeat", value: "N", "load the whole list N times in this process; 1 by default")
@@ -40,7 +40,9 @@ enum PrefetchCommand: Command {
 
     static func run(_ arguments: ParsedArguments) async throws -> Int32 {
         let common = try CommonOptions(arguments)
-        guard common.usesCache else { throw UsageError("there is nothing to prefetch into with --no-cache") }
+        guard common.usesCache else {
+            throw UsageError("prefetch needs a cache and cannot be combined with --no-cache")
+        }
         let image = try ImageArguments(arguments)
         let passes = try arguments.integer("--repeat", in: 1...1000) ?? 1
         let words = arguments.positional.isEmpty ? ["-"] : arguments.positional
@@ -137,7 +139,7 @@ enum PrefetchCommand: Command {
     private static func summarise(_ totals: Totals, _ pass: Int, _ passes: Int, _ milliseconds: Double) async throws {
         let number = passes > 1 ? "pass \(pass): " : ""
         let loaded = totals.network + totals.disk + totals.memory
-        var text = "\(number)\(loaded) pictures in \((milliseconds / 10).rounded() / 100) s: "
+        var text = "\(number)\(loaded) images in \((milliseconds / 10).rounded() / 100) s: "
         text += "\(totals.network) loaded (\(ByteCount.describe(totals.bytes))), \(totals.disk) from disk, "
         text += "\(totals.memory) from memory"
         if totals.failed > 0 { text += ", \(totals.failed) failed" }

@@ -1,11 +1,12 @@
 import Dispatch
 import Glibc
 
-/// Bars on standard error: one per download under way, and one for all. Draws nothing when that is no terminal.
+/// Progress bars on standard error: one per running download, and one for the total. Draws nothing if standard error is not a
+/// terminal.
 ///
-/// Guarded by its serial queue. Redraws at most every 80 ms.
+/// Protected by its serial queue. Redraws at most every 80 ms (throttling).
 final class ProgressDisplay: @unchecked Sendable {
-    // Sendable because all state is touched on `queue` only.
+    // Sendable because all state is accessed only on `queue`.
     private struct Bar {
         var label: String
         var received: Int64 = 0
@@ -30,7 +31,7 @@ final class ProgressDisplay: @unchecked Sendable {
         self.isEnabled = isEnabled && Terminal.showsProgress
     }
 
-    /// - Parameter rate: bytes per second at present, if known.
+    /// - Parameter rate: The current bytes per second, if known.
     func update(_ id: Int, label: String, received: Int64, expected: Int64?, rate: Double? = nil) {
         guard isEnabled else { return }
         queue.async { [self] in
@@ -51,8 +52,8 @@ final class ProgressDisplay: @unchecked Sendable {
         }
     }
 
-    /// Writes lines to a stream with the bars out of the way, and returns when they are written: who writes faster than
-    /// the other end of a pipe reads must wait, but not on a thread of Swift's.
+    /// Writes lines to a stream with the bars removed, and returns when they are written (back-pressure): a writer faster than
+    /// the reader of a pipe must wait, but not on a thread of Swift's concurrency pool.
     func print(_ text: String, to descriptor: Int32) async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -64,7 +65,7 @@ final class ProgressDisplay: @unchecked Sendable {
         }
     }
 
-    /// Takes the bars away until ``release()``: something else is drawn.
+    /// Removes the bars until ``release()``, while something else is drawn.
     func hold() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -75,10 +76,10 @@ final class ProgressDisplay: @unchecked Sendable {
         }
     }
 
-    /// Bars may be drawn again.
+    /// Allows bars again.
     func release() { queue.async { self.isHeld = false } }
 
-    /// Takes the bars away.
+    /// Removes the bars.
     func close() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -119,14 +120,14 @@ final class ProgressDisplay: @unchecked Sendable {
         return Self.bar(label: bar.label, share: share, tail: tail, width: width)
     }
 
-    /// "1.5 MB 300 KB/s": what is there, and how fast more comes if that is known.
+    /// Returns "1.5 MB 300 KB/s": the received bytes, and the rate if known.
     static func tail(received: Int64, rate: Double?) -> String {
         let count = ByteCount.describe(received)
         guard let rate, rate >= 1, rate < 1e15 else { return count }
         return "\(count) \(ByteCount.describe(Int64(rate)))/s"
     }
 
-    /// A line of exactly fitting width: label, bar, tail.
+    /// Returns a line of exactly fitting width: label, bar, tail.
     static func bar(label: String, share: Double?, tail: String, width: Int) -> String {
         let labelWidth = max(min(32, width / 3), 8)
         let barWidth = max(min(40, width - labelWidth - 26), 4)
@@ -144,9 +145,9 @@ final class ProgressDisplay: @unchecked Sendable {
     }
 }
 
-/// Numbers of bytes for people.
+/// Formats and parses numbers of bytes.
 enum ByteCount {
-    /// "512 B", "1.5 KB", "12 MB": powers of 1 000, one decimal below 10.
+    /// Returns "512 B", "1.5 KB", "12 MB": powers of 1 000, one decimal below 10.
     static func describe(_ bytes: Int64) -> String {
         let units = ["B", "KB", "MB", "GB", "TB", "PB"]
         var value = Double(bytes)
@@ -160,8 +161,7 @@ enum ByteCount {
         return "\(Int(value.rounded())) \(units[unit])"
     }
 
-    /// Bytes from "500", "64K", "10MB", "1.5 GiB"; nil if it is nothing of the kind. K, M, G, T are powers of 1 000, Ki, Mi,
-    /// Gi, Ti of 1 024.
+    /// Parses "500", "64K", "10MB", "1.5 GiB"; nil if invalid. K, M, G, T are powers of 1 000, Ki, Mi, Gi, Ti of 1 024.
     static func parse(_ text: String) -> Int64? {
         var body = text.lowercased().filter { $0 != " " }
         if body.hasSuffix("b") { body.removeLast() }

@@ -2,25 +2,29 @@ import FoundationEssentials
 import Glibc
 import WebImage
 
-/// `webimage show`: pictures in the terminal.
+/// `webimage show`: draws images in the terminal.
 enum ShowCommand: Command {
     static let name = "show"
     static let usage = "[options] SOURCE…"
     static let summary = "Draws each URL or file in the terminal and plays animations until a key is pressed."
     static let specs =
         [
-            OptionSpec("--size", value: "COLSxROWS", "fill so many character cells; else as big as it is, if it fits"),
+            OptionSpec(
+                "--size",
+                value: "COLSxROWS",
+                "fill this many character cells; by default the image's own size, if it fits"
+            ),
             OptionSpec(
                 "--symbols",
-                "draw in character cells, even if the terminal has sixel, kitty's or iTerm2's graphics"
+                "draw with characters even if the terminal has sixel, kitty's or iTerm2's graphics"
             ),
-            OptionSpec("--loops", value: "N", "how often animations play; 0 is for ever; else what they say"),
-            OptionSpec("--first-frame", "show the first frame of an animation alone"),
+            OptionSpec("--loops", value: "N", "loop count of animations; 0 is forever; by default their own"),
+            OptionSpec("--first-frame", "show only the first frame of an animation"),
         ] + CommonOptions.loadSpecs.filter { $0.name != "--json" }
 
     static func run(_ arguments: ParsedArguments) async throws -> Int32 {
         let common = try CommonOptions(arguments)
-        guard !arguments.positional.isEmpty else { throw UsageError("no source is named") }
+        guard !arguments.positional.isEmpty else { throw UsageError("no source given") }
         let sources = arguments.positional
         let canvas = try PictureCanvas(arguments, namesPictures: sources.count > 1)
         let (named, session) = try await blocking { (try sources.map { try Source($0) }, Session(common)) }
@@ -50,7 +54,7 @@ enum ShowCommand: Command {
             )
         }
         for _ in 0..<common.maxConcurrent { startNext() }
-        // In the order given, while those that follow are loaded.
+        // In the order given, while later ones load.
         while !running.isEmpty {
             let outcome = await running.removeFirst().value
             startNext()
@@ -70,7 +74,7 @@ enum ShowCommand: Command {
     }
 }
 
-/// Where and how `show` draws.
+/// The drawing area and settings of `show`.
 private struct PictureCanvas: Sendable {
     private let screen = TerminalScreen.standardOutput
     private let size: [Int]?
@@ -78,7 +82,7 @@ private struct PictureCanvas: Sendable {
     private let loopCount: Int?
     private let namesPictures: Bool
     private let firstFrameOnly: Bool
-    /// The pixels that there is room for.
+    /// The available pixels.
     private var box = ImageSize(width: 1, height: 1)
 
     init(_ arguments: ParsedArguments, namesPictures: Bool) throws {
@@ -89,7 +93,9 @@ private struct PictureCanvas: Sendable {
         firstFrameOnly = arguments.has("--first-frame") || !screen.canPlay
         let grid = try painter().grid
         guard !grid.isTooBig else {
-            throw UsageError("--size: \(grid.columns)x\(grid.rows) cells are \(grid.width)x\(grid.height) pixels here")
+            throw UsageError(
+                "--size is too large: \(grid.columns)x\(grid.rows) cells are \(grid.width)x\(grid.height) pixels here"
+            )
         }
         box = ImageSize(width: grid.width, height: grid.height)
     }
@@ -111,7 +117,7 @@ private struct PictureCanvas: Sendable {
         )
     }
 
-    /// The picture is decoded as small as it is drawn; that is not kept, but what it was made of is.
+    /// Returns a context that decodes the image at its drawn size. The result is not cached, but its original is.
     func context(_ context: WebImageContext) -> WebImageContext {
         var context = context
         context.thumbnailPixelSize = box
@@ -123,7 +129,7 @@ private struct PictureCanvas: Sendable {
         return context
     }
 
-    /// Draws, and plays to the end; false when that could not be written.
+    /// Draws the image, and plays an animation to its end; false if writing failed.
     func show(_ image: Image, _ source: Source) async throws -> Bool {
         let (canvas, name) = (self, namesPictures ? source.shortText + "\n" : "")
         return try await blocking {

@@ -1,29 +1,29 @@
 import FoundationEssentials
 import Glibc
 
-/// A URL or a file that a user named.
+/// A URL or a file named by the user.
 struct Source: Sendable {
-    /// As it was typed.
+    /// The text as typed.
     var text: String
     var url: URL
 
-    /// A word with a scheme that loads is a URL, `-` is standard input; everything else is the path of a file.
+    /// A word with a supported scheme is a URL, `-` is standard input; everything else is the path of a file.
     ///
-    /// - Parameter mayBeStandardInput: false where a list of sources has been read from it.
+    /// - Parameter mayBeStandardInput: False if a list of sources was read from it.
     init(_ text: String, mayBeStandardInput: Bool = true) throws {
         self.text = text
-        guard !text.isEmpty else { throw UsageError("a source is empty") }
+        guard !text.isEmpty else { throw UsageError("empty source") }
         if text == "-", mayBeStandardInput, let url = URL(string: "\(StandardInput.scheme):picture") {
             self.url = url
         } else if Source.isURL(text) {
-            guard let url = URL(string: text) else { throw UsageError("'\(text)' is not a URL") }
+            guard let url = URL(string: text) else { throw UsageError("invalid URL '\(text)'") }
             self.url = url
         } else {
             url = URL(filePath: text, directoryHint: .notDirectory).absoluteURL
         }
     }
 
-    /// Whether a word is meant as a URL: it starts with a scheme that loads, or with any and "://".
+    /// Returns whether a word is meant as a URL: it starts with a supported scheme, or with any scheme and "://".
     static func isURL(_ text: String) -> Bool {
         let start = text.prefix(64).lowercased()
         if start.hasPrefix("file:") || start.hasPrefix("data:") { return true }
@@ -32,20 +32,19 @@ struct Source: Sendable {
             && start[..<colon].allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
     }
 
-    /// Whether it is a file of this machine.
+    /// True if it is a local file.
     var isFile: Bool { url.scheme?.lowercased() == "file" }
 
-    /// The text for messages: on one line, without what would steer a terminal, and a data URL only as far as it tells
-    /// something.
+    /// The text for messages: on one line, without terminal control characters, and with data URLs shortened.
     var shortText: String {
         let start = url.scheme?.lowercased() == "data" && text.utf8.count > 60 ? text.prefix(60) + "…" : text[...]
         return Terminal.plain(String(start))
     }
 
-    /// Whether the caches on disk take part: what lies on this machine already is read where it lies.
+    /// True if disk caches are used; local sources are read directly.
     var isRemote: Bool { ["http", "https"].contains(url.scheme?.lowercased()) }
 
-    /// A short name for bars.
+    /// A short name for progress bars.
     var label: String {
         if url.scheme?.lowercased() == "data" { return "data:" }
         if url.scheme == StandardInput.scheme { return text }
@@ -53,7 +52,7 @@ struct Source: Sendable {
         return name.isEmpty || name == "/" ? (url.host() ?? text) : name
     }
 
-    /// A name without extension for an output file: that of the URL's last path component, made safe.
+    /// A name without extension for an output file: the URL's last path component, made safe.
     var outputStem: String {
         guard !["data", StandardInput.scheme].contains(url.scheme?.lowercased()) else { return "image" }
         var name = url.lastPathComponent
@@ -65,9 +64,9 @@ struct Source: Sendable {
     }
 }
 
-/// Reads a list of sources: one a line; blank lines and lines that start with # are left out.
+/// Reads a list of sources: one per line; blank lines and lines that start with # are skipped.
 enum SourceList {
-    /// A line that is no source.
+    /// An invalid line.
     struct BadLine: Error {
         var text: String
         var message: String

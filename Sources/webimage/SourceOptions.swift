@@ -1,13 +1,13 @@
 import WebImage
 
-/// `--untrusted` and `--allow`: which sources may be asked.
+/// `--untrusted` and `--allow`: the policy for sources.
 enum SourceOptions {
     static let specs: [OptionSpec] = [
-        OptionSpec("--untrusted", "sources are strangers': only http and https, only public hosts, within bounds"),
+        OptionSpec("--untrusted", "for URLs from untrusted users: only http(s) and public hosts, resource limits"),
         OptionSpec(
             "--allow",
             value: "HOST[:PORT]",
-            "with --untrusted: a host, *.domain, address or block that may be asked; may be repeated"
+            "with --untrusted: also allow a host, *.domain, address or block; may be repeated"
         ),
     ]
 
@@ -22,7 +22,7 @@ enum SourceOptions {
         }
         guard arguments.has("--untrusted") else {
             guard rules.isEmpty else {
-                throw UsageError("--allow is for sources that are untrusted: it needs --untrusted")
+                throw UsageError("--allow needs --untrusted")
             }
             return .trusted
         }

@@ -2,12 +2,12 @@ import FoundationEssentials
 import Glibc
 import WebImage
 
-/// The picture that is piped into the program: the source `-`. Read once, however often it is named.
+/// The image piped into the program: the source `-`. Read once, however often it is named.
 actor StandardInput {
     static let scheme = "standard-input"
     private static let shared = StandardInput()
 
-    /// Loads it.
+    /// The loader of standard input.
     static var loader: ClosureImageLoader {
         ClosureImageLoader(scheme: scheme) { _ in try await shared.data() }
     }
@@ -20,7 +20,7 @@ actor StandardInput {
         return try await task.value
     }
 
-    /// - Throws: ``WebImageError/Code/limitExceeded`` for more than a picture may have.
+    /// - Throws: ``WebImageError/Code/limitExceeded`` if it exceeds the maximum size of an image file.
     private static func read() throws -> Data {
         let limit = ImageLimits().maximumEncodedByteCount
         var data = Data()

@@ -2,21 +2,21 @@ import CLinux
 import Glibc
 import WebImage
 
-/// Writing to the standard streams.
+/// Writes to the standard streams.
 enum Terminal {
     private static let outputError = Lock<Int32>(0)
 
-    /// The first error number of a write to standard output, 0 without one. What was asked for was not delivered then.
+    /// The error number of the first failed write to standard output, 0 if none. Output is incomplete then.
     static var outputFailure: Int32 { outputError.withLock { $0 } }
 
-    /// Writes all of `text`, which is meant for people or programs, to a stream; a failure on standard output is kept in
+    /// Writes all of `text`, which is output for people or programs, to a stream; records a failure on standard output in
     /// ``outputFailure``. A closed pipe ends the program by its signal.
     static func print(_ text: String, to descriptor: Int32 = STDOUT_FILENO) {
         var text = text
         text.withUTF8 { _ = print(UnsafeRawBufferPointer($0), to: descriptor) }
     }
 
-    /// The same for bytes; false on failure.
+    /// Writes bytes in the same way; false on failure.
     static func print(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32 = STDOUT_FILENO) -> Bool {
         if write(bytes, to: descriptor) { return true }
         let failure = errno
@@ -24,7 +24,7 @@ enum Terminal {
         return false
     }
 
-    /// Writes what nobody is hurt to miss.
+    /// Writes optional output, ignoring failures.
     static func write(_ text: String, to descriptor: Int32 = STDOUT_FILENO) {
         var text = text
         _ = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
@@ -44,25 +44,25 @@ enum Terminal {
         return true
     }
 
-    /// The text with "?" for what would steer a terminal: names and messages may come from anywhere.
+    /// Returns the text with "?" for terminal control characters: names and messages may come from anywhere.
     static func plain(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isControl ? "?" : $0 }))
     }
 
-    /// A name for a program that reads standard output, as it is, or for who reads it in a terminal.
+    /// Returns a name unchanged if standard output is not a terminal, otherwise without control characters.
     static func name(_ text: String) -> String { isatty(STDOUT_FILENO) != 0 ? plain(text) : text }
 
-    /// - Parameter hint: a line of this program's own below the message.
+    /// - Parameter hint: A trusted line below the message.
     static func printError(_ message: String, hint: String? = nil) {
         write("webimage: \(plain(message))\n" + (hint.map { $0 + "\n" } ?? ""), to: STDERR_FILENO)
     }
 
     static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-    /// Whether bars may be drawn on standard error: it is a terminal that can move its cursor.
+    /// True if bars may be drawn on standard error: it is a terminal with cursor movement.
     static var showsProgress: Bool { isatty(STDERR_FILENO) != 0 && environment("TERM") != "dumb" }
 
-    /// Whether colours may be used on standard error.
+    /// True if colours may be used on standard error.
     static var usesColor: Bool { showsProgress && (environment("NO_COLOR") ?? "").isEmpty }
 
     static var errorColumns: Int {
@@ -72,8 +72,8 @@ enum Terminal {
 }
 
 extension Unicode.Scalar {
-    /// Whether it steers a terminal or how text is laid out: controls of both sets, separators of lines and paragraphs, and
-    /// marks of direction. Joiners are none, since words and emoji are made with them.
+    /// True for characters that control a terminal or text layout: C0 and C1 controls, line and paragraph separators, and
+    /// directional marks. Joiners are not included, since words and emoji need them.
     var isControl: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

@@ -2,23 +2,23 @@ import CChafaShims
 import Glibc
 import WebImage
 
-/// Makes what a terminal must be sent to show pictures. For one thread at a time.
+/// Creates the bytes that draw images in a terminal. For one thread at a time.
 final class TerminalPainter {
     enum Failure: Error { case noMemory }
 
     let screen: TerminalScreen
-    /// The room for one picture.
+    /// The space for one image.
     let grid: CellGrid
-    /// Whether pixels are drawn, and not symbols in character cells.
+    /// True if pixels are drawn, and not symbols in character cells.
     let isGraphics: Bool
     private let chafa: OpaquePointer
     private let mode: webimage_chafa_mode
     private let fills: Bool
 
     /// - Parameters:
-    ///   - size: columns and rows that pictures fill; nil for the terminal, in which they stay as small as they are.
-    ///   - usesSymbols: whether to draw in character cells even if there is something better.
-    ///   - namesPictures: whether a line is needed for a name.
+    ///   - size: The columns and rows that images fill; nil for the whole terminal, in which small images are not enlarged.
+    ///   - usesSymbols: True to draw in character cells even if graphics are available.
+    ///   - namesPictures: True if a line is needed for a name.
     init(
         _ screen: TerminalScreen,
         size: (columns: Int, rows: Int)?,
@@ -26,7 +26,7 @@ final class TerminalPainter {
         namesPictures: Bool
     ) throws {
         let environment = screen.usesSequences ? environ : nil
-        // Graphics go to terminals alone: in a file nobody knows which one it is for.
+        // Only terminals get graphics: for a file, the terminal type is unknown.
         let cells = usesSymbols || !screen.isTerminal
         guard let chafa = webimage_chafa_open(environment, cells, screen.isASCII) else { throw Failure.noMemory }
         self.chafa = chafa
@@ -38,7 +38,7 @@ final class TerminalPainter {
         if let size {
             (grid.columns, grid.rows) = (size.columns, size.rows)
         } else {
-            // A line for the cursor, or for the prompt that comes after it.
+            // Leaves a line for the cursor, or for the prompt after it.
             grid.rows = max(grid.rows - (namesPictures ? 2 : 1), 1)
         }
         if !isGraphics { grid = grid.forSymbols }
@@ -51,8 +51,8 @@ final class TerminalPainter {
         PictureLayout(width: bitmap.width, height: bitmap.height, in: grid, isGraphics: isGraphics, fills: fills)
     }
 
-    /// The bytes that draw a picture from the cursor on. Afterwards the cursor is after the last cell of symbols, and somewhere with
-    /// graphics.
+    /// Returns the bytes that draw an image at the cursor. Afterwards the cursor is after the last cell with symbols, and undefined
+    /// with graphics.
     func draw(_ bitmap: Bitmap) -> [UInt8] {
         let layout = layout(of: bitmap)
         if layout.width == bitmap.width, layout.height == bitmap.height, bitmap.pixelFormat != .rgbaHalfPremultiplied {
@@ -85,7 +85,7 @@ final class TerminalPainter {
         return [UInt8](UnsafeRawBufferPointer(start: text, count: text == nil ? 0 : count))
     }
 
-    /// The picture at the top left of transparent BGRA pixels.
+    /// Returns the image at the top left of transparent BGRA pixels.
     private static func pad(_ bitmap: Bitmap, to layout: PictureLayout) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: layout.width * layout.height * 4)
         let (width, height) = (min(bitmap.width, layout.width), min(bitmap.height, layout.height))
@@ -107,24 +107,24 @@ final class TerminalPainter {
         return result
     }
 
-    /// A still picture and the cursor at the beginning of the line below it.
+    /// Returns the bytes that draw a still image and move the cursor to the beginning of the line below it.
     func still(_ bitmap: Bitmap) -> [UInt8] {
         guard isGraphics else { return draw(bitmap) + [10] }
         let rows = layout(of: bitmap).rows
         return Self.reserve(rows) + draw(bitmap) + Self.leave(rows)
     }
 
-    /// One frame where ``reserve(_:)`` left the cursor, in place of the one before.
+    /// Returns the bytes that draw one frame at the cursor saved by ``reserve(_:)``, in place of the previous one.
     func frame(_ bitmap: Bitmap) -> [UInt8] {
         let layout = layout(of: bitmap)
-        // All at once, where the terminal knows how.
+        // As a synchronized update, if the terminal supports it.
         var bytes = Array("\u{1B}[?2026h\u{1B}8".utf8)
         switch mode {
         case WEBIMAGE_CHAFA_KITTY:
-            // Placements pile up: the one under the cursor goes, with its pixels.
+            // Placements accumulate: delete the one under the cursor, with its pixels.
             bytes += Array("\u{1B}_Ga=d,d=C\u{1B}\\".utf8)
         case WEBIMAGE_CHAFA_SIXEL where bitmap.pixelFormat.hasAlpha:
-            // Transparent pixels leave what was there.
+            // Transparent pixels do not overwrite, so erase first.
             for _ in 0..<layout.rows { bytes += Array("\u{1B}[\(layout.columns)X\u{1B}[B".utf8) }
             bytes += Array("\u{1B}8".utf8)
         default:
@@ -133,11 +133,11 @@ final class TerminalPainter {
         return bytes + draw(bitmap) + Array("\u{1B}[?2026l".utf8)
     }
 
-    /// Scrolls until so many rows are free, and remembers where they begin.
+    /// Scrolls until that many rows are free, and saves the cursor at their beginning.
     static func reserve(_ rows: Int) -> [UInt8] {
         [UInt8](repeating: 10, count: rows) + Array("\u{1B}[\(rows)A\u{1B}7".utf8)
     }
 
-    /// Goes below those rows.
+    /// Moves below those rows.
     static func leave(_ rows: Int) -> [UInt8] { Array("\u{1B}8\u{1B}[\(rows)B\r".utf8) }
 }

@@ -1,16 +1,16 @@
 import Glibc
 import WebImage
 
-/// Plays an animation in the terminal, on the calling thread, which sleeps between frames.
+/// Plays an animation in the terminal on the calling thread, which sleeps between frames.
 struct TerminalPlayer {
     let painter: TerminalPainter
-    /// How often to play; nil for what the animation says, 0 for ever.
+    /// The number of times to play; nil for the animation's own, 0 for forever.
     let loopCount: Int?
 
-    /// Returns at the end of the animation, or with a key. A signal that comes meanwhile ends the program.
+    /// Returns at the end of the animation, or when a key is pressed. A signal received meanwhile ends the program.
     func play(_ image: Image, _ player: AnimatedImagePlayer) {
         var pipes: [Int32] = [-1, -1]
-        // Without a pipe a signal ends the program at once, which is as good but for a picture that is cut short.
+        // Without a pipe, a signal ends the program at once; the only drawback is an image that is cut off.
         if pipe(&pipes) != 0 { pipes = [-1, -1] }
         for end in pipes { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let readsKeys = LiveTerminal.hasKeys
@@ -19,7 +19,7 @@ struct TerminalPlayer {
         if let loopCount { player.totalLoopCount = loopCount }
         let painter = painter
         player.animationFrameHandler = { _, frame in
-            // A terminal that is gone gets nothing more.
+            // After a failed write, nothing more is written.
             if isWell { isWell = Self.write(painter.frame(frame.bitmap)) }
         }
         LiveTerminal.begin(wake: pipes[1], readsKeys: readsKeys)
@@ -39,14 +39,14 @@ struct TerminalPlayer {
         for end in pipes where end >= 0 { close(end) }
     }
 
-    /// How long nothing will happen. A frame that is still being decoded is asked for again soon.
+    /// Returns the milliseconds until the next update. A frame that is still being decoded is polled soon.
     private static func milliseconds(_ player: AnimatedImagePlayer, movedFrom index: Int) -> Int32 {
         let seconds = player.timeUntilNextFrame
         guard seconds > 0 else { return player.currentFrameIndex == index ? 3 : 0 }
         return Int32(min((seconds * 1000).rounded(.up), 60_000))
     }
 
-    /// Waits; true when a key was pressed, a signal has come, or the terminal is gone.
+    /// Waits; true if a key was pressed, a signal was received, or the terminal is closed.
     private static func isEnded(within milliseconds: Int32, signals: Int32, readsKeys: Bool) -> Bool {
         var files = [
             pollfd(fd: signals, events: Int16(POLLIN), revents: 0),

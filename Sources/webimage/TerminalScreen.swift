@@ -1,17 +1,17 @@
 import CLinux
 import Glibc
 
-/// What standard output can show.
+/// The capabilities of standard output.
 struct TerminalScreen: Sendable {
-    /// Whether it is a terminal at all.
+    /// True if it is a terminal.
     var isTerminal: Bool
-    /// Whether escape sequences may be written.
+    /// True if escape sequences may be written.
     var usesSequences: Bool
-    /// Whether only ASCII can be.
+    /// True if only ASCII may be written.
     var isASCII: Bool
     var grid: CellGrid
 
-    /// Whether pictures can move there.
+    /// True if animations can be played.
     var canPlay: Bool { isTerminal && usesSequences }
 
     static var standardOutput: TerminalScreen {
@@ -30,8 +30,7 @@ struct TerminalScreen: Sendable {
         )
     }
 
-    /// Whether the environment names a character set that is not UTF-8. What names none is taken for UTF-8, which terminals are
-    /// nowadays.
+    /// True if the environment names a character set other than UTF-8. Without one, UTF-8 is assumed, as in current terminals.
     private static var localeIsASCII: Bool {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"].compactMap(Terminal.environment)
         guard let locale = names.first(where: { !$0.isEmpty })?.uppercased() else { return false }

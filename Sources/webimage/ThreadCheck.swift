@@ -1,12 +1,12 @@
 import Glibc
 
-/// Looks whether the system gives the program threads, before anything needs them: Dispatch waits for ever for threads that are not to be
-/// had, and by then signals no longer end the program.
+/// Checks that the system can create threads before anything needs them: Dispatch waits forever for threads that cannot be created, and
+/// signals no longer end the program by then.
 enum ThreadCheck {
-    /// Fewer are not enough for Dispatch and a load.
+    /// The minimum for Dispatch and a load.
     private static let count = 3
 
-    /// True if so many threads can be there at once, each with memory of its own. Takes less than a millisecond.
+    /// Returns whether that many threads can exist at once, each with its own heap. Takes less than a millisecond.
     static func passes() -> Bool {
         let gate = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         gate.initialize(to: pthread_mutex_t())
@@ -16,7 +16,7 @@ enum ThreadCheck {
             gate.deallocate()
         }
         var threads: [pthread_t] = []
-        // All stay until the last is there.
+        // All threads stay until the last one is created.
         pthread_mutex_lock(gate)
         for _ in 0..<count {
             var thread = pthread_t()
@@ -29,7 +29,7 @@ enum ThreadCheck {
     }
 
     private static let body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { gate in
-        // The C library gives a thread a heap of its own with its first block.
+        // The C library creates a thread's heap with its first allocation.
         free(malloc(64))
         let gate = gate?.assumingMemoryBound(to: pthread_mutex_t.self)
         if let gate {

@@ -1,6 +1,6 @@
-/// Spans of time in words.
+/// Formats durations as text.
 enum TimeWords {
-    /// "12 s", "5 min", "3 h", "40 days": whole units, rounded down, of the greatest that there is one of.
+    /// Returns "12 s", "5 min", "3 h", "40 days": whole units, rounded down, of the largest unit with at least one.
     static func describe(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds < 1e12 else { return "ever" }
         let units: [(length: Double, name: String)] = [(86_400, "day"), (3600, "h"), (60, "min")]

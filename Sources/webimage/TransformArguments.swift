@@ -8,8 +8,12 @@ enum TransformArguments {
             value: "WxH[:MODE]",
             "scale to W by H pixels: fit (with bars, the default), fill, cover"
         ),
-        OptionSpec("--crop", value: "X,Y,W,H", "cut out W by H pixels, X from the left and Y from the top"),
-        OptionSpec("--rotate", value: "DEG[:cut]", "turn counter-clockwise by degrees; the box grows, or cuts off"),
+        OptionSpec("--crop", value: "X,Y,W,H", "crop to W by H pixels, X from the left and Y from the top"),
+        OptionSpec(
+            "--rotate",
+            value: "DEG[:cut]",
+            "rotate counter-clockwise by degrees; the canvas grows, or crops with :cut"
+        ),
         OptionSpec("--flip", value: "h|v", "mirror left to right (h) or top to bottom (v)"),
         OptionSpec(
             "--round",
@@ -22,16 +26,16 @@ enum TransformArguments {
             value: "#AARRGGBB[:MODE]",
             "fill with a colour; MODE such as multiply, source-in by default"
         ),
-        OptionSpec("--grayscale", "black and white"),
-        OptionSpec("--sepia", "the brown of old photographs"),
-        OptionSpec("--invert", "the negative"),
-        OptionSpec("--brightness", value: "V", "times V; 1 changes nothing, 0 is black"),
-        OptionSpec("--contrast", value: "V", "times V around the middle; 1 changes nothing, 0 is grey"),
-        OptionSpec("--saturation", value: "V", "times V; 1 changes nothing, 0 takes the colour out"),
-        OptionSpec("--hue", value: "DEG", "turn the hues around the colour wheel by degrees"),
+        OptionSpec("--grayscale", "convert to shades of grey"),
+        OptionSpec("--sepia", "apply a sepia tone"),
+        OptionSpec("--invert", "invert the colours"),
+        OptionSpec("--brightness", value: "V", "multiply by V; 1 changes nothing, 0 is black"),
+        OptionSpec("--contrast", value: "V", "multiply by V around the middle; 1 changes nothing, 0 is grey"),
+        OptionSpec("--saturation", value: "V", "multiply by V; 1 changes nothing, 0 removes the colour"),
+        OptionSpec("--hue", value: "DEG", "rotate the hues around the colour wheel by degrees"),
     ]
 
-    /// What an option does; nil for one that is none of these.
+    /// Returns the transformer of an option; nil for other options.
     static func transformer(_ name: String, _ value: String) throws -> (any ImageTransformer)? {
         switch name {
         case "--resize": try resize(value)
@@ -128,7 +132,7 @@ enum TransformArguments {
         return TintTransformer(color: color, blendMode: mode)
     }
 
-    /// "sourceIn" as "source-in".
+    /// Returns "source-in" for "sourceIn".
     private static func dashed(_ name: String) -> String {
         name.reduce(into: "") { text, letter in
             text += letter.isUppercase ? "-" + letter.lowercased() : String(letter)
@@ -142,7 +146,7 @@ enum TransformArguments {
         return number
     }
 
-    /// A radius: above 0, since 0 does nothing.
+    /// Parses a radius: above 0, since 0 does nothing.
     private static func length(_ text: String, of option: String) throws -> Double {
         guard let number = Double(text), number > 0, number <= 65_535 else {
             throw UsageError("\(option) takes a radius in pixels above 0, not '\(text)'")
@@ -158,7 +162,7 @@ enum TransformArguments {
     }
 }
 
-/// A thumbnail of what other options made: fits into a box, and is never bigger than it was.
+/// Makes a thumbnail of the result of other options: it fits into a box, and is never enlarged.
 struct ThumbnailTransformer: ImageTransformer {
     let box: ImageSize
 
@@ -174,7 +178,7 @@ struct ThumbnailTransformer: ImageTransformer {
         return ResizingTransformer(size: size, scaleMode: .fill).memoryNeed(of: input)
     }
 
-    /// That of the thumbnail, in points; nil if the picture is small enough.
+    /// Returns the size of the thumbnail, in points; nil if the image is small enough.
     private func size(of picture: ImageExtent) -> ImageSize? {
         let (width, height) = (Double(picture.width), Double(picture.height))
         let factor = min(box.width / width, box.height / height)

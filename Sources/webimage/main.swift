@@ -3,10 +3,10 @@ import WebImage
 import WebImageFormats
 
 WebImageFormats.registerAll()
-// With --isolated the program starts itself to decode, and is nothing else then.
+// With --isolated, the program starts itself as decode workers, which do nothing else.
 DecodeWorker.runIfRequested()
 guard ThreadCheck.passes() else {
-    Terminal.printError("the system gives no threads: \(String(cString: strerror(EAGAIN)))")
+    Terminal.printError("the system has no threads available: \(String(cString: strerror(EAGAIN)))")
     exit(ExitStatus.system)
 }
 TemporaryFiles.removeWhenInterrupted()

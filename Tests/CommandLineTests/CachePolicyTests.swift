@@ -114,7 +114,7 @@ import Testing
 
     @Test func `Without a cache there is no policy`() throws {
         let run = try harness.run("get", "a.jpg", "--cache-policy", "http", "--no-cache")
-        #expect(run.status == 64 && run.errors.contains("--no-cache and --cache-policy do not go together"))
+        #expect(run.status == 64 && run.errors.contains("--no-cache and --cache-policy cannot be combined"))
     }
 
     @Test func `What the server lets come behind a stale picture is there for the next process`() throws {

@@ -73,7 +73,9 @@ import Testing
         let told = try CommandLineHarness.objects(run).compactMap(\.explanation)
         #expect(told.count == 3 && server.requestCount() == 1)
         #expect(
-            told.allSatisfy { $0.contains("Another load") || $0.contains("on disk (") || $0.contains("downloaded") }
+            told.allSatisfy {
+                $0.contains("Joined another load") || $0.contains("on disk (") || $0.contains("downloaded")
+            }
         )
     }
 }

@@ -20,7 +20,7 @@ import Testing
     private static let pictures = [
         Expected("GIF/animated.gif", "GIF 40x30, 4 frames in 0.72 s, 2 times", [0.1, 0.1, 0.02, 0.5], loops: 2),
         Expected("GIF/loop-animexts-5.gif", "GIF 27x21, 3 frames in 1.62 s, 5 times", [0.1, 0.02, 1.5], loops: 5),
-        Expected("GIF/animated-imagemagick.gif", "GIF 40x30, 4 frames in 0.28 s, for ever", [0.07, 0.07, 0.07, 0.07]),
+        Expected("GIF/animated-imagemagick.gif", "GIF 40x30, 4 frames in 0.28 s, forever", [0.07, 0.07, 0.07, 0.07]),
         Expected("WebP/animated.webp", "WebP 120x90, 3 frames in 1.07 s, 4 times", [0.07, 0.1, 0.9], loops: 4),
         Expected(
             "WebP/animated-gif2webp.webp",

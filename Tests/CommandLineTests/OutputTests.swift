@@ -31,7 +31,7 @@ import Testing
             (file, "File exists"), (file + "/below", "Not a directory"), ("/proc/a", "No such file"),
         ] {
             let run = try harness.run(["get", "-o", path] + sources)
-            #expect(run.status == 64 && run.errors.contains("\(path): cannot make the directory: \(reason)"))
+            #expect(run.status == 64 && run.errors.contains("\(path): cannot create the directory: \(reason)"))
             #expect(!run.errors.contains("CocoaError"))
         }
     }
@@ -64,7 +64,7 @@ import Testing
             harness.cache,
             input: "\u{FEFF}\(server.url("/a.jpg"))\r\nftp://host/a.jpg\r\n"
         )
-        #expect(run.output.hasPrefix("1 pictures") && run.errors.contains("ftp"))
+        #expect(run.output.hasPrefix("1 images") && run.errors.contains("ftp"))
         #expect(!run.errors.contains(server.url("/a.jpg").absoluteString))
     }
 

@@ -34,7 +34,7 @@ import Testing
             harness.cache
         )
         #expect(run.status == 1)
-        #expect(run.output.contains("2 pictures in"))
+        #expect(run.output.contains("2 images in"))
         #expect(run.output.contains("2 loaded") && run.output.contains("1 failed"))
         #expect(run.errors.contains(server.url("/bad").absoluteString))
     }
@@ -42,7 +42,7 @@ import Testing
     @Test func `An empty list is no error`() throws {
         let run = try harness.run("prefetch", "--cache-dir", harness.cache, input: "# nothing\n")
         #expect(run.status == 0)
-        #expect(run.output.hasPrefix("0 pictures"))
+        #expect(run.output.hasPrefix("0 images"))
     }
 
     @Test func `Bars are drawn on a terminal and taken away, and nowhere else`() throws {

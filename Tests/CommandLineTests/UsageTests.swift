@@ -7,9 +7,9 @@ import Testing
     @Test(
         "What makes no sense is told, with status 64",
         arguments: [
-            ([], "Usage"), (["bogus"], "no command 'bogus'"), (["get"], "no source"),
+            ([], "Usage"), (["bogus"], "unknown command 'bogus'"), (["get"], "no source"),
             (["get", "--bogus", "x"], "--bogus"),
-            (["get", "-x", "a"], "no option -x"), (["get", "a", "--thumbnail"], "needs a value"),
+            (["get", "-x", "a"], "unknown option -x"), (["get", "a", "--thumbnail"], "needs a value"),
             (["get", "a", "--thumbnail", "0x5"], "takes a size"),
             (["get", "a", "--thumbnail", "3x4x5"], "takes a size"),
             (["get", "a", "--resize", "3x4:odd"], "--resize takes"),
@@ -27,20 +27,20 @@ import Testing
             (["get", "a", "--max-file-size", "0"], "200K"),
             (["get", "a", "--loops", "-1"], "from 0 to 65535"),
             (["get", "a", "--lossless", "-f", "gif"], "GIF cannot"),
-            (["get", "a", "--refresh", "--cache-only"], "do not go together"),
+            (["get", "a", "--refresh", "--cache-only"], "cannot be combined"),
             (["get", "a", "-j", "0"], "from 1 to 256"),
             (["get", "a", "-H", "novalue"], "Name: value"), (["get", "a", "--timeout", "0"], "--timeout"),
             (["get", "a", "--scaling", "bad"], "high or fast"),
-            (["prefetch", "--no-cache"], "nothing to prefetch into"),
+            (["prefetch", "--no-cache"], "needs a cache"),
             (["prefetch", "/does/not/exist"], "/does/not/exist"), (["prefetch", "--repeat", "0"], "--repeat"),
-            (["cache"], "say what to do"), (["cache", "bogus"], "no 'cache bogus'"),
-            (["cache", "remove"], "takes the sources"),
+            (["cache"], "no action given"), (["cache", "bogus"], "unknown action 'bogus'"),
+            (["cache", "remove"], "no source or key given"),
             (["cache", "stats", "x"], "takes no sources"),
             (["cache", "trim", "--max-size", "lots"], "number of bytes"),
             (["identify"], "no source"), (["show"], "no source"), (["show", ""], "empty"),
             (["show", "a", "--size", "0x5"], "--size takes"), (["show", "a", "--size", "80"], "--size takes"),
             (["show", "a", "--size", "501x5"], "up to 500"), (["show", "a", "--loops", "x"], "from 0 to 65535"),
-            (["show", "a", "--json"], "no option --json"), (["show", "a", "--symbols=1"], "takes no value"),
+            (["show", "a", "--json"], "unknown option --json"), (["show", "a", "--symbols=1"], "takes no value"),
         ] as [([String], String)]
     )
     func nonsense(words: [String], message: String) throws {
