@@ -1,21 +1,21 @@
 import CWebImageGTK4
 import WebImage
 
-/// Plays what a view shows, if that moves and the view is on the screen.
+/// Plays the animated image of a view while the view is on the screen.
 @MainActor
 final class AnimationPart: ViewPart {
-    /// What the view shows.
+    /// The image that the view shows.
     private(set) var image: Image?
     private(set) var player: AnimatedImagePlayer?
     var settings = AnimationSettings() { didSet { applySettings(instead: oldValue) } }
-    /// The frame that is seen; nil before the first one.
+    /// The visible frame; nil before the first one.
     private(set) var currentFrame: Image?
     private(set) var currentFrameIndex = 0
     private(set) var currentLoopCount = 0
     var frameHandler: ((_ index: Int, _ frame: Image) -> Void)?
     var loopHandler: ((_ loopCount: Int) -> Void)?
 
-    /// Whether the content that comes next is the same animation.
+    /// True if the next content is the same animation, which then continues instead of starting again.
     var continues = false
     /// The number of the load that brought the content.
     var loadNumber: Int?
@@ -23,13 +23,13 @@ final class AnimationPart: ViewPart {
     private weak var state: ViewState?
     private let view: WeakObject
     private var link: FrameClockLink?
-    /// Whether it is to play while it is seen.
+    /// True if the animation is to play while it is visible.
     private var wantsToPlay = false
-    /// Whether it has played as often as it should.
+    /// True after all loops have been played.
     private var isFinished = false
-    /// Whether all frames that have come were played, and more are to come.
+    /// True if all received frames have been played and more are to arrive.
     private var isShort = false
-    /// More of what plays, for when that comes to its end.
+    /// A version of the image with more frames, used when playback reaches the last received frame.
     private var successor: Image?
 
     init(_ state: ViewState) {
@@ -45,15 +45,15 @@ final class AnimationPart: ViewPart {
         (frameHandler, loopHandler) = (nil, nil)
     }
 
-    // MARK: The picture
+    // MARK: Content
 
-    /// The view shows something else, or a transition to it is over.
+    /// Called when the view shows other content, or a transition has ended.
     func contentChanged() {
         let next = state?.paintable.content?.image
         if next !== image {
             take(next)
         } else if player != nil {
-            // The same was set again, and begins at its poster.
+            // The same image was set again and starts with its poster.
             if currentFrame == nil, settings.transformer != nil {
                 state?.paintable.frame = .awaited
             } else {
@@ -75,7 +75,7 @@ final class AnimationPart: ViewPart {
         }
     }
 
-    /// What is shown stays what it was, though the content is another.
+    /// Keeps the visible frame, although the content has changed.
     private func keepFrame() {
         guard let currentFrame, let texture = Texture.of(currentFrame) else { return }
         state?.paintable.frame = .texture(texture)
@@ -89,14 +89,14 @@ final class AnimationPart: ViewPart {
         wantsToPlay = settings.autoPlay
         player = makePlayer(of: image)
         if player != nil, settings.transformer != nil {
-            // The poster is not what is to be seen.
+            // The untransformed poster must not be shown.
             state?.paintable.frame = .awaited
             player?.beginSeeking(toFrameAt: 0, loopCount: 0)
         }
         playerChanged()
     }
 
-    /// Plays an image from the place where another one is.
+    /// Plays an image from the current position of another one.
     private func goOn(with next: Image) {
         let (index, loops, isShown) = (currentFrameIndex, currentLoopCount, currentFrame != nil)
         let (wanted, finished) = (wantsToPlay, isFinished)
@@ -137,7 +137,7 @@ final class AnimationPart: ViewPart {
 
     // MARK: Playing
 
-    /// Whether anybody sees it, and nothing else moves.
+    /// True if the view is on the screen and no transition is running.
     private var isSeen: Bool {
         guard let pointer = view.pointer, gtk_widget_get_mapped(pointer.widget) != 0 else { return false }
         return state?.paintable.transitionProgress == nil
@@ -160,7 +160,7 @@ final class AnimationPart: ViewPart {
 
     func startAnimating() {
         guard let player else { return }
-        // From the beginning.
+        // All loops were played: start from the beginning.
         if isFinished { player.stopPlaying() }
         (wantsToPlay, isFinished) = (true, false)
         update()
@@ -203,7 +203,7 @@ final class AnimationPart: ViewPart {
         loopHandler?(count)
     }
 
-    /// All frames that have come were played.
+    /// Handles the end of the received frames: switches to the image with more frames, or waits for it.
     private func waitForMore(_ player: AnimatedImagePlayer) {
         if let next = successor {
             goOn(with: next)

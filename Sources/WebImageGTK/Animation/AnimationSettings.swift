@@ -1,6 +1,6 @@
 import WebImage
 
-/// How a view plays what moves.
+/// The settings of an ``AnimatedImageView``.
 struct AnimationSettings {
     var shouldCustomLoopCount = false
     var repeatCount = 0
@@ -13,18 +13,18 @@ struct AnimationSettings {
     var autoPlay = true
     var transformer: (any ImageTransformer)?
 
-    /// Tells a player of it.
+    /// Applies the settings to a player.
     func apply(to player: AnimatedImagePlayer) {
         player.totalLoopCount = shouldCustomLoopCount ? repeatCount : player.provider.loopCount
-        // What has not changed is left alone: the player looks at the memory anew when the buffer's size is set.
+        // Set only if changed: setting the buffer size makes the player query the available memory again.
         if player.maxBufferSize != maxBufferSize { player.maxBufferSize = maxBufferSize }
         player.playbackRate = playbackRate
         player.playbackMode = playbackMode
     }
 
-    /// Whether an image is played.
+    /// Returns whether an image is played.
     ///
-    /// What has not all come yet has no end to play back from.
+    /// A partially loaded image plays only in normal mode: playing backwards needs the last frame.
     func plays(_ image: Image) -> Bool {
         image.animation != nil && (!image.metadata.isIncremental || shouldIncrementalLoad && playbackMode == .normal)
     }

@@ -1,17 +1,18 @@
 import CWebImageGTK4
 import WebImage
 
-/// Tells a player the time by the frames that its view is drawn in, and lets GTK rest while a frame stays for long.
+/// Drives a player from the frame clock of its view, and pauses the clock while a frame stays for long.
 @MainActor
 final class FrameClockLink: @MainActor AnimationDisplayLink {
-    /// Shorter rests are not worth it, in seconds.
+    /// The shortest pause in seconds; a shorter one is not worth it.
     static let shortestRest = 0.06
-    /// How long before a frame is due the calls begin again: enough for GTK to begin with its frames.
+    /// Seconds before the next frame is due when the callbacks resume, so that GTK can start its frame clock.
     static let lead = 0.03
-    /// After so many seconds it looks whether what it knows still holds: whoever has the player may have changed its rate.
+    /// The longest pause in seconds. After it, the remaining time is computed again, because the owner of the player may have changed its
+    /// rate.
     static let longestRest = 0.25
 
-    /// Seconds until something can change.
+    /// Returns the seconds until the next frame can be due.
     var timeUntilNextFrame: (() -> Double)?
 
     private let clock: FrameClock
@@ -23,7 +24,7 @@ final class FrameClockLink: @MainActor AnimationDisplayLink {
 
     isolated deinit { stop() }
 
-    /// Whether it is waiting for a frame's time to end, without being called for each picture of the screen.
+    /// True while callbacks are paused until shortly before the next frame is due.
     var isResting: Bool { timer != 0 }
 
     func start(_ tick: @escaping (_ seconds: Double) -> Void) {
@@ -38,7 +39,7 @@ final class FrameClockLink: @MainActor AnimationDisplayLink {
         listener = nil
     }
 
-    /// Something has changed that the rest did not count on.
+    /// Ends a pause early, after a change that its length did not account for.
     func wake() {
         guard isResting else { return }
         endRest()

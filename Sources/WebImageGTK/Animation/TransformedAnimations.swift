@@ -1,7 +1,7 @@
 import WebImage
 
-/// Animations whose frames are transformed when they are shown: one for each animation and kind of transform, so that views that show the
-/// same share their frames.
+/// A cache of animations whose frames are transformed when they are decoded: one for each animation and transformer key, so that views that
+/// show the same one share its frames.
 @MainActor
 enum TransformedAnimations {
     private struct Key: Hashable {
@@ -15,10 +15,10 @@ enum TransformedAnimations {
 
     private static var known: [Key: Entry] = [:]
 
-    /// The frames of an animation, transformed on the thread that decodes them.
+    /// Returns the animation with its frames transformed on the thread that decodes them.
     static func animation(of base: AnimatedImage, by transformer: any ImageTransformer) -> any AnimatedImageProvider {
         let key = Key(animation: ObjectIdentifier(base), transform: transformer.transformerKey)
-        // As long as there is one it keeps its base, so nothing else has that identity.
+        // A live entry keeps its base alive, so no other object can have this identifier.
         if let animation = known[key]?.animation { return animation }
         let first = ImageExtent(frameOf: base)
         let animation = MappedAnimation(base, need: { transformer.memoryNeed(of: first) }) {
@@ -29,6 +29,6 @@ enum TransformedAnimations {
         return animation
     }
 
-    /// Those that are in use.
+    /// The number of animations that are in use.
     static var count: Int { known.values.count { $0.animation != nil } }
 }

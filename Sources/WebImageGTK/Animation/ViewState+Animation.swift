@@ -3,10 +3,10 @@ import WebImage
 extension ViewState {
     private static let animationKey = "animation"
 
-    /// What plays; nil as long as nothing of the view moved, and nobody asked how it would.
+    /// The controller that plays the view's animations; nil until the view shows one or an ``AnimatedImageView`` is created.
     var animation: AnimationPart? { parts[Self.animationKey] as? AnimationPart }
 
-    /// What plays.
+    /// Returns the view's controller, created if needed.
     func makeAnimation() -> AnimationPart {
         if let animation { return animation }
         let part = AnimationPart(self)
@@ -15,7 +15,7 @@ extension ViewState {
         return part
     }
 
-    /// The paintable has other content, or a transition to it is over.
+    /// Called when the paintable has other content, or a transition has ended.
     func contentChanged() {
         if let animation {
             animation.contentChanged()
@@ -24,9 +24,9 @@ extension ViewState {
         }
     }
 
-    /// Shows what a load brought; if that is the animation that plays, only more of it or with more pixels, then it goes on.
+    /// Shows the image of a load. If it is the animation that is playing, with more frames or more pixels, playback continues.
     ///
-    /// - Parameter isLedTo: a transition leads there: then it begins with its first frame.
+    /// - Parameter isLedTo: true if a transition leads to the image, which then plays from its first frame.
     func continuingAnimation(of load: ViewLoad, isLedTo: Bool = false, show: () -> Void) {
         guard load.showsInPaintable else { return show() }
         let part = animation
@@ -35,7 +35,7 @@ extension ViewState {
             && (load.request.isUpgrade || part?.image?.metadata.isIncremental == true)
         show()
         part?.continues = false
-        // Whoever was told of it may have begun another.
+        // The callbacks of `show` may have started another load.
         if isLatest(load) { animation?.loadNumber = load.number }
     }
 }

@@ -1,18 +1,18 @@
 import CWebImageGTK4
 import WebImage
 
-/// The pictures of a button, by state.
+/// The images of a button, by state.
 @MainActor
 final class ButtonPart: ViewPart {
     private struct Entry {
         let content: PaintableContent
-        /// Another one for each content.
+        /// A number that is unique to each content.
         let version: Int
         let slot: ImageSlot
-        /// What brought it; nil for a placeholder.
+        /// The load that delivered the content; nil for a placeholder.
         let load: ViewLoad?
 
-        /// Whether it is the animation of another one, more of it or with more pixels.
+        /// Returns whether the content is the same animation as another one, with more frames or more pixels.
         @MainActor
         func continues(_ former: Entry?) -> Bool {
             guard let former, let load, let number = former.load?.number, load.number == number else { return false }
@@ -23,9 +23,9 @@ final class ButtonPart: ViewPart {
     private let widgets = ButtonWidgets()
     private var entries: [ButtonPlace: Entry] = [:]
     private var lastVersion = 0
-    /// The load whose picture comes next.
+    /// The load whose image is set next.
     var delivery: ViewLoad?
-    /// What the pictures show.
+    /// The entries that are visible now.
     private var shown: [ButtonRole: Entry] = [:]
     private weak var state: ViewState?
 
@@ -41,16 +41,16 @@ final class ButtonPart: ViewPart {
         for role in ButtonRole.allCases { refresh(role) }
     }
 
-    /// The `GtkPicture` of a role; nil before a picture was set.
+    /// The `GtkPicture` of a role; nil before an image was set.
     func picture(_ role: ButtonRole) -> UnsafeMutableRawPointer? { widgets.picture(role) }
 
     // MARK: Loading
 
-    /// Shows the image of a URL in a slot.
+    /// Loads an image into a slot.
     func load(_ request: ViewLoad.Request, in slot: ImageSlot) -> WebImageLoadOperation? {
         guard let state else { return nil }
         let role = slot.place.role
-        // A completion that loads again when the button goes must not put into it what nobody takes out.
+        // When the button is being destroyed, a completion may start another load. It must not add a child then: nothing would remove it.
         if gtk_widget_in_destruction(state.view.widget) == 0 {
             widgets.install(role, in: state.view)
             connect(role)
@@ -93,10 +93,10 @@ final class ButtonPart: ViewPart {
     private func transitionTarget(_ content: PaintableContent?, _ slot: ImageSlot) -> ImagePaintable? {
         let place = slot.place
         guard let state, let paintable = paintable(place.role) else { return nil }
-        // What is seen is of the button's own state, and else of the normal one.
+        // Visible is the image of the button's current state, or else the one of the normal state.
         let current = ButtonPlace(role: place.role, state: .of(state.view))
         guard place == current || (place.state == .normal && entries[current] == nil) else { return nil }
-        // A state without a picture gives way to that of the normal one, which has nothing to do with the load.
+        // A state whose image is removed shows the normal state's image, which belongs to another load.
         let normal = ButtonPlace(role: place.role, state: .normal)
         guard content != nil || place == normal || entries[normal] == nil else { return nil }
         store(content, slot)
@@ -104,7 +104,7 @@ final class ButtonPart: ViewPart {
         return paintable
     }
 
-    /// What is to be seen now.
+    /// The entry to show now.
     private func entry(_ role: ButtonRole) -> Entry? {
         guard let state else { return nil }
         return entries[ButtonPlace(role: role, state: .of(state.view))]
@@ -113,7 +113,7 @@ final class ButtonPart: ViewPart {
 
     private func refresh(_ role: ButtonRole) {
         let entry = entry(role)
-        // What is shown may be playing, or a transition may lead to it.
+        // Unchanged content must not be set again: it may be playing, or a transition to it may be running.
         guard entry?.version != shown[role]?.version else { return }
         let former = shown[role]
         shown[role] = entry
@@ -129,7 +129,7 @@ extension ViewState {
 
     var button: ButtonPart? { parts[Self.buttonKey] as? ButtonPart }
 
-    /// That of the view in which pictures are seen: for a button one of those in it.
+    /// The state of the widget that shows the image: for a button, one of the `GtkPicture`s in it.
     var stateOfPicture: ViewState {
         guard let button, let picture = button.picture(.image) ?? button.picture(.background) else { return self }
         return ViewState.of(picture)

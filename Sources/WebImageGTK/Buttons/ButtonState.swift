@@ -1,22 +1,22 @@
 import CWebImageGTK4
 
-/// A state of a button that can have pictures of its own. The raw value is the `GtkStateFlags` that it stands for.
+/// A state of a button that can have separate images. The raw value is the corresponding `GtkStateFlags`.
 ///
-/// When a button is in several states at once, the first of insensitive, active, checked, prelight decides. A state without a picture of
-/// its own shows that of ``normal``.
+/// If a button is in several states at once, the first of insensitive, active, checked and prelight applies. A state without an image shows
+/// the image of ``normal``.
 public enum ButtonState: UInt32, Sendable, Hashable, CaseIterable {
-    /// None of the others.
+    /// None of the other states.
     case normal = 0
-    /// Pressed.
+    /// The button is pressed.
     case active = 1
-    /// Under the pointer.
+    /// The pointer is over the button.
     case prelight = 2
-    /// It cannot be used.
+    /// The button is disabled.
     case insensitive = 8
-    /// A `GtkToggleButton` that is on.
+    /// A `GtkToggleButton` is on.
     case checked = 2048
 
-    /// The state that a widget is in.
+    /// Returns the state that a widget is in.
     @MainActor
     static func of(_ view: UnsafeMutableRawPointer) -> ButtonState {
         let flags = gtk_widget_get_state_flags(view.widget).rawValue

@@ -1,18 +1,18 @@
 import CWebImageGTK4
 import WebImage
 
-/// What lies in a button: a picture, or a picture behind what the button has beside.
+/// The child widgets of a button: its image, or a background behind the image or the program's own child.
 @MainActor
 final class ButtonWidgets {
     private var pictures: [ButtonRole: ObjectReference] = [:]
     private var overlay: ObjectReference?
-    /// What lies on the background.
+    /// The widget in front of the background.
     private var content: ObjectReference?
 
-    /// The `GtkPicture` of a role, if it was needed yet.
+    /// The `GtkPicture` of a role; nil if it has not been needed yet.
     func picture(_ role: ButtonRole) -> UnsafeMutableRawPointer? { pictures[role]?.pointer }
 
-    /// Puts the picture of a role into the button.
+    /// Puts the `GtkPicture` of a role into the button.
     func install(_ role: ButtonRole, in button: UnsafeMutableRawPointer) {
         if pictures[role] == nil, let made = gtk_picture_new() {
             let picture = UnsafeMutableRawPointer(made)
@@ -28,7 +28,7 @@ final class ButtonWidgets {
     private func arrange(_ button: UnsafeMutableRawPointer, after role: ButtonRole) {
         let pointer = button.assumingMemoryBound(to: GtkButton.self)
         let child = gtk_button_get_child(pointer).map { UnsafeMutableRawPointer($0) }
-        // The program may have put something else there meanwhile.
+        // The program may have set another child since the last call.
         let present = child == overlay?.pointer ? content : child.map { ObjectReference(retaining: $0) }
         let wanted = role == .image ? pictures[.image] : present
         keepName(of: pointer)
@@ -48,14 +48,14 @@ final class ButtonWidgets {
         content = wanted
         if let wanted { put(wanted, on: overlay, at: 1) }
         if role == .image { for style in Self.contentStyles { gtk_widget_remove_css_class(button.widget, style) } }
-        // What lies in front says how big the button is.
+        // The widget in front determines the button's size.
         gtk_overlay_set_measure_overlay(overlay.pointer.opaque, background.pointer.widget, wanted == nil ? 1 : 0)
     }
 
-    /// Classes that GTK gives a button for what lies in it.
+    /// CSS classes that GTK sets on a button for its kind of child.
     private static let contentStyles = ["text-button", "image-button"]
 
-    /// What lies in front is still what it was, and so is the style of the button.
+    /// Replaces the button's child, but keeps its CSS classes: the former child stays visible on top of the background.
     private func replaceChild(of button: UnsafeMutablePointer<GtkButton>, by child: ObjectReference) {
         let widget = UnsafeMutableRawPointer(button).widget
         let styles = Self.contentStyles.filter { gtk_widget_has_css_class(widget, $0) != 0 }
@@ -73,14 +73,14 @@ final class ButtonWidgets {
         gtk_widget_get_parent(child.pointer.widget).map { UnsafeMutableRawPointer($0) } == overlay.pointer
     }
 
-    /// A button whose label gives way to a picture keeps its name for people who do not see it.
+    /// Keeps the label's text as the accessible name of a button whose label is replaced by an image.
     private func keepName(of button: UnsafeMutablePointer<GtkButton>) {
         guard let text = gtk_button_get_label(button) else { return }
-        // As it is read: without the mark of the letter that is its shortcut.
+        // The text as displayed, without the underscore that marks the mnemonic.
         let child = gtk_button_get_child(button).map { UnsafeMutableRawPointer($0) }
         let shown = child.flatMap { $0.isA(gtk_label_get_type()) ? gtk_label_get_text($0.opaque) : nil }
         var value = GValue()
-        // G_TYPE_STRING, a macro that is not imported.
+        // G_TYPE_STRING, a macro that Swift does not import.
         g_value_init(&value, GType(16 << 2))
         g_value_set_string(&value, shown ?? text)
         var property = GTK_ACCESSIBLE_PROPERTY_LABEL

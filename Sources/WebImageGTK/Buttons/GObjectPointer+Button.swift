@@ -1,23 +1,23 @@
 public import FoundationEssentials
 import WebImage
 
-/// What a button shows now. Everything here is for the main thread.
+/// The images that a button shows now. For the main thread.
 extension GObjectPointer {
-    /// The URL of the image that was set for the state that the button is in, else of ``ImageSlot/image``.
+    /// The URL of the image for the button's current state, or else of ``ImageSlot/image``.
     @MainActor
     public var currentImageURL: URL? { imageURL(in: .image(.of(gobjectPointer))) ?? imageURL(in: .image) }
 
-    /// The URL of the background that was set for the state that the button is in, else of ``ImageSlot/background``.
+    /// The URL of the background for the button's current state, or else of ``ImageSlot/background``.
     @MainActor
     public var currentBackgroundImageURL: URL? {
         imageURL(in: .background(.of(gobjectPointer))) ?? imageURL(in: .background)
     }
 
-    /// The `GtkPicture` that shows images, for changing its layout or description; nil before one was set. It belongs to the button.
+    /// The `GtkPicture` that shows images, for changes to its layout or description; nil before an image was set. The button owns it.
     @MainActor
     public var buttonPicture: OpaquePointer? { picture(.image) }
 
-    /// The `GtkPicture` that shows backgrounds, for changing its layout; nil before one was set. It belongs to the button.
+    /// The `GtkPicture` that shows backgrounds, for changes to its layout; nil before a background was set. The button owns it.
     @MainActor
     public var buttonBackgroundPicture: OpaquePointer? { picture(.background) }
 

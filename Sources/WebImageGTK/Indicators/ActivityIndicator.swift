@@ -2,14 +2,14 @@ import CWebImageGTK4
 import Glibc
 import WebImage
 
-/// A ring in the middle of the view with a piece of it going round, in the colour that text has there.
+/// A spinner in the middle of the view, in the view's text colour.
 ///
-/// It is drawn with the picture, so it needs no widget of its own and works on any `GtkPicture` and `GtkImage`, over placeholders and
-/// previews too. When the user has turned animations off it stands still. For one view; a moving one costs a small drawing per frame
-/// while the view is on the screen.
+/// The spinner is drawn together with the image, so it needs no separate widget. It works on any `GtkPicture` and `GtkImage`, also over
+/// placeholders and previews. It stands still if the user has turned animations off. Each view needs its own indicator; a moving one costs
+/// a small drawing per frame while the view is on the screen.
 @MainActor
 public final class ActivityIndicator: WebImageIndicator, DelayedIndicator {
-    /// How big it is.
+    /// The size of the spinner.
     public enum Size: Sendable, Hashable, CaseIterable {
         /// 16 points.
         case small
@@ -18,7 +18,7 @@ public final class ActivityIndicator: WebImageIndicator, DelayedIndicator {
         /// 48 points.
         case large
 
-        /// From side to side, in points. In a view that is smaller than that it is smaller too.
+        /// The diameter in points. In a smaller view, the spinner is smaller, too.
         public var diameter: Double {
             switch self {
             case .small: 16
@@ -28,56 +28,56 @@ public final class ActivityIndicator: WebImageIndicator, DelayedIndicator {
         }
     }
 
-    /// How big it is; ``Size/medium`` by default.
+    /// The size of the spinner; ``Size/medium`` by default.
     public let size: Size
-    /// Seconds that a load takes at least before it is shown; 0.15 by default. Read when a load begins.
+    /// The seconds that a load must take before the indicator is shown; 0.15 by default. Read when a load begins.
     public var delay: Double {
         get { driver.delay.seconds }
         set { driver.delay.seconds = newValue }
     }
     let driver: OverlayDriver
 
-    /// Makes one, for one view.
+    /// Creates an indicator for one view.
     ///
     /// - Parameters:
-    ///   - size: how big it is.
-    ///   - delay: seconds that a load takes at least before it is shown; 0 shows it at once.
+    ///   - size: the size of the spinner.
+    ///   - delay: the seconds that a load must take before the indicator is shown; 0 shows it at once.
     public init(size: Size = .medium, delay: Double = 0.15) {
         self.size = size
         driver = OverlayDriver(delay: delay, isMoving: true) { Self.draw($0, size) }
     }
 
-    /// A new one of 16 points.
+    /// A new spinner of 16 points.
     public static var small: ActivityIndicator { ActivityIndicator(size: .small) }
-    /// A new one of 32 points.
+    /// A new spinner of 32 points.
     public static var medium: ActivityIndicator { ActivityIndicator(size: .medium) }
-    /// A new one of 48 points.
+    /// A new spinner of 48 points.
     public static var large: ActivityIndicator { ActivityIndicator(size: .large) }
 
-    /// Whether it is seen: a load is under way and has taken longer than ``delay``.
+    /// A Boolean value that indicates whether the indicator is visible: a load is in progress and has taken longer than ``delay``.
     public var isVisible: Bool { driver.isVisible }
 
     /// Called by the view.
     ///
-    /// - Parameter view: whose load it is.
+    /// - Parameter view: the view that is loading.
     public func startAnimating(in view: UnsafeMutableRawPointer) { driver.begin(in: view) }
 
-    /// Called by the view; nothing happens.
+    /// Called by the view; does nothing.
     ///
-    /// - Parameter progress: not looked at.
+    /// - Parameter progress: ignored.
     public func updateProgress(_ progress: Double) {}
 
-    /// Called by the view, or by who wants it away before the load ends.
+    /// Called by the view, or by a program that hides the indicator before the load ends.
     public func stopAnimating() { driver.end() }
 
     func show() { driver.show() }
 
     // MARK: Drawing
 
-    /// Seconds of a turn, and the part of the ring that goes round.
+    /// Seconds per turn, and the moving part of the ring.
     private static let turn = 1.0
     private static let piece = 0.3
-    /// How thick the ring is and how wide what lies below it, as parts of its diameter.
+    /// The width of the ring and of the plate below it, relative to the diameter.
     private static let thickness = 0.125
     private static let plate = 1.4
 
@@ -109,7 +109,7 @@ public final class ActivityIndicator: WebImageIndicator, DelayedIndicator {
 }
 
 extension OpaquePointer {
-    /// Of a cairo context.
+    /// Sets the source colour of a cairo context.
     fileprivate func setColor(_ color: GdkRGBA) {
         cairo_set_source_rgba(self, Double(color.red), Double(color.green), Double(color.blue), Double(color.alpha))
     }

@@ -1,16 +1,16 @@
-/// Waits before something is shown, so that what is over soon never shows it.
+/// Delays showing an indicator, so that short loads never show one.
 @MainActor
 final class IndicatorDelay {
-    /// Calls back after some seconds, unless the closure it returns has been called before.
+    /// Calls `body` after some seconds, unless the returned closure was called before.
     typealias Later = @MainActor (_ seconds: Double, _ body: @escaping @MainActor () -> Void) -> Cancel
     typealias Cancel = @MainActor () -> Void
 
-    /// The seconds of indicators that are told nothing else.
+    /// The default delay of indicators in seconds.
     nonisolated static let usual = 0.15
 
-    /// Seconds; not finite or not more than 0 for none.
+    /// The delay in seconds; none if not finite, 0 or negative.
     var seconds: Double
-    /// What it waits with.
+    /// The timer; replaced in tests.
     var later: Later = { seconds, body in
         let timer = MainTimer(after: seconds, body)
         return { timer.cancel() }
@@ -19,7 +19,7 @@ final class IndicatorDelay {
 
     init(_ seconds: Double) { self.seconds = seconds }
 
-    /// Begins to wait, unless it does already.
+    /// Starts waiting, unless it is waiting already.
     func begin(_ body: @escaping @MainActor () -> Void) {
         guard cancelWaiting == nil else { return }
         guard seconds > 0, seconds.isFinite else { return body() }
@@ -29,7 +29,7 @@ final class IndicatorDelay {
         }
     }
 
-    /// Gives it up.
+    /// Cancels the wait.
     func cancel() {
         cancelWaiting?()
         cancelWaiting = nil

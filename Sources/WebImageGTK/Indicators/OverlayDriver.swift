@@ -1,49 +1,48 @@
 import CWebImageGTK4
 import WebImage
 
-/// What an indicator is drawn with.
+/// The drawing context of an indicator.
 @MainActor
 struct IndicatorCanvas {
     /// A `GtkSnapshot`.
     let snapshot: OpaquePointer
-    /// Where the view is.
+    /// The rectangle of the view.
     let view: ImageRect
-    /// Seconds since it was shown; 0 when nothing may move.
+    /// Seconds since the indicator was shown; 0 if animations are off.
     let time: Double
-    /// That of the view's text.
+    /// The text colour of the view.
     let color: GdkRGBA
-    /// Whether it lies over a picture, which may have that colour.
+    /// True if the indicator is drawn over an image, which may have that colour.
     let isOverContent: Bool
 
-    /// As unlike the colour as can be, and half transparent.
+    /// Black or white, whichever contrasts with the colour, partly transparent.
     var contrast: GdkRGBA {
         let light = 0.2126 * color.red + 0.7152 * color.green + 0.0722 * color.blue
         let gray: Float = light > 0.5 ? 0 : 1
         return GdkRGBA(red: gray, green: gray, blue: gray, alpha: 0.6)
     }
 
-    /// The colour, more transparent.
+    /// Returns the colour with its alpha multiplied.
     func color(alpha: Float) -> GdkRGBA {
         GdkRGBA(red: color.red, green: color.green, blue: color.blue, alpha: color.alpha * alpha)
     }
 }
 
-/// Draws an indicator over what a view shows: waits before, has it drawn for each frame while it moves and the view is on the screen, and
-/// takes it away.
+/// Draws an indicator over the content of a view: shows it after the delay, redraws it for each frame while it moves and the view is on the
+/// screen, and removes it.
 @MainActor
 final class OverlayDriver {
-    /// Draws it.
     private let draw: @MainActor (IndicatorCanvas) -> Void
     let delay: IndicatorDelay
-    /// Whether it moves.
+    /// True if the indicator is animated.
     var isMoving: Bool { didSet { update() } }
     private(set) var isVisible = false
 
     private weak var state: ViewState?
     private var tick: Int?
-    /// Whether it is told the time.
+    /// True if it receives ticks of the frame clock.
     var ticks: Bool { tick != nil }
-    /// The first reading of the clock since it was shown, and the last.
+    /// The frame times, in seconds, of the first tick since the indicator was shown and of the last one.
     private var start: Double?
     private var now = 0.0
 
@@ -53,7 +52,7 @@ final class OverlayDriver {
         self.draw = draw
     }
 
-    /// Begins to wait; nothing if it was begun for the view already.
+    /// Starts the delay; does nothing if it was started for the view already.
     func begin(in view: UnsafeMutableRawPointer) {
         let state = ViewState.of(view).stateOfPicture
         if self.state !== state { end() }
@@ -62,7 +61,7 @@ final class OverlayDriver {
         delay.begin { [weak self] in self?.show() }
     }
 
-    /// Shows it now, if it was begun.
+    /// Shows the indicator now, if it was started.
     func show() {
         delay.cancel()
         guard !isVisible, let state else { return }
@@ -73,7 +72,7 @@ final class OverlayDriver {
         update()
     }
 
-    /// Takes it away.
+    /// Hides the indicator.
     func end() {
         delay.cancel()
         if isVisible { state?.existingPaintable?.overlay = nil }
@@ -82,12 +81,12 @@ final class OverlayDriver {
         state = nil
     }
 
-    /// It looks different.
+    /// Redraws the indicator after a change.
     func invalidate() {
         if isVisible { state?.existingPaintable?.invalidate() }
     }
 
-    /// Goes on to a reading of the clock.
+    /// Advances the animation to a frame time.
     func advance(to seconds: Double) {
         let start = start ?? seconds
         self.start = start

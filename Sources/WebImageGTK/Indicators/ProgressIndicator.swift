@@ -1,30 +1,31 @@
 import CWebImageGTK4
 import WebImage
 
-/// A bar at the bottom of the view that fills while the picture comes, in the colour that text has there. As long as it is not known how
-/// much there is, a piece of it goes to and fro.
+/// A bar at the bottom of the view that shows the progress of the load, in the view's text colour. While the total size is unknown, a
+/// segment moves back and forth.
 ///
-/// It is drawn with the picture, so it needs no widget of its own and works on any `GtkPicture` and `GtkImage`, over placeholders and
-/// previews too. When the user has turned animations off the piece stands still in the middle. For one view.
+/// The bar is drawn together with the image, so it needs no separate widget. It works on any `GtkPicture` and `GtkImage`, also over
+/// placeholders and previews. The segment stands still in the middle if the user has turned animations off. Each view needs its own
+/// indicator.
 @MainActor
 public final class ProgressIndicator: WebImageIndicator, DelayedIndicator {
-    /// How thick it is, in points; 4 by default.
+    /// The thickness of the bar in points; 4 by default.
     public var thickness: Double { didSet { driver.invalidate() } }
-    /// Seconds that a load takes at least before it is shown; 0.15 by default. Read when a load begins.
+    /// The seconds that a load must take before the indicator is shown; 0.15 by default. Read when a load begins.
     public var delay: Double {
         get { driver.delay.seconds }
         set { driver.delay.seconds = newValue }
     }
-    /// What it shows: 0...1, 0 for what is not known.
+    /// The displayed progress, 0...1; 0 means unknown.
     public private(set) var progress = 0.0
     private(set) lazy var driver = makeDriver()
     private let initialDelay: Double
 
-    /// Makes one, for one view.
+    /// Creates an indicator for one view.
     ///
     /// - Parameters:
-    ///   - thickness: in points.
-    ///   - delay: seconds that a load takes at least before it is shown; 0 shows it at once.
+    ///   - thickness: the thickness of the bar in points.
+    ///   - delay: the seconds that a load must take before the indicator is shown; 0 shows it at once.
     public init(thickness: Double = 4, delay: Double = 0.15) {
         self.thickness = thickness
         initialDelay = delay
@@ -37,12 +38,12 @@ public final class ProgressIndicator: WebImageIndicator, DelayedIndicator {
         }
     }
 
-    /// Whether it is seen: a load is under way and has taken longer than ``delay``.
+    /// A Boolean value that indicates whether the indicator is visible: a load is in progress and has taken longer than ``delay``.
     public var isVisible: Bool { driver.isVisible }
 
     /// Called by the view.
     ///
-    /// - Parameter view: whose load it is.
+    /// - Parameter view: the view that is loading.
     public func startAnimating(in view: UnsafeMutableRawPointer) {
         updateProgress(0)
         driver.begin(in: view)
@@ -50,27 +51,27 @@ public final class ProgressIndicator: WebImageIndicator, DelayedIndicator {
 
     /// Called by the view.
     ///
-    /// - Parameter progress: 0...1; what is not within is brought there, 0 is shown as not known.
+    /// - Parameter progress: 0...1; other values are clamped. 0 is shown as unknown.
     public func updateProgress(_ progress: Double) {
         self.progress = progress.isFinite ? min(max(progress, 0), 1) : 0
         driver.isMoving = self.progress == 0
         driver.invalidate()
     }
 
-    /// Called by the view, or by who wants it away before the load ends.
+    /// Called by the view, or by a program that hides the indicator before the load ends.
     public func stopAnimating() { driver.end() }
 
     func show() { driver.show() }
 
     // MARK: Drawing
 
-    /// Points between it and the sides of the view.
+    /// The margin between the bar and the view's edges, in points.
     private static let margin = 8.0
-    /// Seconds there and back, and the part of the bar that goes.
+    /// Seconds for one move back and forth, and the moving part of the bar.
     private static let period = 2.0
     private static let piece = 0.3
 
-    /// Where the bar is in a view, and its full part from its left end.
+    /// Returns the rectangles of the bar and of its filled part; nil if the view is too small.
     static func layout(
         in view: ImageRect,
         _ progress: Double,

@@ -1,29 +1,29 @@
-/// Shows in a view that a picture is being loaded. For the main thread.
+/// Indicates in a view that an image is being loaded. For the main thread.
 ///
-/// ``ActivityIndicator``, ``ProgressIndicator`` and ``WidgetIndicator`` are there to be used. An indicator has the state of one view, so
-/// each view needs one of its own.
+/// ``ActivityIndicator``, ``ProgressIndicator`` and ``WidgetIndicator`` are ready-made implementations. An indicator holds the state of one
+/// view, so each view needs a separate one.
 @MainActor
 public protocol WebImageIndicator: AnyObject {
-    /// A load has begun, or one that is under way is this indicator's from now on. Called for each of the view's loads, so also while it
-    /// is shown already.
+    /// Called when a load has begun, or when the indicator is set during a load. Called for each load of the view, so also while it is
+    /// visible already.
     ///
-    /// - Parameter view: whose load it is. Not to be kept.
+    /// - Parameter view: the view that is loading. Must not be retained.
     func startAnimating(in view: UnsafeMutableRawPointer)
 
-    /// A part of the picture has come.
+    /// Called when part of the image has arrived.
     ///
-    /// - Parameter progress: 0...1; 0 when the length is not known.
+    /// - Parameter progress: 0...1; 0 if the total size is unknown.
     func updateProgress(_ progress: Double)
 
-    /// No load is under way any more, or the view has another indicator now. May be called when nothing was begun.
+    /// Called when no load is in progress any more, or the view has another indicator. May be called without a preceding start.
     func stopAnimating()
 }
 
-/// An indicator that shows itself some time after the load has begun.
+/// An indicator that is shown some time after a load has begun.
 @MainActor
 protocol DelayedIndicator: WebImageIndicator {
-    /// Whether the time has passed.
+    /// True once the delay has passed.
     var isVisible: Bool { get }
-    /// Shows it before its time, if a load is under way.
+    /// Shows the indicator before the delay has passed, if a load is in progress.
     func show()
 }

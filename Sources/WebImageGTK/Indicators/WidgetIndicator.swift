@@ -1,35 +1,36 @@
 import CWebImageGTK4
 
-/// A widget that is visible while a picture is being loaded, and hidden otherwise.
+/// A widget that is visible while an image is being loaded, and hidden otherwise.
 ///
-/// It may be anywhere: beside the view, or on another page. If nobody has put it anywhere and the view lies in a `GtkOverlay`, it is put
-/// over the view, in the middle unless its alignment says otherwise, for as long as the load takes; there it lets clicks through. A widget
-/// that lies nowhere, for a view that lies in no overlay, cannot be shown.
+/// The widget can be anywhere: beside the view, or on another page. If it has no parent and the view is a child of a `GtkOverlay`, it is
+/// added to the overlay while a load is in progress, centred unless its alignment says otherwise, and lets clicks through. A widget without
+/// a parent cannot be shown for a view outside an overlay.
 ///
-/// A `GtkSpinner` spins meanwhile, a `GtkProgressBar` shows the progress, or pulses while it is not known. For one view.
+/// A `GtkSpinner` spins during the load. A `GtkProgressBar` shows the progress, or pulses while it is unknown. Each view needs its own
+/// indicator.
 @MainActor
 public final class WidgetIndicator: WebImageIndicator, DelayedIndicator {
-    /// Seconds that a load takes at least before it is shown; 0.15 by default. Read when a load begins.
+    /// The seconds that a load must take before the widget is shown; 0.15 by default. Read when a load begins.
     public var delay: Double {
         get { waiting.seconds }
         set { waiting.seconds = newValue }
     }
-    /// Called with the progress of the load, 0...1, 0 for what is not known; for widgets that show it in ways of their own. nil by default.
+    /// Called with the progress of the load, 0...1, 0 if unknown, for widgets that show progress in another way. nil by default.
     public var progressHandler: (@MainActor (_ progress: Double) -> Void)?
-    /// Whether it is seen: a load is under way and has taken longer than ``delay``.
+    /// A Boolean value that indicates whether the widget is visible: a load is in progress and has taken longer than ``delay``.
     public private(set) var isVisible = false
 
     let waiting: IndicatorDelay
     private let widget: ObjectReference
     private var view: WeakObject?
-    /// The overlay it was put into.
+    /// The overlay that the widget was added to.
     private var overlay: WeakObject?
 
-    /// Takes a widget, for one view. It is hidden at once.
+    /// Creates an indicator from a widget, for one view. The widget is hidden at once.
     ///
     /// - Parameters:
-    ///   - widget: kept.
-    ///   - delay: seconds that a load takes at least before it is shown; 0 shows it at once.
+    ///   - widget: the widget; retained.
+    ///   - delay: the seconds that a load must take before the widget is shown; 0 shows it at once.
     /// - Precondition: the object is a `GtkWidget`.
     public init(_ widget: any GObjectPointer, delay: Double = 0.15) {
         precondition(widget.gobjectPointer.isA(gtk_widget_get_type()), "not a GtkWidget")
@@ -40,7 +41,7 @@ public final class WidgetIndicator: WebImageIndicator, DelayedIndicator {
 
     /// Called by the view.
     ///
-    /// - Parameter view: whose load it is.
+    /// - Parameter view: the view that is loading.
     public func startAnimating(in view: UnsafeMutableRawPointer) {
         if self.view?.pointer != view {
             stopAnimating()
@@ -64,7 +65,7 @@ public final class WidgetIndicator: WebImageIndicator, DelayedIndicator {
         }
     }
 
-    /// Called by the view, or by who wants it away before the load ends.
+    /// Called by the view, or by a program that hides the indicator before the load ends.
     public func stopAnimating() {
         waiting.cancel()
         view = nil

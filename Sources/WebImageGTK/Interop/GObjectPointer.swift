@@ -1,11 +1,11 @@
 import CWebImageGTK4
 import CWebImageGTKShims
 
-/// What points at an object of GTK.
+/// A pointer to a GTK object.
 ///
-/// Swift's bindings of GTK hand out pointers of different types: `UnsafeMutablePointer<GtkWidget>`, `OpaquePointer`,
-/// `UnsafeMutableRawPointer`. All of them conform, so an image view is whatever pointer there is to a `GtkPicture`; what class the object
-/// really has is looked up when it is used. A wrapper class of a binding conforms in one line, by returning its pointer.
+/// Swift bindings of GTK use different pointer types: `UnsafeMutablePointer<GtkWidget>`, `OpaquePointer`, `UnsafeMutableRawPointer`. All of
+/// them conform, so any pointer to a `GtkPicture` is an image view; the object's class is checked at run time. A wrapper class of a binding
+/// conforms in one line, by returning its pointer.
 public protocol GObjectPointer {
     /// The address of the object.
     var gobjectPointer: UnsafeMutableRawPointer { get }
@@ -27,13 +27,13 @@ extension UnsafeMutablePointer: GObjectPointer {
 }
 
 extension UnsafeMutableRawPointer {
-    /// As functions of GTK on widgets want it.
+    /// The pointer type of GTK functions on widgets.
     var widget: UnsafeMutablePointer<GtkWidget> { assumingMemoryBound(to: GtkWidget.self) }
-    /// As functions on objects whose struct is public want it.
+    /// The pointer type of functions on objects whose struct is public.
     var object: UnsafeMutablePointer<GObject> { assumingMemoryBound(to: GObject.self) }
-    /// As functions on objects whose struct is private want it.
+    /// The pointer type of functions on objects whose struct is private.
     var opaque: OpaquePointer { OpaquePointer(self) }
 
-    /// Whether the object is of a class, or has an interface.
+    /// Returns whether the object is an instance of a class or implements an interface.
     func isA(_ type: GType) -> Bool { webimage_gtk_is_a(self, Int(bitPattern: type)) }
 }

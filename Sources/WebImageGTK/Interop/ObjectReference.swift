@@ -1,30 +1,30 @@
 import CWebImageGTK4
 
-/// A counted reference to an object of GTK. For the main thread, where it ends wherever the last one goes.
+/// A strong reference to a GTK object. For the main thread; released from any thread, it drops its reference on the main thread.
 @MainActor
 final class ObjectReference {
     nonisolated(unsafe) let pointer: UnsafeMutableRawPointer
 
-    /// Takes over a reference that the caller has.
+    /// Takes ownership of a reference of the caller.
     init(adopting pointer: UnsafeMutableRawPointer) { self.pointer = pointer }
 
-    /// Adds a reference; one that floats becomes this one.
+    /// Adds a reference; takes ownership of a floating one.
     init(retaining pointer: UnsafeMutableRawPointer) { self.pointer = g_object_ref_sink(pointer) }
 
     isolated deinit { g_object_unref(pointer) }
 }
 
-/// A reference that does not keep its object. For the main thread.
+/// A weak reference to a GTK object. For the main thread.
 @MainActor
 final class WeakObject {
     private nonisolated(unsafe) let reference = UnsafeMutablePointer<GWeakRef>.allocate(capacity: 1)
 
     init(_ pointer: UnsafeMutableRawPointer) { g_weak_ref_init(reference, pointer) }
 
-    /// The object, as long as somebody else keeps it.
+    /// The object; nil after it has been finalized.
     var pointer: UnsafeMutableRawPointer? {
         guard let pointer = g_weak_ref_get(reference) else { return nil }
-        // Whoever runs on this thread has it; nobody else lets go of widgets.
+        // Dropping the reference is safe: another one exists, and widgets are released only on this thread.
         g_object_unref(pointer)
         return pointer
     }

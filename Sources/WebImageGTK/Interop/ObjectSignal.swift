@@ -1,16 +1,16 @@
 import CWebImageGTK4
 
-/// A closure connected to a signal that returns nothing and whose first argument is an object. Disconnected with ``disconnect()``, or with
-/// the object whose signal it is.
+/// A closure connected to a signal that returns nothing and whose first argument is an object. Disconnected by ``disconnect()``, or when
+/// the object is finalized.
 @MainActor
 struct ObjectSignal {
     private let object: WeakObject
     private let handler: gulong
 
     /// - Parameters:
-    ///   - name: of a signal without a result.
-    ///   - object: whose signal it is. Keeps the closure.
-    ///   - body: takes the first argument, which it must not keep without a reference.
+    ///   - name: the name of a signal without a return value.
+    ///   - object: the emitter; it retains the closure.
+    ///   - body: called with the first argument, which it must not keep without a reference.
     @discardableResult
     init(
         _ name: String,
@@ -38,7 +38,7 @@ struct ObjectSignal {
         )
     }
 
-    /// Ends the calls.
+    /// Disconnects the closure.
     func disconnect() {
         guard let pointer = object.pointer, g_signal_handler_is_connected(pointer, handler) != 0 else { return }
         g_signal_handler_disconnect(pointer, handler)

@@ -1,16 +1,16 @@
 import CWebImageGTK4
 
-/// A closure connected to a signal that returns nothing. Disconnected with ``disconnect()``, or with the object.
+/// A closure connected to a signal that returns nothing. Disconnected by ``disconnect()``, or when the object is finalized.
 @MainActor
 package struct Signal {
     private let object: WeakObject
     private let handler: gulong
 
-    /// Connects a closure; its arguments are left out.
+    /// Connects a closure, which receives none of the signal's arguments.
     ///
     /// - Parameters:
-    ///   - name: of a signal without a result: what the closure leaves in the register would be taken for one.
-    ///   - object: whose signal it is. Keeps the closure.
+    ///   - name: the name of a signal without a return value: anything left in the return register would be taken for one.
+    ///   - object: the emitter; it retains the closure.
     @discardableResult
     package init(_ name: String, of object: UnsafeMutableRawPointer, _ body: @escaping @MainActor () -> Void) {
         self.object = WeakObject(object)
@@ -27,12 +27,12 @@ package struct Signal {
             unsafeBitCast(call, to: GCallback.self),
             Unmanaged.passRetained(SignalBody(body)).toOpaque(),
             release,
-            // Swapped: the closure's box is the first argument, whatever the signal has.
+            // Swapped: the closure's box is the first argument, whatever arguments the signal has.
             webimage_gtk_connect_swapped
         )
     }
 
-    /// Ends the calls.
+    /// Disconnects the closure.
     package func disconnect() {
         guard let pointer = object.pointer, g_signal_handler_is_connected(pointer, handler) != 0 else { return }
         g_signal_handler_disconnect(pointer, handler)

@@ -2,14 +2,14 @@ import CWebImageGTK4
 import Glibc
 import WebImage
 
-/// Listens to a `GApplication`. Lies with it, and goes with it.
+/// Observes a `GApplication`. Attached to the application, and released with it.
 @MainActor
 final class ApplicationWatch {
     private let application: WeakObject
     private var sources: [guint] = []
 
     private static let quark = g_quark_from_static_string("webimage-application")
-    /// Those of which GLib can make a source.
+    /// The signals that GLib supports as sources.
     private static let possible: Set<Int32> = [SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2]
 
     static func install(on application: UnsafeMutableRawPointer, quitSignals: [Int32], exitSeconds: Double) {

@@ -1,18 +1,18 @@
 import CWebImageGTK4
 import WebImage
 
-/// What the system's daemon (or the sandbox's portal) says about memory, through GLib; the kernel's own reports come without it.
+/// Low-memory warnings of the system daemon (or the sandbox portal), received through GLib. Kernel pressure reports do not need this.
 @MainActor
 enum MemoryWarnings {
-    /// The monitor that is listened to; nil before ``install()``. Kept for ever, as GLib keeps it.
+    /// The monitor; nil before ``install()``. Never released, as in GLib.
     private(set) static var monitor: ObjectReference?
 
-    /// Begins to listen, once.
+    /// Starts listening. Idempotent.
     static func install() {
         guard monitor == nil, let pointer = g_memory_monitor_dup_default() else { return }
         let reference = ObjectReference(adopting: UnsafeMutableRawPointer(pointer))
         monitor = reference
-        // Three levels, and it comes seldom: even the lowest one asks for what is not needed.
+        // There are three levels, and warnings are rare: even the lowest one is a reason to release what is not needed.
         Signal("low-memory-warning", of: reference.pointer) { WebImageLifecycle.didReceiveMemoryWarning() }
     }
 }

@@ -3,22 +3,22 @@ import Glibc
 public import WebImage
 
 extension WebImageLifecycle {
-    /// Tells the library's caches of the turns of a GTK program's life, which nothing else does:
+    /// Notifies the library's caches of the events of a GTK program's life cycle. Nothing else does:
     ///
-    /// - When the application shuts down, what waits is written and what has expired is removed (``willTerminate(within:)``).
-    /// - When the system says that memory is short (`GMemoryMonitor`), images and frames that can be had again go
-    ///   (``didReceiveMemoryWarning()``), as they do when the kernel reports pressure.
-    /// - When none of the application's windows can be seen any more, because each is minimised, suspended (GTK 4.12 and later) or hidden,
-    ///   the caches shrink (``didEnterBackground()``).
+    /// - Shutdown of the application: pending writes are finished and expired entries removed (``willTerminate(within:)``).
+    /// - Low-memory warning (`GMemoryMonitor`): images and frames that can be loaded or decoded again are released
+    ///   (``didReceiveMemoryWarning()``), as under memory pressure reported by the kernel.
+    /// - No visible window: when each window is minimised, suspended (GTK 4.12 and later) or hidden, the caches shrink
+    ///   (``didEnterBackground()``).
     ///
-    /// Call it once, before `g_application_run`; a second call for the same application changes nothing. Main thread.
+    /// Call it once, before `g_application_run`. Idempotent for the same application. Main thread.
     ///
     /// - Parameters:
     ///   - application: a `GtkApplication`, or a `GApplication`, which has no windows (see ``observeWindow(_:)``).
-    ///   - quitSignals: signals that quit the application as `g_application_quit` does, so that it shuts down in order; none by default, as
-    ///     a program may have handlers of its own. Of SIGTERM, SIGHUP, SIGINT, SIGUSR1 and SIGUSR2; others are ignored. Not beside
-    ///     ``installSignalHandlers(_:within:)`` for the same signals.
-    ///   - exitSeconds: the most time that the caches may take at the end; 2 by default.
+    ///   - quitSignals: the signals that quit the application as `g_application_quit` does, so that it shuts down in order; none by
+    ///     default, as a program may have its own handlers. SIGTERM, SIGHUP, SIGINT, SIGUSR1 and SIGUSR2 are supported; others are ignored.
+    ///     Do not combine it with ``installSignalHandlers(_:within:)`` for the same signals.
+    ///   - exitSeconds: the time limit for the caches at shutdown; 2 by default.
     /// - Precondition: the object is a `GApplication`.
     @MainActor
     public static func connect(
@@ -33,10 +33,10 @@ extension WebImageLifecycle {
         ApplicationWatch.install(on: pointer, quitSignals: quitSignals, exitSeconds: exitSeconds)
     }
 
-    /// Counts a window among those of which one must be seen for the program not to be in the background. For programs without
-    /// `GtkApplication`; the windows of one are known by ``connect(to:quitSignals:exitSeconds:)``. Main thread.
+    /// Adds a window to those that keep the program out of the background while one of them is visible. For programs without
+    /// `GtkApplication`; ``connect(to:quitSignals:exitSeconds:)`` adds the windows of an application. Main thread.
     ///
-    /// - Parameter window: a `GtkWindow`; a second call for it changes nothing.
+    /// - Parameter window: a `GtkWindow`. Idempotent for the same window.
     /// - Precondition: the object is a `GtkWindow`.
     @MainActor
     public static func observeWindow(_ window: any GObjectPointer) {

@@ -2,10 +2,10 @@ import CWebImageGTK4
 import CWebImageGTKShims
 import WebImage
 
-/// The windows of the program, and whether one of them can be seen.
+/// The windows of the program. Reports when none of them is visible any more.
 @MainActor
 final class WindowWatches {
-    /// That of the program: its caches are told.
+    /// The windows of this program; notifies its caches.
     static let shared = WindowWatches { WebImageLifecycle.didEnterBackground() }
 
     private var windows: [UnsafeMutableRawPointer: WindowWatch] = [:]
@@ -13,7 +13,7 @@ final class WindowWatches {
     private var isUpdateScheduled = false
     private let enteredBackground: @MainActor () -> Void
 
-    /// - Parameter enteredBackground: called when no window can be seen any more.
+    /// - Parameter enteredBackground: called when no window is visible any more.
     init(enteredBackground: @escaping @MainActor () -> Void) { self.enteredBackground = enteredBackground }
 
     var count: Int { windows.count }
@@ -34,7 +34,8 @@ final class WindowWatches {
         scheduleUpdate()
     }
 
-    /// Not at once: one window may go because another comes, and a program whose last window goes ends before this is looked at.
+    /// Schedules an update, not at once: a window may close because another one opens, and a program ends before the update when its last
+    /// window closes.
     private func scheduleUpdate() {
         guard !isUpdateScheduled else { return }
         isUpdateScheduled = true
@@ -49,20 +50,20 @@ final class WindowWatches {
     }
 }
 
-/// Whether one window can be seen.
+/// Observes whether one window is visible.
 @MainActor
 final class WindowWatch {
     private let window: WeakObject
     private let changed: @MainActor () -> Void
     private var signals: [Signal] = []
     private var surfaceSignal: Signal?
-    /// GTK has it since 4.12.
+    /// True if GTK has the property `suspended` (4.12 and later).
     private let knowsSuspension: Bool
 
     /// - Parameters:
-    ///   - window: a `GtkWindow`; not kept.
-    ///   - changed: called when it may be seen or not be seen any more.
-    ///   - ended: called when it is destroyed.
+    ///   - window: a `GtkWindow`; not retained.
+    ///   - changed: called when the visibility may have changed.
+    ///   - ended: called when the window is destroyed.
     init(
         _ window: UnsafeMutableRawPointer,
         changed: @escaping @MainActor () -> Void,
@@ -79,7 +80,7 @@ final class WindowWatch {
                 changed()
             }
         }
-        // It comes before the surface has gone.
+        // Emitted while the surface still exists.
         signals.append(Signal("unrealize", of: window) { [weak self] in self?.leaveSurface() })
         signals.append(Signal("destroy", of: window, ended))
         followSurface()
@@ -91,7 +92,7 @@ final class WindowWatch {
         leaveSurface()
     }
 
-    /// Whether it is on the screen, as far as the system tells: one that others cover is.
+    /// True if the window is on the screen, as far as the system reports it. A window covered by others counts as visible.
     var isSeen: Bool {
         guard let window = window.pointer, gtk_widget_get_mapped(window.widget) != 0, let surface else { return false }
         if knowsSuspension, webimage_gtk_get_flag(window, "suspended") { return false }
@@ -103,7 +104,7 @@ final class WindowWatch {
         return gtk_native_get_surface(window.opaque).map { UnsafeMutableRawPointer($0) }
     }
 
-    /// A window has another surface each time it is realized.
+    /// Observes the surface: a window has a new one each time it is realized.
     private func followSurface() {
         guard surfaceSignal == nil, let surface else { return }
         surfaceSignal = Signal("notify::state", of: surface, changed)

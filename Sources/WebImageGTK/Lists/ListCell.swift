@@ -2,27 +2,27 @@ import CWebImageGTK4
 import FoundationEssentials
 import WebImage
 
-/// A cell of a list: what GTK calls its list item, the view in it that shows the picture, and the load of that.
+/// A cell of a list: the `GtkListItem`, the view in it that shows the image, and the load of that image.
 @MainActor
 final class ListCell {
     /// Valid until ``itemHasGone()``.
     nonisolated(unsafe) let item: UnsafeMutableRawPointer
     private let viewReference: WeakObject
-    /// What it shows or waits for; nil while it is bound to nothing.
+    /// The URL that the cell shows or loads; nil while it is not bound.
     private(set) var url: URL?
-    /// The load, as long as it runs.
+    /// The load, while it is in progress.
     private(set) var operation: WebImageLoadOperation?
     var isBound = false { didSet { if isBound { hasContent = true } } }
-    /// Whether its view may show something of the last item.
+    /// True if the view may show something of the previous item.
     var hasContent = false
     private var mapping: [Signal] = []
     private var isItemAlive = true
-    // Retained until the item tells that it goes, or is not asked for that any more.
+    // Retained until the weak notification of the item is called or removed.
     private nonisolated(unsafe) let watch: UnsafeMutableRawPointer
 
     /// - Parameters:
-    ///   - changed: called when the view comes onto the screen or leaves it.
-    ///   - ended: called when the list item has gone.
+    ///   - changed: called when the view enters or leaves the screen.
+    ///   - ended: called when the list item has been finalized.
     init(
         _ item: UnsafeMutableRawPointer,
         view: UnsafeMutableRawPointer,
@@ -44,10 +44,10 @@ final class ListCell {
 
     isolated deinit { end() }
 
-    /// The view that shows the picture; nil when it has gone.
+    /// The view that shows the image; nil after it has been finalized.
     var view: UnsafeMutableRawPointer? { viewReference.pointer }
 
-    /// The position in the model now: it changes when others before it come and go; nil when it has none.
+    /// The current position in the model, which changes when items before it are inserted or removed; nil if the cell has none.
     var position: Int? {
         guard isItemAlive, case let position = gtk_list_item_get_position(item.opaque), position < .max else {
             return nil
@@ -55,25 +55,25 @@ final class ListCell {
         return Int(position)
     }
 
-    /// Whether it is on the screen. Lists keep many cells that are not.
+    /// True if the cell is on the screen. Lists keep many cells that are not.
     var isMapped: Bool { view.map { gtk_widget_get_mapped($0.widget) != 0 } ?? false }
 
     var priority: LoadPriority { isMapped ? .high : .low }
 
     // MARK: Loading
 
-    /// The cell is to show a URL, which is being loaded unless it was there at once.
+    /// Records that the cell shows a URL, and its load unless that has finished already.
     func begin(_ url: URL?, _ operation: WebImageLoadOperation?) {
         self.url = url
         self.operation = operation.flatMap { $0.isFinished ? nil : $0 }
-        // It may have come onto the screen between the two.
+        // The cell may have been mapped since the load began.
         updatePriority()
     }
 
-    /// Whether the picture is still to come.
+    /// True if the image has not been delivered yet.
     var isLoading: Bool { operation.map { !$0.isFinished } ?? false }
 
-    /// The cell shows nothing any more.
+    /// Records that the cell is not bound any more.
     func reset() {
         isBound = false
         url = nil
@@ -86,9 +86,9 @@ final class ListCell {
         if operation.isFinished { self.operation = nil } else { operation.setPriority(priority) }
     }
 
-    // MARK: The end
+    // MARK: Teardown
 
-    /// Lets go of list item and view.
+    /// Stops observing the view and the list item.
     func end() {
         for signal in mapping { signal.disconnect() }
         mapping = []
@@ -98,7 +98,7 @@ final class ListCell {
         Unmanaged<Watch>.fromOpaque(watch).release()
     }
 
-    /// The list item is no more.
+    /// Records that the list item has been finalized.
     func itemHasGone() { isItemAlive = false }
 
     private final class Watch: Sendable {

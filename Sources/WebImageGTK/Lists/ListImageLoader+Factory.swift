@@ -1,12 +1,12 @@
 import CWebImageGTK4
 
 extension ListImageLoader {
-    /// Has a factory's cells loaded: connects its four signals. The factory keeps the loader from then on.
+    /// Loads the images of a factory's cells: connects its four signals. The factory retains the loader.
     ///
     /// - Parameters:
-    ///   - factory: a `GtkSignalListItemFactory`, of a list or of a column.
-    ///   - makeCell: sets up a `GtkListItem`: gives it a child (`gtk_list_item_set_child`), and returns the `GtkPicture` or `GtkImage` in it.
-    ///     Handlers of one's own may be connected beside it, to fill in text, for example.
+    ///   - factory: a `GtkSignalListItemFactory` of a list or of a column.
+    ///   - makeCell: sets up a `GtkListItem`: sets its child (`gtk_list_item_set_child`) and returns the `GtkPicture` or `GtkImage` in it.
+    ///     The program can connect other handlers to the same signals, for example to set text.
     /// - Precondition: the factory is a `GtkSignalListItemFactory`.
     public func connect(
         to factory: any GObjectPointer,
@@ -21,17 +21,17 @@ extension ListImageLoader {
         ObjectSignal("teardown", of: factory) { [self] in teardown($0) }
     }
 
-    /// A factory of cells that are pictures and nothing else, each of the same size and filled by its picture.
+    /// Makes a factory whose cells are only images, all of the same size and filled by their image.
     ///
     /// - Parameters:
-    ///   - cellWidth: in points.
-    ///   - cellHeight: in points.
-    /// - Returns: a new `GtkListItemFactory`, with a reference that the caller owns (as a list takes it when it is made).
+    ///   - cellWidth: the width of a cell in points.
+    ///   - cellHeight: the height of a cell in points.
+    /// - Returns: a new `GtkListItemFactory`, with a reference that the caller owns (lists take ownership of it).
     public func makeFactory(cellWidth: Int, cellHeight: Int) -> OpaquePointer? {
         guard let factory = gtk_signal_list_item_factory_new() else { return nil }
         connect(to: factory) { item in
             let picture = UnsafeMutableRawPointer(gtk_picture_new())
-            guard let picture else { preconditionFailure("GTK makes no pictures") }
+            guard let picture else { preconditionFailure("gtk_picture_new returned NULL") }
             gtk_widget_set_size_request(picture.widget, gint(clamping: cellWidth), gint(clamping: cellHeight))
             gtk_widget_set_halign(picture.widget, GTK_ALIGN_CENTER)
             gtk_widget_set_valign(picture.widget, GTK_ALIGN_CENTER)

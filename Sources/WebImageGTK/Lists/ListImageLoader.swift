@@ -2,35 +2,36 @@ import CWebImageGTK4
 public import FoundationEssentials
 public import WebImage
 
-/// Loads the pictures of a `GtkListView`, `GtkGridView` or `GtkColumnView`: those on the screen first, those that come next ahead of time,
-/// and never a wrong one into a cell that is used again.
+/// Loads the images of a `GtkListView`, `GtkGridView` or `GtkColumnView`: visible cells first, the next rows by prefetching, and never a
+/// stale image in a recycled cell.
 ///
-/// These lists bind several times as many cells as are seen. A cell that is not on the screen is loaded at low priority, and at high
-/// priority as soon as it comes onto it; what lies in memory is in the cell when ``bind(_:view:)`` returns. When a cell is unbound its load
-/// is cancelled, unless the list binds the same picture again at once or will come to it next.
+/// These lists bind several times as many cells as are visible. A cell off the screen loads at low priority, and at high priority as soon
+/// as it is on the screen. An image in memory is shown before ``bind(_:view:)`` returns. Unbinding a cell cancels its load, unless the list
+/// binds the same image again at once or prefetches it.
 ///
-/// It is connected to a `GtkSignalListItemFactory`, with ``connect(to:makeCell:)`` or ``makeFactory(cellWidth:cellHeight:)``, or called by the
-/// handlers of a program's own factory: ``bind(_:view:)``, ``unbind(_:)`` and ``teardown(_:)``. One loader serves one list (or one
+/// Connect the loader to a `GtkSignalListItemFactory` with ``connect(to:makeCell:)`` or ``makeFactory(cellWidth:cellHeight:)``, or call
+/// ``bind(_:view:)``, ``unbind(_:)`` and ``teardown(_:)`` from the handlers of your own factory. One loader serves one list (or one
 /// column). For the main thread.
 @MainActor
 public final class ListImageLoader {
-    /// Says which picture an item of the list's model has; nil for none. Called for cells and for positions that come next.
+    /// Returns the image URL of an item of the list's model; nil if it has none. Called for cells and for prefetched positions.
     public typealias URLProvider = @MainActor (_ position: Int, _ item: UnsafeMutableRawPointer) -> URL?
 
-    /// How loads behave; none by default. Their priorities are the loader's business.
+    /// The options of the loads; none by default. The loader sets the priorities.
     public var options: WebImageOptions = []
-    /// What loads use in place of the defaults; nil by default.
+    /// The context of the loads, which replaces defaults; nil by default.
     public var context: WebImageContext?
-    /// What a cell shows until its picture is there; nil, the default, for nothing.
+    /// Returns the placeholder of a cell until its image has arrived; nil, the default, means none.
     public var placeholder: (@MainActor (_ position: Int) -> ViewPlaceholder?)?
-    /// Called when a cell's load has ended, with the position it had; nil by default. Also with ``WebImageError/Code/cancelled``, when the
-    /// cell was unbound before.
+    /// Called when a cell's load has ended, with the position that the cell had; nil by default. Also called with
+    /// ``WebImageError/Code/cancelled`` when the cell was unbound before.
     public var completed: (@MainActor (_ position: Int, Result<WebImageResult, WebImageError>) -> Void)?
-    /// How many pictures are loaded ahead, beyond those of all cells, in the direction in which the list is being scrolled; 24 by default, 0
-    /// for none. They are given up when the direction turns.
+    /// The number of images prefetched in the scroll direction, beyond all bound cells; 24 by default, 0 for none. Prefetches are cancelled
+    /// when the direction changes.
     public var prefetchCount = 24 { didSet { scheduleUpdate() } }
-    /// Whether cells keep their size whatever arrives, if their view is a `GtkPicture` for which width and height are requested: the picture
-    /// is fitted into that box, and no list is laid out anew. True by default; looked at when a cell is bound for the first time.
+    /// A Boolean value that determines whether cells keep their size regardless of the image, if their view is a `GtkPicture` with a
+    /// requested width and height: the image is fitted into that box, and the list needs no new layout. True by default; read when a cell
+    /// is bound for the first time.
     public var keepsCellSize = true
 
     private let url: URLProvider
@@ -38,24 +39,24 @@ public final class ListImageLoader {
     private let prefetch = ListPrefetch()
     private var scroll = ListScroll()
     private var isUpdateScheduled = false
-    /// The size in pixels at which cells show pictures. Columns that share a width differ by a pixel; their pictures must not.
+    /// The decode size of cells in pixels. Columns that share a width differ by a pixel; their images must not.
     private var pixelSize: ImageSize?
-    /// Whether cells show pictures over the whole of themselves.
+    /// True if images cover their cells completely.
     private var coversCells: Bool?
 
-    /// - Parameter url: says which picture an item has.
+    /// - Parameter url: returns the image URL of an item.
     public init(url: @escaping URLProvider) { self.url = url }
 
     isolated deinit { for cell in cells.values { cell.end() } }
 
-    // MARK: What factories tell
+    // MARK: Factory signals
 
-    /// A cell has got an item: shows its picture, or loads it. For the factory's signal `bind`.
+    /// Shows or loads the image of a cell's new item. For the factory's signal `bind`.
     ///
     /// - Parameters:
     ///   - listItem: the `GtkListItem`.
-    ///   - view: the `GtkPicture` or `GtkImage` in the cell; by default that of the call before or of ``connect(to:makeCell:)``, or the
-    ///     list item's child.
+    ///   - view: the `GtkPicture` or `GtkImage` in the cell; by default the one of the previous call or of ``connect(to:makeCell:)``, or
+    ///     the list item's child.
     /// - Precondition: `listItem` is a `GtkListItem`.
     public func bind(_ listItem: any GObjectPointer, view: (any GObjectPointer)? = nil) {
         let item = listItem.gobjectPointer
@@ -72,20 +73,20 @@ public final class ListImageLoader {
         scheduleUpdate()
     }
 
-    /// A cell has lost its item: cancels its load, and clears its view unless it is bound again before the next frame. For the factory's
-    /// signal `unbind`.
+    /// Cancels the load of a cell that has lost its item, and clears its view unless it is bound again before the next frame. For the
+    /// factory's signal `unbind`.
     ///
     /// - Parameter listItem: the `GtkListItem`; one that was never bound is ignored.
     public func unbind(_ listItem: any GObjectPointer) {
         guard let cell = cells[listItem.gobjectPointer], cell.isBound else { return }
-        // Before it is cancelled: work that somebody still waits for goes on.
+        // Before cancelling: the prefetch joins the load, which then continues.
         park(cell)
         cell.view?.cancelCurrentImageLoad(in: .of(context))
         cell.reset()
         scheduleUpdate()
     }
 
-    /// A cell goes. For the factory's signal `teardown`; without it, the loader finds out when the list item is no more.
+    /// Forgets a cell. For the factory's signal `teardown`; without it, the loader notices when the list item is finalized.
     ///
     /// - Parameter listItem: the `GtkListItem`; one that was never bound is ignored.
     public func teardown(_ listItem: any GObjectPointer) {
@@ -95,19 +96,19 @@ public final class ListImageLoader {
         cell.end()
     }
 
-    /// Gives up what is loaded ahead, until the list is scrolled again or a cell is bound.
+    /// Cancels all prefetching, until the list is scrolled again or a cell is bound.
     public func cancelPrefetching() { prefetch.cancelAll() }
 
-    /// URLs that are loaded ahead, for tests.
+    /// The URLs that are prefetched, for tests.
     var prefetchedURLs: Set<URL> { prefetch.urls }
-    /// Cells that were set up or bound and have not gone, for tests.
+    /// The number of cells that have been set up or bound and still exist, for tests.
     var cellCount: Int { cells.count }
 
     // MARK: Cells
 
-    /// The cell of a list item, made if there is none or if it has another view by now.
+    /// Returns the cell of a list item. Makes one if there is none, or if the item has another view now.
     ///
-    /// - Parameter view: nil for the one known, else the item's child.
+    /// - Parameter view: nil for the known view, or else the item's child.
     @discardableResult
     func cell(of item: UnsafeMutableRawPointer, view: UnsafeMutableRawPointer?) -> ListCell? {
         let known = cells[item]
@@ -138,7 +139,7 @@ public final class ListImageLoader {
     private func load(_ url: URL?, _ position: Int, in cell: ListCell, _ view: UnsafeMutableRawPointer) {
         let state = ViewState.of(view)
         state.preferredPixelSize = preferredPixelSize(of: view, state)
-        // What the cell showed before belongs to another item, so it is no placeholder.
+        // The cell showed another item before, so its image must not serve as the placeholder.
         if options.contains(.delayPlaceholder), state.shown?.load.request.url != url { state.clearContent() }
         var options = options
         options.setPriority(cell.priority)
@@ -154,12 +155,12 @@ public final class ListImageLoader {
         cell.begin(url, operation)
     }
 
-    /// The size at which the cell's picture is decoded: the same for all cells that are as big but for a pixel.
+    /// Returns the decode size of the cell's image: the same for all cells whose sizes differ by at most a pixel.
     private func preferredPixelSize(of view: UnsafeMutableRawPointer, _ state: ViewState) -> ImageSize? {
         guard state.usesAutomaticThumbnailSize, let size = ViewGeometry.pixelSize(of: view) else { return nil }
         coversCells = ContentFit.of(view).needsBothSides
         if let known = pixelSize {
-            // One that was never laid out will be as big as the others.
+            // A cell without a layout yet will be as big as the others.
             if gtk_widget_get_width(view.widget) <= 0 { return known }
             if abs(known.width - size.width) <= 1, abs(known.height - size.height) <= 1 { return known }
         }
@@ -167,7 +168,7 @@ public final class ListImageLoader {
         return size
     }
 
-    /// Loads a picture for no cell.
+    /// Starts a prefetch.
     private func loadAhead(_ url: URL) -> WebImageLoadOperation {
         var context = context ?? WebImageContext()
         let manager = context.customManager ?? .shared
@@ -182,22 +183,22 @@ public final class ListImageLoader {
         return manager.loadImage(with: url, options: options, context: context) { _ in }
     }
 
-    /// A cell that is bound to nothing keeps no picture.
+    /// Clears the view of a cell that is not bound.
     private func clear(_ cell: ListCell) {
         guard cell.hasContent, !cell.isBound else { return }
         cell.hasContent = false
         cell.view.flatMap(ViewState.existing)?.clear(.of(context))
     }
 
-    /// Keeps the load of a cell that is given up until it is known whether it is wanted.
+    /// Keeps the load of an unbound cell alive until the next update decides whether it is still needed.
     private func park(_ cell: ListCell) {
         guard let url = cell.url, cell.isLoading else { return }
         prefetch.add(url, start: { loadAhead($0) })
     }
 
-    // MARK: What comes next
+    // MARK: Prefetching
 
-    /// Once for all that changes in a frame.
+    /// Coalesces all changes of a frame into one update.
     private func scheduleUpdate() {
         guard !isUpdateScheduled else { return }
         isUpdateScheduled = true

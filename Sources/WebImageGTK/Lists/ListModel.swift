@@ -1,15 +1,15 @@
 import CWebImageGTK4
 
-/// The model of the list that a view is in.
+/// The model of the list that contains a view.
 @MainActor
 struct ListModel {
     private let pointer: OpaquePointer
 
-    /// Nil if the view is in no list, or in one without model.
+    /// Returns nil if the view is in no list, or in one without a model.
     static func of(_ view: UnsafeMutableRawPointer) -> ListModel? {
         guard let list = gtk_widget_get_ancestor(view.widget, gtk_list_base_get_type()) else { return nil }
         let raw = UnsafeMutableRawPointer(list)
-        // A column view has a list view in it.
+        // A column view contains a list view.
         let model =
             raw.isA(gtk_grid_view_get_type())
             ? gtk_grid_view_get_model(raw.opaque) : gtk_list_view_get_model(raw.opaque)
@@ -18,7 +18,7 @@ struct ListModel {
 
     var count: Int { Int(g_list_model_get_n_items(pointer)) }
 
-    /// Calls `body` with an item; nil if there is none.
+    /// Calls `body` with the item at a position and returns its result; nil if the position is out of range.
     func withItem<Value>(at position: Int, _ body: (UnsafeMutableRawPointer) -> Value?) -> Value? {
         guard let index = UInt32(exactly: position), let item = g_list_model_get_item(pointer, index) else {
             return nil

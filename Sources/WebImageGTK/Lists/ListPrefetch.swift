@@ -1,28 +1,28 @@
 import FoundationEssentials
 import WebImage
 
-/// Loads of a list that no cell waits for: of positions that come next, and of cells that were just given up.
+/// The loads of a list without a bound cell: prefetches, and loads of cells that were just unbound.
 @MainActor
 final class ListPrefetch {
-    /// By URL; one that has ended stays until its URL is not wanted any more, so that it is not begun again.
+    /// Loads by URL. A finished load stays until its URL is not wanted any more, so that it is not started again.
     private var loads: [URL: WebImageLoadOperation] = [:]
 
     isolated deinit { cancelAll() }
 
-    /// URLs that are loaded, or have been and are still wanted.
+    /// The URLs that are loading, or have finished and are still wanted.
     var urls: Set<URL> { Set(loads.keys) }
 
-    /// Begins a load, if there is none of the URL.
+    /// Starts a load, unless the URL has one already.
     ///
-    /// - Parameter start: begins it.
+    /// - Parameter start: starts the load.
     func add(_ url: URL, start: (URL) -> WebImageLoadOperation) {
         if loads[url] == nil { loads[url] = start(url) }
     }
 
-    /// A cell waits for the URL now; it must have begun to, so that what has come so far is not lost.
+    /// Cancels the load of a URL that a cell loads now. The cell's load must have joined it, so that received data is not lost.
     func remove(_ url: URL) { loads.removeValue(forKey: url)?.cancel() }
 
-    /// Says all that is wanted: begins what is missing, the first first, and gives up the rest.
+    /// Sets the wanted URLs: starts missing loads in order, and cancels all others.
     func want(_ urls: [URL], start: (URL) -> WebImageLoadOperation) {
         let wanted = Set(urls)
         for (url, load) in loads where !wanted.contains(url) {
@@ -32,7 +32,7 @@ final class ListPrefetch {
         for url in urls { add(url, start: start) }
     }
 
-    /// Gives up everything.
+    /// Cancels all loads.
     func cancelAll() {
         for load in loads.values { load.cancel() }
         loads = [:]

@@ -1,25 +1,25 @@
-/// Where a list is scrolled to and which way it goes, and so which positions come next.
+/// The scroll position and direction of a list, which determine the positions to prefetch.
 struct ListScroll {
-    /// Whether it goes towards higher positions; true before it has moved.
+    /// True if scrolling goes towards higher positions; true before the first movement.
     private(set) var isForward = true
     private var last: ClosedRange<Int>?
 
-    /// Takes the positions that are on the screen now. Where they have not moved, the direction stays.
+    /// Records the positions that are on the screen now. The direction stays if they have not moved.
     mutating func move(to visible: ClosedRange<Int>) {
         defer { last = visible }
         guard let last else { return }
-        // Rows come in at one end and go at the other, not always in the same frame.
+        // Rows appear at one end and disappear at the other, not always in the same frame.
         let distance = (visible.lowerBound - last.lowerBound) + (visible.upperBound - last.upperBound)
         if distance != 0 { isForward = distance > 0 }
     }
 
-    /// The next positions in the direction of scrolling, the nearest first.
+    /// Returns the next positions in the scroll direction, nearest first.
     ///
     /// - Parameters:
-    ///   - visible: what is on the screen.
-    ///   - excluded: positions that have cells, and so are loaded already.
-    ///   - count: how many at most.
-    ///   - end: the first position that there is not.
+    ///   - visible: the positions on the screen.
+    ///   - excluded: the positions of bound cells, which are loaded already.
+    ///   - count: the maximum number of positions.
+    ///   - end: the number of items.
     func positions(beyond visible: ClosedRange<Int>, excluding excluded: Set<Int>, count: Int, end: Int) -> [Int] {
         var found: [Int] = []
         var position = isForward ? visible.upperBound + 1 : visible.lowerBound - 1

@@ -1,15 +1,15 @@
 import CWebImageGTK4
 import WebImage
 
-/// Brings what other threads have for widgets to the main loop: in order, below the priority at which GTK draws, and for no more than
-/// some milliseconds at a time, so that frames come on time however much arrives.
+/// Delivers work from other threads to widgets on the main loop: in order, at a priority below GTK's drawing, and for at most a few
+/// milliseconds at a time. This throttling keeps frames on time regardless of how much arrives.
 ///
-/// Where frames take longer than there is between two, GTK begins the next at once, and nothing that is less urgent would ever have its
-/// turn; so what has waited long comes before the next frame.
+/// If a frame takes longer than the frame interval, GTK starts the next one at once, and sources of lower priority would starve. Items that
+/// have waited for long are therefore delivered before the next frame.
 ///
-/// An item may run a loop of its own, which brings what waits behind it.
+/// An item may run a nested loop, which delivers the items behind it.
 ///
-/// Works whether or not ``MainLoopIntegration`` is installed. Posting takes a lock and seldom a wake-up of the loop.
+/// Works whether or not ``MainLoopIntegration`` is installed. Posting takes a lock and only rarely wakes the loop.
 final class MainMailbox: Sendable {
     typealias Item = @MainActor () -> Void
 
@@ -17,25 +17,25 @@ final class MainMailbox: Sendable {
 
     /// Just below `GDK_PRIORITY_REDRAW`.
     static let priority = Int32(G_PRIORITY_HIGH_IDLE + 25)
-    /// Most microseconds of items in one turn of the loop; one item may take longer.
+    /// The time budget per loop iteration in microseconds; a single item may exceed it.
     static let budget = 4_000
-    /// Milliseconds without a turn after which items come before drawing, and from one such turn to the next.
+    /// Milliseconds without delivery before items take precedence over drawing, and between two such deliveries.
     private static let patience: UInt32 = 100
     private static let pause: UInt32 = 16
 
     private struct State {
-        /// Those that have been taken are nil.
+        /// Delivered items are nil.
         var items: [Item?] = []
         var first = 0
     }
 
     private let state = Lock(State())
-    /// Rings as long as something waits.
+    /// Wakes the loop while items wait.
     private let bell: LoopBell
-    /// Rings when that had no turn for long.
+    /// Wakes the loop at a higher priority when items have waited for long.
     private let lateBell: LoopBell
 
-    // Filled in before they are shared, never written after.
+    // Initialized before they are shared, never modified.
     private nonisolated(unsafe) static let functions = calls { _, _, _ in
         MainActor.assumeIsolated { MainMailbox.shared.drain(isLate: false) }
         return 1
@@ -58,7 +58,7 @@ final class MainMailbox: Sendable {
         bell = LoopBell("WebImage: deliveries", priority: Self.priority, isTimed: false, calls: Self.functions)
         lateBell = LoopBell(
             "WebImage: late deliveries",
-            // As urgent as events.
+            // The priority of input events.
             priority: Int32(G_PRIORITY_DEFAULT),
             isTimed: true,
             calls: Self.lateFunctions
@@ -67,7 +67,7 @@ final class MainMailbox: Sendable {
         lateBell.attach()
     }
 
-    /// Has something done on the main thread. Any thread.
+    /// Queues an item for the main thread. Any thread.
     func post(_ item: @escaping Item) {
         let isFirst = state.withLock { state in
             state.items.append(item)
@@ -86,7 +86,7 @@ final class MainMailbox: Sendable {
         guard isEmpty else { return lateBell.ring(after: isLate ? Self.pause : Self.patience) }
         bell.silence()
         lateBell.silence()
-        // What was posted since has rung, and was silenced with the rest.
+        // An item posted in between rang the bell, which was then silenced.
         if !isEmpty { ring() }
     }
 
@@ -102,7 +102,7 @@ final class MainMailbox: Sendable {
             guard state.first < state.items.count else { return nil }
             let item = state.items[state.first].take()
             state.first += 1
-            // Each is moved once on the average.
+            // Amortized, each item is moved once.
             if state.first * 2 >= state.items.count {
                 state.items.removeFirst(state.first)
                 state.first = 0

@@ -1,15 +1,15 @@
 import CWebImageGTK4
 
-/// Has something done on the main thread some time from now, once, unless it is cancelled or let go of before.
+/// Calls a closure on the main thread once after a delay, unless cancelled or released before.
 @MainActor
 final class MainTimer {
     private var source: guint = 0
 
-    /// Begins to wait.
+    /// Starts the timer.
     ///
     /// - Parameters:
-    ///   - seconds: at least how long; to the millisecond.
-    ///   - body: not called any more after ``cancel()``.
+    ///   - seconds: the minimum delay, with millisecond resolution.
+    ///   - body: the closure; never called after ``cancel()``.
     init(after seconds: Double, _ body: @escaping @MainActor () -> Void) {
         let box = Unmanaged.passRetained(
             Body { [weak self] in
@@ -18,7 +18,7 @@ final class MainTimer {
             }
         )
         source = g_timeout_add_full(
-            // As signals are.
+            // The priority of input events.
             Int32(G_PRIORITY_DEFAULT),
             guint(clamping: Int(min(max(seconds, 0) * 1000, 1e9))),
             { data in
@@ -34,7 +34,7 @@ final class MainTimer {
 
     isolated deinit { cancel() }
 
-    /// Gives it up.
+    /// Cancels the timer.
     func cancel() {
         guard source != 0 else { return }
         g_source_remove(source)

@@ -1,16 +1,16 @@
 import CWebImageGTK4
 import WebImage
 
-/// How a widget lays a paintable into its box.
+/// The way a widget fits a paintable into its box.
 enum ContentFit: Sendable {
     case fill
     case contain
     case cover
     case scaleDown
-    /// Whole, in a square.
+    /// Contained in a square, as `GtkImage` does it.
     case icon
 
-    /// What a picture says; others than it and `GtkImage` show things whole.
+    /// Returns the content fit of a `GtkPicture`; `GtkImage` shows icons, and other widgets contain their content.
     @MainActor
     static func of(_ view: UnsafeMutableRawPointer) -> ContentFit {
         if view.isA(gtk_image_get_type()) { return .icon }
@@ -23,15 +23,15 @@ enum ContentFit: Sendable {
         }
     }
 
-    /// Whether a picture of the box's size on one side alone is drawn bigger than it is.
+    /// True if an image must be at least as big as the box on both sides not to be scaled up.
     var needsBothSides: Bool { self == .cover || self == .fill }
 
-    /// The size of something in a box.
+    /// Returns the size at which content is drawn in a box.
     ///
     /// - Parameters:
-    ///   - size: what it wants to measure; looked at by `scaleDown` alone.
-    ///   - ratio: its width by its height, more than 0.
-    ///   - box: more than 0 on both sides.
+    ///   - size: the content's intrinsic size; used only by `scaleDown`.
+    ///   - ratio: the aspect ratio, greater than 0.
+    ///   - box: the size of the box, greater than 0 on both sides.
     func size(of size: ImageSize, ratio: Double, in box: ImageSize) -> ImageSize {
         let isWider = ratio > box.width / box.height
         switch self {
@@ -51,13 +51,13 @@ enum ContentFit: Sendable {
         }
     }
 
-    /// Where something lies in a box, to the point where GTK puts it: on whole points, the odd one below or to the right.
+    /// Returns where GTK draws content in a box, to the point: at integer coordinates, with an odd remainder below or on the right.
     ///
     /// - Parameters:
-    ///   - size: what it wants to measure.
-    ///   - ratio: its width by its height; 0 for something that takes any shape, and so the whole box.
-    ///   - box: how big the box is.
-    ///   - roundsUp: whether `GtkPicture` draws on whole points, as newer versions of GTK do.
+    ///   - size: the content's intrinsic size.
+    ///   - ratio: the aspect ratio; 0 for content of any shape, which fills the box.
+    ///   - box: the size of the box.
+    ///   - roundsUp: true if `GtkPicture` rounds sizes up to integers, as newer versions of GTK do.
     func rect(of size: ImageSize, ratio: Double, in box: ImageSize, roundsUp: Bool = false) -> ImageRect {
         guard box.width > 0, box.height > 0, self != .fill else { return Self.whole(box) }
         if self == .icon {
@@ -71,11 +71,11 @@ enum ContentFit: Sendable {
         return Self.centered(size, in: box)
     }
 
-    /// Where something lies in a square, as `GtkImage` draws it.
+    /// Returns where `GtkImage` draws content in a square.
     ///
     /// - Parameters:
-    ///   - ratio: its width by its height; 0 for something that takes any shape.
-    ///   - square: on whole or half points.
+    ///   - ratio: the aspect ratio; 0 for content of any shape.
+    ///   - square: the square, at integer or half-integer coordinates.
     static func rect(ratio: Double, inSquare square: ImageRect) -> ImageRect {
         guard ratio > 0 else { return square }
         let box = ImageSize(width: square.width, height: square.height)
@@ -88,7 +88,7 @@ enum ContentFit: Sendable {
         )
     }
 
-    /// A square in the middle of a box.
+    /// Returns a square in the middle of a box.
     static func square(_ side: Double, in box: ImageSize, onWholePoints: Bool) -> ImageRect {
         if onWholePoints { return centered(ImageSize(width: side, height: side), in: box) }
         return ImageRect(x: (box.width - side) / 2, y: (box.height - side) / 2, width: side, height: side)

@@ -1,10 +1,10 @@
 import CWebImageGTK4
 
-/// Calls back before each frame that a widget is drawn in, as long as somebody wants that and the widget is mapped: GTK's own callbacks go on
-/// for widgets on hidden pages.
+/// Calls back before each frame of a widget, while there is a listener and the widget is mapped: GTK's own tick callbacks continue for
+/// widgets on hidden pages.
 @MainActor
 final class FrameClock {
-    /// Takes the time of the frame in seconds; readings never go back.
+    /// Called with the frame time in seconds, which never goes backwards.
     typealias Tick = @MainActor (_ seconds: Double) -> Void
 
     private let widget: WeakObject
@@ -12,7 +12,7 @@ final class FrameClock {
     private var lastID = 0
     private var callback: guint = 0
 
-    /// - Parameter widget: which frames it is about; not kept.
+    /// - Parameter widget: the widget whose frames are observed; not retained.
     init(widget: UnsafeMutableRawPointer) {
         self.widget = WeakObject(widget)
         Signal("map", of: widget) { [weak self] in self?.update() }
@@ -21,9 +21,9 @@ final class FrameClock {
 
     isolated deinit { stop() }
 
-    /// Begins to call `tick` before each frame.
+    /// Adds a listener, which is called before each frame.
     ///
-    /// - Returns: what ``remove(_:)`` takes.
+    /// - Returns: the identifier for ``remove(_:)``.
     func add(_ tick: @escaping Tick) -> Int {
         lastID += 1
         listeners.append((lastID, tick))
@@ -31,13 +31,13 @@ final class FrameClock {
         return lastID
     }
 
-    /// Ends the calls. May be called within one, and more than once.
+    /// Removes a listener. May be called from a listener, and more than once.
     func remove(_ id: Int) {
         listeners.removeAll { $0.id == id }
         update()
     }
 
-    /// Whether GTK is asked for calls.
+    /// True while a tick callback is registered with GTK.
     var isRunning: Bool { callback != 0 }
 
     private func update() {
@@ -54,7 +54,7 @@ final class FrameClock {
                     let seconds = Double(gdk_frame_clock_get_frame_time(clockPointer)) / 1e6
                     Unmanaged<WeakFrameClock>.fromOpaque(owner).takeUnretainedValue().clock?.tick(seconds)
                 }
-                // It is removed by its number, never by this result: it may have been removed and added again meanwhile.
+                // It is always removed by its identifier, never by this result: it may have been removed and added again in the callback.
                 return 1
             },
             Unmanaged.passRetained(WeakFrameClock(clock: self)).toOpaque(),

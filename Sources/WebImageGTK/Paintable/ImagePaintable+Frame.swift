@@ -1,18 +1,18 @@
 import CWebImageGTK4
 import WebImage
 
-/// What is drawn of content that moves.
+/// The visible state of animated content.
 enum PaintableFrame {
     /// The content as it is.
     case poster
-    /// Nothing yet.
+    /// Nothing, until the first frame is available.
     case awaited
-    /// A frame, in the place of the content.
+    /// A frame in place of the content.
     case texture(Texture)
 }
 
 extension ImagePaintable {
-    /// What is seen when no transition runs; nil for nothing.
+    /// The content that is visible when no transition is running; nil for nothing.
     var visibleContent: PaintableContent? {
         if let substitute { return substitute }
         guard let content else { return nil }
@@ -23,11 +23,11 @@ extension ImagePaintable {
         }
     }
 
-    /// Draws what is seen into the room that the content has.
+    /// Draws the visible content into the rectangle of the content.
     func drawVisible(into snapshot: OpaquePointer, _ width: Double, _ height: Double) {
         guard let visible = visibleContent else { return }
         var rect = ImageRect(x: 0, y: 0, width: width, height: height)
-        // Frames seldom have another shape; what stands for the content may.
+        // Frames rarely differ in shape from the content; a substitute may.
         let ratio = content?.ratio ?? 0
         if visible.ratio > 0, ratio <= 0 || abs(visible.ratio / ratio - 1) > 0.02 {
             rect = ViewPlace(view.pointer, drawing: content, width, height).rect(of: visible)

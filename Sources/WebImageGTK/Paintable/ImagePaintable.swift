@@ -2,28 +2,28 @@ import CWebImageGTK4
 import CWebImageGTKShims
 import WebImage
 
-/// What a view is given to show: one paintable for the life of the view, whose contents change.
+/// The paintable of a view: one object for the life of the view, whose content changes.
 ///
-/// So a picture that arrives in a list at rest, a frame of an animation and a moment of a transition are nothing but contents that are
-/// drawn anew.
+/// An image that arrives in an idle list, a frame of an animation and a step of a transition therefore only redraw the content.
 @MainActor
 final class ImagePaintable {
     /// A `GdkPaintable`.
     nonisolated(unsafe) let pointer: UnsafeMutableRawPointer
-    /// What is shown, or will be at the end of the transition.
+    /// The current content, or the target of the transition.
     private(set) var content: PaintableContent?
-    /// Told of each size at which the content is drawn, in points.
+    /// Called with each size at which the content is drawn, in points.
     var sizeHandler: ((_ width: Double, _ height: Double) -> Void)?
-    /// Draws over the content: an indicator. Told where the view lies, seen from the corner of the content.
+    /// Draws an indicator over the content. Receives the view's rectangle relative to the content's top left corner.
     var overlay: ((_ snapshot: OpaquePointer, _ view: ImageRect) -> Void)? { didSet { invalidate() } }
-    /// Told when there is other content, and when a transition to it is over.
+    /// Called when the content changes, and when a transition to it has ended.
     var contentHandler: (() -> Void)?
-    /// What is drawn of the content when it moves.
+    /// The visible state of animated content.
     var frame = PaintableFrame.poster { didSet { invalidate() } }
-    /// Drawn in place of the content, laid out as the view does it, while no transition runs. The size stays that of the content.
+    /// Drawn in place of the content, with the view's layout, while no transition is running. The intrinsic size remains that of the
+    /// content.
     var substitute: PaintableContent? { didSet { invalidate() } }
 
-    /// Whether it wants no size of its own: it is drawn over the whole view, and fits the content into that itself.
+    /// True if the paintable has no intrinsic size: it is drawn over the whole view, and fits the content into it itself.
     var hasFixedSize = false { didSet { replace(content) } }
 
     let view: WeakObject
@@ -42,7 +42,7 @@ final class ImagePaintable {
         let end: (_ finished: Bool) -> Void
     }
 
-    /// Seconds that a transition may take longer than it should.
+    /// The seconds by which a transition may exceed its duration.
     var grace = 1.0
 
     init(view: UnsafeMutableRawPointer, clock: FrameClock) {
@@ -60,23 +60,23 @@ final class ImagePaintable {
 
     // MARK: Content
 
-    /// Shows something else at once; what was under way is cut short.
+    /// Shows other content at once; a running transition is cut short.
     func show(_ content: PaintableContent?) {
         let former = takeTransition()
         replace(content)
         former?.end(false)
     }
 
-    /// Shows the same thing with other pixels; what leads to it goes on.
+    /// Replaces the pixels of the same content; a running transition continues.
     func exchange(_ content: PaintableContent) {
         transition?.new = content
         replace(content)
     }
 
-    /// Shows something else by way of a transition.
+    /// Shows other content with a transition.
     ///
-    /// - Parameter end: called once, at its end or when it is cut short (by what is shown next, or because the view leaves the screen);
-    ///   may be called at once.
+    /// - Parameter end: called once when the transition ends or is cut short (by other content, or because the view leaves the screen);
+    ///   possibly before this returns.
     func show(
         _ content: PaintableContent?,
         by effect: WebImageTransition,
@@ -99,7 +99,7 @@ final class ImagePaintable {
             unmapped: view.pointer.map { view in
                 Signal("unmap", of: view) { [weak self] in self?.endTransition(finished: false) }
             },
-            // A window that is minimised or covered may be given no frames, and somebody may wait for the end.
+            // A minimised or covered window may receive no frames, and a caller may wait for the end.
             deadline: MainTimer(after: running.duration + grace) { [weak self] in
                 self?.endTransition(finished: true)
             },
@@ -118,7 +118,7 @@ final class ImagePaintable {
         contentHandler?()
     }
 
-    /// Sees to a paintable that changes.
+    /// Observes a paintable that can change.
     private func watch(_ content: PaintableContent?) {
         for change in contentChanges { change.disconnect() }
         contentChanges = []
@@ -132,28 +132,28 @@ final class ImagePaintable {
         ]
     }
 
-    /// Wants the size that the content wants.
+    /// Takes over the intrinsic size of the content.
     private func measure() {
         let wishes = hasFixedSize ? nil : content
         let size = (wishes?.size ?? ImageSize(width: 0, height: 0)).bounded(by: Self.longestSide)
         webimage_gtk_paintable_set_size(pointer, Int32(size.width), Int32(size.height), wishes?.ratio ?? 0)
     }
 
-    /// In points. Boxes add up the sizes of what is in them, as `int`.
+    /// The maximum side in points. Boxes add up the sizes of their children as `int`.
     private static let longestSide = Double(1 << 20)
 
-    /// Has it drawn anew.
+    /// Queues a redraw.
     func invalidate() { gdk_paintable_invalidate_contents(pointer.opaque) }
 
     // MARK: Transitions
 
-    /// Whether movement would be seen, and is wanted.
+    /// True if the view is on the screen and animations are enabled.
     private var canAnimate: Bool {
         guard let view = view.pointer, gtk_widget_get_mapped(view.widget) != 0 else { return false }
         return ViewSettings.areAnimationsEnabled(for: view)
     }
 
-    /// The progress of the transition that runs; nil if none does.
+    /// The progress of the running transition; nil if none is running.
     var transitionProgress: Double? { transition?.running.progress }
 
     private func advanceTransition(to seconds: Double) {
@@ -165,16 +165,16 @@ final class ImagePaintable {
         invalidate()
     }
 
-    /// Ends the transition that runs, if one does: at the picture it leads to.
+    /// Ends the running transition, if any, and shows its target.
     func endTransition(finished: Bool) {
         guard let former = takeTransition() else { return }
         invalidate()
-        // What waits for the end of a transition, as an animation does.
+        // Observers may wait for the end of the transition, as animations do.
         contentHandler?()
         former.end(finished)
     }
 
-    /// Stops the transition that runs. Who calls this tells its end.
+    /// Stops the running transition. The caller must report its end.
     private func takeTransition() -> Transition? {
         guard let former = transition else { return nil }
         transition = nil
@@ -199,7 +199,7 @@ final class ImagePaintable {
         if isMoved { gtk_snapshot_restore(snapshot) }
     }
 
-    /// Where the content lies in the box that is drawn.
+    /// Returns where the content is drawn in the paintable's box.
     private func contentRect(_ width: Double, _ height: Double) -> ImageRect {
         let whole = ImageRect(x: 0, y: 0, width: width, height: height)
         guard hasFixedSize, let content, let view = view.pointer else { return whole }
@@ -231,7 +231,7 @@ final class ImagePaintable {
         overlay?(snapshot, place.view)
     }
 
-    /// That of the view's text, for icons; nil when there is none to be drawn.
+    /// The view's text colour, for icons; nil if no icon is drawn.
     var color: GdkRGBA? {
         guard content?.isPaintable == true || substitute?.isPaintable == true || transition?.old?.isPaintable == true
         else { return nil }
@@ -263,7 +263,7 @@ final class ImagePaintable {
         return UnsafePointer(calls)
     }()
 
-    /// The address of a new reference to what looks as this does now, without indicator and transition.
+    /// The address of a new reference to a paintable that looks like this one now, without indicator and transition.
     private var stillAddress: UInt? {
         switch visibleContent {
         case .texture(let texture, _):
@@ -276,12 +276,12 @@ final class ImagePaintable {
 }
 
 extension ImageSize {
-    /// Whole numbers, of the same shape if they have to be smaller; what is more than nothing stays so.
+    /// Returns integer sides, scaled down to a limit with the same aspect ratio; sides of at least half a point stay above 0.
     fileprivate func bounded(by longest: Double) -> ImageSize {
         let scale = min(1, longest / max(width, height, 1))
         func side(_ side: Double) -> Double {
             let wanted = (side * scale).rounded()
-            // What is not a number is no wish.
+            // Invalid numbers mean no intrinsic size.
             guard side > 0, wanted.isFinite else { return 0 }
             return min(max(wanted, side < 0.5 ? 0 : 1), longest)
         }

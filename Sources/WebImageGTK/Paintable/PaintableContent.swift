@@ -1,28 +1,28 @@
 import CWebImageGTK4
 import WebImage
 
-/// Something that a view shows: an image, or a paintable of GTK's that stands for one.
+/// The content of a view: an image, or a GTK paintable in place of one.
 @MainActor
 enum PaintableContent {
-    /// Pixels, and the size that they want to be shown at, in points.
+    /// Pixels, and their intrinsic size in points.
     case texture(Texture, size: ImageSize)
-    /// An icon, or any other paintable, which may change.
+    /// An icon or any other paintable, which may change.
     case paintable(ObjectReference)
 
-    /// An image at the size of the picture that it was made of, so that a thumbnail takes no less room than the picture will; nil when
-    /// there is no memory for it.
+    /// Creates content whose intrinsic size is that of the image's source, so that a thumbnail takes as much space as the full image; nil
+    /// if memory is insufficient.
     init?(_ image: Image) {
         guard let texture = Texture.of(image) else { return nil }
         self = .texture(texture, size: image.naturalSize)
     }
 
-    /// The image; nil of other paintables.
+    /// The image; nil for other paintables.
     var image: Image? {
         guard case .texture(let texture, _) = self else { return nil }
         return texture.image
     }
 
-    /// A `GdkPaintable`; of an image a `GdkTexture`.
+    /// The `GdkPaintable`; for an image, a `GdkTexture`.
     var pointer: OpaquePointer {
         switch self {
         case .texture(let texture, _): texture.pointer
@@ -30,7 +30,7 @@ enum PaintableContent {
         }
     }
 
-    /// What it wants to measure, in points; 0 for no wish.
+    /// The intrinsic size in points; 0 for none.
     var size: ImageSize {
         switch self {
         case .texture(_, let size): size
@@ -42,7 +42,7 @@ enum PaintableContent {
         }
     }
 
-    /// Width by height; 0 when any will do.
+    /// The aspect ratio; 0 for any.
     var ratio: Double {
         switch self {
         case .texture(let texture, _):
@@ -51,20 +51,20 @@ enum PaintableContent {
         }
     }
 
-    /// Whether it is a paintable of GTK's.
+    /// True if the content is a GTK paintable.
     var isPaintable: Bool {
         if case .paintable = self { true } else { false }
     }
 
-    /// Whether nothing shows through; false when that is not known.
+    /// True if all pixels are opaque; false if unknown.
     var isOpaque: Bool {
         guard case .texture(let texture, _) = self else { return false }
         return texture.image.bitmap.pixelFormat == .rgb8
     }
 
-    /// Draws it into a rectangle.
+    /// Draws the content into a rectangle.
     ///
-    /// - Parameter color: of symbolic icons; nil for GTK's.
+    /// - Parameter color: the colour of symbolic icons; nil for GTK's.
     func draw(into snapshot: OpaquePointer, _ rect: ImageRect, color: GdkRGBA? = nil) {
         guard rect.width > 0, rect.height > 0 else { return }
         switch self {
@@ -93,7 +93,7 @@ enum PaintableContent {
 }
 
 extension ImageRect {
-    /// As GTK wants it.
+    /// The rectangle as a graphene type.
     var graphene: graphene_rect_t {
         graphene_rect_t(
             origin: graphene_point_t(x: Float(x), y: Float(y)),
@@ -103,7 +103,7 @@ extension ImageRect {
 }
 
 extension Image {
-    /// The size in points of the picture that this was made of; its own where a transformer may have changed the shape.
+    /// The size in points of the source image; the image's own size if a transformer may have changed the shape.
     var naturalSize: ImageSize {
         guard metadata.isThumbnail || metadata.scaleDownLimitBytes > 0, !metadata.isTransformed,
             metadata.sourceWidth > 0, metadata.sourceHeight > 0
@@ -111,7 +111,7 @@ extension Image {
         let (width, height) = (Double(metadata.sourceWidth) / scale, Double(metadata.sourceHeight) / scale)
         let isTurned = metadata.sourceOrientation.swapsSides
         let natural = ImageSize(width: isTurned ? height : width, height: isTurned ? width : height)
-        // A thumbnail that was stretched keeps its own shape.
+        // A stretched thumbnail keeps its own shape.
         let ratios = (natural.width * size.height, natural.height * size.width)
         let tolerance = max(natural.width, natural.height) * 1.5
         return abs(ratios.0 - ratios.1) <= tolerance ? natural : size

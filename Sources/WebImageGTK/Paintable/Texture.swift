@@ -1,28 +1,28 @@
 import CWebImageGTK4
 import WebImage
 
-/// The pixels of an image as GDK has them, without a copy of them.
+/// A `GdkTexture` that shares the pixels of an image without copying them.
 ///
-/// Views that show one image have one texture, so a renderer that keeps textures on the graphics card sends them there once.
+/// Views that show the same image share one texture, so a renderer that caches textures on the GPU uploads it once.
 @MainActor
 final class Texture {
-    /// What it shows; kept, so that the caches' weak level knows that it is in use.
+    /// The image. Retained, so that the weak level of the memory cache counts it as in use.
     let image: Image
-    /// A GdkTexture.
+    /// A `GdkTexture`.
     nonisolated(unsafe) let pointer: OpaquePointer
 
     private static var known: [ObjectIdentifier: WeakTexture] = [:]
-    /// How many there are, for tests.
+    /// The number of textures, for tests.
     static var count: Int { known.count }
 
     private struct WeakTexture {
         weak var texture: Texture?
     }
 
-    /// The texture of an image; nil only when there is no memory to turn one that is not upright.
+    /// Returns the texture of an image; nil only if there is not enough memory to rotate an image that is not upright.
     static func of(_ image: Image) -> Texture? {
         let id = ObjectIdentifier(image)
-        // While there is a texture its image lives, so nothing else has that identity.
+        // A texture keeps its image alive, so no other object can have this identifier.
         if let texture = known[id]?.texture { return texture }
         guard let texture = Texture(image) else { return nil }
         known[id] = WeakTexture(texture: texture)
@@ -32,7 +32,7 @@ final class Texture {
     private init?(_ image: Image) {
         guard let bitmap = try? image.bitmap.upright(from: image.orientation) else { return nil }
         let bytes = bitmap.withUnsafeBytes { pixels in
-            // The bitmap's memory lives as long as the storage.
+            // The storage owns the bitmap's memory.
             g_bytes_new_with_free_func(
                 pixels.baseAddress,
                 gsize(pixels.count),

@@ -1,25 +1,25 @@
 import CWebImageGTK4
 import WebImage
 
-/// Where a view draws its paintable, in its own points.
+/// The position at which a view draws its paintable, in the view's points.
 ///
-/// GTK says a paintable only how big it is drawn. For what lies beside it (what was there before it and had another shape, or an
-/// indicator) one has to know where that is, so this tells what `GtkPicture` and `GtkImage` do.
+/// GTK tells a paintable only the size at which it is drawn. Content beside it (the previous content with another shape, or an indicator)
+/// needs its position, so this computes the layout of `GtkPicture` and `GtkImage`.
 @MainActor
 struct ViewPlace {
-    /// The view, from the corner of the paintable that is drawn.
+    /// The view's rectangle, relative to the top left corner of the paintable.
     let view: ImageRect
     private let fit: ContentFit
-    /// Whether sizes are rounded up to whole points.
+    /// True if sizes are rounded up to integers.
     private let roundsUp: Bool
-    /// In which a `GtkImage` draws, from the corner of the view.
+    /// The square in which a `GtkImage` draws, relative to the top left corner of the view.
     private let square: ImageRect?
 
     /// - Parameters:
-    ///   - host: who draws it.
-    ///   - content: what is drawn.
-    ///   - width: what it covers.
-    ///   - height: what it covers.
+    ///   - host: the view.
+    ///   - content: the content that is drawn.
+    ///   - width: the width at which it is drawn.
+    ///   - height: the height at which it is drawn.
     init(_ host: UnsafeMutableRawPointer?, drawing content: PaintableContent?, _ width: Double, _ height: Double) {
         let own = ImageRect(x: 0, y: 0, width: width, height: height)
         let box = host.map {
@@ -31,12 +31,12 @@ struct ViewPlace {
         }
         let fit = ContentFit.of(host)
         let square = fit == .icon ? Self.square(in: box, drawing: max(width, height)) : nil
-        // Between GTK 4.8 and 4.18 pictures began to round up. Which of both this one does shows unless they are the same.
+        // Between GTK 4.8 and 4.18, `GtkPicture` began to round up. The drawn size shows which rule applies, unless both give the same.
         let places = [false, true].map { roundsUp in
             (roundsUp: roundsUp, rect: Self.place(of: content, in: box, square, fit, roundsUp: roundsUp))
         }
         let fitting = places.filter { abs($0.rect.width - width) < 0.01 && abs($0.rect.height - height) < 0.01 }
-        // Without any, somebody else draws it, who has other rules, or at another size than that of the widget.
+        // If neither fits, another widget draws the paintable with other rules, or it is drawn at another size than the widget's.
         guard let first = fitting.first, let last = fitting.last else {
             (view, self.fit, roundsUp, self.square) = (own, .contain, false, nil)
             return
@@ -46,15 +46,15 @@ struct ViewPlace {
         (self.fit, roundsUp, self.square) = (fit, place.roundsUp, square)
     }
 
-    /// Where another content would be drawn, from the corner of the paintable that is.
+    /// Returns where other content would be drawn, relative to the top left corner of the paintable.
     func rect(of content: PaintableContent?) -> ImageRect {
         let box = ImageSize(width: view.width, height: view.height)
         let place = Self.place(of: content, in: box, square, fit, roundsUp: roundsUp)
         return ImageRect(x: view.x + place.x, y: view.y + place.y, width: place.width, height: place.height)
     }
 
-    /// The square in which a `GtkImage` draws. Up to GTK 4.18 it is the biggest in the box, on whole points; GTK 4.24 has one of the size of
-    /// icons in the middle, of which what is drawn touches two sides.
+    /// Returns the square in which a `GtkImage` draws. Up to GTK 4.18 it is the biggest one in the box, at integer coordinates. In GTK 4.24
+    /// it is a centred square of the icon size, and the drawing touches two of its sides.
     private static func square(in box: ImageSize, drawing side: Double) -> ImageRect {
         gtk_get_minor_version() < 20
             ? ContentFit.square(min(box.width, box.height), in: box, onWholePoints: true)

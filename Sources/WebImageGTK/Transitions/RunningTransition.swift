@@ -1,10 +1,10 @@
 import WebImage
 
-/// A transition under way: numbers only, told the time from outside.
+/// The timing of a running transition: pure arithmetic; the caller supplies the time.
 struct RunningTransition: Sendable {
     let duration: Double
     let timing: WebImageTransition.Timing
-    /// When the first frame was drawn; nil before it.
+    /// The time of the first frame; nil before it.
     private(set) var start: Double?
     private(set) var progress = 0.0
     private(set) var isOver = false
@@ -16,7 +16,7 @@ struct RunningTransition: Sendable {
         if isOver { progress = 1 }
     }
 
-    /// Goes on to a reading of the clock. The first one is the beginning, so a frame that came late shows nothing halfway.
+    /// Advances to a frame time. The first call is the start, so a late first frame does not skip part of the transition.
     mutating func update(at seconds: Double) {
         guard !isOver, seconds.isFinite else { return }
         let start = start ?? seconds

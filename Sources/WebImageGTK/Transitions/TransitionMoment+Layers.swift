@@ -2,7 +2,7 @@ import CWebImageGTK4
 import WebImage
 
 extension TransitionMoment {
-    /// One of the two pictures.
+    /// One of the two images.
     enum Layer {
         case old
         case new
@@ -10,29 +10,29 @@ extension TransitionMoment {
 
     func content(of layer: Layer) -> PaintableContent? { layer == .old ? old : new }
 
-    /// Where a picture lies.
+    /// Returns the rectangle of an image.
     func rect(of layer: Layer) -> ImageRect {
         layer == .old ? oldRect : ImageRect(x: 0, y: 0, width: width, height: height)
     }
 
     func draw(_ layer: Layer) { content(of: layer)?.draw(into: snapshot, rect(of: layer), color: color) }
 
-    /// Draws the beginning and the end, which have to be the two pictures to the bit.
+    /// Draws the first and the last step, which must be exactly the two images.
     ///
-    /// - Returns: whether it was one of them.
+    /// - Returns: true if it drew one of them.
     func drawEnds() -> Bool {
         guard progress <= 0 || progress >= 1 else { return false }
         draw(progress <= 0 ? .old : .new)
         return true
     }
 
-    /// The part of the view in which pictures are; nil when none is.
+    /// The part of the view that the images cover; nil if there is none.
     var stage: ImageRect? {
         let rects = [Layer.old, .new].filter { content(of: $0) != nil }.map(rect(of:))
         return rects.dropFirst().reduce(rects.first) { $0?.union($1) }?.intersection(viewRect)
     }
 
-    /// Draws within a rectangle.
+    /// Draws clipped to a rectangle.
     func clipped(to rect: ImageRect, _ body: () -> Void) {
         guard rect.width > 0, rect.height > 0 else { return }
         var bounds = rect.graphene
@@ -41,7 +41,7 @@ extension TransitionMoment {
         gtk_snapshot_pop(snapshot)
     }
 
-    /// Draws moved by a distance.
+    /// Draws with an offset.
     func moved(_ x: Double, _ y: Double, _ body: () -> Void) {
         var offset = graphene_point_t(x: Float(x), y: Float(y))
         gtk_snapshot_save(snapshot)
@@ -50,7 +50,7 @@ extension TransitionMoment {
         gtk_snapshot_restore(snapshot)
     }
 
-    /// Draws scaled about the middle of the view.
+    /// Draws scaled around the middle of the view.
     func scaled(_ x: Double, _ y: Double, _ body: () -> Void) {
         let middle = (x: viewRect.x + viewRect.width / 2, y: viewRect.y + viewRect.height / 2)
         gtk_snapshot_save(snapshot)
@@ -63,9 +63,9 @@ extension TransitionMoment {
         gtk_snapshot_restore(snapshot)
     }
 
-    /// Draws a shadow that goes from one side of a rectangle to the other.
+    /// Draws a shadow as a gradient across a rectangle.
     ///
-    /// - Parameter alphas: at equal distances from the beginning to the end, black.
+    /// - Parameter alphas: the opacity of black at equidistant stops from start to end.
     func shade(
         _ rect: ImageRect,
         from start: (x: Double, y: Double),
@@ -90,7 +90,7 @@ extension ImageRect {
     var right: Double { x + width }
     var bottom: Double { y + height }
 
-    /// The smallest that has both in it.
+    /// Returns the smallest rectangle that contains both.
     func union(_ other: ImageRect) -> ImageRect {
         let (left, top) = (min(x, other.x), min(y, other.y))
         return ImageRect(
@@ -101,7 +101,7 @@ extension ImageRect {
         )
     }
 
-    /// What lies in both; nil if nothing does.
+    /// Returns the common part of both; nil if there is none.
     func intersection(_ other: ImageRect) -> ImageRect? {
         let (left, top) = (max(x, other.x), max(y, other.y))
         let (right, bottom) = (min(right, other.right), min(bottom, other.bottom))

@@ -1,31 +1,31 @@
 import CWebImageGTK4
 public import WebImage
 
-/// A moment of a transition, to be drawn.
+/// A step of a transition, to be drawn.
 @MainActor
 public struct TransitionMoment {
-    /// Where to draw: a `GtkSnapshot`, whose origin is the top left corner of the new picture.
+    /// The `GtkSnapshot` to draw into. Its origin is the top left corner of the new image.
     public let snapshot: OpaquePointer
-    /// What the new picture covers, in points of the widget.
+    /// The width of the new image, in points of the widget.
     public let width: Double
-    /// What the new picture covers, in points of the widget.
+    /// The height of the new image, in points of the widget.
     public let height: Double
-    /// How far it has come, 0...1, after ``WebImageTransition/Timing``.
+    /// The progress, 0...1, after ``WebImageTransition/Timing`` was applied.
     public let progress: Double
-    /// Where what was shown before lies, in points from the top left corner of the new picture.
+    /// The rectangle of the previous content, in points relative to the top left corner of the new image.
     public let oldRect: ImageRect
-    /// The view, in points from the top left corner of the new picture: bigger than a picture that is shown whole beside empty bars,
-    /// smaller than one that covers it.
+    /// The view's rectangle, in points relative to the top left corner of the new image: bigger than an image shown with bars beside it,
+    /// smaller than an image that covers the view.
     public let viewRect: ImageRect
 
     let old: PaintableContent?
     let new: PaintableContent?
-    /// Of symbolic icons; nil for GTK's.
+    /// The colour of symbolic icons; nil for GTK's.
     var color: GdkRGBA?
 
-    /// Draws what the view showed before, where it was; nothing if it showed nothing.
+    /// Draws the previous content where it was; draws nothing if there was none.
     public func drawOld() { draw(.old) }
 
-    /// Draws what the view will show.
+    /// Draws the new content.
     public func drawNew() { draw(.new) }
 }

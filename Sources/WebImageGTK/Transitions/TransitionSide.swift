@@ -7,7 +7,7 @@ enum TransitionSide: CaseIterable, Sendable {
 
     var isHorizontal: Bool { self == .left || self == .right }
 
-    /// Which way leads from the middle to it.
+    /// The unit vector from the middle to this side.
     var direction: (x: Double, y: Double) {
         switch self {
         case .left: (-1, 0)

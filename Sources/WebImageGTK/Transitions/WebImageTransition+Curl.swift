@@ -2,23 +2,23 @@ import CWebImageGTK4
 import WebImage
 
 extension WebImageTransition {
-    /// The old picture is rolled up from the bottom like a page, and the new one lies below it.
+    /// The old image rolls up from the bottom like a page and uncovers the new one.
     public static var curlUp: WebImageTransition { .curlUp() }
-    /// The new picture is rolled out from the top like a page, over the old one.
+    /// The new image rolls out from the top like a page, over the old one.
     public static var curlDown: WebImageTransition { .curlDown() }
 
-    /// The old picture is rolled up from the bottom like a page, and the new one lies below it.
+    /// The old image rolls up from the bottom like a page and uncovers the new one.
     ///
-    /// - Parameter duration: in seconds.
+    /// - Parameter duration: the duration in seconds.
     public static func curlUp(duration: Double = 0.5) -> WebImageTransition {
         WebImageTransition(duration: duration) { moment in
             if !moment.drawEnds() { moment.drawCurl(of: .old, over: .new, lifted: moment.progress) }
         }
     }
 
-    /// The new picture is rolled out from the top like a page, over the old one.
+    /// The new image rolls out from the top like a page, over the old one.
     ///
-    /// - Parameter duration: in seconds.
+    /// - Parameter duration: the duration in seconds.
     public static func curlDown(duration: Double = 0.5) -> WebImageTransition {
         WebImageTransition(duration: duration) { moment in
             if !moment.drawEnds() { moment.drawCurl(of: .new, over: .old, lifted: 1 - moment.progress) }
@@ -27,12 +27,12 @@ extension WebImageTransition {
 }
 
 extension TransitionMoment {
-    /// The height of the roll, as a part of the pictures'.
+    /// The height of the roll, relative to the images.
     private static let rollPart = 0.2
 
-    /// Draws a page that lies down to a line, and is rolled up from there.
+    /// Draws a page that is flat above a line and rolled up from there.
     ///
-    /// - Parameter lifted: the part that lies no more.
+    /// - Parameter lifted: the rolled-up part, 0...1.
     fileprivate func drawCurl(of page: Layer, over ground: Layer, lifted: Double) {
         guard let stage else { return }
         let line = stage.bottom - lifted * stage.height
@@ -45,7 +45,7 @@ extension TransitionMoment {
         drawShadow(on: ground, of: page, below: line, roll * min(4 * (1 - lifted), 1))
     }
 
-    /// The back of the page: what is on it, mirrored and paler.
+    /// Draws the back of the page: its content, mirrored and paler.
     private func drawRoll(of page: Layer, above line: Double, _ roll: Double) {
         let rect = rect(of: page)
         let mirrored = ImageRect(x: rect.x, y: 2 * line - rect.bottom, width: rect.width, height: rect.height)

@@ -1,12 +1,12 @@
 import CWebImageGTK4
 
 extension WebImageTransition {
-    /// The new picture comes through the old one.
+    /// The new image fades in over the old one.
     public static var fade: WebImageTransition { .fade() }
 
-    /// The new picture comes through the old one.
+    /// The new image fades in over the old one.
     ///
-    /// - Parameter duration: in seconds.
+    /// - Parameter duration: the duration in seconds.
     public static func fade(duration: Double = 0.5) -> WebImageTransition {
         WebImageTransition(duration: duration) { moment in
             if moment.drawEnds() { return }

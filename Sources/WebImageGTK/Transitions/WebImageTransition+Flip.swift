@@ -2,37 +2,37 @@ import Glibc
 import WebImage
 
 extension WebImageTransition {
-    /// The picture turns about its vertical axis, the left side towards the viewer, and the new one is on its back.
+    /// The image turns around its vertical axis, the left side towards the viewer, with the new image on its back.
     public static var flipFromLeft: WebImageTransition { .flipFromLeft() }
-    /// The picture turns about its vertical axis, the right side towards the viewer, and the new one is on its back.
+    /// The image turns around its vertical axis, the right side towards the viewer, with the new image on its back.
     public static var flipFromRight: WebImageTransition { .flipFromRight() }
-    /// The picture turns about its horizontal axis, the upper side towards the viewer, and the new one is on its back.
+    /// The image turns around its horizontal axis, the top towards the viewer, with the new image on its back.
     public static var flipFromTop: WebImageTransition { .flipFromTop() }
-    /// The picture turns about its horizontal axis, the lower side towards the viewer, and the new one is on its back.
+    /// The image turns around its horizontal axis, the bottom towards the viewer, with the new image on its back.
     public static var flipFromBottom: WebImageTransition { .flipFromBottom() }
 
-    /// The picture turns about its vertical axis, the left side towards the viewer, and the new one is on its back.
+    /// The image turns around its vertical axis, the left side towards the viewer, with the new image on its back.
     ///
-    /// - Parameter duration: in seconds.
+    /// - Parameter duration: the duration in seconds.
     public static func flipFromLeft(duration: Double = 0.5) -> WebImageTransition { flip(from: .left, duration) }
 
-    /// The picture turns about its vertical axis, the right side towards the viewer, and the new one is on its back.
+    /// The image turns around its vertical axis, the right side towards the viewer, with the new image on its back.
     ///
-    /// - Parameter duration: in seconds.
+    /// - Parameter duration: the duration in seconds.
     public static func flipFromRight(duration: Double = 0.5) -> WebImageTransition { flip(from: .right, duration) }
 
-    /// The picture turns about its horizontal axis, the upper side towards the viewer, and the new one is on its back.
+    /// The image turns around its horizontal axis, the top towards the viewer, with the new image on its back.
     ///
-    /// - Parameter duration: in seconds.
+    /// - Parameter duration: the duration in seconds.
     public static func flipFromTop(duration: Double = 0.5) -> WebImageTransition { flip(from: .top, duration) }
 
-    /// The picture turns about its horizontal axis, the lower side towards the viewer, and the new one is on its back.
+    /// The image turns around its horizontal axis, the bottom towards the viewer, with the new image on its back.
     ///
-    /// - Parameter duration: in seconds.
+    /// - Parameter duration: the duration in seconds.
     public static func flipFromBottom(duration: Double = 0.5) -> WebImageTransition { flip(from: .bottom, duration) }
 
-    // Seen from far away, so that the sides stay parallel: GTK's renderer without a graphics card knows no perspective. What tells the
-    // four apart is the shadow on the half that turns away. Pictures that may be transparent have none: it would fill their holes.
+    // An orthographic projection: GTK's software renderer has no perspective. The four variants differ by the shadow on the half that turns
+    // away. Images that may be transparent have no shadow: it would fill their transparent parts.
     private static func flip(from side: TransitionSide, _ duration: Double) -> WebImageTransition {
         WebImageTransition(duration: duration) { moment in
             if moment.drawEnds() { return }
@@ -45,7 +45,7 @@ extension WebImageTransition {
                 guard moment.content(of: layer)?.isOpaque == true else { return }
                 let rect = moment.rect(of: layer)
                 let middle = (x: rect.x + rect.width / 2, y: rect.y + rect.height / 2)
-                // The old picture's far half is across from the side; that of the new one, which is on the back, is at the side.
+                // The old image's far half is opposite the side; the far half of the new image, which is on the back, is at the side.
                 let sign: Double = layer == .old ? -1 : 1
                 let far = (
                     x: middle.x + sign * side.direction.x * rect.width / 2,

@@ -1,12 +1,12 @@
 import CWebImageGTK4
 
 extension WebImageTransition {
-    /// The new picture grows out of the middle while the old one fades.
+    /// The new image grows from the middle while the old one fades out.
     public static var zoom: WebImageTransition { .zoom() }
 
-    /// The new picture grows out of the middle while the old one fades.
+    /// The new image grows from the middle while the old one fades out.
     ///
-    /// - Parameter duration: in seconds.
+    /// - Parameter duration: the duration in seconds.
     public static func zoom(duration: Double = 0.5) -> WebImageTransition {
         WebImageTransition(duration: duration) { moment in
             if moment.drawEnds() { return }

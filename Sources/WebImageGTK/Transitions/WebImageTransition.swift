@@ -1,54 +1,54 @@
 public import WebImage
 
-/// How a picture that has been loaded takes the place of what a view shows.
+/// The way a view replaces its content with a loaded image.
 ///
-/// It runs for pictures that took time to come: from a loader, or from disk unless the load said that it waits for that
-/// (``WebImageOptions/queryDiskDataSync``, ``WebImageOptions/queryMemoryDataSync``). For those from memory only with
-/// ``WebImageOptions/forceTransition``; never for previews; and not at all when the user has turned animations off (GTK's setting
-/// `gtk-enable-animations`) or the view is not on the screen: then its end comes at once.
+/// A transition runs for images that arrive asynchronously: from a loader, or from disk unless the load reads it synchronously
+/// (``WebImageOptions/queryDiskDataSync``, ``WebImageOptions/queryMemoryDataSync``). Images from memory use it only with
+/// ``WebImageOptions/forceTransition``, previews never. If the user has turned animations off (GTK's setting `gtk-enable-animations`) or
+/// the view is not on the screen, it does not run, and its end is reported at once.
 public struct WebImageTransition: Sendable {
-    /// How time becomes progress.
+    /// The timing function.
     public enum Timing: Sendable, Hashable, CaseIterable {
-        /// As fast at each moment.
+        /// Constant speed.
         case linear
-        /// Slow at first.
+        /// Slow at the start.
         case easeIn
         /// Slow at the end.
         case easeOut
-        /// Slow at first and at the end. The default.
+        /// Slow at the start and at the end. The default.
         case easeInOut
     }
 
-    /// Draws a moment of it. Called on the main thread for each frame.
+    /// Draws one step of a transition. Called on the main thread for each frame.
     public typealias Drawing = @MainActor @Sendable (_ moment: TransitionMoment) -> Void
 
-    /// Seconds that it takes; 0.5 by default. Not finite or less than 0 counts as 0.
+    /// The duration in seconds; 0.5 by default. Negative values and values that are not finite count as 0.
     public var duration: Double
-    /// How time becomes progress.
+    /// The timing function.
     public var timing: Timing
-    /// Whether setting the picture is left to ``completion``: meanwhile it is only drawn.
+    /// A Boolean value that indicates whether ``completion`` sets the image, which the transition then only draws.
     public var avoidAutoSetImage = false
-    /// Called on the main thread before it begins, with the view and what it will show.
+    /// Called on the main thread before the transition starts, with the view and its new content.
     public var prepares: (@MainActor @Sendable (_ view: UnsafeMutableRawPointer, _ result: WebImageResult?) -> Void)?
-    /// Draws each moment.
+    /// Draws each step.
     public var draw: Drawing
-    /// Called on the main thread, once, at its end: with false if what the view shows next, the end of the view, or its leaving the screen
-    /// cut it short.
+    /// Called once on the main thread at the end: with false if other content, the destruction of the view or its leaving the screen cut
+    /// the transition short.
     public var completion: (@MainActor @Sendable (_ finished: Bool) -> Void)?
 
-    /// A transition of one's own.
+    /// Creates a custom transition.
     ///
     /// - Parameters:
-    ///   - duration: in seconds.
-    ///   - timing: how time becomes progress.
-    ///   - draw: draws each moment.
+    ///   - duration: the duration in seconds.
+    ///   - timing: the timing function.
+    ///   - draw: draws each step.
     public init(duration: Double = 0.5, timing: Timing = .easeInOut, draw: @escaping Drawing) {
         self.duration = duration
         self.timing = timing
         self.draw = draw
     }
 
-    /// The part of the way after a part of the time, both 0...1.
+    /// Returns the progress at a time, both 0...1.
     static func progress(_ timing: Timing, at time: Double) -> Double {
         let time = min(max(time, 0), 1)
         return switch timing {

@@ -1,6 +1,6 @@
 import WebImage
 
-/// A load that a task waits for.
+/// A load that a task awaits.
 @MainActor
 final class AwaitedLoad {
     private var continuation: CheckedContinuation<Result<WebImageResult, WebImageError>, Never>?
@@ -9,10 +9,10 @@ final class AwaitedLoad {
 
     private init() {}
 
-    /// Begins a load, and waits for its end. Cancelling the task cancels the load.
+    /// Starts a load and waits for its end. Cancelling the task cancels the load.
     ///
-    /// - Parameter begin: begins it, with the completion that it is given.
-    /// - Throws: what the load ends with.
+    /// - Parameter begin: starts the load with the completion that it is given.
+    /// - Throws: the load's error.
     static func result(
         of begin: (_ completed: @escaping ViewLoad.Completion) -> WebImageLoadOperation?
     ) async throws(WebImageError) -> WebImageResult {
@@ -30,13 +30,13 @@ final class AwaitedLoad {
 
     private func begin(_ operation: WebImageLoadOperation?) {
         self.operation = operation
-        // A view that goes loads nothing more, and tells nobody.
-        if operation == nil { end(.failure(WebImageError(.cancelled, "the view is no more"))) }
+        // A view that is being destroyed starts no load and calls no completion, nor does a slot that is being vacated.
+        if operation == nil { end(.failure(WebImageError(.cancelled, "the view did not start the load"))) }
         if isCancelled { operation?.cancel() }
     }
 
     private func end(_ result: Result<WebImageResult, WebImageError>) {
-        // With `avoidAutoSetImage` previews are told of, too.
+        // With `avoidAutoSetImage`, previews are reported as well.
         if case .success(let loaded) = result, !loaded.isFinal, loaded.image.metadata.isIncremental { return }
         continuation?.resume(returning: result)
         continuation = nil

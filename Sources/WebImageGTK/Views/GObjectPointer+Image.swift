@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import WebImage
 
-/// Images of widgets: of a `GtkPicture`, a `GtkImage`, a `GtkButton`, or with a setter of any widget. Everything here is for the main thread.
+/// Images of widgets: a `GtkPicture`, a `GtkImage`, a `GtkButton`, or with a setter any widget. Everything here is for the main thread.
 extension GObjectPointer {
     /// Shows the image of a URL.
     ///
@@ -48,7 +48,7 @@ extension GObjectPointer {
     /// A setter is for widgets that are not a `GtkPicture`, `GtkImage` or `GtkButton`, and for showing images in another way. All the
     /// rest is the same: the slot has one load at a time, the image is decoded for the size of the widget, and the load is cancelled
     /// when the widget is destroyed. What is drawn is up to the setter: no transition runs, an animation is its first frame (the result
-    /// has the other frames), and no more pixels are loaded when the widget grows.
+    /// contains the other frames), and no more pixels are loaded when the widget grows.
     ///
     /// - Parameters:
     ///   - url: http, https, file or data; nil shows only the placeholder and ends with ``WebImageError/Code/invalidURL``.
@@ -106,7 +106,7 @@ extension GObjectPointer {
     ///   - progress: called on the main thread while bytes arrive.
     ///   - setter: shows the image, if the view is not to do so; see
     ///     ``setImage(with:in:placeholder:options:context:progress:setter:completed:)``.
-    /// - Throws: why there is no image; ``WebImageError/Code/cancelled`` also when another load takes its place.
+    /// - Throws: the load's error; ``WebImageError/Code/cancelled`` also when another load takes its place.
     @MainActor @discardableResult
     public func setImage(
         awaiting url: URL?,
@@ -135,7 +135,7 @@ extension GObjectPointer {
     @MainActor
     public var imageURL: URL? { latestLoadState?.url }
 
-    /// How much of the latest image has arrived.
+    /// The progress of the latest image.
     @MainActor
     public var imageProgress: LoadProgress {
         latestLoadState?.progress ?? LoadProgress(receivedByteCount: 0, expectedByteCount: nil)
@@ -148,28 +148,28 @@ extension GObjectPointer {
         nonmutating set { ViewState.of(gobjectPointer).transition = newValue }
     }
 
-    /// Shows that an image is being loaded; nil, the default, for nothing. One object is for one view.
+    /// The loading indicator; nil, the default, means none. Each view needs a separate object.
     ///
-    /// An indicator that is set while a load is under way takes over from the former one.
+    /// An indicator that is set during a load takes over from the previous one.
     @MainActor
     public var imageIndicator: (any WebImageIndicator)? {
         get { ViewState.existing(gobjectPointer)?.indicator }
         nonmutating set { ViewState.of(gobjectPointer).indicator = newValue }
     }
 
-    /// Whether images are decoded at the size of the view in pixels, and again when it grows; true by default.
-    /// ``WebImageContext/thumbnailPixelSize`` of a load comes first.
+    /// A Boolean value that determines whether images are decoded at the size of the view in pixels, and again when it grows; true by
+    /// default. ``WebImageContext/thumbnailPixelSize`` of a load takes precedence.
     ///
-    /// Before a view has a size, neither allocated nor requested, images are decoded whole unless it has a ``preferredPixelSize``, and
-    /// are decoded again once they have been drawn much smaller.
+    /// Before a view has an allocated or requested size, images are decoded at full size unless it has a ``preferredPixelSize``, and are
+    /// decoded again once they have been drawn much smaller.
     @MainActor
     public var usesAutomaticThumbnailSize: Bool {
         get { ViewState.existing(gobjectPointer)?.usesAutomaticThumbnailSize ?? true }
         nonmutating set { ViewState.of(gobjectPointer).usesAutomaticThumbnailSize = newValue }
     }
 
-    /// Whether the view is highlighted: while the pointer is over it, or it is pressed or selected (its own state flags `PRELIGHT`,
-    /// `ACTIVE`, `SELECTED`), or because this was set to true. Setting it to false leaves it to the flags.
+    /// A Boolean value that indicates whether the view is highlighted: while the pointer is over it, while it is pressed or selected (its
+    /// own state flags `PRELIGHT`, `ACTIVE`, `SELECTED`), or while this is set to true. Setting it to false leaves it to the flags.
     ///
     /// - Precondition: the object is a `GtkWidget`.
     @MainActor

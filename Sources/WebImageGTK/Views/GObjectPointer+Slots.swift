@@ -11,8 +11,8 @@ extension GObjectPointer {
     @MainActor
     public var latestLoadState: ViewLoadState? { latestImageSlot.flatMap { imageLoadState(in: $0) } }
 
-    /// The state of the last load of a slot; nil if there was none, or if it has ended and another slot's image or placeholder was shown
-    /// in its place. Of buttons, the 32 slots that were used last are known.
+    /// The state of the last load of a slot; nil if there was none, or if it has ended and the image or placeholder of another slot has
+    /// replaced its image. A button keeps the state of its 32 most recently used slots.
     @MainActor
     public func imageLoadState(in slot: ImageSlot) -> ViewLoadState? {
         ViewState.existing(gobjectPointer)?.loadState(slot)
@@ -22,33 +22,33 @@ extension GObjectPointer {
     @MainActor
     public func imageURL(in slot: ImageSlot) -> URL? { imageLoadState(in: slot)?.url }
 
-    /// Cancels what is under way in a slot: the latest load, not those before it that ``WebImageOptions/avoidAutoCancelImage`` let go on.
-    /// Its completion is called before this returns.
+    /// Cancels the latest load of a slot, but not earlier ones that continue because of ``WebImageOptions/avoidAutoCancelImage``. The
+    /// completion is called before this returns.
     @MainActor
     public func cancelCurrentImageLoad(in slot: ImageSlot = .image) { ViewState.existing(gobjectPointer)?.cancel(slot) }
 
-    /// Cancels the load that was begun last, in any slot.
+    /// Cancels the load that was started last, in any slot.
     @MainActor
     public func cancelLatestImageLoad() {
         if let latestImageSlot { cancelCurrentImageLoad(in: latestImageSlot) }
     }
 
-    /// The operation that is under way in a slot; nil if none is.
+    /// The operation in progress in a slot; nil if there is none.
     @MainActor
     public func imageLoadOperation(in slot: ImageSlot) -> (any WebImageOperation)? {
         let known = ViewState.existing(gobjectPointer)?.slots[slot]
         return known?.load?.operation ?? known?.operation
     }
 
-    /// Puts your own operation into a slot, in place of what is there, which is cancelled. It is cancelled by the next load of the
-    /// slot and with the view, and at once when the slot is just being vacated for another load or the view is being finalized.
+    /// Puts your own operation into a slot. The slot's previous operation is cancelled. The next load of the slot and the destruction of
+    /// the view cancel the new one; it is cancelled at once if the slot is being vacated for another load or the view is being finalized.
     ///
     /// - Parameter operation: nil is ignored.
     @MainActor
     public func setImageLoadOperation(_ operation: (any WebImageOperation)?, in slot: ImageSlot) {
         guard let operation else { return }
         let state = ViewState.of(gobjectPointer)
-        // By the completion of what the slot gives up for something else, or of what ends with the view.
+        // Called by a completion while its slot is vacated for another load, or while the view is being destroyed.
         guard state.slots[slot]?.isVacating != true, !state.isLeaving else { return operation.cancel() }
         let kept = state.keepView()
         defer { kept.end() }

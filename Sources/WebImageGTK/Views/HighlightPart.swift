@@ -1,14 +1,14 @@
 import CWebImageGTK4
 import WebImage
 
-/// Shows another picture while a view is highlighted.
+/// Shows another image while a view is highlighted.
 @MainActor
 final class HighlightPart: ViewPart {
-    /// Whether the program says that it is.
+    /// True if the program has set the highlight.
     var isForced = false { didSet { update() } }
     var content: PaintableContent? { didSet { update() } }
     private weak var state: ViewState?
-    /// What a `GtkImage` shows when it is not highlighted, if that is an icon of the program's.
+    /// The program's icon in a `GtkImage`, to restore after the highlight.
     private var icon: ObjectReference?
 
     init(_ state: ViewState) {
@@ -18,17 +18,17 @@ final class HighlightPart: ViewPart {
 
     func viewWillGo() { content = nil }
 
-    /// Whether the view is highlighted: pressed, pointed at, selected, or by the program.
+    /// True if the view is pressed, pointed at or selected, or highlighted by the program.
     var isHighlighted: Bool { isForced || state.map { Self.isHighlighted($0.view) } == true }
 
-    /// Whether a view is pressed, pointed at or selected.
+    /// Returns whether a view is pressed, pointed at or selected.
     static func isHighlighted(_ view: UnsafeMutableRawPointer) -> Bool {
         let flags = [GTK_STATE_FLAG_PRELIGHT, GTK_STATE_FLAG_ACTIVE, GTK_STATE_FLAG_SELECTED]
         let set = gtk_widget_get_state_flags(view.widget).rawValue
         return flags.contains { set & $0.rawValue != 0 }
     }
 
-    /// Looks at what is to be shown. A picture that moves is not replaced.
+    /// Updates the visible content. An animated image is not replaced.
     func update() {
         guard let state, !state.isEnded else { return }
         let shown = isHighlighted && state.animation?.player == nil ? content : nil
@@ -38,26 +38,26 @@ final class HighlightPart: ViewPart {
         if shown == nil { giveBack(state) }
     }
 
-    /// Makes the paintable what the view shows, whatever that is now.
+    /// Sets the paintable on the view, whatever the view shows now.
     private func takePlace(in state: ViewState) {
         icon = nil
         if !state.isPaintableInstalled { adopt(in: state) }
         state.installPaintable()
     }
 
-    /// What the program had the view show is there when the highlight ends, and says meanwhile how big the view is.
+    /// Adopts the content that the program has set: it determines the size during the highlight and is shown again after it.
     private func adopt(in state: ViewState) {
         var other: OpaquePointer?
         if state.view.isA(gtk_picture_get_type()) {
             other = gtk_picture_get_paintable(state.view.opaque)
         } else if state.view.isA(gtk_image_get_type()) {
             other = gtk_image_get_paintable(state.view.opaque)
-            // Of icons the image knows best how they are drawn.
+            // `GtkImage` knows best how to draw icons.
             icon = ThemeIcon.source(of: state.view)
         } else {
             return
         }
-        // Whatever was loaded before is not seen any more.
+        // The image loaded before is not visible any more.
         state.shown = nil
         state.paintable.show(other.map { .paintable(ObjectReference(retaining: UnsafeMutableRawPointer($0))) })
     }
@@ -65,7 +65,7 @@ final class HighlightPart: ViewPart {
     private func giveBack(_ state: ViewState) {
         guard let icon else { return }
         self.icon = nil
-        // Unless another picture came meanwhile.
+        // Unless another image was set in the meantime.
         guard state.paintable.content == nil,
             gtk_image_get_paintable(state.view.opaque) == state.paintable.pointer.opaque
         else { return }

@@ -1,6 +1,6 @@
 import WebImage
 
-/// A place of a view for an image. Each slot has one load at a time; a new load cancels the one before.
+/// A place for an image in a view. Each slot has one load at a time; a new load cancels the one before.
 public struct ImageSlot: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
         case place(ButtonPlace)
@@ -29,13 +29,13 @@ public struct ImageSlot: Sendable, Hashable {
 
     /// The background of a button in one state. States without a background show the one of ``ButtonState/normal``.
     ///
-    /// What the button had, a label for example, stays in front and determines the button's size; without it the background does. The
+    /// The button's child, for example a label, stays in front and determines the button's size; without a child the background does. The
     /// background covers the button inside its padding, which style sheets decide, and keeps its aspect ratio.
     public static func background(_ state: ButtonState) -> ImageSlot {
         ImageSlot(kind: .place(ButtonPlace(role: .background, state: state)))
     }
 
-    /// Another slot for the same image: its load neither cancels the load of ``image`` nor is cancelled by it, and the view shows what
+    /// Another slot for the same image: its load and the load of ``image`` do not cancel each other, and the view shows the image that
     /// arrived last.
     ///
     /// - Parameter operationKey: the name, as in ``WebImage/WebImageContext/setImageOperationKey``.
@@ -43,7 +43,7 @@ public struct ImageSlot: Sendable, Hashable {
         operationKey == image.operationKey ? image : ImageSlot(kind: .named(operationKey))
     }
 
-    /// The slot that a context names; else ``image``.
+    /// Returns the slot that a context names, or else ``image``.
     static func of(_ context: WebImageContext?) -> ImageSlot {
         context?.setImageOperationKey.map { named($0) } ?? image
     }
@@ -60,23 +60,23 @@ public struct ImageSlot: Sendable, Hashable {
         }
     }
 
-    /// Where a button shows it.
+    /// The role and state of a button's slot; `image` for other slots.
     var place: ButtonPlace {
         if case .place(let place) = kind { place } else { .image }
     }
 }
 
-/// Which image of a button.
+/// The two images of a button.
 enum ButtonRole: Hashable, CaseIterable {
     case image
     case background
 }
 
-/// Where and when a button shows an image.
+/// The role and state for which a button shows an image.
 struct ButtonPlace: Hashable {
     let role: ButtonRole
     let state: ButtonState
 
-    /// Where other views have their image, too.
+    /// The place that other views have as well.
     static let image = ButtonPlace(role: .image, state: .normal)
 }

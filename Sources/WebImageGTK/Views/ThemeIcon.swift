@@ -2,11 +2,11 @@ import CWebImageGTK4
 import CWebImageGTKShims
 import WebImage
 
-/// An icon of the user's theme as views show it: looked up for the size at which it is drawn, and never drawn bigger than icons are meant to
-/// be, as `GtkImage` does it; in the middle of a room that is bigger.
+/// An icon of the user's theme for a view: looked up for the size at which it is drawn, never drawn larger than its nominal size, as in
+/// `GtkImage`, and centred in a larger area.
 @MainActor
 final class ThemeIcon {
-    /// The biggest size that all themes have icons for, in points.
+    /// The biggest icon size that all themes support, in points.
     static let usualSide = 48
 
     private let icon: ObjectReference
@@ -15,20 +15,20 @@ final class ThemeIcon {
 
     private static let quark = g_quark_from_static_string("webimage-icon")
 
-    /// An icon by its name.
+    /// Returns an icon by its name.
     static func named(_ name: String, for view: UnsafeMutableRawPointer) -> PaintableContent? {
         guard let icon = g_themed_icon_new(name) else { return nil }
         return content(ObjectReference(adopting: UnsafeMutableRawPointer(icon)), for: view, side: side(of: view))
     }
 
-    /// The icon that a `GtkImage` shows, as that draws it; nil if it shows none.
+    /// Returns the icon that a `GtkImage` shows, as it draws it; nil if it shows none.
     static func shown(by image: UnsafeMutableRawPointer) -> PaintableContent? {
         guard let icon = source(of: image) else { return nil }
         let isLarge = gtk_image_get_icon_size(image.opaque) == GTK_ICON_SIZE_LARGE
         return content(icon, for: image, side: pixelSize(of: image) ?? (isLarge ? 32 : 16))
     }
 
-    /// The `GIcon` that a `GtkImage` shows; nil if it shows none.
+    /// Returns the `GIcon` that a `GtkImage` shows; nil if it shows none.
     static func source(of image: UnsafeMutableRawPointer) -> ObjectReference? {
         switch gtk_image_get_storage_type(image.opaque) {
         case GTK_IMAGE_ICON_NAME:
@@ -49,7 +49,7 @@ final class ThemeIcon {
         return side > 0 ? Int(side) : nil
     }
 
-    /// A paintable that keeps an icon, and does not keep the view.
+    /// Returns a paintable that retains the icon, but not the view.
     private static func content(_ icon: ObjectReference, for view: UnsafeMutableRawPointer, side: Int)
         -> PaintableContent?
     {
@@ -71,7 +71,7 @@ final class ThemeIcon {
 
     // MARK: Drawing
 
-    /// The icon of a size in points. GTK remembers those that were asked for last, and forgets them when the theme is another one.
+    /// Returns the icon for a size in points. GTK caches recent lookups and drops them when the theme changes.
     private func lookUp(_ side: Int) -> ObjectReference? {
         guard let view = view.pointer else { return nil }
         let found = gtk_icon_theme_lookup_by_gicon(
@@ -100,7 +100,7 @@ final class ThemeIcon {
         gtk_snapshot_restore(snapshot)
     }
 
-    /// The address of a new reference to what it looks like at its own size.
+    /// The address of a new reference to the icon at its nominal size.
     private var stillAddress: UInt? {
         lookUp(side).map { UInt(bitPattern: g_object_ref($0.pointer)) }
     }

@@ -1,11 +1,11 @@
 import CWebImageGTK4
 import WebImage
 
-/// How big views are.
+/// The size of views.
 @MainActor
 enum ViewGeometry {
-    /// The size in pixels at which a view shows pictures: what it was allocated, else what it was asked to be; nil if one of its sides is
-    /// not known yet.
+    /// Returns the size in pixels at which a view shows images: its allocation, or else its size request; nil if one of its sides is
+    /// unknown.
     static func pixelSize(of view: UnsafeMutableRawPointer) -> ImageSize? {
         let widget = view.widget
         var (width, height) = (gtk_widget_get_width(widget), gtk_widget_get_height(widget))
@@ -20,14 +20,14 @@ enum ViewGeometry {
 }
 
 extension ViewState {
-    /// Whether the paintable is what the view shows: the program may have had it show something else.
+    /// True if the view shows the paintable; the program may have set something else.
     var isPaintableInstalled: Bool {
         guard let own = existingPaintable?.pointer.opaque else { return false }
         if view.isA(gtk_picture_get_type()) { return gtk_picture_get_paintable(view.opaque) == own }
         return view.isA(gtk_image_get_type()) && gtk_image_get_paintable(view.opaque) == own
     }
 
-    /// Makes the paintable what the view shows, if the view's kind shows one.
+    /// Sets the paintable on a view that can show one.
     func installPaintable() {
         if view.isA(gtk_picture_get_type()) {
             if gtk_picture_get_paintable(view.opaque) != paintable.pointer.opaque {
@@ -42,8 +42,8 @@ extension ViewState {
 }
 
 extension ViewState {
-    /// Has a picture that was asked to have a size keep to it: what it shows has no wishes then, and is fitted into the view's box when it is
-    /// drawn, so that nothing is laid out anew when it comes. Others are left as they are.
+    /// Fixes the size of a `GtkPicture` that has a size request: its paintable then has no intrinsic size and fits its content into the
+    /// view's box when it is drawn, so a new image needs no layout. Does nothing for other views.
     func keepRequestedSize() {
         guard view.isA(gtk_picture_get_type()) else { return }
         var (width, height): (gint, gint) = (-1, -1)

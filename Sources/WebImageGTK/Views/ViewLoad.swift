@@ -1,17 +1,17 @@
 import FoundationEssentials
 import WebImage
 
-/// One load of a view, from the call to the last delivery.
+/// A load of a view, from the call to the last delivery.
 @MainActor
 final class ViewLoad {
     typealias Completion = @MainActor (Result<WebImageResult, WebImageError>) -> Void
-    /// Takes a picture, or nil to be cleared, and where it came from.
+    /// Shows an image, or clears the view if it is nil. The result says where the image came from.
     typealias Setter = @MainActor (_ content: PaintableContent?, _ result: WebImageResult?) -> Void
-    /// Takes a picture, or nil to be cleared, and says where a transition to it is seen; nil when it is not on the screen: then the setter
-    /// is to take it.
+    /// Takes an image, or nil to clear, and returns the paintable in which a transition to it is visible; nil if it is not on the screen,
+    /// and then the setter must show it.
     typealias TransitionTarget = @MainActor (_ content: PaintableContent?) -> ImagePaintable?
 
-    /// What the caller asked for.
+    /// The arguments of the caller.
     struct Request {
         var url: URL?
         var placeholder: ViewPlaceholder?
@@ -19,20 +19,20 @@ final class ViewLoad {
         var context: WebImageContext?
         var progress: (@MainActor (LoadProgress) -> Void)?
         var completed: Completion?
-        /// Whether it brings more pixels of what is shown already: silently.
+        /// True if the load only adds pixels to the visible image, without callbacks and indicator.
         var isUpgrade = false
-        /// Whether the setter is the caller's, and let go of with the other closures.
+        /// True if the setter is the caller's. It is released with the other closures.
         var hasOwnSetter = false
     }
 
     let slot: ImageSlot
-    /// Later ones of a slot have higher numbers.
+    /// Increases with each load.
     let number: Int
     private(set) var request: Request
     private(set) var setter: Setter
-    /// What it is loaded with.
+    /// The effective context of the load.
     let context: WebImageContext
-    /// Whether the setter is that of the view's paintable.
+    /// True if the setter shows the image in the view's paintable.
     let showsInPaintable: Bool
     var transitionTarget: TransitionTarget?
     private weak var state: ViewState?
@@ -40,21 +40,21 @@ final class ViewLoad {
     private var isOver = false
     private var isCancelled = false
     private var hasIndicator = false
-    /// Whether a picture that was no preview has been delivered.
+    /// True after an image that is not a preview has been delivered.
     private var hasPicture = false
-    /// Pictures that are on their way into the view; who waits for them is told then.
+    /// The number of images that are still being shown; their completion is called afterwards.
     private var untoldCount = 0
-    /// The end, if it is to be told after them.
+    /// The final result, if it must be reported after them.
     private var lastWord: Result<WebImageResult, WebImageError>?
     private let readings = Lock(Readings())
 
     private struct Readings {
         var latest: LoadProgress?
-        /// Whether somebody on the main thread wants each of them.
+        /// True if the main thread needs each reading.
         var isHeard = false
         var isPosted = false
 
-        /// Whether the main thread is to be woken.
+        /// Returns whether to wake the main thread.
         mutating func takePost() -> Bool {
             guard isHeard, latest != nil, !isPosted else { return false }
             isPosted = true
@@ -80,10 +80,10 @@ final class ViewLoad {
         self.setter = setter
     }
 
-    /// What closures have captured may be widgets, which go on the main thread alone.
+    /// Captures of the closures may be widgets, which must be released on the main thread.
     isolated deinit {}
 
-    /// Begins. What lies in memory is delivered before this returns.
+    /// Starts the load. An image in memory is delivered before this returns.
     func start(_ url: URL, manager: WebImageManager) {
         if !request.isUpgrade {
             hasIndicator = true
@@ -91,7 +91,7 @@ final class ViewLoad {
         }
         var context = context
         context.customManager = nil
-        // Everything comes through the mailbox, or at once if it is there at once.
+        // Deliveries go through the mailbox, or directly if they are made synchronously.
         context.callbackQueue = .inline
         var progress: (@Sendable (LoadProgress) -> Void)?
         readings.withLock { $0.isHeard = request.progress != nil || state?.indicator != nil }
@@ -103,19 +103,19 @@ final class ViewLoad {
             progress: progress,
             to: { [self] in receive($0) }
         )
-        // A picture from memory comes before there is an operation; who is told of it may have ended this.
+        // An image from memory is delivered before there is an operation, and its completion may have cancelled this load.
         if isCancelled { operation?.cancel() }
     }
 
-    /// Ends it without having begun.
+    /// Ends the load with an error before it has started.
     func fail(_ error: WebImageError) { finish(.failure(error)) }
 
-    /// Ends it, with ``WebImageError/Code/cancelled`` if it has not ended.
+    /// Cancels the load; its completion gets ``WebImageError/Code/cancelled`` unless it has ended.
     func cancel() {
         isCancelled = true
         operation?.cancel()
-        // What had ended, but was not delivered yet, is not delivered any more.
-        finish(.failure(WebImageError(.cancelled, "the view does not wait for the picture any more", url: request.url)))
+        // A result that is still in the mailbox is not delivered any more.
+        finish(.failure(WebImageError(.cancelled, "the view no longer needs the image", url: request.url)))
     }
 
     // MARK: From any thread
@@ -129,7 +129,7 @@ final class ViewLoad {
     }
 
     private nonisolated func receive(_ reading: LoadProgress) {
-        // One item waits, however many readings come; and none when nobody listens.
+        // Readings are coalesced into one item; none is posted when nobody listens.
         let mustPost = readings.withLock { readings in
             readings.latest = reading
             return readings.takePost()
@@ -147,10 +147,10 @@ final class ViewLoad {
         }
     }
 
-    /// How much has come; nil before anything has.
+    /// The latest progress; nil before any data has arrived.
     var latestReading: LoadProgress? { readings.withLock { $0.latest } }
 
-    /// Somebody wants each reading from now on.
+    /// Delivers each reading from now on.
     func listen() {
         let mustPost = readings.withLock { readings in
             readings.isHeard = true
@@ -175,7 +175,7 @@ final class ViewLoad {
         case .nothingMore where hasPicture:
             end()
             forgetCallbacks()
-        case .nothingMore: finish(.failure(WebImageError(.cacheNotModified, "the load ended without a picture")))
+        case .nothingMore: finish(.failure(WebImageError(.cacheNotModified, "the load ended without an image")))
         }
     }
 
@@ -205,7 +205,7 @@ final class ViewLoad {
     private func finish(_ result: Result<WebImageResult, WebImageError>) {
         guard !isOver else { return }
         end()
-        // A picture that could not be refreshed is a picture.
+        // A failed refresh is not a failure if an image has been delivered.
         if case .failure(let error) = result, !hasPicture, let state {
             state.note(.failed(error), of: self)
             if error.code == .cancelled {
@@ -224,13 +224,14 @@ final class ViewLoad {
             return
         }
         let completed = request.completed
-        // Nothing is told after that, though a transition may still lead to a picture that nobody was told of.
+        // Nothing is reported after this, though a transition to an unreported image may still be running.
         (request.completed, request.progress) = (nil, nil)
         completed?(result)
         forgetCallbacks()
     }
 
-    /// Lets go of who was told, after the last time: the view keeps this as long as the picture is shown, and they may keep the view.
+    /// Releases the caller's closures after their final call: the view keeps this load while its image is shown, and the closures may
+    /// retain the view.
     private func forgetCallbacks() {
         guard isOver, untoldCount == 0 else { return }
         (request.completed, request.progress) = (nil, nil)

@@ -1,36 +1,36 @@
 public import FoundationEssentials
 public import WebImage
 
-/// What a view knows of the last load of one of its slots.
+/// The state of the last load of a slot.
 public struct ViewLoadState: Sendable {
-    /// Where a load stands.
+    /// The phase of a load.
     public enum Phase: Sendable {
-        /// It is under way.
+        /// The load is in progress.
         case loading
-        /// The picture is there: with the pixels that the view has by now, and without the encoded bytes, which completions are given.
+        /// The image has been loaded. The result has the pixels that the view shows now, but no encoded data, which only completions get.
         case loaded(WebImageResult)
-        /// There is no picture.
+        /// The load has failed.
         case failed(WebImageError)
     }
 
-    /// What is loaded; nil if there was no URL.
+    /// The URL of the image; nil if there was none.
     public var url: URL?
-    /// How much of it has come.
+    /// The progress of the load.
     public var progress: LoadProgress
-    /// Where it stands.
+    /// The phase of the load.
     public var phase: Phase
 
-    /// The picture, if it is there.
+    /// The result; nil unless the image has been loaded.
     public var result: WebImageResult? {
         if case .loaded(let result) = phase { result } else { nil }
     }
 
-    /// Why there is no picture, if that is so.
+    /// The error; nil unless the load has failed.
     public var error: WebImageError? {
         if case .failed(let error) = phase { error } else { nil }
     }
 
-    /// Whether it is under way.
+    /// A Boolean value that indicates whether the load is in progress.
     public var isLoading: Bool {
         if case .loading = phase { true } else { false }
     }

@@ -1,19 +1,19 @@
 import CWebImageGTK4
 public import WebImage
 
-/// What a view shows until its picture is there.
+/// The content of a view until its image has arrived.
 public enum ViewPlaceholder: Sendable {
     /// An image.
     case image(Image)
-    /// An icon of the user's theme, such as `image-missing`: 48 points big in the middle of the view, smaller in a view that is, and of its
-    /// pixel size in a `GtkImage` that was given one.
+    /// An icon of the user's theme, such as `image-missing`: 48 points in the middle of the view, smaller in a smaller view, and at the
+    /// pixel size of a `GtkImage` that has one.
     case icon(name: String)
     /// A `GdkPaintable`.
     case paintable(PaintableReference)
-    /// The blurred picture that a hash describes.
+    /// The blurred image that a hash describes.
     case thumbHash(ThumbHash)
 
-    /// What is drawn; nil when there is nothing to draw.
+    /// Returns the content to draw; nil if there is none.
     @MainActor
     func content(for view: UnsafeMutableRawPointer) -> PaintableContent? {
         switch self {
@@ -25,11 +25,11 @@ public enum ViewPlaceholder: Sendable {
     }
 }
 
-/// Keeps a `GdkPaintable`.
+/// A strong reference to a `GdkPaintable`.
 public struct PaintableReference: Sendable {
     let reference: ObjectReference
 
-    /// Keeps a paintable. Main thread.
+    /// Retains a paintable. Main thread.
     ///
     /// - Precondition: the object is a `GdkPaintable`.
     @MainActor

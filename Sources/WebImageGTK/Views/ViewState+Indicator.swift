@@ -2,23 +2,23 @@ import CWebImageGTK4
 import WebImage
 
 extension ViewState {
-    /// Whether loads are under way that an indicator is shown for.
+    /// True while loads are in progress for which an indicator is shown.
     var showsIndicator: Bool { indicatorLoads > 0 }
 
-    /// A load has begun.
+    /// Called when a load has begun.
     func startIndicator() {
         indicatorLoads += 1
         indicator?.startAnimating(in: view)
     }
 
-    /// A load has ended.
+    /// Called when a load has ended.
     func stopIndicator() {
         guard indicatorLoads > 0 else { return }
         indicatorLoads -= 1
         if indicatorLoads == 0 { indicator?.stopAnimating() }
     }
 
-    /// Another one takes over, in the state in which the former was.
+    /// Hands over from another indicator in its current state.
     func indicatorChanged(from former: (any WebImageIndicator)?) {
         guard indicator !== former else { return }
         let wasVisible = (former as? any DelayedIndicator)?.isVisible ?? false
@@ -32,17 +32,17 @@ extension ViewState {
         if wasVisible { (indicator as? any DelayedIndicator)?.show() }
     }
 
-    /// Makes the paintable what the view shows, with what is shown now in it, so that something can be drawn over it.
+    /// Sets the paintable on the view with the view's current content, so that an indicator can be drawn over it.
     func takeOverContent() {
         if let current = currentContent {
-            // No load brought it.
+            // It was not set by a load.
             shown = nil
             paintable.show(current)
         }
         installPaintable()
     }
 
-    /// What the view was given by somebody else; nil for nothing, or for this library's paintable.
+    /// The content that the program has set on the view; nil if there is none, or if it is this library's paintable.
     private var currentContent: PaintableContent? {
         if view.isA(gtk_picture_get_type()) { return foreign(gtk_picture_get_paintable(view.opaque)) }
         guard view.isA(gtk_image_get_type()) else { return nil }

@@ -6,14 +6,14 @@ extension ViewState {
     /// Shows the image of a URL.
     ///
     /// - Parameters:
-    ///   - slot: where; nil for the slot that the context names.
-    ///   - setter: the program's, which shows it; nil for the place that the slot stands for.
+    ///   - slot: the slot; nil for the slot that the context names.
+    ///   - setter: the program's setter; nil for the slot's own.
     func load(
         _ request: ViewLoad.Request,
         in slot: ImageSlot?,
         setter: (@MainActor (_ paintable: OpaquePointer?, _ result: WebImageResult?) -> Void)?
     ) -> WebImageLoadOperation? {
-        // Its completion is not called: it may be what begins this.
+        // Its completion is not called: it may be the caller.
         guard !isLeaving else { return nil }
         let slot = slot ?? .of(request.context)
         if let setter {
@@ -29,25 +29,26 @@ extension ViewState {
         return makeButton().load(request, in: slot)
     }
 
-    /// Begins a load, in place of the one of its slot.
+    /// Starts a load and cancels the current one of its slot.
     ///
     /// - Parameters:
-    ///   - setter: shows it; nil for the view's own paintable.
-    ///   - transitionTarget: what a transition to something runs in, which then shows that; nil for none.
+    ///   - setter: shows the image; nil for the view's own paintable.
+    ///   - transitionTarget: returns the paintable that runs a transition to some content, and has it show that content; nil for no
+    ///     transitions.
     func begin(
         _ request: ViewLoad.Request,
         in slot: ImageSlot,
         setter: ViewLoad.Setter? = nil,
         transitionTarget: ViewLoad.TransitionTarget? = nil
     ) -> WebImageLoadOperation? {
-        // The completion of a load that this slot gives up for another one: that other one is what is wanted.
+        // Called by the completion of a load that this slot cancels for another one: the other one wins.
         guard slots[slot]?.isVacating != true else { return nil }
-        // Completions may let go of it.
+        // Completions may release the view.
         let kept = keepView()
         defer { kept.end() }
         latestSlot = slot
         if !request.options.contains(.avoidAutoCancelImage) { vacate(slot) }
-        // What was shown stays until memory has been asked: its weak level may know the picture only because it is shown.
+        // The former content is kept until memory was queried: the cache's weak level may hold the image only because it is shown.
         let former = (existingPaintable?.content, slots[slot])
         let load = makeLoad(request, slot, setter)
         change(slot) {
@@ -94,16 +95,16 @@ extension ViewState {
         )
     }
 
-    // MARK: What a load tells
+    // MARK: Load state
 
-    /// Whether nothing newer was begun in the load's slot.
+    /// Returns whether no newer load was started in the load's slot.
     func isLatest(_ load: ViewLoad) -> Bool { slots[load.slot]?.lastNumber == load.number }
 
     func note(_ phase: ViewLoadState.Phase, of load: ViewLoad) {
         guard isLatest(load), !load.request.isUpgrade else { return }
         var progress = load.latestReading ?? slots[load.slot]?.loadState?.progress
         if case .loaded = phase, progress?.receivedByteCount == 0, progress?.expectedByteCount == nil {
-            // It did not come in bytes, and is there as a whole.
+            // The image did not arrive in chunks: report it as complete.
             progress = LoadProgress(receivedByteCount: 1, expectedByteCount: 1)
         }
         change(load.slot) {
@@ -112,7 +113,7 @@ extension ViewState {
         }
     }
 
-    /// The view has other pixels of what a load brought; nobody is to keep the former ones.
+    /// Replaces the image in the slot's state, so that the former pixels are released.
     private func exchange(_ image: Image, of load: ViewLoad) {
         guard isLatest(load), case .loaded(let result) = slots[load.slot]?.loadState?.phase else { return }
         change(load.slot) { $0.loadState?.phase = .loaded(result.kept(as: image)) }
@@ -124,7 +125,7 @@ extension ViewState {
         if showsIndicator { indicator?.updateProgress(reading.fraction) }
     }
 
-    /// What is known of a slot, with the latest reading of what is under way.
+    /// The state of a slot with the latest progress of its load.
     func loadState(_ slot: ImageSlot) -> ViewLoadState? {
         var state = slots[slot]?.loadState
         if let load = slots[slot]?.load, isLatest(load), !load.request.isUpgrade, let reading = load.latestReading {
@@ -133,7 +134,7 @@ extension ViewState {
         return state
     }
 
-    /// The load has ended.
+    /// Removes a load that has ended.
     func forget(_ load: ViewLoad) {
         guard slots[load.slot] != nil else { return }
         change(load.slot) {
@@ -151,14 +152,14 @@ extension ViewState {
         load.setter(load.request.placeholder?.content(for: view), nil)
     }
 
-    /// Shows what was loaded, unless something newer is shown in its slot.
+    /// Shows the loaded image, unless a newer one is shown in its slot.
     ///
-    /// - Parameter then: called once the view has it; with ``WebImageOptions/waitTransition`` when the transition is over.
+    /// - Parameter then: called once the view has the image; with ``WebImageOptions/waitTransition`` when the transition has ended.
     func show(_ result: WebImageResult, of load: ViewLoad, then: @escaping () -> Void) {
         guard load.number >= slots[load.slot]?.shownNumber ?? 0, let content = PaintableContent(result.image) else {
             return then()
         }
-        // More pixels of what is not seen any more.
+        // More pixels for an image that is not visible any more.
         if load.request.isUpgrade, shownBefore(load)?.load.number != load.number { return then() }
         if load.request.isUpgrade { exchange(result.image, of: load) }
         let isPreview = result.image.metadata.isIncremental
@@ -172,7 +173,7 @@ extension ViewState {
                 return then()
             }
         }
-        // Only the pictures of buttons have places that transitions lead to.
+        // Only buttons have a separate paintable for transitions.
         if load.transitionTarget != nil { button?.delivery = load }
         defer { button?.delivery = nil }
         guard let transition, result.usesTransition(load.request), let target = target(of: load, content) else {
@@ -186,30 +187,30 @@ extension ViewState {
         }
     }
 
-    /// Remembers how what is seen was loaded, to load it with more pixels.
+    /// Records how the visible image was loaded, so that it can be loaded again with more pixels.
     private func note(shown image: Image, by load: ViewLoad) {
         let shown = ShownLoad(load: load, image: image)
         if load.showsInPaintable { self.shown = shown } else { change(load.slot) { $0.shown = shown } }
     }
 
-    /// What is seen where a load's picture will be; nil for what cannot be loaded anew.
+    /// The image that is visible where the load's image will be; nil if it cannot be loaded again.
     private func shownBefore(_ load: ViewLoad) -> ShownLoad? {
         load.showsInPaintable ? shown : slots[load.slot]?.shown
     }
 
-    /// What was seen there is replaced by what cannot be loaded anew, or by whoever begins a transition.
+    /// Forgets how the visible image was loaded: its replacement cannot be loaded again, or a transition starts.
     private func forgetShown(before load: ViewLoad) {
         if load.showsInPaintable { shown = nil } else { change(load.slot) { $0.shown = nil } }
     }
 
-    /// Where a transition to what a load brought, or to its placeholder, would be seen.
+    /// The paintable in which a transition to the load's image or placeholder would be visible.
     private func target(of load: ViewLoad, _ content: PaintableContent?) -> ImagePaintable? {
         load.showsInPaintable ? paintable : load.transitionTarget?(content)
     }
 
-    /// Shows the placeholder that was put off until there is no picture.
+    /// Shows the placeholder that was delayed until the load failed.
     ///
-    /// - Parameter then: called once the view has it; with ``WebImageOptions/waitTransition`` when the transition is over.
+    /// - Parameter then: called once the view has it; with ``WebImageOptions/waitTransition`` when the transition has ended.
     func showFailure(of load: ViewLoad, then: @escaping () -> Void) {
         guard load.request.options.contains(.delayPlaceholder), !load.request.isUpgrade, isLatest(load) else {
             return then()
@@ -227,9 +228,9 @@ extension ViewState {
         run(transition, in: target, to: content, nil, of: load, then: then)
     }
 
-    /// Shows the placeholder of a load that is given up, if it was put off: at once and without a transition, because another
-    /// load may begin next. Without one, what is seen stays. A load that takes the place of this one shows its own placeholder, or
-    /// with ``WebImageOptions/delayPlaceholder`` keeps what is seen.
+    /// Shows the delayed placeholder of a cancelled load, at once and without a transition, because another load may start next. Without a
+    /// placeholder, the view keeps its content. A load that replaces this one shows its own placeholder, or with
+    /// ``WebImageOptions/delayPlaceholder`` keeps the content.
     func showCancellation(of load: ViewLoad) {
         guard load.request.options.contains(.delayPlaceholder), load.request.placeholder != nil,
             !load.request.isUpgrade, isLatest(load), !isEnded, !isClearing, slots[load.slot]?.isVacating != true
@@ -248,7 +249,7 @@ extension ViewState {
         let kept = keepView()
         defer { kept.end() }
         let newest = slots[load.slot]?.lastNumber
-        // Both call who may begin another load, whose pictures come after this one.
+        // Both calls may start another load, whose images take precedence.
         paintable.endTransition(finished: false)
         transition.prepares?(view, result)
         guard slots[load.slot]?.lastNumber == newest else { return then() }
@@ -262,7 +263,7 @@ extension ViewState {
 }
 
 extension WebImageResult {
-    /// Whether it took time to come, so that a transition leads to it.
+    /// Returns whether the image arrived asynchronously, so that a transition runs.
     fileprivate func usesTransition(_ request: ViewLoad.Request) -> Bool {
         guard !image.metadata.isIncremental, !request.isUpgrade else { return false }
         if request.options.contains(.forceTransition) { return true }

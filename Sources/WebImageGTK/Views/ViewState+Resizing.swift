@@ -2,17 +2,17 @@ import CWebImageGTK4
 import FoundationEssentials
 import WebImage
 
-/// What a view shows, and how it was loaded.
+/// The image that a view shows, and its load.
 struct ShownLoad {
     let load: ViewLoad
     let image: Image
 
-    /// The box in pixels to load it into anew when it is drawn at a size in pixels; nil as long as it is good enough, or what was asked for
-    /// last did not help.
+    /// Returns the box in pixels to load the image into again, given the size in pixels at which it is drawn; nil if the image is good
+    /// enough or the last request did not help.
     ///
-    /// A bit more is asked for than is needed, so that a window that is being resized asks seldom.
+    /// The box is rounded up, so that a window that is being resized causes few loads.
     ///
-    /// - Parameter asked: the box that it was loaded into anew the last time.
+    /// - Parameter asked: the box of the last request.
     @MainActor
     func betterBox(drawn width: Double, _ height: Double, asked: ImageSize? = nil) -> ImageSize? {
         guard load.request.context?.thumbnailPixelSize == nil, width >= 1, height >= 1 else { return nil }
@@ -22,7 +22,7 @@ struct ShownLoad {
         guard isLacking || (isWasteful && !image.metadata.isVector) else { return nil }
         let box = Self.rounded(isLacking ? neededSize(width, height) : ImageSize(width: width, height: height))
         if let asked {
-            // A transformer may make the same of any number of pixels, and what cannot be loaded now cannot be a frame later.
+            // A transformer may return the same image for any size, and a load that failed now would fail for the next frame, too.
             guard isLacking ? box.width > asked.width || box.height > asked.height : box != asked else { return nil }
         }
         return box
@@ -37,7 +37,7 @@ struct ShownLoad {
         return width > pixelWidth + 1 || height > pixelHeight + 1
     }
 
-    /// The size at which the picture has all pixels of that size, if it is made without being stretched: it may be drawn stretched.
+    /// The decode size that provides all pixels at the drawn size when the aspect ratio is kept, even if the image is drawn stretched.
     private func neededSize(_ width: Double, _ height: Double) -> ImageSize {
         let source = image.sourcePixelSize
         guard source.width > 0, source.height > 0, load.context.preserveAspectRatio ?? true else {
@@ -56,9 +56,10 @@ struct ShownLoad {
     }
 }
 
-/// How big in pixels something is drawn, at most, while its view keeps its own size.
+/// The largest size in pixels at which an image has been drawn while the size of its view stayed the same.
 ///
-/// A paintable may be drawn elsewhere, too: what is enough for the one place is not for the other, and each would have it loaded anew for ever.
+/// A paintable may be drawn in several places. Without the maximum, each place would request its own size, and the loads would alternate
+/// forever.
 struct DrawnSize {
     private let number: Int
     private let viewSize: ImageSize
@@ -76,7 +77,7 @@ struct DrawnSize {
         (self.width, self.height) = (width, height)
     }
 
-    /// The same, or what was before if that was bigger.
+    /// Returns the maximum of this size and a former one of the same load and view size.
     func joined(with former: DrawnSize?) -> DrawnSize {
         guard let former, former.number == number, former.viewSize == viewSize else { return self }
         var joined = self
@@ -87,15 +88,16 @@ struct DrawnSize {
 }
 
 extension ViewState {
-    /// The content is drawn at a size, in points: if it has too few pixels for that, or many too many, it is loaded anew.
+    /// Called with the size in points at which the content is drawn. If it has too few pixels for that size, or far too many, it is loaded
+    /// again.
     ///
-    /// A picture that was loaded before its view had a size comes with all its pixels; drawing it small costs more with each frame than
-    /// decoding it small once.
+    /// An image that was loaded before its view had a size has all its pixels. Drawing it small in each frame costs more than decoding it
+    /// again.
     func noteDrawn(_ width: Double, _ height: Double) {
         noteDrawn(paintable.substitute == nil ? shown : slots[.highlighted]?.shown, width, height)
     }
 
-    /// The same of what some slot shows.
+    /// Does the same for the image of a slot.
     func noteDrawn(_ shown: ShownLoad?, _ width: Double, _ height: Double) {
         guard usesAutomaticThumbnailSize, !isResizing, let shown else { return }
         let known = slots[shown.load.slot] ?? Slot()
@@ -106,7 +108,7 @@ extension ViewState {
         slots[shown.load.slot, default: Slot()].drawnSize = drawn
         guard let box = shown.betterBox(drawn: drawn.width, drawn.height, asked: asked) else { return }
         isResizing = true
-        // Not while GTK draws.
+        // Posted, because GTK is drawing now.
         MainMailbox.shared.post { [weak self] in self?.resize(shown, to: box) }
     }
 
@@ -124,9 +126,9 @@ extension ViewState {
         if let resizingPriority { request.options.setPriority(resizingPriority) }
         var context = shown.load.context
         context.thumbnailPixelSize = box
-        // The box is that of the whole picture.
+        // The box is that of the whole image.
         context.thumbnailCovers = nil
-        // More pixels of the same picture: whether there is a newer one was asked when it was loaded.
+        // The same image with more pixels: revalidation was part of the first load.
         context.cachePolicy = .immutable
         let load = ViewLoad(
             request,
@@ -137,7 +139,7 @@ extension ViewState {
             setter: shown.load.setter,
             showsInPaintable: shown.load.showsInPaintable
         )
-        // No transition leads to it, but it is known by that as a button's.
+        // No transition leads to it, but the target marks the load as a button's.
         load.transitionTarget = shown.load.transitionTarget
         change(slot) {
             $0.load = load
@@ -148,7 +150,7 @@ extension ViewState {
 }
 
 extension ViewState {
-    /// What brings more pixels is as urgent as the rest.
+    /// Applies the priority to loads that add pixels.
     func resizingPriorityChanged() {
         guard let resizingPriority else { return }
         for load in loads where load.request.isUpgrade { load.operation?.setPriority(resizingPriority) }
@@ -156,7 +158,7 @@ extension ViewState {
 }
 
 extension WebImageOptions {
-    /// Says how urgent a load is.
+    /// Sets the priority flags.
     mutating func setPriority(_ priority: LoadPriority) {
         subtract([.lowPriority, .highPriority])
         switch priority {
@@ -168,7 +170,7 @@ extension WebImageOptions {
 }
 
 extension Image {
-    /// The upright size in pixels of the picture it was made of.
+    /// The size of the source image in pixels, after its orientation was applied.
     fileprivate var sourcePixelSize: ImageSize {
         let isTurned = metadata.sourceOrientation.swapsSides
         let (width, height) = (Double(metadata.sourceWidth), Double(metadata.sourceHeight))

@@ -1,39 +1,39 @@
 import CWebImageGTK4
 import WebImage
 
-/// What the library knows of a view. Lies with the object, and goes with it.
+/// The library's state of a view. Attached to the widget, and released with it.
 @MainActor
 final class ViewState {
-    /// How many there are, for tests: 0 when all views have gone.
+    /// The number of instances, for tests: 0 when all views have been finalized.
     private(set) static var count = 0
 
-    /// The view; valid as long as this is.
+    /// The view; valid as long as this state exists.
     nonisolated(unsafe) let view: UnsafeMutableRawPointer
     var slots: [ImageSlot: Slot] = [:]
     /// The slot of the latest call that set an image.
     var latestSlot: ImageSlot?
     var lastNumber = 0
-    /// What the paintable shows, and what can be loaded again with more pixels.
+    /// The image in the paintable that can be loaded again with more pixels.
     var shown: ShownLoad?
     var isResizing = false
     var transition: WebImageTransition?
     var indicator: (any WebImageIndicator)? { didSet { indicatorChanged(from: oldValue) } }
-    /// Loads that show the indicator.
+    /// The number of loads that show the indicator.
     var indicatorLoads = 0
     var usesAutomaticThumbnailSize = true
-    /// The size in pixels at which pictures are decoded by default, if it is not to be the view's own.
+    /// The default decode size in pixels; nil for the view's own size.
     var preferredPixelSize: ImageSize?
-    /// How urgent more pixels are; nil for as urgent as the picture was.
+    /// The priority of loads that add pixels; nil for the priority of the original load.
     var resizingPriority: LoadPriority? { didSet { resizingPriorityChanged() } }
-    /// What the view can do that was made for one kind of it; by name.
+    /// Features that only some views use, by name.
     var parts: [String: any ViewPart] = [:]
-    /// Whether the view is being destroyed.
+    /// True once the view is being destroyed.
     private(set) var isEnded = false
-    /// Whether what is given up is to leave nothing in the view.
+    /// True if cancelled loads must leave nothing in the view.
     private(set) var isClearing = false
 
     private(set) lazy var clock = FrameClock(widget: view)
-    /// The paintable, if there is one yet.
+    /// The paintable; nil until it is needed.
     private(set) var existingPaintable: ImagePaintable?
     var paintable: ImagePaintable { existingPaintable ?? makePaintable() }
 
@@ -46,13 +46,13 @@ final class ViewState {
 
     private static let quark = g_quark_from_static_string("webimage-view")
 
-    /// What is known of a view; nil if nothing is.
+    /// Returns the state of a view; nil if it has none.
     static func existing(_ view: UnsafeMutableRawPointer) -> ViewState? {
         guard let data = g_object_get_qdata(view.object, quark) else { return nil }
         return Unmanaged<ViewState>.fromOpaque(data).takeUnretainedValue()
     }
 
-    /// What is known of a view, from now on kept with it.
+    /// Returns the state of a view, created and attached if needed.
     static func of(_ view: UnsafeMutableRawPointer) -> ViewState {
         if let state = existing(view) { return state }
         if let leaving, leaving.view == view { return leaving }
@@ -64,16 +64,16 @@ final class ViewState {
             nonisolated(unsafe) let dataPointer = data
             MainActor.assumeIsolated { Unmanaged<ViewState>.fromOpaque(dataPointer).takeRetainedValue().leave() }
         }
-        // While it is still whole: completions may look at it.
+        // While the view is still valid: completions may access it.
         Signal("destroy", of: view) { [weak state] in state?.end() }
-        // Since GTK 4.10 or so this alone has nothing drawn again, and that is when it is seen how many pixels are needed.
+        // Since about GTK 4.10, a new scale factor does not cause a redraw, and the needed pixels are determined when the view is drawn.
         Signal("notify::scale-factor", of: view) { [weak state] in
             if let state { gtk_widget_queue_draw(state.view.widget) }
         }
         return state
     }
 
-    /// The state whose view is being finalized: a completion that is told of the end may want to load again, and must not.
+    /// The state whose view is being finalized. Completions called then may try to start a load, which is refused.
     private static var leaving: ViewState?
     var isLeaving: Bool { Self.leaving === self }
 
@@ -84,12 +84,12 @@ final class ViewState {
         Self.leaving = outer
     }
 
-    /// Ends what runs: the view goes.
+    /// Ends everything that is running, because the view is being destroyed.
     private func end() {
         isEnded = true
         for load in slots.values.flatMap(\.superseded) { load.cancel() }
         for slot in Array(slots.keys) { cancel(slot) }
-        // Completions may have put others there.
+        // Completions may have put operations there.
         for slot in Array(slots.keys) { cancelOperation(slot) }
         existingPaintable?.endTransition(finished: false)
         indicator = nil
@@ -107,7 +107,7 @@ final class ViewState {
         return paintable
     }
 
-    /// Gives up the load of a slot; its completion is called before this returns.
+    /// Cancels the load of a slot; its completion is called before this returns.
     func cancel(_ slot: ImageSlot) {
         cancelOperation(slot)
         guard let load = slots[slot]?.load else { return }
@@ -121,20 +121,21 @@ final class ViewState {
         operation.cancel()
     }
 
-    /// Gives up the load of a slot for another. What the completion of the former begins there would be given up at once, and is not begun.
+    /// Cancels the load of a slot for another one. Loads that its completion starts in the slot would be cancelled at once, and are not
+    /// started.
     func vacate(_ slot: ImageSlot) {
         slots[slot, default: Slot()].isVacating = true
         cancel(slot)
         slots[slot]?.isVacating = false
     }
 
-    /// Shows nothing, and forgets what was shown.
+    /// Clears the view and forgets how its content was loaded.
     func clearContent() {
         shown = nil
         existingPaintable?.show(nil)
     }
 
-    /// Gives up a slot of the paintable, and what it has loaded: the view waits for another purpose.
+    /// Cancels and clears a slot of the paintable: the view is going to be reused.
     func clear(_ slot: ImageSlot) {
         isClearing = true
         cancel(slot)
@@ -143,11 +144,11 @@ final class ViewState {
         clearContent()
     }
 
-    /// Keeps the view until the end of what is returned.
+    /// Keeps the view alive until the returned value is ended.
     func keepView() -> KeptView { KeptView(view) }
 }
 
-/// A view that stays while somebody is called who may let go of it. One that nobody has taken yet goes on floating.
+/// Keeps a view alive during callbacks that may release it. A floating reference stays floating.
 @MainActor
 struct KeptView {
     private let view: UnsafeMutableRawPointer
@@ -157,13 +158,13 @@ struct KeptView {
         g_object_ref(view)
     }
 
-    /// Lets go of it, which may be its end.
+    /// Releases the view, which may finalize it.
     func end() { g_object_unref(view) }
 }
 
-/// What a view of one kind has beside the rest.
+/// A feature of a view that only some views use.
 @MainActor
 protocol ViewPart: AnyObject {
-    /// The view goes: what runs has to end.
+    /// Ends everything that is running, because the view is being destroyed.
     func viewWillGo()
 }

@@ -5,7 +5,7 @@ private struct ManagerKey: WebImageContextKey {
 }
 
 extension WebImageContext {
-    /// The manager that loads the picture of a view; ``WebImageManager/shared`` by default. Read by views alone.
+    /// The manager that loads a view's images; ``WebImageManager/shared`` by default. Only views read it.
     public var customManager: WebImageManager? {
         get { self[ManagerKey.self] }
         set { self[ManagerKey.self] = newValue }

@@ -66,6 +66,6 @@ import WebImage
                 }
             }
         }
-        #expect(words(result).contains("GTK belongs to the main thread"))
+        #expect(words(result).contains("GTK must run on the main thread"))
     }
 }
